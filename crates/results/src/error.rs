@@ -1,0 +1,70 @@
+//! What can go wrong with a results directory.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::Format;
+
+/// Why results could not be written or read; every one names the file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The directory could not be made.
+    #[error("cannot make the results directory {}: {source}", path.display())]
+    MakeDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be created or written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file, under its final name.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A finished file could not get its final name, or an old one could not be removed.
+    #[error("cannot replace {}: {source}", path.display())]
+    Replace {
+        /// The file, under its final name.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A directory that should hold results has no series of this name in any format.
+    #[error("{} holds no {table}.csv, {table}.jsonl or {table}.parquet", path.display())]
+    NoSeries {
+        /// The directory.
+        path: PathBuf,
+        /// `links`, `connections` or `classes`.
+        table: &'static str,
+    },
+    /// A file is not what its name says.
+    #[error("{}{}: {reason}", path.display(), line.map(|l| format!(":{l}")).unwrap_or_default())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where one is to blame.
+        line: Option<u64>,
+        /// What is wrong, in words.
+        reason: String,
+    },
+    /// This build cannot write or read the format.
+    #[error(
+        "this build has no {format} support: build it with `cargo build --release -p netflow-cli --features {format}`"
+    )]
+    FormatMissing {
+        /// The format.
+        format: Format,
+    },
+}

@@ -1,0 +1,61 @@
+//! `manifest.json`: what was run, with what, and how it ended.
+
+use netflow_fluid::Options;
+use serde::{Deserialize, Serialize};
+
+use crate::Format;
+
+/// Enough to repeat a run, and to know whether it came to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always `netflow`.
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// The scenario's file, as it was named.
+    pub scenario: String,
+    /// Digest of the scenario and of every file it includes.
+    pub digest: String,
+    /// Every file that was read.
+    pub sources: Vec<String>,
+    /// Settings changed on the command line, as `KEY=VALUE`.
+    pub overrides: Vec<String>,
+    /// What everything random hangs on.
+    pub seed: u64,
+    /// Duration, model, step and the rest of what the engine was told.
+    pub options: Options,
+    /// Length of a recording interval in seconds.
+    pub every_s: f64,
+    /// Format of the series.
+    pub format: Format,
+    /// The series that were written.
+    pub files: Vec<String>,
+    /// Steps taken.
+    pub steps: u64,
+    /// Threads that could be used.
+    pub threads: usize,
+    /// Seconds that the run took by the clock, reading and writing included.
+    pub wall_time_s: f64,
+    /// Whether the run came to its end.
+    pub complete: bool,
+    /// Where and why it did not; the two keys are absent from a complete run.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+}
+
+/// Where and why a run stopped early. The files hold what was computed until then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stop {
+    /// Simulated time in seconds.
+    pub stopped_at_s: f64,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl Manifest {
+    /// As it stands in `manifest.json`.
+    pub fn to_json(&self) -> String {
+        // Cannot fail: string keys, and numbers that are none become null.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}

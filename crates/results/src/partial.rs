@@ -1,0 +1,105 @@
+//! A file that is complete or absent under its name.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Bytes handed to the system at once.
+pub(crate) const CHUNK: usize = 256 * 1024;
+
+/// A file written as `.NAME.partial`. It gets its name by [`PartialFile::publish`]; dropped
+/// without, it is removed.
+#[derive(Debug)]
+pub struct PartialFile {
+    file: Option<File>,
+    partial: PathBuf,
+    path: PathBuf,
+}
+
+impl PartialFile {
+    /// Starts the file `NAME` of a directory that is there.
+    ///
+    /// # Errors
+    /// If it cannot be created, or `NAME` is a directory.
+    pub fn create(directory: &Path, name: &str) -> Result<PartialFile, Error> {
+        let path = directory.join(name);
+        if path.is_dir() {
+            let source = io::Error::from(io::ErrorKind::IsADirectory);
+            return Err(Error::Write { path, source });
+        }
+        let partial = directory.join(format!(".{name}.partial"));
+        match File::create(&partial) {
+            Ok(file) => Ok(PartialFile {
+                file: Some(file),
+                partial,
+                path,
+            }),
+            Err(source) => Err(Error::Write { path, source }),
+        }
+    }
+
+    /// A whole file at once.
+    pub(crate) fn of(directory: &Path, name: &str, bytes: &[u8]) -> Result<PartialFile, Error> {
+        let mut file = PartialFile::create(directory, name)?;
+        file.append(bytes)?;
+        Ok(file)
+    }
+
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.write_all(bytes).map_err(|source| Error::Write {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// Appends and empties the buffer.
+    pub(crate) fn drain(&mut self, buffer: &mut Vec<u8>) -> Result<(), Error> {
+        self.append(buffer)?;
+        buffer.clear();
+        Ok(())
+    }
+
+    /// Its final path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name, replacing what has it now.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn publish(mut self) -> Result<(), Error> {
+        self.file = None;
+        fs::rename(&self.partial, &self.path).map_err(|source| Error::Replace {
+            path: self.path.clone(),
+            source,
+        })?;
+        self.partial.clear();
+        Ok(())
+    }
+}
+
+impl Write for PartialFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.file {
+            Some(file) => file.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), File::flush)
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        if !self.partial.as_os_str().is_empty() {
+            self.file = None;
+            // Nothing can be done about a file that does not go away; it has no final name.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}

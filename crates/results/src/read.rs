@@ -1,0 +1,224 @@
+//! Reads a results directory.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{ClassRow, ConnectionRow, Error, Format, LinkRow, Manifest, Row, Summary};
+
+/// The results of a run, read back from their directory.
+///
+/// The summary and the manifest are read at once, a series when it is asked for.
+#[derive(Clone, Debug)]
+pub struct Results {
+    directory: PathBuf,
+    /// What is in `summary.json`.
+    pub summary: Summary,
+    /// What is in `manifest.json`.
+    pub manifest: Manifest,
+}
+
+impl Results {
+    /// Opens a results directory.
+    ///
+    /// # Errors
+    /// If its summary or its manifest cannot be read, or is not one.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Results, Error> {
+        let directory = directory.into();
+        let summary = read_json(&directory.join("summary.json"))?;
+        let manifest = read_json(&directory.join("manifest.json"))?;
+        Ok(Results {
+            directory,
+            summary,
+            manifest,
+        })
+    }
+
+    /// Where they are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The links' series, in time order.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is not one.
+    pub fn links(&self) -> Result<Vec<LinkRow>, Error> {
+        self.series()
+    }
+
+    /// The connections' series, in time order.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is not one.
+    pub fn connections(&self) -> Result<Vec<ConnectionRow>, Error> {
+        self.series()
+    }
+
+    /// The classes' series, in time order; `None` where the run did not write one.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is not one.
+    pub fn classes(&self) -> Result<Option<Vec<ClassRow>>, Error> {
+        match self.series() {
+            Ok(rows) => Ok(Some(rows)),
+            Err(Error::NoSeries { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn series<R: Row>(&self) -> Result<Vec<R>, Error> {
+        for format in Format::ALL {
+            let path = self.directory.join(format!("{}.{format}", R::TABLE.name));
+            if path.exists() {
+                return match format {
+                    Format::Csv => read_csv(&path),
+                    Format::Jsonl => read_json_lines(&path),
+                    #[cfg(feature = "parquet")]
+                    Format::Parquet => crate::parquet::read(&path),
+                    #[cfg(not(feature = "parquet"))]
+                    Format::Parquet => Err(Error::FormatMissing { format }),
+                };
+            }
+        }
+        Err(Error::NoSeries {
+            path: self.directory.clone(),
+            table: R::TABLE.name,
+        })
+    }
+}
+
+/// One copy of every name.
+#[derive(Default)]
+pub(crate) struct Interner(HashMap<String, Arc<str>>);
+
+impl Interner {
+    pub(crate) fn intern(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(name) {
+            return known.clone();
+        }
+        let name: Arc<str> = name.into();
+        self.0.insert(name.to_string(), name.clone());
+        name
+    }
+}
+
+pub(crate) fn malformed(path: &Path, line: Option<u64>, reason: impl ToString) -> Error {
+    Error::Malformed {
+        path: path.to_owned(),
+        line,
+        reason: reason.to_string(),
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, Error> {
+    let bytes = fs::read(path).map_err(|source| Error::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    String::from_utf8(bytes).map_err(|_| malformed(path, None, "not UTF-8"))
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    serde_json::from_str(&read_text(path)?).map_err(|error| {
+        malformed(
+            path,
+            Some(error.line() as u64).filter(|&line| line > 0),
+            error,
+        )
+    })
+}
+
+fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
+    let text = read_text(path)?;
+    let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
+    let at = |error: csv::Error| malformed(path, error.position().map(csv::Position::line), error);
+    let header = reader.headers().map_err(at)?.clone();
+    let find = |column: &str| {
+        header
+            .iter()
+            .position(|name| name == column)
+            .ok_or_else(|| malformed(path, Some(1), format!("no column `{column}`")))
+    };
+    let time = find("time_s")?;
+    let key_columns = R::TABLE
+        .keys
+        .iter()
+        .map(|key| find(key))
+        .collect::<Result<Vec<_>, _>>()?;
+    let value_columns = R::TABLE
+        .values
+        .iter()
+        .map(|value| find(value))
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let mut rows = Vec::new();
+    let mut names = Interner::default();
+    let (mut keys, mut values) = (Vec::new(), Vec::new());
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(at)? {
+        let line = record.position().map(csv::Position::line);
+        let number = |column: usize| {
+            let text = &record[column];
+            // What was no number was written as nothing.
+            if text.is_empty() {
+                return Ok(f64::NAN);
+            }
+            text.parse::<f64>().map_err(|_| {
+                malformed(
+                    path,
+                    line,
+                    format!("`{text}` in {} is no number", &header[column]),
+                )
+            })
+        };
+        keys.clear();
+        keys.extend(
+            key_columns
+                .iter()
+                .map(|&column| names.intern(&record[column])),
+        );
+        values.clear();
+        for &column in &value_columns {
+            values.push(number(column)?);
+        }
+        rows.push(R::from_columns(number(time)?, &keys, &values));
+    }
+    Ok(rows)
+}
+
+fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
+    let text = read_text(path)?;
+    let mut rows = Vec::new();
+    let mut names = Interner::default();
+    let (mut keys, mut values) = (Vec::new(), Vec::new());
+    for (index, line) in text.lines().enumerate() {
+        let bad = |reason: String| malformed(path, Some(index as u64 + 1), reason);
+        let object: HashMap<String, Value> =
+            serde_json::from_str(line).map_err(|error| bad(error.to_string()))?;
+        let number = |column: &str| match object.get(column) {
+            Some(Value::Null) => Ok(f64::NAN),
+            Some(value) => value
+                .as_f64()
+                .ok_or_else(|| bad(format!("`{value}` in {column} is no number"))),
+            None => Err(bad(format!("no `{column}`"))),
+        };
+        keys.clear();
+        for key in R::TABLE.keys {
+            match object.get(*key) {
+                Some(Value::String(name)) => keys.push(names.intern(name)),
+                _ => return Err(bad(format!("no name in `{key}`"))),
+            }
+        }
+        values.clear();
+        for value in R::TABLE.values {
+            values.push(number(value)?);
+        }
+        rows.push(R::from_columns(number("time_s")?, &keys, &values));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,110 @@
+//! The rows of the series as types.
+
+use std::sync::Arc;
+
+use crate::{CLASSES, CONNECTIONS, LINKS, Table};
+
+/// A row of one of the series, as [`crate::Results`] reads it.
+pub trait Row: Sized {
+    /// Which series, with its columns.
+    const TABLE: Table;
+
+    /// From the columns in their order; both slices are as long as the table says.
+    fn from_columns(time_s: f64, keys: &[Arc<str>], values: &[f64]) -> Self;
+}
+
+/// A link over one recording interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRow {
+    /// End of the interval in seconds.
+    pub time_s: f64,
+    /// `FROM->TO`.
+    pub link: Arc<str>,
+    /// Packets/s that arrived.
+    pub arrival_pps: f64,
+    /// Packets/s that departed.
+    pub departure_pps: f64,
+    /// Mean number of packets in the queue, the one in service included.
+    pub queue_pkts: f64,
+    /// Lost / arrived.
+    pub loss_probability: f64,
+    /// Fraction of the time the link was busy.
+    pub utilization: f64,
+}
+
+impl Row for LinkRow {
+    const TABLE: Table = LINKS;
+
+    fn from_columns(time_s: f64, keys: &[Arc<str>], values: &[f64]) -> LinkRow {
+        LinkRow {
+            time_s,
+            link: keys[0].clone(),
+            arrival_pps: values[0],
+            departure_pps: values[1],
+            queue_pkts: values[2],
+            loss_probability: values[3],
+            utilization: values[4],
+        }
+    }
+}
+
+/// A connection over one recording interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionRow {
+    /// End of the interval in seconds.
+    pub time_s: f64,
+    /// Its name.
+    pub connection: Arc<str>,
+    /// Packets/s sent, all `count` of it together.
+    pub send_pps: f64,
+    /// Packets/s delivered, all `count` of it together.
+    pub goodput_pps: f64,
+    /// Mean round-trip time of the path in seconds.
+    pub rtt_s: f64,
+    /// Mean loss probability of the path.
+    pub loss_probability: f64,
+}
+
+impl Row for ConnectionRow {
+    const TABLE: Table = CONNECTIONS;
+
+    fn from_columns(time_s: f64, keys: &[Arc<str>], values: &[f64]) -> ConnectionRow {
+        ConnectionRow {
+            time_s,
+            connection: keys[0].clone(),
+            send_pps: values[0],
+            goodput_pps: values[1],
+            rtt_s: values[2],
+            loss_probability: values[3],
+        }
+    }
+}
+
+/// A connection at one of the links it crosses, over one recording interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassRow {
+    /// End of the interval in seconds.
+    pub time_s: f64,
+    /// `FROM->TO`.
+    pub link: Arc<str>,
+    /// Name of the connection.
+    pub connection: Arc<str>,
+    /// Its packets in the queue at the end of the interval.
+    pub queue_pkts: f64,
+    /// Its packets/s that arrived during the last step of the interval.
+    pub arrival_pps: f64,
+}
+
+impl Row for ClassRow {
+    const TABLE: Table = CLASSES;
+
+    fn from_columns(time_s: f64, keys: &[Arc<str>], values: &[f64]) -> ClassRow {
+        ClassRow {
+            time_s,
+            link: keys[0].clone(),
+            connection: keys[1].clone(),
+            queue_pkts: values[0],
+            arrival_pps: values[1],
+        }
+    }
+}

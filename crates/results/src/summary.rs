@@ -1,0 +1,233 @@
+//! `summary.json`: the whole run in numbers.
+
+use netflow_fluid::{Model, Simulation, Totals};
+use serde::{Deserialize, Serialize};
+
+/// Means, maxima and totals of a run. Other tools read it: names are only ever added.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Simulated seconds that the means are over.
+    pub duration_s: f64,
+    /// Which equations were used.
+    pub model: Model,
+    /// Runs with different seeds that the means are over.
+    pub seeds: u32,
+    /// Every link.
+    pub links: Vec<LinkSummary>,
+    /// Every connection.
+    pub connections: Vec<ConnectionSummary>,
+    /// The data packets of all connections.
+    pub totals: TotalsSummary,
+    /// The acknowledgements of all connections.
+    pub acks: TotalsSummary,
+    /// What was suspicious about the scenario or the run.
+    pub warnings: Vec<String>,
+}
+
+/// A link over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// `FROM->TO`.
+    pub link: String,
+    /// Mean number of packets in the queue, the one in service included.
+    pub mean_queue_pkts: f64,
+    /// Longest queue.
+    pub max_queue_pkts: f64,
+    /// Lost / offered.
+    pub loss_probability: f64,
+    /// Fraction of the time the link was busy.
+    pub utilization: f64,
+    /// Packets that arrived, data and acknowledgements.
+    pub offered_pkts: f64,
+    /// Packets lost.
+    pub lost_pkts: f64,
+}
+
+/// A connection over the whole run, all `count` of it together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionSummary {
+    /// Its name.
+    pub connection: String,
+    /// Packets/s sent.
+    pub mean_send_pps: f64,
+    /// Packets/s delivered.
+    pub mean_goodput_pps: f64,
+    /// Packets sent.
+    #[serde(default)]
+    pub offered_pkts: f64,
+    /// Packets delivered.
+    pub delivered_pkts: f64,
+    /// Packets lost.
+    pub lost_pkts: f64,
+    /// Mean round-trip time in seconds.
+    pub mean_rtt_s: f64,
+    /// Loss probability of the path.
+    pub loss_probability: f64,
+    /// Fraction of its sending time that it spent outside the measured domain of its profile.
+    pub outside_profile_fraction: f64,
+    /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_s: Option<f64>,
+}
+
+/// Packets of a kind over the whole run: offered = delivered + lost + queued + in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TotalsSummary {
+    /// Sent.
+    pub offered_pkts: f64,
+    /// Arrived at their receivers.
+    pub delivered_pkts: f64,
+    /// Lost.
+    pub lost_pkts: f64,
+    /// In queues at the end.
+    pub queued_pkts: f64,
+    /// Between queues at the end.
+    pub in_flight_pkts: f64,
+}
+
+impl TotalsSummary {
+    /// How far the packets are from balancing, as a fraction of those offered; 0 where none were.
+    pub fn imbalance(&self) -> f64 {
+        let accounted =
+            self.delivered_pkts + self.lost_pkts + self.queued_pkts + self.in_flight_pkts;
+        if self.offered_pkts > 0.0 {
+            (self.offered_pkts - accounted).abs() / self.offered_pkts
+        } else {
+            0.0
+        }
+    }
+}
+
+impl From<Totals> for TotalsSummary {
+    fn from(totals: Totals) -> TotalsSummary {
+        TotalsSummary {
+            offered_pkts: totals.offered_pkts,
+            delivered_pkts: totals.delivered_pkts,
+            lost_pkts: totals.lost_pkts,
+            queued_pkts: totals.queued_pkts,
+            in_flight_pkts: totals.in_flight_pkts,
+        }
+    }
+}
+
+impl Summary {
+    /// What a simulation has come to by now.
+    pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
+        let network = simulation.network();
+        let link = |id| {
+            let totals = simulation.link_totals(id);
+            LinkSummary {
+                link: network.link_name(id).to_owned(),
+                mean_queue_pkts: totals.mean_queue_pkts,
+                max_queue_pkts: totals.max_queue_pkts,
+                loss_probability: totals.loss_probability,
+                utilization: totals.utilization,
+                offered_pkts: totals.offered_pkts,
+                lost_pkts: totals.lost_pkts,
+            }
+        };
+        let connection = |id| {
+            let totals = simulation.connection_totals(id);
+            ConnectionSummary {
+                connection: network.connection_name(id).to_owned(),
+                mean_send_pps: totals.mean_send_pps,
+                mean_goodput_pps: totals.mean_goodput_pps,
+                offered_pkts: totals.offered_pkts,
+                delivered_pkts: totals.delivered_pkts,
+                lost_pkts: totals.lost_pkts,
+                mean_rtt_s: totals.mean_rtt_s,
+                loss_probability: totals.loss_probability,
+                outside_profile_fraction: totals.outside_profile_fraction,
+                finished_s: totals.finished_s,
+            }
+        };
+        Summary {
+            duration_s: simulation.time_s(),
+            model: simulation.options().model,
+            seeds: 1,
+            links: network.links().map(link).collect(),
+            connections: network.connections().map(connection).collect(),
+            totals: simulation.totals().into(),
+            acks: simulation.ack_totals().into(),
+            warnings,
+        }
+    }
+
+    /// As it stands in `summary.json`: a line for every link and every connection.
+    pub fn to_json(&self) -> String {
+        // Nothing in here can fail to be JSON: the maps have string keys, and numbers that are
+        // none become null.
+        let json = |value: serde_json::Result<String>| value.unwrap_or_else(|_| "null".to_owned());
+        let list = |items: Vec<String>| match items.is_empty() {
+            true => "[]".to_owned(),
+            false => format!("[\n    {}\n  ]", items.join(",\n    ")),
+        };
+        let links = self
+            .links
+            .iter()
+            .map(|link| json(serde_json::to_string(link)))
+            .collect();
+        let connections = self
+            .connections
+            .iter()
+            .map(|c| json(serde_json::to_string(c)))
+            .collect();
+        let warnings = self
+            .warnings
+            .iter()
+            .map(|w| json(serde_json::to_string(w)))
+            .collect();
+        format!(
+            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},\n  \
+             \"totals\": {},\n  \"acks\": {},\n  \"warnings\": {}\n}}\n",
+            json(serde_json::to_string(&self.duration_s)),
+            json(serde_json::to_string(&self.model)),
+            self.seeds,
+            list(links),
+            list(connections),
+            json(serde_json::to_string(&self.totals)),
+            json(serde_json::to_string(&self.acks)),
+            list(warnings),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_reads_back_and_has_a_line_for_every_link() {
+        let summary = Summary {
+            duration_s: 60.0,
+            model: Model::Fluid,
+            seeds: 1,
+            links: vec![LinkSummary {
+                link: "a->\"b\"".to_owned(),
+                mean_queue_pkts: 1.0 / 3.0,
+                max_queue_pkts: 2.0,
+                loss_probability: 1e-300,
+                utilization: 0.5,
+                offered_pkts: 1e9,
+                lost_pkts: 0.0,
+            }],
+            connections: Vec::new(),
+            totals: TotalsSummary {
+                offered_pkts: 4.0,
+                delivered_pkts: 3.0,
+                ..TotalsSummary::default()
+            },
+            acks: TotalsSummary::default(),
+            warnings: vec!["a\nb".to_owned()],
+        };
+        let json = summary.to_json();
+        assert_eq!(
+            json.lines()
+                .filter(|line| line.contains("\"link\""))
+                .count(),
+            1
+        );
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
+        assert_eq!(summary.totals.imbalance(), 0.25);
+    }
+}

@@ -1,0 +1,336 @@
+//! A results directory is written, read back, replaced and refused.
+
+use std::fs;
+use std::path::Path;
+
+use netflow_fluid::{
+    Acks, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Options, Queue, Simulation,
+    Source,
+};
+use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer};
+
+/// `a -- b`, 100 packets/s, one constant source of 40 packets/s that is called `x,"y"`.
+fn network() -> Network {
+    let mut builder = NetworkBuilder::new();
+    let (a, b) = (builder.node("a"), builder.node("b"));
+    for (from, to) in [(a, b), (b, a)] {
+        builder.link(LinkSpec {
+            from,
+            to,
+            bandwidth_bps: 800_000.0,
+            delay_s: 0.01,
+            buffer: Buffer::Packets(50.0),
+            queue: Queue::DropTail,
+        });
+    }
+    builder.connection(ConnectionSpec {
+        name: "x,\"y\"".to_owned(),
+        from: a,
+        to: b,
+        source: Source::Constant { rate_pps: 40.0 },
+        start_s: 0.0,
+        stop_s: None,
+        size_pkts: None,
+        count: 1,
+        max_window_pkts: None,
+        packet_size_bytes: 1000.0,
+        path: None,
+        return_path: None,
+        acks: Acks::None,
+    });
+    builder.build().unwrap()
+}
+
+fn manifest(
+    simulation: &Simulation,
+    writer: &Writer,
+    format: Format,
+    stop: Option<Stop>,
+) -> Manifest {
+    Manifest {
+        program: "netflow".to_owned(),
+        version: "0".to_owned(),
+        scenario: "x.toml".to_owned(),
+        digest: "0".to_owned(),
+        sources: vec!["x.toml".to_owned()],
+        overrides: Vec::new(),
+        seed: 1,
+        options: *simulation.options(),
+        every_s: 0.5,
+        format,
+        files: writer.files(),
+        steps: simulation.steps(),
+        threads: 1,
+        wall_time_s: 0.0,
+        complete: stop.is_none(),
+        stop,
+    }
+}
+
+/// Ten seconds, every half second.
+fn run(directory: &Path, format: Format, classes: bool) -> Result<Summary, Error> {
+    let network = network();
+    let mut writer = Writer::create(directory, &network, format, classes)?;
+    let options = Options {
+        duration_s: 10.0,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network, options).unwrap();
+    simulation
+        .run(0.5, &mut writer, || false)
+        .map_err(|error| match error {
+            netflow_fluid::RunError::Record(error) => error,
+            other => panic!("{other}"),
+        })?;
+    let summary = Summary::of(&simulation, vec!["careful".to_owned()]);
+    let manifest = manifest(&simulation, &writer, format, None);
+    writer.finish(&summary, &manifest)?;
+    Ok(summary)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_format_reads_back_the_same() {
+    let mut read = Vec::new();
+    for format in Format::ALL
+        .into_iter()
+        .filter(|format| format.is_available())
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("made/on/the/way");
+        let summary = run(&path, format, true).unwrap();
+        let results = Results::open(&path).unwrap();
+        assert_eq!(results.summary, summary);
+        assert!(results.manifest.complete);
+        assert_eq!(results.manifest.files[0], format!("links.{format}"));
+        let (links, connections) = (results.links().unwrap(), results.connections().unwrap());
+        assert_eq!((links.len(), connections.len()), (40, 20));
+        assert_eq!(links[39].time_s, 10.0);
+        assert_eq!(&*links[38].link, "a->b");
+        assert_eq!(&*connections[0].connection, "x,\"y\"");
+        let classes = results.classes().unwrap().unwrap();
+        assert!(!classes.is_empty());
+        read.push((links, connections, classes));
+    }
+    assert!(read.windows(2).all(|pair| {
+        let single = |value: f64| value as f32;
+        pair[0]
+            .0
+            .iter()
+            .zip(&pair[1].0)
+            .all(|(a, b)| single(a.queue_pkts) == single(b.queue_pkts) && a.link == b.link)
+    }));
+}
+
+#[test]
+fn the_columns_are_the_promised_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path(), Format::Csv, true).unwrap();
+    let header = |name: &str| {
+        let text = fs::read_to_string(directory.path().join(name)).unwrap();
+        text.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(
+        header("links.csv"),
+        "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization"
+    );
+    assert_eq!(
+        header("connections.csv"),
+        "time_s,connection,send_pps,goodput_pps,rtt_s,loss_probability"
+    );
+    assert_eq!(
+        header("classes.csv"),
+        "time_s,link,connection,queue_pkts,arrival_pps"
+    );
+}
+
+#[test]
+fn a_directory_tells_of_one_run_and_keeps_what_is_not_ours() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("notes.txt"), "mine").unwrap();
+    fs::write(
+        directory.path().join(".links.csv.partial"),
+        "left by a killed run",
+    )
+    .unwrap();
+    run(directory.path(), Format::Csv, true).unwrap();
+    run(directory.path(), Format::Jsonl, false).unwrap();
+    assert_eq!(
+        names(directory.path()),
+        [
+            "connections.jsonl",
+            "links.jsonl",
+            "manifest.json",
+            "notes.txt",
+            "summary.json"
+        ]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([".links.csv.partial".to_owned()])
+        .filter(|name| name != ".links.csv.partial")
+        .collect::<Vec<_>>()
+    );
+    assert!(
+        Results::open(directory.path())
+            .unwrap()
+            .classes()
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn an_early_stop_is_in_the_manifest() {
+    let directory = tempfile::tempdir().unwrap();
+    let network = network();
+    let mut writer = Writer::create(directory.path(), &network, Format::Csv, false).unwrap();
+    let mut simulation = Simulation::new(network, Options::default()).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 4
+    };
+    simulation.run(0.5, &mut writer, stop).unwrap();
+    let stop = Stop {
+        stopped_at_s: simulation.time_s(),
+        reason: "interrupted".to_owned(),
+    };
+    let manifest = manifest(&simulation, &writer, Format::Csv, Some(stop.clone()));
+    writer
+        .finish(&Summary::of(&simulation, Vec::new()), &manifest)
+        .unwrap();
+
+    let json = fs::read_to_string(directory.path().join("manifest.json")).unwrap();
+    assert!(
+        json.contains("\"complete\": false") && json.contains("\"stopped_at_s\": "),
+        "{json}"
+    );
+    let results = Results::open(directory.path()).unwrap();
+    assert_eq!(results.manifest.stop, Some(stop));
+    let last = results.links().unwrap().last().unwrap().time_s;
+    assert!(last > 0.0 && last <= results.summary.duration_s + 1e-9);
+}
+
+/// A full disk, as far as the writer can tell: its partial file leads to a device that is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    for full in [
+        "links.csv",
+        "connections.csv",
+        "summary.json",
+        "manifest.json",
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(
+            "/dev/full",
+            directory.path().join(format!(".{full}.partial")),
+        )
+        .unwrap();
+        let error = run(directory.path(), Format::Csv, false).unwrap_err();
+        let message = error.to_string();
+        assert!(matches!(error, Error::Write { .. }), "{full}: {message}");
+        assert!(
+            message.contains(full) && message.contains("No space left"),
+            "{full}: {message}"
+        );
+        assert_eq!(names(directory.path()), Vec::<String>::new(), "{full}");
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_the_results_of_an_earlier_run() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path(), Format::Csv, false).unwrap();
+    let before = fs::read(directory.path().join("links.csv")).unwrap();
+    // A directory in the way of the summary stands for any failure after the series.
+    fs::create_dir(directory.path().join(".summary.json.partial")).unwrap();
+    run(directory.path(), Format::Csv, false).unwrap_err();
+    assert_eq!(
+        fs::read(directory.path().join("links.csv")).unwrap(),
+        before
+    );
+    assert!(Results::open(directory.path()).is_ok());
+}
+
+#[test]
+fn a_file_in_the_way_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert!(matches!(
+        run(&file, Format::Csv, false),
+        Err(Error::MakeDirectory { .. })
+    ));
+    assert!(matches!(
+        run(&file.join("below"), Format::Csv, false),
+        Err(Error::MakeDirectory { .. })
+    ));
+    fs::create_dir(directory.path().join("links.csv")).unwrap();
+    assert!(matches!(
+        run(directory.path(), Format::Csv, false),
+        Err(Error::Write { .. })
+    ));
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_says_how_to_get_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = run(directory.path(), Format::Parquet, false).unwrap_err();
+    assert!(error.to_string().contains("--features parquet"), "{error}");
+    assert!(names(directory.path()).is_empty());
+}
+
+#[test]
+fn malformed_files_are_named_with_their_line() {
+    let cases = [
+        (
+            "links.csv",
+            "time_s,link\n",
+            "links.csv:1: no column `arrival_pps`",
+        ),
+        (
+            "links.csv",
+            "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization\n1,a,1,1,one,1,1\n",
+            "links.csv:2: `one` in queue_pkts is no number",
+        ),
+        (
+            "links.csv",
+            "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization\n1,a,1,1\n",
+            "links.csv:2: ",
+        ),
+        (
+            "summary.json",
+            "{\n  \"duration_s\": 60,\n",
+            "summary.json:",
+        ),
+        (
+            "manifest.json",
+            "{}",
+            "manifest.json:1: missing field `program`",
+        ),
+    ];
+    for (name, text, expected) in cases {
+        let directory = tempfile::tempdir().unwrap();
+        run(directory.path(), Format::Csv, false).unwrap();
+        fs::write(directory.path().join(name), text).unwrap();
+        let error = Results::open(directory.path())
+            .and_then(|results| results.links())
+            .unwrap_err();
+        assert!(error.to_string().contains(expected), "{name}: {error}");
+    }
+    let empty = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        Results::open(empty.path()),
+        Err(Error::Read { .. })
+    ));
+}
