@@ -1,6 +1,6 @@
 //! Series as comma-separated values.
 
-use crate::number::{push_single, push_time};
+use crate::number::{push_time, push_value};
 use crate::partial::{CHUNK, PartialFile};
 use crate::{Error, Exporter, Names, Table};
 
@@ -47,7 +47,7 @@ impl Exporter for Csv {
         }
         for &value in values {
             self.buffer.push(b',');
-            push_single(&mut self.buffer, value);
+            push_value(&mut self.buffer, value);
         }
         self.buffer.push(b'\n');
         if self.buffer.len() >= CHUNK {

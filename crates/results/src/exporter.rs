@@ -9,7 +9,7 @@ use crate::{Error, Format, Table, delimited, json_lines};
 pub type Names = Vec<String>;
 
 /// Writes one series row by row, as the rows come.
-pub trait Exporter {
+pub trait Exporter: Send {
     /// Starts the interval that ends at `time_s`: the rows until the next call belong to it.
     fn interval(&mut self, time_s: f64);
 

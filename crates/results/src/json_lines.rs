@@ -1,6 +1,6 @@
 //! Series as one JSON object a line.
 
-use crate::number::{push_single, push_time};
+use crate::number::{push_time, push_value};
 use crate::partial::{CHUNK, PartialFile};
 use crate::{Error, Exporter, Names, Table};
 
@@ -57,7 +57,7 @@ impl Exporter for JsonLines {
         }
         for (label, &value) in self.labels.iter().zip(values) {
             self.buffer.extend_from_slice(label);
-            if !push_single(&mut self.buffer, value) {
+            if !push_value(&mut self.buffer, value) {
                 self.buffer.extend_from_slice(b"null");
             }
         }

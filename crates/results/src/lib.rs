@@ -15,9 +15,8 @@
 //!   `.links.csv.partial` and renamed when the whole directory is ready, the manifest last.
 //!   What an earlier run left in the directory under one of the names above is replaced or
 //!   removed, so that a directory always tells of one run; other files are left alone.
-//! - **The series are single precision**: a value is rounded to the nearest `f32` and printed with
-//!   as many digits as make it unique (at most 9). Times are exact to the nanosecond, and
-//!   `summary.json` has full double precision.
+//! - **The series have seven significant digits** (single precision in Parquet); times are exact
+//!   to the nanosecond, and `summary.json` has full double precision.
 //! - **Rows are in time order**, and within an interval in the order of the scenario.
 //!
 //! Writing: a [`Writer`] is a [`netflow_fluid::Recorder`]. Reading: [`Results::open`].
