@@ -1,13 +1,13 @@
 //! Series as comma-separated values.
 
-use crate::number::{push_time, push_value};
-use crate::partial::{CHUNK, PartialFile};
+use crate::number::push_time;
+use crate::partial::PartialFile;
+use crate::sheet::Sheet;
 use crate::{Error, Exporter, Names, Table};
 
-/// Rows are put together in one buffer; names are quoted once, before the first row.
+/// Names are quoted once, before the first row.
 pub(crate) struct Csv {
-    file: PartialFile,
-    buffer: Vec<u8>,
+    sheet: Sheet,
     /// `12.5`, as it stands at the start of every row of the interval.
     time: Vec<u8>,
     /// For every key column, every name as `,name`.
@@ -21,13 +21,14 @@ impl Csv {
             .iter()
             .map(|column| column.iter().map(quoted).collect())
             .collect();
-        let mut buffer = Vec::with_capacity(CHUNK + CHUNK / 8);
+        let mut sheet = Sheet::new(file);
         let header: Vec<&str> = table.columns().collect();
-        buffer.extend_from_slice(header.join(",").as_bytes());
-        buffer.push(b'\n');
+        let header = header.join(",") + "\n";
+        let mut line = sheet.row(header.len(), 0)?;
+        line.text(header.as_bytes());
+        line.end();
         Ok(Csv {
-            file,
-            buffer,
+            sheet,
             time: Vec::new(),
             names,
         })
@@ -41,24 +42,25 @@ impl Exporter for Csv {
     }
 
     fn row(&mut self, keys: &[usize], values: &[f64]) -> Result<(), Error> {
-        self.buffer.extend_from_slice(&self.time);
-        for (names, &key) in self.names.iter().zip(keys) {
-            self.buffer.extend_from_slice(&names[key]);
+        let names = || self.names.iter().zip(keys).map(|(names, &key)| &names[key]);
+        let texts =
+            self.time.len() + names().map(|name| name.len()).sum::<usize>() + values.len() + 1;
+        let mut line = self.sheet.row(texts, values.len())?;
+        line.text(&self.time);
+        for name in names() {
+            line.text(name);
         }
         for &value in values {
-            self.buffer.push(b',');
-            push_value(&mut self.buffer, value);
+            line.byte(b',');
+            line.value(value);
         }
-        self.buffer.push(b'\n');
-        if self.buffer.len() >= CHUNK {
-            self.file.drain(&mut self.buffer)?;
-        }
+        line.byte(b'\n');
+        line.end();
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<PartialFile, Error> {
-        self.file.drain(&mut self.buffer)?;
-        Ok(self.file)
+    fn finish(self: Box<Self>) -> Result<PartialFile, Error> {
+        self.sheet.finish()
     }
 }
 

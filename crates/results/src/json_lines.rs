@@ -1,13 +1,13 @@
 //! Series as one JSON object a line.
 
-use crate::number::{push_time, push_value};
-use crate::partial::{CHUNK, PartialFile};
+use crate::number::push_time;
+use crate::partial::PartialFile;
+use crate::sheet::Sheet;
 use crate::{Error, Exporter, Names, Table};
 
 /// Everything but the numbers is put together before the first row.
 pub(crate) struct JsonLines {
-    file: PartialFile,
-    buffer: Vec<u8>,
+    sheet: Sheet,
     /// `{"time_s":12.5`
     time: Vec<u8>,
     /// For every key column, every name as `,"link":"name"`.
@@ -18,17 +18,13 @@ pub(crate) struct JsonLines {
 
 impl JsonLines {
     pub(crate) fn new(file: PartialFile, table: Table, names: &[&Names]) -> JsonLines {
-        let names = names
-            .iter()
-            .zip(table.keys)
-            .map(|(column, key)| column.iter().map(|name| member(key, name)).collect())
-            .collect();
+        let column =
+            |(column, key): (&&Names, &&str)| column.iter().map(|name| member(key, name)).collect();
+        let names = names.iter().zip(table.keys).map(column).collect();
         let label = |column: &&str| format!(",\"{column}\":").into_bytes().into_boxed_slice();
         let labels = table.values.iter().map(label).collect();
-        let buffer = Vec::with_capacity(CHUNK + CHUNK / 8);
         JsonLines {
-            file,
-            buffer,
+            sheet: Sheet::new(file),
             time: Vec::new(),
             names,
             labels,
@@ -51,25 +47,30 @@ impl Exporter for JsonLines {
     }
 
     fn row(&mut self, keys: &[usize], values: &[f64]) -> Result<(), Error> {
-        self.buffer.extend_from_slice(&self.time);
-        for (names, &key) in self.names.iter().zip(keys) {
-            self.buffer.extend_from_slice(&names[key]);
+        let names = || self.names.iter().zip(keys).map(|(names, &key)| &names[key]);
+        let texts = names()
+            .chain(&self.labels)
+            .map(|text| text.len())
+            .sum::<usize>()
+            + self.time.len()
+            + 2;
+        let mut line = self.sheet.row(texts, values.len())?;
+        line.text(&self.time);
+        for name in names() {
+            line.text(name);
         }
         for (label, &value) in self.labels.iter().zip(values) {
-            self.buffer.extend_from_slice(label);
-            if !push_value(&mut self.buffer, value) {
-                self.buffer.extend_from_slice(b"null");
+            line.text(label);
+            if !line.value(value) {
+                line.text(b"null");
             }
         }
-        self.buffer.extend_from_slice(b"}\n");
-        if self.buffer.len() >= CHUNK {
-            self.file.drain(&mut self.buffer)?;
-        }
+        line.text(b"}\n");
+        line.end();
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<PartialFile, Error> {
-        self.file.drain(&mut self.buffer)?;
-        Ok(self.file)
+    fn finish(self: Box<Self>) -> Result<PartialFile, Error> {
+        self.sheet.finish()
     }
 }

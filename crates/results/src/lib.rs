@@ -33,6 +33,7 @@ mod parquet;
 mod partial;
 mod read;
 mod row;
+mod sheet;
 mod summary;
 mod table;
 mod writer;

@@ -1,21 +1,24 @@
 //! Numbers as text, fast: most of the time that writing takes is here.
 
-/// Appends `value` with seven significant digits, without trailing zeros; nothing at all
-/// where it is not finite. Says whether it wrote something.
+/// Bytes that a value and the copying around it may touch.
+pub(crate) const LONGEST: usize = 24;
+
+/// Writes `value` at this place with seven significant digits, without trailing zeros; nothing at
+/// all where it is not finite. Gives the place after it.
+///
+/// [`LONGEST`] bytes must be free there.
 #[inline]
-pub(crate) fn push_value(buffer: &mut Vec<u8>, value: f64) -> bool {
+pub(crate) fn put_value(out: &mut [u8], at: usize, value: f64) -> usize {
     let size = value.abs();
     if size == 0.0 {
-        buffer.push(b'0');
+        out[at] = b'0';
+        at + 1
     } else if (SMALLEST..LARGEST).contains(&size) {
-        if value < 0.0 {
-            buffer.push(b'-');
-        }
-        push_plain(buffer, size);
+        out[at] = b'-';
+        put_plain(out, at + usize::from(value < 0.0), size)
     } else {
-        return push_scientific(buffer, value);
+        put_scientific(out, at, value)
     }
-    true
 }
 
 /// What is written without an exponent.
@@ -32,7 +35,7 @@ const SCALES: [f64; 13] = [
 ];
 
 #[inline]
-fn push_plain(buffer: &mut Vec<u8>, value: f64) {
+fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
     // The decimal magnitude from the binary one: right, or one too small.
     let binary = (value.to_bits() >> 52) as i32 - 1023;
     let estimate = ((binary * 1233) >> 12) + 5;
@@ -52,32 +55,28 @@ fn push_plain(buffer: &mut Vec<u8>, value: f64) {
         Some(before) if before < 7 => {
             let before = before + 1;
             if kept <= before {
-                push_some(buffer, ascii, before);
-            } else {
-                let shift = 8 * before as u32;
-                let whole = ascii & ((1 << shift) - 1);
-                // The last of the eight digits, always 0, falls off.
-                let fraction = (ascii >> shift) << shift << 8;
-                push_some(
-                    buffer,
-                    whole | (u64::from(b'.') << shift) | fraction,
-                    kept + 1,
-                );
+                return put_some(out, at, ascii, before);
             }
+            let shift = 8 * before as u32;
+            let whole = ascii & ((1 << shift) - 1);
+            // The last of the eight digits, always 0, falls off.
+            let fraction = (ascii >> shift) << shift << 8;
+            let point = u64::from(b'.') << shift;
+            put_some(out, at, whole | point | fraction, kept + 1)
         }
-        Some(_) => push_some(buffer, u64::from_le_bytes(*b"10000000"), 8),
+        Some(_) => put_some(out, at, u64::from_le_bytes(*b"10000000"), 8),
         None => {
-            push_some(buffer, u64::from_le_bytes(*b"0.000000"), 6 - place);
-            push_some(buffer, ascii, kept);
+            let at = put_some(out, at, u64::from_le_bytes(*b"0.000000"), 6 - place);
+            put_some(out, at, ascii, kept)
         }
     }
 }
 
-/// The first `count` of eight bytes: a copy of fixed length is cheaper than one of the right length.
+/// The first `count` of eight bytes: a copy of fixed length is cheaper than one of the right one.
 #[inline]
-fn push_some(buffer: &mut Vec<u8>, bytes: u64, count: usize) {
-    buffer.extend_from_slice(&bytes.to_le_bytes());
-    buffer.truncate(buffer.len() - 8 + count);
+fn put_some(out: &mut [u8], at: usize, bytes: u64, count: usize) -> usize {
+    out[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+    at + count
 }
 
 const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
@@ -93,30 +92,34 @@ fn ascii(number: u32) -> u64 {
     (tens | ((pairs - tens * 10) << 8)) + ZEROS
 }
 
-/// What is very small or very large, rare in a series: as the nearest single precision number.
-#[cold]
-fn push_scientific(buffer: &mut Vec<u8>, value: f64) -> bool {
+/// What is very small or very large: as the nearest single precision number.
+#[inline(never)]
+fn put_scientific(out: &mut [u8], at: usize, value: f64) -> usize {
     let value = value as f32;
-    if value == 0.0 {
-        buffer.push(b'0');
-    } else if value.is_finite() {
-        push_short(buffer, zmij::Buffer::new().format_finite(value));
-    } else {
-        return false;
+    if !value.is_finite() {
+        return at;
     }
-    true
+    let mut buffer = zmij::Buffer::new();
+    let digits = short(if value == 0.0 {
+        "0"
+    } else {
+        buffer.format_finite(value)
+    });
+    out[at..at + digits.len()].copy_from_slice(digits.as_bytes());
+    at + digits.len()
 }
 
 /// Appends a time in seconds, exact to the nanosecond: 0.3, not 0.30000000000000004.
 pub(crate) fn push_time(buffer: &mut Vec<u8>, time_s: f64) {
     let rounded = (time_s * 1e9).round() / 1e9;
     let time_s = if rounded.is_finite() { rounded } else { time_s };
-    push_short(buffer, zmij::Buffer::new().format(time_s));
+    let mut digits = zmij::Buffer::new();
+    buffer.extend_from_slice(short(digits.format(time_s)).as_bytes());
 }
 
-/// Appends digits without a trailing `.0`.
-fn push_short(buffer: &mut Vec<u8>, digits: &str) {
-    buffer.extend_from_slice(digits.strip_suffix(".0").unwrap_or(digits).as_bytes());
+/// Digits without a trailing `.0`.
+fn short(digits: &str) -> &str {
+    digits.strip_suffix(".0").unwrap_or(digits)
 }
 
 #[cfg(test)]
@@ -125,9 +128,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn text(value: f64) -> String {
-        let mut buffer = b"before ".to_vec();
-        push_value(&mut buffer, value);
-        String::from_utf8(buffer.split_off(7)).unwrap()
+        let mut out = [b'#'; LONGEST];
+        let end = put_value(&mut out, 0, value);
+        String::from_utf8(out[..end].to_vec()).unwrap()
     }
 
     #[test]

@@ -54,13 +54,6 @@ impl PartialFile {
         })
     }
 
-    /// Appends and empties the buffer.
-    pub(crate) fn drain(&mut self, buffer: &mut Vec<u8>) -> Result<(), Error> {
-        self.append(buffer)?;
-        buffer.clear();
-        Ok(())
-    }
-
     /// Its final path.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,0 +1,86 @@
+//! Rows put together in one large buffer that goes to a file in large parts.
+
+use crate::Error;
+use crate::number::{LONGEST, put_value};
+use crate::partial::{CHUNK, PartialFile};
+
+/// A file with the buffer in front of it.
+pub(crate) struct Sheet {
+    file: PartialFile,
+    buffer: Vec<u8>,
+    used: usize,
+}
+
+impl Sheet {
+    pub(crate) fn new(file: PartialFile) -> Sheet {
+        Sheet {
+            file,
+            buffer: vec![0; CHUNK],
+            used: 0,
+        }
+    }
+
+    /// Starts a row of at most this many texts' bytes and this many values.
+    #[inline]
+    pub(crate) fn row(&mut self, texts: usize, values: usize) -> Result<Line<'_>, Error> {
+        let room = texts + values * LONGEST + LONGEST;
+        if self.buffer.len() - self.used < room {
+            self.make_room(room)?;
+        }
+        Ok(Line {
+            free: &mut self.buffer[self.used..],
+            at: 0,
+            used: &mut self.used,
+        })
+    }
+
+    #[cold]
+    fn make_room(&mut self, room: usize) -> Result<(), Error> {
+        self.file.append(&self.buffer[..self.used])?;
+        self.used = 0;
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self) -> Result<PartialFile, Error> {
+        self.make_room(0)?;
+        Ok(self.file)
+    }
+}
+
+/// A row that is being put together; it counts once it is ended.
+pub(crate) struct Line<'a> {
+    free: &'a mut [u8],
+    at: usize,
+    used: &'a mut usize,
+}
+
+impl Line<'_> {
+    #[inline]
+    pub(crate) fn text(&mut self, text: &[u8]) {
+        self.free[self.at..self.at + text.len()].copy_from_slice(text);
+        self.at += text.len();
+    }
+
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.free[self.at] = byte;
+        self.at += 1;
+    }
+
+    /// A value as [`put_value`] writes it; says whether there was anything to write.
+    #[inline]
+    pub(crate) fn value(&mut self, value: f64) -> bool {
+        let before = self.at;
+        self.at = put_value(self.free, self.at, value);
+        self.at > before
+    }
+
+    #[inline]
+    pub(crate) fn end(self) {
+        *self.used += self.at;
+    }
+}
