@@ -1,0 +1,179 @@
+//! From the measurements' CSV files to the texts of the built-in profile files.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use netflow_profile::{Grid, GridRow, GridSpec, to_toml};
+
+const COMMENT: &str =
+    "# Made from data/measurements by `cargo run -p netflow-profile --example make-grids`.\n";
+
+/// ns-2's names, window in packets, and ours.
+const NS: &[(&str, &str, &str, &str)] = &[
+    ("reno", "10000", "ns-reno", "Reno"),
+    ("newreno", "10000", "ns-newreno", "NewReno"),
+    ("sack1", "10000", "ns-sack", "SACK"),
+    ("vegas", "10000", "ns-vegas", "Vegas"),
+    ("tahoe", "10000", "ns-tahoe", "Tahoe"),
+    ("reno", "64", "ns-reno-w64", "Reno, window 64"),
+    ("newreno", "64", "ns-newreno-w64", "NewReno, window 64"),
+    ("sack1", "64", "ns-sack-w64", "SACK, window 64"),
+    ("vegas", "64", "ns-vegas-w64", "Vegas, window 64"),
+];
+
+/// (loss, rtt in ms) → throughput in packets/ms; the keys as the file writes them, in its order.
+type Cells = BTreeMap<(Decimal, Decimal), Decimal>;
+
+/// A decimal that is ordered by its value and moves its point exactly.
+#[derive(Debug, Clone, PartialEq)]
+struct Decimal(String);
+
+impl Decimal {
+    fn value(&self) -> f64 {
+        self.shifted(0)
+    }
+
+    /// The `f64` nearest to `self · 10^places`.
+    fn shifted(&self, places: i32) -> f64 {
+        format!("{}e{places}", self.0).parse().unwrap_or(f64::NAN)
+    }
+}
+
+impl Eq for Decimal {}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.value().total_cmp(&other.value())
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Every built-in grid: its path and its text.
+pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let ns = read(
+        &data.join("measurements/ns2.csv"),
+        &["tcp", "maxwin"],
+        "thr_pkt_per_ms",
+    )?;
+    let linux = read(
+        &data.join("measurements/linux.csv"),
+        &["cc"],
+        "throughput_pkt_per_ms",
+    )?;
+    let mut texts = Vec::new();
+    for &(tcp, window, name, title) in NS {
+        let cells = ns.get(&[tcp, window].join(" ")).ok_or(name)?;
+        let spec = GridSpec {
+            name: name.to_owned(),
+            description: format!(
+                "ns-2.35 {title}: one flow, random loss of 1000 B data packets, no delayed ACKs"
+            ),
+            window_pkts: Some(window.parse()?),
+            ..surface(cells, 0.0)?
+        };
+        let comment = "# Loss 0 is window / rtt: runs without loss that got beyond their start-up are within 0.5 % of it.\n";
+        texts.push((data.join(format!("{name}.toml")), text(spec, comment)?));
+    }
+    for (cc, name, title) in [
+        ("reno", "linux-reno", "Reno"),
+        ("cubic", "linux-cubic", "CUBIC"),
+    ] {
+        let cells = linux.get(cc).ok_or(name)?;
+        let spec = GridSpec {
+            name: name.to_owned(),
+            description: format!(
+                "Linux 6.18 {title}: 60 s transfers of 1500 B packets through an emulated link"
+            ),
+            // The emulator adds 1 ms to the delay it is set to.
+            ..surface(cells, 1.0)?
+        };
+        let comment = "# Loss-free cells are left out: the emulated bottleneck, not TCP, set their throughput.\n";
+        texts.push((data.join(format!("{name}.toml")), text(spec, comment)?));
+    }
+    Ok(texts)
+}
+
+fn text(spec: GridSpec, comment: &str) -> Result<String, Box<dyn Error>> {
+    let grid = Grid::new(spec)?;
+    Ok(format!(
+        "{COMMENT}{comment}{}",
+        to_toml(&grid).ok_or("a grid has a definition")?
+    ))
+}
+
+/// The rows with loss; `rtt_more_ms` is what the real round-trip times are longer.
+fn surface(cells: &Cells, rtt_more_ms: f64) -> Result<GridSpec, Box<dyn Error>> {
+    let mut rtts: Vec<&Decimal> = cells.keys().map(|(_, rtt)| rtt).collect();
+    rtts.sort();
+    rtts.dedup();
+    let mut losses: Vec<&Decimal> = cells
+        .keys()
+        .map(|(loss, _)| loss)
+        .filter(|loss| loss.value() > 0.0)
+        .collect();
+    losses.dedup();
+    let mut rows = Vec::new();
+    for &loss in &losses {
+        let rates: Option<Vec<f64>> = rtts
+            .iter()
+            .map(|&rtt| {
+                cells
+                    .get(&(loss.clone(), rtt.clone()))
+                    .map(|rate| rate.shifted(3))
+            })
+            .collect();
+        let throughput_pps = rates.ok_or_else(|| format!("a hole at loss {}", loss.0))?;
+        rows.push(GridRow {
+            loss: loss.value(),
+            throughput_pps,
+        });
+    }
+    let rtts_s = rtts
+        .iter()
+        .map(|rtt| (rtt.value() + rtt_more_ms) / 1000.0)
+        .collect();
+    Ok(GridSpec {
+        name: String::new(),
+        description: String::new(),
+        window_pkts: None,
+        rtts_s,
+        rows,
+    })
+}
+
+/// The measurements of each sender, which the columns `keys` name.
+fn read(path: &Path, keys: &[&str], rate: &str) -> Result<BTreeMap<String, Cells>, Box<dyn Error>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .from_path(path)?;
+    let headers = reader.headers()?.clone();
+    let column = |name: &str| {
+        headers
+            .iter()
+            .position(|header| header == name)
+            .ok_or(name.to_owned())
+    };
+    let keys = keys
+        .iter()
+        .map(|key| column(key))
+        .collect::<Result<Vec<usize>, _>>()?;
+    let (loss, rtt, rate) = (column("loss")?, column("rtt_ms")?, column(rate)?);
+    let mut senders: BTreeMap<String, Cells> = BTreeMap::new();
+    for record in reader.records() {
+        let record = record?;
+        let sender: Vec<&str> = keys.iter().map(|&key| &record[key]).collect();
+        let decimal = |column: usize| Decimal(record[column].to_owned());
+        senders
+            .entry(sender.join(" "))
+            .or_default()
+            .insert((decimal(loss), decimal(rtt)), decimal(rate));
+    }
+    Ok(senders)
+}

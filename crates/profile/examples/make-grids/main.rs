@@ -1,0 +1,13 @@
+//! Makes the built-in grids from the measurements:
+//! `cargo run -p netflow-profile --example make-grids` in the workspace rewrites
+//! `crates/profile/data/*.toml`. A test fails when they are not what this writes.
+
+mod grids;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for (path, text) in grids::grids()? {
+        std::fs::write(&path, text)?;
+        println!("{}", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Steady-state formulas as profiles: Mathis and \[PFTK\].
+
+use crate::domain::{positive, within};
+use crate::error::{ProfileError, ensure, ensure_window};
+use crate::file::Definition;
+use crate::{Domain, Place, Profile};
+
+/// Where the formulas are evaluated. They diverge at loss 0, so the domain begins just above it
+/// (unless a window limit bounds the rate there); above 50 % they mean nothing.
+const DOMAIN: Domain = Domain {
+    loss_min: 1e-8,
+    loss_max: 0.5,
+    rtt_min_s: 1e-5,
+    rtt_max_s: 100.0,
+};
+
+/// Which formula.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Formula {
+    /// √(3/(2bp)) / rtt (Mathis, Semke, Mahdavi & Ott 1997).
+    Mathis,
+    /// \[PFTK\] eq. 30: 1/(rtt·√(2bp/3) + T0·min(1, 3√(3bp/8))·p·(1 + 32p²)).
+    PftkApproximate,
+    /// \[PFTK\] eq. 29 (eq. 31 where the window limit holds): the full model's send rate.
+    PftkFull,
+}
+
+impl Formula {
+    /// Its name, which is also the kind in a profile file and the built-in profile.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mathis => "mathis",
+            Self::PftkApproximate => "pftk-approximate",
+            Self::PftkFull => "pftk-full",
+        }
+    }
+}
+
+/// What a formula needs besides loss and round-trip time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FormulaParameters {
+    /// Segments that one acknowledgement covers, b.
+    pub segments_per_ack: f64,
+    /// Length of the retransmission timer T0 in seconds (not used by Mathis).
+    pub timeout_s: f64,
+    /// Largest window in packets.
+    pub window_pkts: Option<f64>,
+}
+
+impl Default for FormulaParameters {
+    /// b = 2 (delayed acknowledgements), T0 = 1 s, no window limit.
+    fn default() -> Self {
+        Self {
+            segments_per_ack: 2.0,
+            timeout_s: 1.0,
+            window_pkts: None,
+        }
+    }
+}
+
+/// A steady-state formula with its parameters.
+///
+/// Domain: loss 1e-8 (0 with a window limit) to 0.5, round-trip times 10 µs to 100 s; outside it
+/// the formula is evaluated at the nearest point, so that it stays finite at loss 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analytic {
+    name: String,
+    description: String,
+    formula: Formula,
+    parameters: FormulaParameters,
+}
+
+impl Analytic {
+    /// A formula under a name of its own.
+    ///
+    /// # Errors
+    /// A number of segments per acknowledgement outside 1 to 100, a timer outside 0 to 1e6 s, a
+    /// window limit below 1.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        formula: Formula,
+        parameters: FormulaParameters,
+    ) -> Result<Self, ProfileError> {
+        let FormulaParameters {
+            segments_per_ack: b,
+            timeout_s,
+            window_pkts,
+        } = parameters;
+        ensure(
+            (1.0..=100.0).contains(&b),
+            Place::SegmentsPerAck,
+            "segments per acknowledgement",
+            b,
+            "1 to 100",
+        )?;
+        ensure(
+            (0.0..=1e6).contains(&timeout_s),
+            Place::Timeout,
+            "timeout (s)",
+            timeout_s,
+            "0 to 1e6 s",
+        )?;
+        ensure_window(window_pkts)?;
+        Ok(Self {
+            name: name.into(),
+            description: description.into(),
+            formula,
+            parameters,
+        })
+    }
+
+    /// Which formula it is.
+    pub fn formula(&self) -> Formula {
+        self.formula
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> FormulaParameters {
+        self.parameters
+    }
+}
+
+impl Profile for Analytic {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn domain(&self) -> Domain {
+        let loss_min = if self.parameters.window_pkts.is_some() {
+            0.0
+        } else {
+            DOMAIN.loss_min
+        };
+        Domain { loss_min, ..DOMAIN }
+    }
+
+    fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
+        let (p, rtt) = DOMAIN.clamp(loss, rtt_s);
+        let FormulaParameters {
+            segments_per_ack: b,
+            timeout_s: t0,
+            window_pkts,
+        } = self.parameters;
+        let rate = match self.formula {
+            Formula::Mathis => mathis(p, rtt, b),
+            Formula::PftkApproximate => pftk_approximate(p, rtt, b, t0),
+            Formula::PftkFull => pftk_full(p, rtt, b, t0, window_pkts.unwrap_or(f64::INFINITY)),
+        };
+        match window_pkts {
+            Some(window) => positive(rate.min(window / within(rtt_s, f64::MIN_POSITIVE, f64::MAX))),
+            None => positive(rate),
+        }
+    }
+
+    fn window_limit_pkts(&self) -> Option<f64> {
+        self.parameters.window_pkts
+    }
+
+    fn definition(&self) -> Option<Definition<'_>> {
+        Some(Definition::Analytic(self))
+    }
+}
+
+/// Packets/s at loss `p`, round-trip time in seconds, `b` segments per acknowledgement.
+fn mathis(p: f64, rtt_s: f64, b: f64) -> f64 {
+    (3.0 / (2.0 * b * p)).sqrt() / rtt_s
+}
+
+/// \[PFTK\] eq. 30 without its window limit: packets/s; `t0` in seconds.
+fn pftk_approximate(p: f64, rtt_s: f64, b: f64, t0: f64) -> f64 {
+    let recovery = rtt_s * (2.0 * b * p / 3.0).sqrt();
+    let timeouts = t0 * (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
+    1.0 / (recovery + timeouts)
+}
+
+/// \[PFTK\] eqs. 29 and 31: packets/s; `t0` in seconds, `w_max` in packets.
+fn pftk_full(p: f64, rtt_s: f64, b: f64, t0: f64, w_max: f64) -> f64 {
+    let c = (2.0 + b) / (3.0 * b);
+    // Eq. 13: the mean window at a loss, if nothing limits it.
+    let unlimited = c + (8.0 * (1.0 - p) / (3.0 * b * p) + c * c).sqrt();
+    let w = unlimited.min(w_max);
+    let round_trips = if unlimited < w_max {
+        b / 2.0 * w + 1.0
+    } else {
+        b / 8.0 * w + (1.0 - p) / (p * w) + 2.0
+    };
+    let q = timeout_share(p, w);
+    let packets = (1.0 - p) / p + w + q / (1.0 - p);
+    // Eq. 29's f(p): the mean number of timer lengths in a series of timeouts, times 1 − p.
+    let f = 1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))));
+    packets / (rtt_s * round_trips + q * t0 * f / (1.0 - p))
+}
+
+/// \[PFTK\] eq. 24: the probability that a loss with window `w` is found by a timeout.
+fn timeout_share(p: f64, w: f64) -> f64 {
+    // 1 − (1−p)^n without cancellation at small p.
+    let lost_among = |n: f64| -(n * (-p).ln_1p()).exp_m1();
+    let three_arrive = 1.0 - lost_among(3.0);
+    let q = lost_among(3.0) * (1.0 + three_arrive * lost_among(w - 3.0)) / lost_among(w);
+    q.min(1.0)
+}

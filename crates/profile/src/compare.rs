@@ -1,0 +1,319 @@
+//! Two profiles side by side.
+
+use crate::Profile;
+
+/// Ratios closer to 1 than this are a tie.
+const TIE: f64 = 0.01;
+
+/// Which of two profiles is the faster one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Faster {
+    /// The first one.
+    A,
+    /// The second one.
+    B,
+}
+
+/// Where one profile is ahead of the other by most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extreme {
+    /// How many times faster it is; at least 1.
+    pub factor: f64,
+    /// At this loss probability.
+    pub loss: f64,
+    /// At this round-trip time in seconds.
+    pub rtt_s: f64,
+}
+
+/// A connected part of the grid in which the same profile is ahead.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Region {
+    /// The profile that is ahead.
+    pub faster: Faster,
+    /// Number of grid points.
+    pub points: usize,
+    /// Smallest and largest loss probability in it.
+    pub loss: (f64, f64),
+    /// Smallest and largest round-trip time in it, in seconds.
+    pub rtt_s: (f64, f64),
+    /// Where it is ahead by most.
+    pub most: Extreme,
+    /// Geometric mean of how many times faster it is.
+    pub mean_factor: f64,
+}
+
+/// The ratio of two profiles' throughputs over a grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The losses compared at.
+    pub losses: Vec<f64>,
+    /// The round-trip times compared at, in seconds.
+    pub rtts_s: Vec<f64>,
+    /// Throughput of a / throughput of b, by loss and then round-trip time.
+    pub ratios: Vec<f64>,
+    /// Whether a point is outside a's or b's domain, in the same order.
+    pub outside: Vec<bool>,
+    /// Where each is ahead, the largest region first; points whose ratio is within 1 % of 1 are
+    /// ties and in no region.
+    pub regions: Vec<Region>,
+}
+
+impl Comparison {
+    /// a / b at one point of the grid.
+    pub fn ratio(&self, loss: usize, rtt: usize) -> Option<f64> {
+        if rtt < self.rtts_s.len() {
+            self.ratios.get(loss * self.rtts_s.len() + rtt).copied()
+        } else {
+            None
+        }
+    }
+
+    /// Where this profile is ahead by most; `None` if it is ahead nowhere.
+    pub fn most(&self, faster: Faster) -> Option<Extreme> {
+        let extremes = self
+            .regions
+            .iter()
+            .filter(|region| region.faster == faster)
+            .map(|region| region.most);
+        extremes.max_by(|x, y| x.factor.total_cmp(&y.factor))
+    }
+
+    /// The share of the grid points at which this profile is ahead.
+    pub fn share(&self, faster: Faster) -> f64 {
+        let ahead = self
+            .regions
+            .iter()
+            .filter(|region| region.faster == faster)
+            .map(|region| region.points);
+        if self.ratios.is_empty() {
+            0.0
+        } else {
+            ahead.sum::<usize>() as f64 / self.ratios.len() as f64
+        }
+    }
+}
+
+/// Compares two profiles at every pair of a loss probability and a round-trip time (s).
+///
+/// Neighbouring values are neighbours in the regions, so both lists should be in order. Outside
+/// the domains the profiles' clamped values are compared; `outside` tells where.
+pub fn compare(a: &dyn Profile, b: &dyn Profile, losses: &[f64], rtts_s: &[f64]) -> Comparison {
+    let points = || {
+        losses
+            .iter()
+            .flat_map(|&loss| rtts_s.iter().map(move |&rtt_s| (loss, rtt_s)))
+    };
+    let ratio = |(loss, rtt_s)| a.throughput(loss, rtt_s) / b.throughput(loss, rtt_s);
+    let ratios: Vec<f64> = points().map(ratio).collect();
+    let outside = points()
+        .map(|(loss, rtt_s)| a.outside(loss, rtt_s) || b.outside(loss, rtt_s))
+        .collect();
+    let regions = regions(&ratios, losses, rtts_s);
+    Comparison {
+        losses: losses.to_vec(),
+        rtts_s: rtts_s.to_vec(),
+        ratios,
+        outside,
+        regions,
+    }
+}
+
+/// Losses (evenly spaced) and round-trip times in seconds (evenly spaced by their logarithm) that
+/// cover what both domains have in common, for [`compare`]; `None` if that is nothing.
+pub fn common_axes(
+    a: &dyn Profile,
+    b: &dyn Profile,
+    losses: usize,
+    rtts: usize,
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let (a, b) = (a.domain(), b.domain());
+    let (loss_min, loss_max) = (a.loss_min.max(b.loss_min), a.loss_max.min(b.loss_max));
+    let (rtt_min, rtt_max) = (a.rtt_min_s.max(b.rtt_min_s), a.rtt_max_s.min(b.rtt_max_s));
+    if loss_min > loss_max || rtt_min > rtt_max {
+        return None;
+    }
+    let parts = |n: usize| {
+        (0..n).map(move |i| {
+            if n > 1 {
+                i as f64 / (n - 1) as f64
+            } else {
+                0.0
+            }
+        })
+    };
+    let losses = parts(losses)
+        .map(|t| (loss_min + t * (loss_max - loss_min)).min(loss_max))
+        .collect();
+    let rtts = parts(rtts)
+        .map(|t| (rtt_min * (rtt_max / rtt_min).powf(t)).clamp(rtt_min, rtt_max))
+        .collect();
+    Some((losses, rtts))
+}
+
+fn faster(ratio: f64) -> Option<Faster> {
+    match ratio {
+        r if r > 1.0 + TIE => Some(Faster::A),
+        r if r < 1.0 / (1.0 + TIE) => Some(Faster::B),
+        _ => None,
+    }
+}
+
+fn regions(ratios: &[f64], losses: &[f64], rtts_s: &[f64]) -> Vec<Region> {
+    let columns = rtts_s.len();
+    let mut seen = vec![false; ratios.len()];
+    let mut regions = Vec::new();
+    for start in 0..ratios.len() {
+        let Some(side) = faster(ratios[start]).filter(|_| !seen[start]) else {
+            continue;
+        };
+        let mut members = vec![start];
+        let mut next = 0;
+        seen[start] = true;
+        while let Some(&at) = members.get(next) {
+            next += 1;
+            let neighbours = [
+                (at % columns > 0).then(|| at - 1),
+                (at % columns + 1 < columns).then(|| at + 1),
+                at.checked_sub(columns),
+                Some(at + columns).filter(|&below| below < ratios.len()),
+            ];
+            for neighbour in neighbours.into_iter().flatten() {
+                if !seen[neighbour] && faster(ratios[neighbour]) == Some(side) {
+                    seen[neighbour] = true;
+                    members.push(neighbour);
+                }
+            }
+        }
+        regions.push(region(side, &members, ratios, losses, rtts_s));
+    }
+    regions.sort_by_key(|region| std::cmp::Reverse(region.points));
+    regions
+}
+
+fn region(
+    side: Faster,
+    members: &[usize],
+    ratios: &[f64],
+    losses: &[f64],
+    rtts_s: &[f64],
+) -> Region {
+    let factor = |at: usize| match side {
+        Faster::A => ratios[at],
+        Faster::B => 1.0 / ratios[at],
+    };
+    let range = |(low, high): (f64, f64), x: f64| (low.min(x), high.max(x));
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut loss, mut rtt_s) = (nothing, nothing);
+    let mut most = Extreme {
+        factor: 0.0,
+        loss: f64::NAN,
+        rtt_s: f64::NAN,
+    };
+    let mut log_sum = 0.0;
+    for &at in members {
+        let (p, rtt) = (losses[at / rtts_s.len()], rtts_s[at % rtts_s.len()]);
+        loss = range(loss, p);
+        rtt_s = range(rtt_s, rtt);
+        log_sum += factor(at).ln();
+        if factor(at) > most.factor {
+            most = Extreme {
+                factor: factor(at),
+                loss: p,
+                rtt_s: rtt,
+            };
+        }
+    }
+    let mean_factor = (log_sum / members.len() as f64).exp();
+    Region {
+        faster: side,
+        points: members.len(),
+        loss,
+        rtt_s,
+        most,
+        mean_factor,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Formula, builtin};
+
+    fn profile(name: &str) -> std::sync::Arc<dyn Profile> {
+        builtin(name).expect(name)
+    }
+
+    /// \[Prof\] §2: NetBSD is up to three times faster than NT at low loss, NT is faster at high
+    /// loss and long round-trip times.
+    #[test]
+    fn netbsd_wins_at_low_loss_and_nt_at_high_loss_and_long_rtt() {
+        let losses: Vec<f64> = (0..=30).map(|i| f64::from(i) / 100.0).collect();
+        let rtts = [0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
+        let comparison = compare(&*profile("bsd"), &*profile("nt"), &losses, &rtts);
+
+        let bsd = comparison
+            .most(Faster::A)
+            .expect("NetBSD is ahead somewhere");
+        assert_eq!((bsd.loss, bsd.rtt_s), (0.0, 0.06));
+        assert!((bsd.factor - 2.77).abs() < 0.005, "{}", bsd.factor);
+        let nt = comparison.most(Faster::B).expect("NT is ahead somewhere");
+        assert!(
+            nt.factor > 1.3 && nt.loss >= 0.1 && nt.rtt_s == 5.0,
+            "{nt:?}"
+        );
+        assert!(comparison.ratio(20, 6).unwrap() < 0.7);
+        assert_eq!(comparison.regions[0].faster, Faster::B);
+        assert!(comparison.outside.iter().all(|outside| !outside));
+    }
+
+    #[test]
+    fn a_profile_ties_with_itself() {
+        let reno = profile("ns-reno");
+        let (losses, rtts) = common_axes(&*reno, &*reno, 20, 20).unwrap();
+        let comparison = compare(&*reno, &*reno, &losses, &rtts);
+        assert!(comparison.ratios.iter().all(|&ratio| ratio == 1.0));
+        assert!(comparison.regions.is_empty());
+        assert_eq!(comparison.most(Faster::A), None);
+        assert_eq!(comparison.share(Faster::B), 0.0);
+    }
+
+    #[test]
+    fn regions_are_connected_and_cover_what_is_no_tie() {
+        // a/b: 2 2 | 1 | 0.5 on two rows, and an island of a below.
+        let ratios = [
+            2.0, 3.0, 1.0, 0.5, 2.0, 1.0, 1.0, 0.25, 1.005, 1.0, 4.0, 1.0,
+        ];
+        let (losses, rtts) = ([0.0, 0.1, 0.2], [0.1, 0.2, 0.3, 0.4]);
+        let found = regions(&ratios, &losses, &rtts);
+        let sizes: Vec<(Faster, usize)> = found
+            .iter()
+            .map(|region| (region.faster, region.points))
+            .collect();
+        assert_eq!(sizes, [(Faster::A, 3), (Faster::B, 2), (Faster::A, 1)]);
+        assert_eq!(
+            found[0].most,
+            Extreme {
+                factor: 3.0,
+                loss: 0.0,
+                rtt_s: 0.2
+            }
+        );
+        assert_eq!((found[1].loss, found[1].rtt_s), ((0.0, 0.1), (0.4, 0.4)));
+        assert!((found[1].mean_factor - 8_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_to_compare_is_no_panic() {
+        let reno = profile(Formula::PftkFull.name());
+        let empty = compare(&*reno, &*reno, &[], &[0.1]);
+        assert_eq!(
+            (
+                empty.most(Faster::A),
+                empty.share(Faster::A),
+                empty.ratio(0, 0)
+            ),
+            (None, 0.0, None)
+        );
+        assert_eq!(compare(&*reno, &*reno, &[0.1], &[]).ratio(0, 0), None);
+    }
+}

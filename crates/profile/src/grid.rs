@@ -1,0 +1,264 @@
+//! Measured surfaces: throughputs on a grid of losses and round-trip times.
+
+use crate::axis::Axis;
+use crate::domain::{positive, within};
+use crate::error::{
+    ProfileError, ensure, ensure_increasing, ensure_losses, ensure_rtt, ensure_window,
+};
+use crate::file::Definition;
+use crate::{Domain, Place, Profile};
+
+/// One row of a grid: a loss probability and the throughput at every round-trip time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GridRow {
+    /// Loss probability.
+    pub loss: f64,
+    /// Throughput in packets/s at each round-trip time.
+    pub throughput_pps: Vec<f64>,
+}
+
+/// What a grid is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GridSpec {
+    /// Its name in scenarios.
+    pub name: String,
+    /// One line on where it was measured.
+    pub description: String,
+    /// Largest window in packets, if the sender had one.
+    pub window_pkts: Option<f64>,
+    /// Round-trip times in seconds, increasing.
+    pub rtts_s: Vec<f64>,
+    /// A row for each loss probability, increasing. There are no holes: a cell that was not
+    /// measured has to be filled by whoever makes the grid.
+    pub rows: Vec<GridRow>,
+}
+
+/// A measured surface with an optional window limit.
+///
+/// Between grid points ln F is bilinear in (ln loss, ln rtt). Held-out rows of the ns-2 surfaces
+/// are met within 4.2 % (r.m.s., Reno) that way, against 5.0 % with √loss and 6.2 % with the loss
+/// itself; below 1 % loss 7 against 10 and 13 %. Held-out round-trip times: 4.0 % with ln rtt,
+/// 6.4 % with rtt. About 3 % is the measurement's own noise.
+///
+/// Between no loss and the first positive loss p₁ it is 1/F² that is linear in the loss:
+/// 1/F² = (1 − p/p₁)/F₀² + (p/p₁)/F₁². This is the square-root law F ∝ p^(−1/2) wherever F is far
+/// below F₀ and bends into F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else
+/// W/rtt if there is a window limit W; without either, the domain begins at p₁. (ln F linear in
+/// the loss would be wrong by a factor of ten at once: it misses a held-out row at 0.1 % loss by
+/// a factor of 9.5, this rule by 20 %.)
+///
+/// Finally F ≤ W/rtt, with the real round-trip time even outside the domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    spec: GridSpec,
+    domain: Domain,
+    /// Of ln loss, over the rows with a positive loss.
+    losses: Axis,
+    /// Of ln rtt.
+    rtts: Axis,
+    /// By loss, then round-trip time.
+    cells: Vec<Cell>,
+    /// The first positive loss, p₁.
+    first_loss: f64,
+    lossless: Option<Lossless>,
+}
+
+/// ln F = base + t·(along + u·twist) + u·across, with u through the loss interval and t through
+/// that of the round-trip time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Cell {
+    base: f64,
+    across: f64,
+    along: f64,
+    twist: f64,
+}
+
+/// F₀, the throughput without loss.
+#[derive(Debug, Clone, PartialEq)]
+enum Lossless {
+    /// W/rtt.
+    Window(f64),
+    /// As measured: ln F₀ = .0 + t·.1 by interval of the round-trip time.
+    Row(Vec<(f64, f64)>),
+}
+
+impl Grid {
+    /// A grid from its rows.
+    ///
+    /// # Errors
+    /// No rows or round-trip times, axes that do not increase, losses outside 0 to 1, a row at
+    /// loss 0 alone, rows of the wrong length, values that are not positive and finite.
+    pub fn new(spec: GridSpec) -> Result<Self, ProfileError> {
+        check(&spec)?;
+        let measured_lossless = spec.rows.first().is_some_and(|row| row.loss == 0.0);
+        let (without, lossy) = spec.rows.split_at(usize::from(measured_lossless));
+        let (Some(first), Some(last)) = (lossy.first(), lossy.last()) else {
+            return Err(ProfileError::Empty {
+                place: Place::Rows,
+                what: "rows with a positive loss",
+            });
+        };
+        let losses = Axis::new(lossy.iter().map(|row| row.loss.ln()).collect());
+        let rtts = Axis::new(spec.rtts_s.iter().map(|rtt| rtt.ln()).collect());
+        let logs: Vec<Vec<f64>> = lossy
+            .iter()
+            .map(|row| row.throughput_pps.iter().map(|rate| rate.ln()).collect())
+            .collect();
+
+        let columns = spec.rtts_s.len();
+        let mut cells = Vec::with_capacity(losses.intervals() * rtts.intervals());
+        for i in 0..losses.intervals() {
+            let (low, high) = (&logs[i], &logs[(i + 1).min(logs.len() - 1)]);
+            for j in 0..rtts.intervals() {
+                let k = (j + 1).min(columns - 1);
+                let (base, across, along) = (low[j], high[j] - low[j], low[k] - low[j]);
+                cells.push(Cell {
+                    base,
+                    across,
+                    along,
+                    twist: high[k] - high[j] - along,
+                });
+            }
+        }
+        let lossless = match (without.first(), spec.window_pkts) {
+            (Some(row), _) => {
+                let logs: Vec<f64> = row.throughput_pps.iter().map(|rate| rate.ln()).collect();
+                let rise = |j: usize| logs[(j + 1).min(columns - 1)] - logs[j];
+                Some(Lossless::Row(
+                    (0..rtts.intervals()).map(|j| (logs[j], rise(j))).collect(),
+                ))
+            }
+            (None, Some(window)) => Some(Lossless::Window(window)),
+            (None, None) => None,
+        };
+        let domain = Domain {
+            loss_min: if lossless.is_some() { 0.0 } else { first.loss },
+            loss_max: last.loss,
+            rtt_min_s: spec.rtts_s[0],
+            rtt_max_s: spec.rtts_s[columns - 1],
+        };
+        let first_loss = first.loss;
+        Ok(Self {
+            spec,
+            domain,
+            losses,
+            rtts,
+            cells,
+            first_loss,
+            lossless,
+        })
+    }
+
+    /// What it is made of.
+    pub fn spec(&self) -> &GridSpec {
+        &self.spec
+    }
+
+    #[inline]
+    fn rate(&self, loss: f64, rtt_s: f64) -> f64 {
+        let (p, rtt) = self.domain.clamp(loss, rtt_s);
+        let (j, t) = self.rtts.locate(rtt.ln());
+        let rate = if p >= self.first_loss {
+            let (i, u) = self.losses.locate(p.ln());
+            let cell = &self.cells[i * self.rtts.intervals() + j];
+            (cell.base + t * (cell.along + u * cell.twist) + u * cell.across).exp()
+        } else {
+            self.low_loss_rate(p, rtt, j, t)
+        };
+        match self.spec.window_pkts {
+            // The bounds only matter for what is no round-trip time at all.
+            Some(window) => positive(rate.min(window / within(rtt_s, f64::MIN_POSITIVE, f64::MAX))),
+            None => positive(rate),
+        }
+    }
+
+    /// F below the first positive loss: 1/F² linear in the loss.
+    #[inline]
+    fn low_loss_rate(&self, p: f64, rtt: f64, j: usize, t: f64) -> f64 {
+        let cell = &self.cells[j];
+        let first = (cell.base + t * cell.along).exp();
+        let ratio = match &self.lossless {
+            Some(Lossless::Window(window)) => first * rtt / window,
+            Some(Lossless::Row(logs)) => first * (-(logs[j].0 + t * logs[j].1)).exp(),
+            None => 1.0,
+        };
+        let s = p / self.first_loss;
+        first / (s + (1.0 - s) * ratio * ratio).sqrt()
+    }
+}
+
+fn check(spec: &GridSpec) -> Result<(), ProfileError> {
+    if spec.rtts_s.is_empty() {
+        return Err(ProfileError::Empty {
+            place: Place::Rtts,
+            what: "round-trip times",
+        });
+    }
+    if spec.rows.is_empty() {
+        return Err(ProfileError::Empty {
+            place: Place::Rows,
+            what: "rows",
+        });
+    }
+    ensure_increasing(
+        spec.rtts_s.iter().copied(),
+        "round-trip times (s)",
+        |column| Place::Rtt { column },
+        ensure_rtt,
+    )?;
+    ensure_losses(spec.rows.iter().map(|row| row.loss))?;
+    ensure_window(spec.window_pkts)?;
+    for (row, GridRow { throughput_pps, .. }) in spec.rows.iter().enumerate() {
+        if throughput_pps.len() != spec.rtts_s.len() {
+            return Err(ProfileError::RowLength {
+                place: Place::Row { row },
+                found: throughput_pps.len(),
+                wanted: spec.rtts_s.len(),
+            });
+        }
+        for (column, &rate) in throughput_pps.iter().enumerate() {
+            let good = (1e-100..=1e100).contains(&rate);
+            let place = Place::Cell { row, column };
+            ensure(
+                good,
+                place,
+                "throughput (pkt/s)",
+                rate,
+                "above 0, 1e-100 to 1e100",
+            )?;
+        }
+    }
+    Ok(())
+}
+
+impl Profile for Grid {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn description(&self) -> &str {
+        &self.spec.description
+    }
+
+    fn domain(&self) -> Domain {
+        self.domain
+    }
+
+    fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
+        self.rate(loss, rtt_s)
+    }
+
+    fn throughputs(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
+        for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
+            *out = self.rate(loss, rtt_s);
+        }
+    }
+
+    fn window_limit_pkts(&self) -> Option<f64> {
+        self.spec.window_pkts
+    }
+
+    fn definition(&self) -> Option<Definition<'_>> {
+        Some(Definition::Grid(self))
+    }
+}

@@ -1,0 +1,186 @@
+//! Power-law surfaces: \[Prof\] eqs. 2 and 3.
+
+use crate::axis::Axis;
+use crate::domain::{positive, within};
+use crate::error::{ProfileError, ensure, ensure_losses, ensure_rtt};
+use crate::file::Definition;
+use crate::{Domain, Place, Profile};
+
+/// One row of a power law's table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PowerLawRow {
+    /// Loss probability.
+    pub loss: f64,
+    /// Exponent A.
+    pub a: f64,
+    /// Factor B, for round-trip times in ms and throughput in packets/ms.
+    pub b: f64,
+}
+
+/// What a power law is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PowerLawSpec {
+    /// Its name in scenarios.
+    pub name: String,
+    /// One line on where it was measured.
+    pub description: String,
+    /// A and B by loss; losses increase.
+    pub rows: Vec<PowerLawRow>,
+    /// Coefficient of rtt·loss in the exponent (rtt in ms): 0 in \[Prof\] eq. 2, 1e-4 in eq. 3.
+    pub loss_rtt_exponent: f64,
+    /// Shortest round-trip time of the domain in seconds.
+    pub rtt_min_s: f64,
+    /// Longest round-trip time of the domain in seconds.
+    pub rtt_max_s: f64,
+}
+
+/// F = B·rtt^(−A − c·rtt·loss), rtt in ms and F in packets/ms, A and B linear in the loss between
+/// the rows of a table (\[Prof\] eq. 2 with c = 0; eq. 3 with c = 1e-4).
+///
+/// Eq. 3 is printed with exponent A − 10⁻⁴·rtt·loss. Only the sign used here agrees with the
+/// paper's text and figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PowerLaw {
+    spec: PowerLawSpec,
+    losses: Axis,
+    cells: Vec<Cell>,
+    domain: Domain,
+}
+
+/// A and B at the beginning of a loss interval, and their rise over it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Cell {
+    a: f64,
+    a_rise: f64,
+    b: f64,
+    b_rise: f64,
+}
+
+impl PowerLaw {
+    /// A power law from its table.
+    ///
+    /// # Errors
+    /// No rows, losses outside 0 to 1 or not increasing, |A| above 100, B not positive or beyond
+    /// 1e±100, or a round-trip time range that is empty or not positive.
+    pub fn new(spec: PowerLawSpec) -> Result<Self, ProfileError> {
+        let (Some(first), Some(last)) = (spec.rows.first(), spec.rows.last()) else {
+            return Err(ProfileError::Empty {
+                place: Place::Rows,
+                what: "rows",
+            });
+        };
+        let domain = Domain {
+            loss_min: first.loss,
+            loss_max: last.loss,
+            rtt_min_s: spec.rtt_min_s,
+            rtt_max_s: spec.rtt_max_s,
+        };
+        ensure_losses(spec.rows.iter().map(|row| row.loss))?;
+        for (row, &PowerLawRow { a, b, .. }) in spec.rows.iter().enumerate() {
+            ensure(
+                (-100.0..=100.0).contains(&a),
+                Place::Exponent { row },
+                "exponent a",
+                a,
+                "-100 to 100",
+            )?;
+            ensure(
+                (1e-100..=1e100).contains(&b),
+                Place::Factor { row },
+                "factor b",
+                b,
+                "above 0, 1e-100 to 1e100",
+            )?;
+        }
+        let c = spec.loss_rtt_exponent;
+        ensure(
+            (-1.0..=1.0).contains(&c),
+            Place::LossRttExponent,
+            "coefficient of rtt·loss",
+            c,
+            "-1 to 1",
+        )?;
+        ensure_rtt(spec.rtt_min_s, Place::RttMin)?;
+        ensure_rtt(spec.rtt_max_s, Place::RttMax)?;
+        if spec.rtt_max_s < spec.rtt_min_s {
+            return Err(ProfileError::NotIncreasing {
+                place: Place::RttMax,
+                what: "round-trip times (s)",
+                value: spec.rtt_max_s,
+                before: spec.rtt_min_s,
+            });
+        }
+        let losses = Axis::new(spec.rows.iter().map(|row| row.loss).collect());
+        let next = spec.rows.iter().skip(1).chain(std::iter::once(last));
+        let cells = spec
+            .rows
+            .iter()
+            .zip(next)
+            .take(losses.intervals())
+            .map(|(row, next)| Cell {
+                a: row.a,
+                a_rise: next.a - row.a,
+                b: row.b,
+                b_rise: next.b - row.b,
+            })
+            .collect();
+        Ok(Self {
+            spec,
+            losses,
+            cells,
+            domain,
+        })
+    }
+
+    /// What it is made of.
+    pub fn spec(&self) -> &PowerLawSpec {
+        &self.spec
+    }
+
+    /// A and B at a loss probability, linear between the rows and clamped to them.
+    #[inline]
+    pub fn coefficients(&self, loss: f64) -> (f64, f64) {
+        let (i, t) = self
+            .losses
+            .locate(within(loss, self.domain.loss_min, self.domain.loss_max));
+        let cell = self.cells[i];
+        (cell.a + t * cell.a_rise, cell.b + t * cell.b_rise)
+    }
+
+    #[inline]
+    fn rate(&self, loss: f64, rtt_s: f64) -> f64 {
+        let (loss, rtt_s) = self.domain.clamp(loss, rtt_s);
+        let (a, b) = self.coefficients(loss);
+        let rtt_ms = rtt_s * 1000.0;
+        let exponent = a + self.spec.loss_rtt_exponent * rtt_ms * loss;
+        positive(1000.0 * b * (-exponent * rtt_ms.ln()).exp())
+    }
+}
+
+impl Profile for PowerLaw {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn description(&self) -> &str {
+        &self.spec.description
+    }
+
+    fn domain(&self) -> Domain {
+        self.domain
+    }
+
+    fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
+        self.rate(loss, rtt_s)
+    }
+
+    fn throughputs(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
+        for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
+            *out = self.rate(loss, rtt_s);
+        }
+    }
+
+    fn definition(&self) -> Option<Definition<'_>> {
+        Some(Definition::PowerLaw(self))
+    }
+}

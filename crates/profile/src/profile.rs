@@ -1,0 +1,53 @@
+//! The trait that every profile implements.
+
+use std::fmt::Debug;
+
+use crate::Domain;
+use crate::file::Definition;
+
+/// A TCP profile: the throughput F(loss, rtt) that a source settles at (\[Prof\] §2).
+///
+/// F counts sent packets, retransmissions included. It falls with the round-trip time, but it is
+/// *not* monotone in the loss everywhere (NetBSD above 25 %, NT between 0 and 1 % at long
+/// round-trip times, and any measured grid within its noise): no root finder may assume it.
+pub trait Profile: Send + Sync + Debug {
+    /// The name by which scenarios refer to it.
+    fn name(&self) -> &str;
+
+    /// One line: what it is and where it was measured.
+    fn description(&self) -> &str;
+
+    /// Where it was measured or is defined.
+    fn domain(&self) -> Domain;
+
+    /// Throughput in packets/s at this loss probability and round-trip time (s).
+    ///
+    /// Outside the domain, the value at the nearest point of the domain; NaN counts as the lower
+    /// bound. A profile with a window limit W never exceeds W/rtt with the real (not the clamped)
+    /// round-trip time. The result is finite and positive whatever the arguments are.
+    fn throughput(&self, loss: f64, rtt_s: f64) -> f64;
+
+    /// [`throughput`](Self::throughput) of each pair, written to `out`: the hot path, which
+    /// allocates nothing and gives the same bits. The slices have one length; if they have not,
+    /// only the pairs that all three have are evaluated.
+    fn throughputs(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
+        for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
+            *out = self.throughput(loss, rtt_s);
+        }
+    }
+
+    /// Whether this point is outside the domain, so that the value there is a guess.
+    fn outside(&self, loss: f64, rtt_s: f64) -> bool {
+        !self.domain().contains(loss, rtt_s)
+    }
+
+    /// The largest window in packets, where the profile has one.
+    fn window_limit_pkts(&self) -> Option<f64> {
+        None
+    }
+
+    /// What a profile file says about it; `None` for a type that files cannot describe.
+    fn definition(&self) -> Option<Definition<'_>> {
+        None
+    }
+}

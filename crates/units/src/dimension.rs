@@ -1,0 +1,310 @@
+//! The tables of units: what each dimension may be written in.
+
+/// One way to write a quantity: a number `x` with this unit is `x · multiplier · 10^exponent`
+/// base units.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
+    pub(crate) multiplier: u32,
+    pub(crate) exponent: i32,
+    /// What suggestions and printing use: an alias names its canonical unit, others themselves.
+    pub(crate) canonical: &'static str,
+    /// Whether printing may choose it; such units are powers of ten, in ascending order.
+    pub(crate) printed: bool,
+}
+
+const fn printed(name: &'static str, exponent: i32) -> Unit {
+    Unit {
+        name,
+        multiplier: 1,
+        exponent,
+        canonical: name,
+        printed: true,
+    }
+}
+
+const fn accepted(name: &'static str, multiplier: u32, exponent: i32) -> Unit {
+    Unit {
+        name,
+        multiplier,
+        exponent,
+        canonical: name,
+        printed: false,
+    }
+}
+
+const fn alias(name: &'static str, exponent: i32, canonical: &'static str) -> Unit {
+    Unit {
+        name,
+        multiplier: 1,
+        exponent,
+        canonical,
+        printed: false,
+    }
+}
+
+/// What a number with a unit measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    Time,
+    BitRate,
+    PacketRate,
+    Bytes,
+    Packets,
+    Probability,
+}
+
+impl Dimension {
+    pub(crate) const ALL: [Dimension; 6] = [
+        Self::Time,
+        Self::BitRate,
+        Self::PacketRate,
+        Self::Bytes,
+        Self::Packets,
+        Self::Probability,
+    ];
+
+    /// Every accepted unit.
+    pub(crate) fn units(self) -> &'static [Unit] {
+        match self {
+            Self::Time => {
+                const {
+                    &[
+                        printed("us", -6),
+                        printed("ms", -3),
+                        printed("s", 0),
+                        accepted("min", 60, 0),
+                        accepted("h", 3600, 0),
+                    ]
+                }
+            }
+            Self::BitRate => {
+                const {
+                    &[
+                        printed("bit/s", 0),
+                        printed("kbit/s", 3),
+                        printed("Mbit/s", 6),
+                        printed("Gbit/s", 9),
+                        alias("bps", 0, "bit/s"),
+                        alias("kbps", 3, "kbit/s"),
+                        alias("Mbps", 6, "Mbit/s"),
+                        alias("Gbps", 9, "Gbit/s"),
+                        accepted("B/s", 8, 0),
+                        accepted("KB/s", 8, 3),
+                        accepted("MB/s", 8, 6),
+                        accepted("GB/s", 8, 9),
+                    ]
+                }
+            }
+            Self::PacketRate => const { &[printed("pkt/s", 0)] },
+            Self::Bytes => {
+                const {
+                    &[
+                        printed("B", 0),
+                        printed("KB", 3),
+                        printed("MB", 6),
+                        printed("GB", 9),
+                        accepted("KiB", 1 << 10, 0),
+                        accepted("MiB", 1 << 20, 0),
+                        accepted("GiB", 1 << 30, 0),
+                    ]
+                }
+            }
+            Self::Packets => const { &[printed("pkt", 0)] },
+            Self::Probability => const { &[printed("%", -2)] },
+        }
+    }
+
+    /// "a unit of …" in messages.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::BitRate => "rate",
+            Self::PacketRate => "packet rate",
+            Self::Bytes => "size",
+            Self::Packets => "packets",
+            Self::Probability => "probability",
+        }
+    }
+
+    /// The units that a user most likely means, as the examples of a help text.
+    pub(crate) fn usual(self) -> &'static [&'static str] {
+        match self {
+            Self::Time => &["s", "ms"],
+            Self::BitRate => &["Mbit/s", "kbit/s"],
+            Self::PacketRate => &["pkt/s"],
+            Self::Bytes => &["KB", "B"],
+            Self::Packets => &["pkt"],
+            Self::Probability => &["%"],
+        }
+    }
+
+    /// The units to list in a help text, most usual first.
+    pub(crate) fn listed(self) -> &'static str {
+        match self {
+            Self::Time => "s, ms, us, min, h",
+            Self::BitRate => "bit/s, kbit/s, Mbit/s, Gbit/s, B/s, KB/s, MB/s, GB/s",
+            Self::PacketRate => "pkt/s",
+            Self::Bytes => "B, KB, MB, GB, KiB, MiB, GiB",
+            Self::Packets => "pkt",
+            Self::Probability => "%",
+        }
+    }
+
+    pub(crate) fn find(self, name: &str) -> Option<&'static Unit> {
+        self.units().iter().find(|unit| unit.name == name)
+    }
+}
+
+/// What people write for a unit elsewhere; only used to suggest the right one.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("msec", "ms"),
+    ("msecs", "ms"),
+    ("millisecond", "ms"),
+    ("milliseconds", "ms"),
+    ("usec", "us"),
+    ("µs", "us"),
+    ("μs", "us"),
+    ("microsecond", "us"),
+    ("microseconds", "us"),
+    ("m", "min"),
+    ("mins", "min"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("hr", "h"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("b/s", "bit/s"),
+    ("bits/s", "bit/s"),
+    ("kb/s", "kbit/s"),
+    ("kb", "kbit/s"),
+    ("mb/s", "Mbit/s"),
+    ("mb", "Mbit/s"),
+    ("gb/s", "Gbit/s"),
+    ("gb", "Gbit/s"),
+    ("pps", "pkt/s"),
+    ("p/s", "pkt/s"),
+    ("packet/s", "pkt/s"),
+    ("packets/s", "pkt/s"),
+    ("pkts/s", "pkt/s"),
+    ("byte", "B"),
+    ("bytes", "B"),
+    ("k", "KB"),
+    ("p", "pkt"),
+    ("pkts", "pkt"),
+    ("packet", "pkt"),
+    ("packets", "pkt"),
+    ("percent", "%"),
+];
+
+/// The accepted unit that `name` most likely stands for, if any is close.
+pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static str> {
+    let units = || dimensions.iter().flat_map(|dimension| dimension.units());
+    let allowed = |canonical: &str| {
+        units()
+            .find(|unit| unit.name == canonical)
+            .map(|unit| unit.name)
+    };
+
+    let compact: String = name.chars().filter(|c| !c.is_whitespace()).collect();
+    // The right unit in the wrong case, or with blanks inside.
+    if let Some(unit) = units().find(|unit| unit.name == compact) {
+        return Some(unit.canonical);
+    }
+    if let Some(unit) = units().find(|unit| unit.name.eq_ignore_ascii_case(&compact)) {
+        return Some(unit.canonical);
+    }
+    let elsewhere = ELSEWHERE
+        .iter()
+        .filter(|(other, _)| other.eq_ignore_ascii_case(&compact));
+    if let Some(unit) = elsewhere
+        .filter_map(|(_, canonical)| allowed(canonical))
+        .next()
+    {
+        return Some(unit);
+    }
+    // A slip of the pen: at most two edits, a wrong case counting half, and not most of the word.
+    let most = 2 * compact.chars().count().div_ceil(2).min(2);
+    units()
+        .map(|unit| (distance(&compact, unit.name), unit))
+        .min_by_key(|(cost, _)| *cost)
+        .filter(|(cost, _)| *cost <= most)
+        .map(|(_, unit)| unit.canonical)
+}
+
+/// Edit distance in which a wrong case costs 1 and any other edit 2.
+fn distance(a: &str, b: &str) -> usize {
+    // Only short words can be near a unit.
+    let a: Vec<char> = a.chars().take(16).collect();
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).map(|j| 2 * j).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = 2 * (i + 1);
+        for (j, &y) in b.iter().enumerate() {
+            let swap = if x == y {
+                0
+            } else if x.eq_ignore_ascii_case(&y) {
+                1
+            } else {
+                2
+            };
+            let best = (diagonal + swap).min(row[j] + 2).min(row[j + 1] + 2);
+            diagonal = std::mem::replace(&mut row[j + 1], best);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_pen_finds_its_unit() {
+        let rate = [Dimension::BitRate, Dimension::PacketRate];
+        assert_eq!(nearest("Mbq", &rate), Some("Mbit/s"));
+        assert_eq!(nearest("mbit/s", &rate), Some("Mbit/s"));
+        assert_eq!(nearest("Mbit", &rate), Some("Mbit/s"));
+        assert_eq!(nearest("Mbit / s", &rate), Some("Mbit/s"));
+        assert_eq!(nearest("Kbit/s", &rate), Some("kbit/s"));
+        assert_eq!(nearest("kB/s", &rate), Some("KB/s"));
+        assert_eq!(nearest("packets/s", &rate), Some("pkt/s"));
+        assert_eq!(
+            nearest("Kb", &[Dimension::Bytes, Dimension::Packets]),
+            Some("KB")
+        );
+        assert_eq!(nearest("seconds", &[Dimension::Time]), Some("s"));
+        assert_eq!(nearest("µs", &[Dimension::Time]), Some("us"));
+        assert_eq!(nearest("parsec", &[Dimension::Time]), None);
+        assert_eq!(
+            nearest("x".repeat(100_000).as_str(), &[Dimension::Time]),
+            None
+        );
+    }
+
+    #[test]
+    fn every_canonical_name_is_itself_a_unit() {
+        for dimension in Dimension::ALL {
+            for unit in dimension.units() {
+                let canonical = dimension.find(unit.canonical).expect("canonical unit");
+                assert_eq!(
+                    (canonical.multiplier, canonical.exponent),
+                    (unit.multiplier, unit.exponent)
+                );
+                assert!(!unit.printed || unit.multiplier == 1, "{}", unit.name);
+            }
+            for name in dimension
+                .listed()
+                .split(", ")
+                .chain(dimension.usual().iter().copied())
+            {
+                assert!(dimension.find(name).is_some(), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Quantities with units: reading, writing and keeping them apart.
+//!
+//! Every quantity is an `f64` in one base unit ([`Seconds`], [`BitsPerSecond`], [`Bytes`],
+//! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Where a setting may be given in two ways
+//! there is a sum type: [`Rate`] (bits or packets per second) and [`Size`] (bytes or packets).
+//! Each one implements [`FromStr`](std::str::FromStr) and [`Display`](std::fmt::Display).
+//!
+//! | quantity | units |
+//! |---|---|
+//! | time | `s` `ms` `us` `min` `h` |
+//! | rate | `bit/s` `kbit/s` `Mbit/s` `Gbit/s`, also `bps` `kbps` `Mbps` `Gbps`; `B/s` `KB/s` `MB/s` `GB/s` |
+//! | packet rate | `pkt/s` |
+//! | size | `B` `KB` `MB` `GB` (powers of 1000), `KiB` `MiB` `GiB` (powers of 1024) |
+//! | packets | `pkt` |
+//! | probability | `%`, or no unit |
+//!
+//! Upper and lower case matter: a wrong case is refused, and the error names the right one.
+//!
+//! Reading is exact: the text's decimal value is scaled as a decimal and rounded once, so
+//! `"20 ms"` is the `f64` nearest to 0.02. Writing is exact too: what is printed reads back as
+//! the same bits.
+//!
+//! ```
+//! use netflow_units::{Bytes, Rate, Seconds};
+//!
+//! let delay: Seconds = "20 ms".parse()?;
+//! assert_eq!(delay.get(), 0.02);
+//! assert_eq!(delay.to_string(), "20 ms");
+//!
+//! let rate: Rate = "8 Mbit/s".parse()?;
+//! assert_eq!(rate.packets_per_second(Bytes(1000.0)).get(), 1000.0);
+//!
+//! let error = "50".parse::<Seconds>().unwrap_err();
+//! assert_eq!(error.to_string(), "missing unit after `50`");
+//! assert_eq!(error.help(), r#"write "50 s" or "50 ms"; units of time: s, ms, us, min, h"#);
+//! # Ok::<(), netflow_units::UnitError>(())
+//! ```
+#![warn(missing_docs)]
+
+mod dimension;
+mod error;
+mod number;
+mod print;
+mod quantity;
+mod read;
+mod sum;
+
+pub use error::{UnitError, UnitErrorKind};
+pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
+pub use sum::{Rate, Size};
