@@ -1,0 +1,79 @@
+//! Adaptive steps: one long step is compared with two half ones.
+//!
+//! Their difference estimates the error of a first-order step; twice the halves minus the whole
+//! cancels it (local extrapolation), which is kept wherever no queue is pushed out of its bounds
+//! by it. All volumes are extrapolated alike, so they balance as before.
+
+use super::Span;
+use crate::simulation::Simulation;
+use crate::state::State;
+use crate::{RunError, Step};
+
+impl Simulation {
+    /// One accepted step, at most to `limit_s`.
+    pub(crate) fn take_adaptive_step(&mut self, limit_s: f64) -> Result<(), RunError> {
+        let Step::Adaptive {
+            tolerance,
+            min_s,
+            max_s,
+        } = self.engine.options.step
+        else {
+            return Ok(());
+        };
+        let mut trials = self.trials.take().unwrap_or_else(|| Box::new((self.state.clone(), self.state.clone())));
+        let (whole, halves) = &mut *trials;
+        let result = loop {
+            let wanted_s = self.state.next_step_s.clamp(min_s, max_s);
+            let left_s = limit_s - self.state.time_s;
+            // Two equal steps rather than a long and a very short one.
+            let length_s = if wanted_s >= left_s {
+                left_s
+            } else if 2.0 * wanted_s > left_s {
+                0.5 * left_s
+            } else {
+                wanted_s
+            };
+            let start_s = self.state.time_s;
+            let end_s = if length_s == left_s { limit_s } else { start_s + length_s };
+            self.engine.update_sources(&mut self.state, end_s);
+            if let Err(e) = self.try_both(whole, halves, end_s) {
+                break Err(e);
+            }
+            let error = State::distance(whole, halves) / tolerance;
+            // The square root: the error of one step grows with the square of its length.
+            let factor = (0.9 / error.sqrt()).clamp(0.2, 4.0);
+            if error <= 1.0 || length_s <= min_s * (1.0 + 1e-9) {
+                let cut = length_s < wanted_s;
+                halves.next_step_s = (length_s * factor).clamp(min_s, max_s);
+                if cut && error <= 1.0 {
+                    halves.next_step_s = halves.next_step_s.max(wanted_s);
+                }
+                halves.evaluations += 1; // the whole step
+                if self.engine.plan.all_soon {
+                    halves.extrapolate(whole, &self.engine.plan);
+                }
+                std::mem::swap(&mut self.state, halves);
+                break Ok(());
+            }
+            self.state.evaluations += 3;
+            self.state.next_step_s = length_s * factor;
+        };
+        self.trials = Some(trials);
+        result
+    }
+
+    fn try_both(&mut self, whole: &mut State, halves: &mut State, end_s: f64) -> Result<(), RunError> {
+        let start_s = self.state.time_s;
+        let middle_s = 0.5 * (start_s + end_s);
+        let span = |start_s: f64, end_s: f64| Span {
+            start_s,
+            end_s,
+            length_s: end_s - start_s,
+        };
+        whole.clone_from(&self.state);
+        self.engine.advance(whole, span(start_s, end_s))?;
+        halves.clone_from(&self.state);
+        self.engine.advance(halves, span(start_s, middle_s))?;
+        self.engine.advance(halves, span(middle_s, end_s))
+    }
+}

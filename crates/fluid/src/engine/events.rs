@@ -1,0 +1,122 @@
+//! What happens to links on the way: bandwidth changes, failures and repairs, new routes.
+
+use super::queue::LIGHT;
+use super::{Engine, sources};
+use crate::Change;
+use crate::state::{Slot, SlotQueue, State};
+
+impl Engine {
+    /// Time of the next event or new routes after now; infinite if there is none.
+    pub fn next_change_s(&self, state: &State) -> f64 {
+        let events = &self.network.inner.events;
+        events.get(state.next_event).map_or(f64::INFINITY, |e| e.at_s)
+    }
+
+    /// Carries out all events that are due.
+    pub fn apply_events(&mut self, state: &mut State) {
+        let inner = self.network.inner.clone();
+        let mut changed = false;
+        while let Some(e) = inner.events.get(state.next_event) {
+            if e.at_s > state.time_s {
+                break;
+            }
+            let place = self.plan.place[e.link as usize] as usize;
+            match e.change {
+                Change::Bandwidth(bps) => state.links[place].bandwidth_bps = bps,
+                Change::Down => self.fail(state, place),
+                Change::Up => state.links[place].down = false,
+            }
+            state.next_event += 1;
+            changed = true;
+        }
+        while let Some(next) = inner.epochs.get(state.epoch + 1) {
+            if next.at_s > state.time_s {
+                break;
+            }
+            state.epoch += 1;
+            changed = true;
+        }
+        if changed {
+            sources::fixed_round_trips(&self.plan, &state.links, &mut self.fixed_s);
+            self.active.until_s = f64::NEG_INFINITY;
+        }
+    }
+
+    /// The link fails: what is queued is lost. What is on the way over it arrives.
+    fn fail(&self, state: &mut State, place: usize) {
+        let l = &self.plan.links[place];
+        for block in &self.plan.blocks[l.first_block as usize..l.end_block as usize] {
+            for hop in block.first_hop..block.end_hop {
+                let hop = hop as usize;
+                state.lost[hop] += self.queued(state, hop);
+                if !self.fifo {
+                    state.content[hop] = 0.0;
+                }
+            }
+        }
+        if self.fifo {
+            let slots = l.first_slot as usize..(l.first_slot + l.queue_slots) as usize;
+            state.fifo.slots[slots].fill(Slot::default());
+            state.fifo.queues[place] = SlotQueue::default();
+        }
+        let link = &mut state.links[place];
+        link.lost_pkts += link.queue_pkts;
+        link.queue_pkts = 0.0;
+        link.queue_bits = 0.0;
+        link.load = LIGHT;
+        link.down = true;
+    }
+
+    /// Packets of data that one hop has in the queue.
+    pub fn queued(&self, state: &State, hop: usize) -> f64 {
+        if !self.fifo {
+            return state.content[hop];
+        }
+        let (place, block) = self.block_of(hop);
+        let l = &self.plan.links[place];
+        let n = block.hops();
+        let cells = &state.fifo.queue_cells[block.first_queue_cell..];
+        let queue = state.fifo.queues[place];
+        let slots = (0..queue.count).map(|i| (queue.head + i) % l.queue_slots);
+        slots
+            .map(|slot| {
+                let remains = state.fifo.slots[(l.first_slot + slot) as usize].remains;
+                remains * cells[slot as usize * n + hop - block.first_hop as usize]
+            })
+            .sum()
+    }
+
+    /// Packets of data that one hop has on the way: over the link, or handed on in the last step
+    /// to a link that had its turn before.
+    pub fn in_flight(&self, state: &State, hop: usize) -> f64 {
+        let (place, block) = self.block_of(hop);
+        let l = &self.plan.links[place];
+        let late = hop as u32 >= l.late_hop;
+        let pending = if late {
+            state.handed[self.plan.branches.len() + hop]
+        } else {
+            0.0
+        };
+        if !self.fifo {
+            return pending;
+        }
+        let done = if late { state.fifo.late[place] } else { state.fifo.soon[place] };
+        let n = block.hops();
+        let cells = &state.fifo.flight_cells[block.first_flight_cell..];
+        let steps = done.step..state.steps;
+        let on_the_way: f64 = steps
+            .map(|step| {
+                let row = (step % u64::from(l.flight_slots)) as usize;
+                let part = if step == done.step { 1.0 - done.fraction } else { 1.0 };
+                part * cells[row * n + hop - block.first_hop as usize]
+            })
+            .sum();
+        pending + on_the_way
+    }
+
+    fn block_of(&self, hop: usize) -> (usize, &super::plan::Block) {
+        let blocks = &self.plan.blocks;
+        let i = blocks.partition_point(|b| b.end_hop as usize <= hop);
+        (blocks[i].place as usize, &blocks[i])
+    }
+}

@@ -1,0 +1,82 @@
+//! `fluid-literal`: equations 4–7 of [Prof] as printed, so that the paper can be reproduced and
+//! its error shown.
+//!
+//! - (4) N_i(t+δ) = N_i + (λ_i − μ_i U_i)δ, kept within [0, K];
+//! - (5) U_i = λ_i/μ_i if N_i = 0 and λ_i < μ_i, else 1;
+//! - (6) λ_i = external + Σ_j r_ji μ_j U_j;
+//! - (7) N_{i,c}(t+δ) = N_{i,c} + (λ_{i,c} − λ_{next,c})δ.
+//!
+//! Sources look at the state at the start of the step. Blocking thins nothing: what is blocked is
+//! delivered all the same, and what (4) cuts off is counted as lost; the two need not agree.
+
+use super::queue::LIGHT;
+use super::step::Span;
+use super::{Engine, shares};
+use crate::mm1k::blocking_of_mean;
+use crate::state::State;
+
+impl Engine {
+    /// Moves the network over `span`. The first queue that stops being a number is returned.
+    pub(crate) fn step_literally(&mut self, state: &mut State, span: Span) -> Result<(), usize> {
+        let plan = self.plan.clone();
+        self.send(state, span, false);
+        for &(first, end) in &plan.levels {
+            for place in first..end {
+                self.move_queue_literally(state, place, span)?;
+            }
+        }
+        self.deliver(state, span);
+        state.evaluations += 1;
+        Ok(())
+    }
+
+    fn move_queue_literally(&mut self, state: &mut State, place: usize, span: Span) -> Result<(), usize> {
+        let plan = &*self.plan;
+        let l = &plan.links[place];
+        let hops = l.first_hop as usize..l.end_hop as usize;
+        let inflow = &mut state.inflow[hops.clone()];
+        shares::gather(&plan.up[hops.clone()], &state.handed, inflow);
+        let arriving = shares::mixed_sum(inflow, &plan.packets[hops.clone()], &plan.bits[hops.clone()]);
+
+        let link = &mut state.links[place];
+        let (pkts, bits) = (link.queue_pkts + arriving.pkts, link.queue_bits + arriving.bits);
+        let mean_bits = if pkts > 0.0 { bits / pkts } else { l.nominal_bits };
+        let service = link.bandwidth_bps / mean_bits * span.length_s;
+        let before = link.queue_pkts;
+        let idle = before == 0.0 && arriving.pkts < service;
+        link.utilization = if idle { arriving.pkts / service } else { 1.0 };
+        let departed = service * link.utilization;
+
+        let exact = before + arriving.pkts - departed;
+        let after = exact.clamp(0.0, l.room_pkts);
+        if !exact.is_finite() {
+            return Err(place);
+        }
+        let removed = (exact - after).max(0.0);
+        let content = &mut state.content[hops.clone()];
+        let sources = plan.branches.len();
+        let handed = &mut state.handed[sources + hops.start..sources + hops.end];
+        for ((v, content), handed) in inflow.iter().zip(content).zip(handed) {
+            // The share of the queue that is this class's; of the arrivals if there is no queue.
+            *handed = if before > 0.0 {
+                departed * *content / before
+            } else if arriving.pkts > 0.0 {
+                departed * v / arriving.pkts
+            } else {
+                0.0
+            };
+            *content += v - *handed;
+        }
+        link.offered_pkts += arriving.pkts;
+        link.lost_pkts += removed;
+        link.departed_pkts += departed;
+        link.queue_time += 0.5 * (before + after) * span.length_s;
+        link.busy_s += link.utilization * span.length_s;
+        link.max_queue_pkts = link.max_queue_pkts.max(after);
+        link.queue_pkts = after;
+        link.queue_bits = after * mean_bits;
+        link.load = LIGHT;
+        link.refused = blocking_of_mean(after, l.room_pkts);
+        Ok(())
+    }
+}

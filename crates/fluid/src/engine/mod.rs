@@ -1,0 +1,103 @@
+//! How a step moves the network.
+
+mod adaptive;
+mod events;
+mod literal;
+mod parallel;
+pub(crate) mod plan;
+pub(crate) mod queue;
+mod shares;
+pub(crate) mod sources;
+mod step;
+
+use std::sync::Arc;
+
+use plan::Plan;
+use sources::ActiveSources;
+use step::Scratch;
+pub(crate) use step::Span;
+
+use crate::network::Network;
+use crate::state::State;
+use crate::{Model, Options, RunError, Transport};
+
+/// All that a step needs beside the state, derived from the network and the options.
+#[derive(Clone)]
+pub(crate) struct Engine {
+    pub network: Network,
+    pub options: Options,
+    pub plan: Arc<Plan>,
+    pub fifo: bool,
+    /// Length of a step, the shortest if steps adapt.
+    pub step_s: f64,
+    pub active: ActiveSources,
+    /// What does not change in each branch's round-trip time.
+    pub fixed_s: Vec<f64>,
+    pub scratch: Scratch,
+    /// Branches that were just evaluated within the step: rate and volume.
+    sent_by: Vec<(usize, f64, f64)>,
+}
+
+impl Engine {
+    pub fn new(network: Network, options: Options, step_s: f64) -> Engine {
+        let plan = Arc::new(Plan::new(&network.inner, options.transport, step_s));
+        Engine {
+            fifo: options.transport == Transport::Fifo,
+            active: ActiveSources::default(),
+            fixed_s: Vec::new(),
+            scratch: Scratch::default(),
+            sent_by: Vec::with_capacity(plan.branches.len()),
+            network,
+            options,
+            plan,
+            step_s,
+        }
+    }
+
+    /// Allocates what steps work with, and derives what follows from the state.
+    pub fn prepare(&mut self, state: &State) {
+        self.scratch = Scratch::new(&self.plan);
+        sources::fixed_round_trips(&self.plan, &state.links, &mut self.fixed_s);
+        self.active.until_s = f64::NEG_INFINITY;
+        self.look_at_links(state);
+    }
+
+    /// Moves `state` over one step.
+    pub fn advance(&mut self, state: &mut State, span: Span) -> Result<(), RunError> {
+        let result = match self.options.model {
+            Model::Fluid => self.step(state, span),
+            Model::FluidLiteral => self.step_literally(state, span),
+        };
+        if let Err(place) = result {
+            let link = self.plan.links[place].link as usize;
+            return Err(RunError::NotFinite {
+                link: self.network.inner.link_names[link].clone(),
+                time_s: span.start_s,
+                step: state.steps,
+                value: state.links[place].queue_pkts,
+            });
+        }
+        state.steps += 1;
+        state.time_s = span.end_s;
+        Ok(())
+    }
+
+    /// Makes the list of sources that may send before `end_s` anew, if that is due.
+    pub fn update_sources(&mut self, state: &mut State, end_s: f64) {
+        if end_s <= self.active.until_s {
+            return;
+        }
+        state.handed[..self.plan.branches.len()].fill(0.0);
+        for b in &mut state.branches {
+            b.rate_pps = 0.0;
+        }
+        self.active.gather(
+            &self.network.inner,
+            &self.plan,
+            state,
+            &self.options,
+            &self.fixed_s,
+            end_s - state.time_s,
+        );
+    }
+}

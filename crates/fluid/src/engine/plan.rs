@@ -1,0 +1,547 @@
+//! In which order, and in which places of which arrays, a step works: made once for a network.
+//!
+//! A *hop* is one branch at one link. Hops lie link by link, in the order in which links are
+//! processed, so that everything a link needs is contiguous. Links are processed in levels: what
+//! a link of one level hands on is seen by links of later levels within the same step, and by the
+//! others in the next.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use netflow_profile::Profile;
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::DiGraph;
+
+use crate::network::{ACK_BYTES, Inner};
+use crate::{Acks, Queue, Red, Source, Transport};
+
+use super::queue::light_load;
+
+/// Hops that are worked on as a unit; small enough to share among threads, large enough to be
+/// worth it. Part of the result's bits, since sums are formed block by block.
+const BLOCK_HOPS: usize = 4096;
+
+/// Most arrival slots of a queue; beyond it, arrivals of several steps share a slot.
+const MAX_QUEUE_SLOTS: usize = 64;
+
+/// Most steps that a source can look back for what it sees.
+const MAX_FEEDBACK_SLOTS: usize = 64;
+
+pub(crate) struct Plan {
+    /// Where each hop's input lies in `handed`: branches (their sources) first, then hops.
+    pub up: Vec<u32>,
+    /// Packets on this link per packet of data (0.5 where two data packets share an
+    /// acknowledgement).
+    pub packets: Vec<f64>,
+    /// Bits on this link per packet of data.
+    pub bits: Vec<f64>,
+    /// All links: those that are crossed in processing order, then the others.
+    pub links: Vec<LinkPlan>,
+    /// Ranges of `links`.
+    pub levels: Vec<(usize, usize)>,
+    pub blocks: Vec<Block>,
+    /// Place in `links` of each link of the network.
+    pub place: Vec<u32>,
+    /// The ways of all branches as places in `links`, parallel to the network's `path_links`.
+    pub path: Vec<u32>,
+    /// The profiles of all sources, each once.
+    pub profiles: Vec<Arc<dyn Profile>>,
+    /// Hops of each branch, data first, then the way back: `hops[hops_of[b]..hops_of[b + 1]]`.
+    pub hops_of: Vec<u32>,
+    pub hops: Vec<u32>,
+    /// Branch of each hop, and whether it is on the way back.
+    pub branch_of: Vec<u32>,
+    pub branches: Vec<BranchPlan>,
+    /// Whether routes form no cycle: everything is handed on within the step.
+    pub all_soon: bool,
+    /// Sizes of the rings of FIFO transport (0 without it).
+    pub queue_cells: usize,
+    pub flight_cells: usize,
+    pub queue_slots: usize,
+    pub flight_weights: usize,
+    pub feedback_slots: usize,
+    /// Most steps that anything is on its way over one link.
+    pub flight_slots: usize,
+}
+
+/// One link: ranges in the arrays.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkPlan {
+    /// Which link of the network.
+    pub link: u32,
+    pub first_hop: u32,
+    /// From here on, hops whose next link comes in the same or an earlier level.
+    pub late_hop: u32,
+    pub end_hop: u32,
+    pub first_block: u32,
+    pub end_block: u32,
+    /// Whether packets of different sizes cross it.
+    pub mixed: bool,
+    /// Mean bits per packet if nothing is known of the mix.
+    pub nominal_bits: f64,
+    /// Packets per packet of data if not `mixed`.
+    pub packets: f64,
+    pub room_pkts: f64,
+    pub light_load: f64,
+    pub red: Option<Red>,
+    pub delay_s: f64,
+    /// FIFO: slots in the queue, and the place of their descriptions.
+    pub queue_slots: u32,
+    pub first_slot: u32,
+    /// FIFO: steps on the way over the link, and where their weights lie.
+    pub flight_slots: u32,
+    pub first_flight: u32,
+}
+
+/// A piece of one link's hops.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    /// Place in `links`.
+    pub place: u32,
+    pub first_hop: u32,
+    pub end_hop: u32,
+    /// FIFO: where its rings start.
+    pub first_queue_cell: usize,
+    pub first_flight_cell: usize,
+}
+
+impl Block {
+    pub fn hops(&self) -> usize {
+        (self.end_hop - self.first_hop) as usize
+    }
+}
+
+/// What a step needs to know of a branch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BranchPlan {
+    pub class: u32,
+    pub weight: f64,
+    /// The ways of data and acknowledgements in `path`.
+    pub path: (u32, u32),
+    pub way_back: (u32, u32),
+    /// Place in `profiles`, or [`NO_PROFILE`].
+    pub profile: u32,
+    /// Rate of one connection without a profile, in packets/s.
+    pub rate_pps: f64,
+    pub start_s: f64,
+    /// Infinite if it goes on to the end.
+    pub stop_s: f64,
+    /// Infinite if nothing limits it.
+    pub window_pkts: f64,
+    /// Packets to deliver for all of the class; infinite if nothing limits it.
+    pub size_pkts: f64,
+    /// Propagation to the receiver and back.
+    pub forward_s: f64,
+    pub back_s: f64,
+    /// Hop where its data leaves the network.
+    pub last_data_hop: u32,
+    /// Hop where its acknowledgements leave; `u32::MAX` without.
+    pub last_hop: u32,
+    pub first_hop: u32,
+    pub data_bits: f64,
+}
+
+/// The source has no profile: it sends at its own rate.
+pub(crate) const NO_PROFILE: u32 = u32::MAX;
+
+/// One hop while the plan is made.
+#[derive(Clone, Copy)]
+struct Draft {
+    branch: u32,
+    /// Position on the branch's way, data first.
+    position: u32,
+}
+
+impl Plan {
+    pub fn new(inner: &Inner, transport: Transport, step_s: f64) -> Plan {
+        let fifo = transport == Transport::Fifo;
+        let ways: Vec<Way> = (0..inner.branches.len() as u32).map(|b| Way::new(inner, b)).collect();
+        let (order, level_of) = order_links(inner, &ways);
+
+        let mut place = vec![0; inner.links.len()];
+        for (p, &link) in order.iter().enumerate() {
+            place[link as usize] = p as u32;
+        }
+        let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); order.len()];
+        for (b, way) in ways.iter().enumerate() {
+            for (i, link) in way.links().enumerate() {
+                drafts[place[link as usize] as usize].push(Draft {
+                    branch: b as u32,
+                    position: i as u32,
+                });
+            }
+        }
+
+        let hops_of = offsets(ways.iter().map(Way::len));
+        let hop_count = hops_of.last().copied().unwrap_or(0) as usize;
+        let mut plan = Plan {
+            up: vec![0; hop_count],
+            packets: vec![0.0; hop_count],
+            bits: vec![0.0; hop_count],
+            links: Vec::with_capacity(order.len()),
+            levels: Vec::new(),
+            blocks: Vec::new(),
+            path: inner.path_links.iter().map(|&l| place[l as usize]).collect(),
+            place,
+            profiles: Vec::new(),
+            hops_of,
+            hops: vec![0; hop_count],
+            branch_of: vec![0; hop_count],
+            branches: Vec::new(),
+            all_soon: true,
+            queue_cells: 0,
+            flight_cells: 0,
+            queue_slots: 0,
+            flight_weights: 0,
+            feedback_slots: 0,
+            flight_slots: 0,
+        };
+
+        for (p, mut drafts) in drafts.into_iter().enumerate() {
+            let link = order[p];
+            let is_late = |d: &Draft| {
+                let next = ways[d.branch as usize].links().nth(d.position as usize + 1);
+                next.is_some_and(|n| level_of[n as usize] <= level_of[link as usize])
+            };
+            // Two runs, each in order of branches, so that what is read lies in order too.
+            let (soon, late): (Vec<Draft>, Vec<Draft>) = drafts.drain(..).partition(|d| !is_late(d));
+            let first_hop = plan.links.last().map_or(0, |l: &LinkPlan| l.end_hop);
+            for (h, d) in (first_hop..).zip(soon.iter().chain(&late)) {
+                plan.place_hop(h, d, &ways[d.branch as usize], inner);
+            }
+            let late_hop = first_hop + soon.len() as u32;
+            plan.add_link(inner, link, first_hop, late_hop, late_hop + late.len() as u32);
+        }
+        plan.all_soon = plan.links.iter().all(|l| l.late_hop == l.end_hop);
+        plan.link_inputs(&ways);
+        plan.add_levels(&level_of);
+        plan.add_blocks();
+        plan.add_branches(inner, &ways);
+        if fifo {
+            plan.size_rings(inner, step_s);
+        }
+        plan
+    }
+
+    pub fn hops_of_branch(&self, b: usize) -> &[u32] {
+        &self.hops[self.hops_of[b] as usize..self.hops_of[b + 1] as usize]
+    }
+
+    /// Whether the hop is on the way back.
+    pub fn is_ack(&self, hop: u32) -> bool {
+        let b = self.branch_of[hop as usize] as usize;
+        let data = (self.branches[b].path.1 - self.branches[b].path.0) as usize;
+        !self.hops_of_branch(b)[..data].contains(&hop)
+    }
+
+    /// The blocks of these places.
+    pub fn blocks_of(&self, places: Range<usize>) -> Range<usize> {
+        let first = self.links[places.start].first_block as usize;
+        first..self.links[places.end - 1].end_block as usize
+    }
+
+    /// Where the queue cells of a block end.
+    pub fn queue_cells_end(&self, block: &Block) -> usize {
+        let slots = self.links[block.place as usize].queue_slots as usize;
+        block.first_queue_cell + slots * block.hops()
+    }
+
+    /// Where the flight cells of a block end.
+    pub fn flight_cells_end(&self, block: &Block) -> usize {
+        let slots = self.links[block.place as usize].flight_slots as usize;
+        block.first_flight_cell + slots * block.hops()
+    }
+
+    pub fn hop_count(&self) -> usize {
+        self.up.len()
+    }
+
+    /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.
+    pub fn memory_bytes(&self) -> u64 {
+        let per_hop = 4 + 8 + 8 + 4 + 4 + 8 * 4;
+        let per_branch = std::mem::size_of::<BranchPlan>() + 200 + 16 * self.feedback_slots;
+        let cells = self.queue_cells + self.flight_cells;
+        (per_hop * self.hop_count() + per_branch * self.branches.len() + 8 * cells) as u64
+    }
+
+    fn place_hop(&mut self, h: u32, d: &Draft, way: &Way<'_>, inner: &Inner) {
+        let spec = inner.spec_of_class(inner.branches[d.branch as usize].class);
+        let (packets, bytes) = match (way.is_data(d.position), spec.acks) {
+            (true, _) => (1.0, spec.packet_size_bytes),
+            (false, Acks::EverySecond) => (0.5, ACK_BYTES),
+            (false, _) => (1.0, ACK_BYTES),
+        };
+        let i = h as usize;
+        self.packets[i] = packets;
+        self.bits[i] = 8.0 * bytes * packets;
+        self.branch_of[i] = d.branch;
+        self.hops[(self.hops_of[d.branch as usize] + d.position) as usize] = h;
+    }
+
+    fn add_link(&mut self, inner: &Inner, link: u32, first_hop: u32, late_hop: u32, end_hop: u32) {
+        let hops = first_hop as usize..end_hop as usize;
+        let (packets, bits) = (&self.packets[hops.clone()], &self.bits[hops]);
+        let same = |v: &[f64]| v.iter().all(|x| *x == v[0]);
+        let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
+        let crossed = !packets.is_empty();
+        self.links.push(LinkPlan {
+            link,
+            first_hop,
+            late_hop,
+            end_hop,
+            first_block: 0,
+            end_block: 0,
+            mixed: !(same(packets) && same(bits)),
+            nominal_bits: if crossed { mean(bits) / mean(packets) } else { 1.0 },
+            packets: packets.first().copied().unwrap_or(1.0),
+            room_pkts: inner.room_pkts[link as usize],
+            light_load: light_load(inner.room_pkts[link as usize]),
+            red: match inner.links[link as usize].queue {
+                Queue::Red(red) => Some(red),
+                Queue::DropTail => None,
+            },
+            delay_s: inner.links[link as usize].delay_s,
+            queue_slots: 0,
+            first_slot: 0,
+            flight_slots: 0,
+            first_flight: 0,
+        });
+    }
+
+    /// Where every hop's input comes from: its source, or the hop before.
+    fn link_inputs(&mut self, ways: &[Way<'_>]) {
+        let sources = ways.len() as u32;
+        for b in 0..ways.len() {
+            let mut before = b as u32;
+            for i in self.hops_of[b]..self.hops_of[b + 1] {
+                let hop = self.hops[i as usize];
+                self.up[hop as usize] = before;
+                before = sources + hop;
+            }
+        }
+    }
+
+    fn add_levels(&mut self, level_of: &[u32]) {
+        let level = |l: &LinkPlan| level_of[l.link as usize];
+        let crossed = self.links.partition_point(|l| l.first_hop < l.end_hop);
+        let mut start = 0;
+        for same in self.links[..crossed].chunk_by(|a, b| level(a) == level(b)) {
+            self.levels.push((start, start + same.len()));
+            start += same.len();
+        }
+    }
+
+    fn add_blocks(&mut self) {
+        for (place, link) in self.links.iter_mut().enumerate() {
+            link.first_block = self.blocks.len() as u32;
+            for first_hop in (link.first_hop..link.end_hop).step_by(BLOCK_HOPS) {
+                self.blocks.push(Block {
+                    place: place as u32,
+                    first_hop,
+                    end_hop: link.end_hop.min(first_hop + BLOCK_HOPS as u32),
+                    first_queue_cell: 0,
+                    first_flight_cell: 0,
+                });
+            }
+            link.end_block = self.blocks.len() as u32;
+        }
+    }
+
+    fn add_branches(&mut self, inner: &Inner, ways: &[Way<'_>]) {
+        let mut known: HashMap<*const (), u32> = HashMap::new();
+        for (b, way) in ways.iter().enumerate() {
+            let class = inner.branches[b].class;
+            let spec = inner.spec_of_class(class);
+            let weight = inner.classes[class as usize].weight;
+            let delay = |links: &[u32]| -> f64 {
+                links.iter().map(|&l| inner.links[l as usize].delay_s).sum()
+            };
+            let (profile, rate_pps) = match &spec.source {
+                Source::Constant { rate_pps } | Source::Poisson { rate_pps } => (NO_PROFILE, *rate_pps),
+                Source::Profile(p) => {
+                    let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
+                        self.profiles.push(p.clone());
+                        self.profiles.len() as u32 - 1
+                    });
+                    (index, 0.0)
+                }
+            };
+            let hops = self.hops_of_branch(b);
+            let plan = BranchPlan {
+                class,
+                weight,
+                path: inner.branches[b].data,
+                way_back: inner.branches[b].back,
+                profile,
+                rate_pps,
+                start_s: spec.start_s,
+                stop_s: spec.stop_s.unwrap_or(f64::INFINITY),
+                window_pkts: spec.max_window_pkts.unwrap_or(f64::INFINITY),
+                size_pkts: spec.size_pkts.map_or(f64::INFINITY, |s| s * weight),
+                forward_s: delay(way.data),
+                back_s: delay(way.back),
+                last_data_hop: hops[way.data.len() - 1],
+                last_hop: match way.acks.len() {
+                    0 => u32::MAX,
+                    _ => hops[hops.len() - 1],
+                },
+                first_hop: hops[0],
+                data_bits: 8.0 * spec.packet_size_bytes,
+            };
+            self.branches.push(plan);
+        }
+    }
+
+    fn size_rings(&mut self, inner: &Inner, step_s: f64) {
+        let slots = |seconds: f64| (seconds / step_s).ceil().min(1e9) as usize;
+        let mut longest_wait_s = 0.0_f64;
+        for l in &mut self.links {
+            let landings = landings_within(inner, l.delay_s.max(step_s));
+            let slowest = slowest_bps(inner, l.link);
+            let wait_s = l.room_pkts * l.nominal_bits.max(8.0 * ACK_BYTES) / slowest;
+            longest_wait_s = longest_wait_s.max(wait_s);
+            l.queue_slots = (slots(wait_s) + 2).min(MAX_QUEUE_SLOTS) as u32;
+            l.first_slot = self.queue_slots as u32;
+            l.flight_slots = (slots(l.delay_s) + 3 + landings) as u32;
+            l.first_flight = self.flight_weights as u32;
+            self.flight_weights += l.flight_slots as usize;
+            self.queue_slots += l.queue_slots as usize;
+            self.flight_slots = self.flight_slots.max(l.flight_slots as usize);
+        }
+        for block in &mut self.blocks {
+            let link = &self.links[block.place as usize];
+            let hops = block.hops();
+            block.first_queue_cell = self.queue_cells;
+            block.first_flight_cell = self.flight_cells;
+            self.queue_cells += hops * link.queue_slots as usize;
+            self.flight_cells += hops * link.flight_slots as usize;
+        }
+        let round_trips = self.branches.iter().map(|b| b.forward_s + b.back_s);
+        let longest_s = round_trips.fold(0.0, f64::max) + 2.0 * longest_wait_s;
+        self.feedback_slots = (slots(longest_s) + 2).min(MAX_FEEDBACK_SLOTS);
+    }
+}
+
+/// The links that a branch's packets cross: those of the data, then those of acknowledgements
+/// that count as traffic.
+struct Way<'a> {
+    data: &'a [u32],
+    acks: &'a [u32],
+    back: &'a [u32],
+}
+
+impl<'a> Way<'a> {
+    fn new(inner: &'a Inner, branch: u32) -> Self {
+        let class = inner.branches[branch as usize].class;
+        let back = inner.back_path(branch);
+        Way {
+            data: inner.data_path(branch),
+            acks: match inner.spec_of_class(class).acks {
+                Acks::None => &[],
+                _ => back,
+            },
+            back,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.data.len() + self.acks.len()
+    }
+
+    fn links(&self) -> impl Iterator<Item = u32> + '_ {
+        self.data.iter().chain(self.acks).copied()
+    }
+
+    fn is_data(&self, position: u32) -> bool {
+        (position as usize) < self.data.len()
+    }
+}
+
+fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
+    let mut all = vec![0];
+    let mut end = 0;
+    for length in lengths {
+        end += length as u32;
+        all.push(end);
+    }
+    all
+}
+
+/// The used links in processing order, and the level of every link.
+///
+/// Where routes form no cycle, every link comes after all that feed it. Within a cycle, links
+/// come in order of their mean place on the ways that cross them, which leaves few inputs late.
+fn order_links(inner: &Inner, ways: &[Way<'_>]) -> (Vec<u32>, Vec<u32>) {
+    let n = inner.links.len();
+    let mut place_sum = vec![(0.0_f64, 0.0_f64); n];
+    let mut feeds: Vec<(u32, u32)> = Vec::new();
+    for way in ways {
+        let mut before = None;
+        for (i, link) in way.links().enumerate() {
+            let (count, sum) = &mut place_sum[link as usize];
+            *count += 1.0;
+            *sum += i as f64;
+            feeds.extend(before.map(|b| (b, link)));
+            before = Some(link);
+        }
+    }
+    feeds.sort_unstable();
+    feeds.dedup();
+
+    let graph: DiGraph<(), (), u32> = {
+        let mut g = DiGraph::with_capacity(n, feeds.len());
+        (0..n).for_each(|_| {
+            g.add_node(());
+        });
+        g.extend_with_edges(feeds.iter().copied());
+        g
+    };
+    let mean_place = |l: u32| place_sum[l as usize].1 / place_sum[l as usize].0;
+    let mut order = Vec::with_capacity(n);
+    for component in kosaraju_scc(&graph).iter().rev() {
+        let mut links: Vec<u32> = component.iter().map(|i| i.index() as u32).collect();
+        links.retain(|&l| place_sum[l as usize].0 > 0.0);
+        links.sort_by(|&a, &b| mean_place(a).total_cmp(&mean_place(b)).then(a.cmp(&b)));
+        order.extend(links);
+    }
+
+    let mut rank = vec![u32::MAX; n];
+    for (r, &l) in order.iter().enumerate() {
+        rank[l as usize] = r as u32;
+    }
+    let mut level_of = vec![0_u32; n];
+    let mut inputs: Vec<(u32, u32)> = feeds.iter().map(|&(a, b)| (b, a)).collect();
+    inputs.sort_unstable_by_key(|&(to, from)| (rank[to as usize], from));
+    for same in inputs.chunk_by(|a, b| a.0 == b.0) {
+        let to = same[0].0;
+        let before = same.iter().filter(|&&(_, from)| rank[from as usize] < rank[to as usize]);
+        level_of[to as usize] = before.map(|&(_, from)| level_of[from as usize] + 1).max().unwrap_or(0);
+    }
+    order.sort_by_key(|&l| (level_of[l as usize], rank[l as usize]));
+    order.extend((0..n as u32).filter(|&l| rank[l as usize] == u32::MAX));
+    (order, level_of)
+}
+
+/// The lowest bandwidth that a link ever has.
+fn slowest_bps(inner: &Inner, link: u32) -> f64 {
+    let mut slowest = inner.links[link as usize].bandwidth_bps;
+    for e in inner.events.iter().filter(|e| e.link == link) {
+        if let crate::Change::Bandwidth(bps) = e.change {
+            slowest = slowest.min(bps);
+        }
+    }
+    slowest
+}
+
+/// Most events, each of which ends a step early, within any window of this length.
+fn landings_within(inner: &Inner, window_s: f64) -> usize {
+    let (mut start, mut most) = (0, 0);
+    for (end, e) in inner.events.iter().enumerate() {
+        while inner.events[start].at_s < e.at_s - window_s {
+            start += 1;
+        }
+        most = most.max(end + 1 - start);
+    }
+    most
+}

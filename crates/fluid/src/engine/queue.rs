@@ -1,0 +1,330 @@
+//! The law of one queue over one step: backward Euler on the conservative fluid equation.
+//!
+//! With N, B and U all explicit in x = ln ρ (pointwise-stationary M/M/1/K), the state at the end
+//! of a step of length δ solves
+//!
+//! > N(x) + δ (μ U(x) − λ (1 − D(x))) = N₀,  1 − D = (1 − B(x)) (1 − R(x))
+//!
+//! where R is the drop probability of random early detection (0 for drop-tail). The left side
+//! rises with x as long as the arrivals λ do not rise with the queue, so there is one root, and
+//! 0 ≤ N < K for any δ.
+
+use crate::Red;
+use crate::mm1k::{Equilibrium, equilibrium};
+
+/// Below this, adding to or taking from one changes nothing: such a loss is none.
+const NEGLIGIBLE: f64 = 1e-17;
+
+/// Stands for the ln ρ of a queue so light that nobody needs to know it.
+pub(crate) const LIGHT: f64 = -700.0;
+
+/// Where a solution is looked for: beyond, a queue is empty or full to the last digit.
+const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
+
+/// A queue over one step, as far as it does not depend on the solution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub room_pkts: f64,
+    /// Below this ln ρ the far end of the buffer is not felt ([`light_load`]).
+    pub light_load: f64,
+    /// Packets at the start of the step.
+    pub before_pkts: f64,
+    /// δμ: packets served in the step if never idle.
+    pub service_pkts: f64,
+    /// Load at the start of the step, where the search begins.
+    pub guess: f64,
+    pub red: Option<RedStep>,
+}
+
+/// Random early detection over one step: the average moves towards the queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RedStep {
+    pub red: Red,
+    pub average_before: f64,
+    /// (1 − weight)^arrivals: what remains of the old average.
+    pub memory: f64,
+}
+
+/// The queue at the end of the step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Solution {
+    pub load: f64,
+    pub queue_pkts: f64,
+    pub utilization: f64,
+    /// Fraction of the arrivals that is refused, by the full buffer or early.
+    pub refused: f64,
+    /// What an arriving packet would now meet, for sources: equals `refused` but for rounding.
+    pub average: f64,
+}
+
+/// The ln ρ below which a queue with room for `room_pkts` behaves as if its room were endless:
+/// (K+1)² ρ^(K+1) is below rounding.
+pub(crate) fn light_load(room_pkts: f64) -> f64 {
+    let k1 = room_pkts + 1.0;
+    -(38.0 + 2.0 * k1.ln()) / k1
+}
+
+impl RedStep {
+    pub fn average(&self, queue_pkts: f64) -> f64 {
+        queue_pkts + (self.average_before - queue_pkts) * self.memory
+    }
+}
+
+/// Fraction of packets that random early detection drops at this average queue.
+///
+/// The marking probability p_b rises linearly from 0 at `min` to `max_p` at `max`, then (gentle)
+/// linearly to 1 at 2·`max`, or jumps to 1. Drops are spread evenly: at least 1/p_b packets, at
+/// most 2/p_b, lie between two of them, so the fraction dropped is p_b/1.5 (as ns-2 does with
+/// its default `wait_`; the 1993 paper's count spreads over 1…1/p_b instead).
+pub(crate) fn red_drop(red: &Red, average: f64) -> f64 {
+    let p = if average < red.min_pkts {
+        0.0
+    } else if average < red.max_pkts {
+        red.max_p * (average - red.min_pkts) / (red.max_pkts - red.min_pkts)
+    } else if red.gentle && average < 2.0 * red.max_pkts {
+        red.max_p + (1.0 - red.max_p) * (average - red.max_pkts) / red.max_pkts
+    } else {
+        return 1.0;
+    };
+    p / 1.5
+}
+
+impl Step {
+    /// The state at the end of the step if `arriving_pkts` arrive during it.
+    pub fn solve(&self, arriving_pkts: f64) -> Solution {
+        let available = self.before_pkts + arriving_pkts;
+        if available < f64::MIN_POSITIVE {
+            return self.empty();
+        }
+        if self.red.is_none() {
+            if let Some(light) = self.solve_light(available) {
+                return light;
+            }
+            return self.solve_drop_tail(arriving_pkts);
+        }
+        self.solve_by(|_| arriving_pkts)
+    }
+
+    fn empty(&self) -> Solution {
+        Solution {
+            load: LIGHT,
+            average: self.red.map_or(0.0, |r| r.average(0.0)),
+            ..Solution::default()
+        }
+    }
+
+    /// As long as the far end of the buffer is not felt, N = ρ/(1−ρ) and nothing is lost: the
+    /// root of a quadratic, N² + N(1 + δμ − c) = c with c = N₀ + λδ.
+    fn solve_light(&self, available: f64) -> Option<Solution> {
+        let half = 0.5 * (1.0 + self.service_pkts - available);
+        let root = (half * half + available).sqrt();
+        let queue_pkts = if half < 0.0 { root - half } else { available / (half + root) };
+        let rho = queue_pkts / (1.0 + queue_pkts);
+        // ln ρ ≤ ρ − 1 decides most cases without a logarithm.
+        let free = 1.0 / (1.0 + queue_pkts);
+        if -free > self.light_load && rho.ln() > self.light_load {
+            return None;
+        }
+        Some(Solution {
+            load: LIGHT,
+            queue_pkts,
+            utilization: rho,
+            refused: 0.0,
+            average: 0.0,
+        })
+    }
+
+    /// Newton's method with the exact slope, kept inside a bracket.
+    fn solve_drop_tail(&self, arriving_pkts: f64) -> Solution {
+        let k = self.room_pkts;
+        let (mut low, mut high) = LOAD_BOUNDS;
+        let mut x = self.first_guess(arriving_pkts);
+        let scale = 1.0 + self.before_pkts + arriving_pkts;
+        let mut eq = equilibrium(x, k);
+        for _ in 0..100 {
+            let busy = 1.0 - eq.empty;
+            let residual =
+                eq.mean_pkts - self.before_pkts + self.service_pkts * busy - arriving_pkts * (1.0 - eq.blocking);
+            if residual > 0.0 {
+                high = x;
+            } else {
+                low = x;
+            }
+            // dU/dx = π₀N, dB/dx = B(K−N)
+            let slope = eq.slope
+                + self.service_pkts * eq.empty * eq.mean_pkts
+                + arriving_pkts * eq.blocking * (k - eq.mean_pkts);
+            let mut next = x - residual / slope;
+            if !(next > low && next < high) {
+                next = 0.5 * (low + high);
+            }
+            let moved = next - x;
+            x = next;
+            eq = equilibrium(x, k);
+            // The step just taken leaves an error of its square.
+            if (moved * slope).abs() <= 1e-9 * scale && moved.abs() * (1.0 + k) < 1e-4
+                || moved.abs() <= 1e-15 * x.abs()
+            {
+                break;
+            }
+        }
+        self.solution(x, &eq)
+    }
+
+    /// Near the root wherever the step is short of equilibrium; Newton's method needs few steps
+    /// from there.
+    fn first_guess(&self, arriving_pkts: f64) -> f64 {
+        let k = self.room_pkts;
+        // In overload the queue ends full: 1 − B = 1/ρ.
+        let service = k - self.before_pkts + self.service_pkts;
+        let overload = arriving_pkts / service;
+        if overload > 1.05 {
+            return overload.ln();
+        }
+        self.guess()
+    }
+
+    fn guess(&self) -> f64 {
+        if self.guess == LIGHT {
+            return (self.before_pkts / (1.0 + self.before_pkts)).max(1e-9).ln();
+        }
+        self.guess.clamp(-30.0, 30.0)
+    }
+
+    fn solution(&self, load: f64, eq: &Equilibrium) -> Solution {
+        let refused = eq.blocking;
+        Solution {
+            load,
+            queue_pkts: eq.mean_pkts.clamp(0.0, self.room_pkts),
+            utilization: eq.utilization(),
+            refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
+            average: self.red.map_or(0.0, |r| r.average(eq.mean_pkts)),
+        }
+    }
+
+    /// The state at the end of the step if the arrivals depend on it: `arriving_pkts` gives the
+    /// packets that arrive during the step from the solution tried. It should not rise with the
+    /// queue; where it does (profiles are not monotone everywhere), one of the roots is found.
+    ///
+    /// Bracketed false position (Illinois), for functions without a slope; also where the
+    /// arrivals jump, as at the upper threshold of random early detection: the refused fraction
+    /// then follows from the balance.
+    pub fn solve_by(&self, mut arriving_pkts: impl FnMut(&Solution) -> f64) -> Solution {
+        let mut arriving = 0.0;
+        let mut at = |x: f64| {
+            let eq = equilibrium(x, self.room_pkts);
+            let mut tried = self.solution(x, &eq);
+            if let Some(r) = &self.red {
+                let early = red_drop(&r.red, tried.average);
+                tried.refused += early * (1.0 - tried.refused);
+            }
+            arriving = arriving_pkts(&tried);
+            let residual =
+                eq.mean_pkts - self.before_pkts + self.service_pkts * tried.utilization - arriving * (1.0 - tried.refused);
+            (tried, arriving, residual)
+        };
+
+        let (mut low, mut high) = LOAD_BOUNDS;
+        let guess = self.guess();
+        let (mut best, mut volume, mut f) = at(guess);
+        // Step outwards from the guess until the root is enclosed.
+        let (mut f_low, mut f_high) = (f64::NAN, f64::NAN);
+        let mut reach = 1e-3 / (1.0 + self.room_pkts).sqrt();
+        let mut x = guess;
+        while f != 0.0 {
+            if f > 0.0 {
+                (high, f_high) = (x, f);
+                if !f_low.is_nan() {
+                    break;
+                }
+                x = (x - reach).max(LOAD_BOUNDS.0);
+            } else {
+                (low, f_low) = (x, f);
+                if !f_high.is_nan() {
+                    break;
+                }
+                x = (x + reach).min(LOAD_BOUNDS.1);
+            }
+            if x == low || x == high {
+                break; // at a bound of the search: empty or full
+            }
+            reach *= 8.0;
+            (best, volume, f) = at(x);
+        }
+        let scale = 1.0 + self.before_pkts + self.service_pkts;
+        let mut last_side = 0;
+        for _ in 0..200 {
+            if f.abs() <= 1e-13 * scale || high - low <= 1e-15 * (1.0 + high.abs()) || f_low.is_nan() || f_high.is_nan() {
+                break;
+            }
+            x = low + (high - low) * (f_low / (f_low - f_high));
+            if !(x > low && x < high) {
+                x = 0.5 * (low + high);
+            }
+            (best, volume, f) = at(x);
+            let side = if f > 0.0 { 1 } else { -1 };
+            if f > 0.0 {
+                (high, f_high) = (x, f);
+                if last_side == side {
+                    f_low *= 0.5;
+                }
+            } else {
+                (low, f_low) = (x, f);
+                if last_side == side {
+                    f_high *= 0.5;
+                }
+            }
+            last_side = side;
+        }
+        if self.red.is_some() && volume > 0.0 && f.abs() > 1e-12 * scale {
+            let admitted = best.queue_pkts - self.before_pkts + self.service_pkts * best.utilization;
+            best.refused = (1.0 - admitted / volume).clamp(0.0, 1.0);
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn step(k: f64, before: f64, service: f64) -> Step {
+        Step {
+            room_pkts: k,
+            light_load: light_load(k),
+            before_pkts: before,
+            service_pkts: service,
+            guess: crate::mm1k::load_of_mean(before, k).clamp(-50.0, 50.0),
+            red: None,
+        }
+    }
+
+    proptest! {
+        /// N + δ(μU − λ(1−B)) = N₀, and 0 ≤ N ≤ K, whatever the step.
+        #[test]
+        fn a_step_balances(
+            k in 1.0..20_000.0_f64,
+            fill in 0.0..=1.0_f64,
+            service in prop::num::f64::POSITIVE.prop_map(|x| 1e-6 + (x % 1e6)),
+            load in 1e-6..50.0_f64,
+        ) {
+            let s = step(k, fill * k, service);
+            let arriving = service * load;
+            let end = s.solve(arriving);
+            let scale = 1.0 + s.before_pkts + arriving;
+            let residual = end.queue_pkts + service * end.utilization
+                - arriving * (1.0 - end.refused) - s.before_pkts;
+            prop_assert!(residual.abs() < 1e-9 * scale, "{end:?} {residual}");
+            prop_assert!(end.queue_pkts >= 0.0 && end.queue_pkts <= k);
+        }
+
+        /// The general search finds what Newton's method finds.
+        #[test]
+        fn both_searches_agree(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, load in 0.01..5.0_f64) {
+            let s = step(k, fill * k, service);
+            let (a, b) = (s.solve(service * load), s.solve_by(|_| service * load));
+            prop_assert!((a.queue_pkts - b.queue_pkts).abs() < 1e-8 * (1.0 + a.queue_pkts), "{a:?} {b:?}");
+        }
+    }
+}

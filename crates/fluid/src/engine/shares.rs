@@ -1,0 +1,167 @@
+//! The mix of connections in a queue: what each hop brings, keeps, loses and hands on.
+//!
+//! All volumes are packets of data (of a class, its weight included) during one step. The loops
+//! run over contiguous slices without branches, so that the compiler can vectorize them.
+
+/// Sums over one block's arrivals.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrivals {
+    pub pkts: f64,
+    pub bits: f64,
+}
+
+/// What a link's solution means for every one of its hops.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fate {
+    /// Fractions of the arrivals.
+    pub admitted: f64,
+    pub refused: f64,
+    /// Fractions of what was available: queued before, or admitted now.
+    pub keep: f64,
+    pub leave: f64,
+    pub fifo: FifoFate,
+}
+
+/// The rows that FIFO transport works on; lists of (row, weight) lie elsewhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FifoFate {
+    /// Where the arrivals go, and what their row is multiplied by before they are added.
+    pub arrival_row: u32,
+    pub arrival_memory: f64,
+    pub departures: u32,
+    pub flight_row: u32,
+    pub soon: u32,
+    pub late: u32,
+}
+
+/// A row of a block's ring, and how much of it counts.
+pub(crate) type Weight = (u32, f64);
+
+/// Fetches what arrives: `inflow[h] = handed[up[h]]`. Returns the sum, always formed in the same
+/// order.
+pub(crate) fn gather(up: &[u32], handed: &[f64], inflow: &mut [f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    let mut ups = up.chunks_exact(4);
+    let mut ins = inflow.chunks_exact_mut(4);
+    for (up, inflow) in (&mut ups).zip(&mut ins) {
+        for i in 0..4 {
+            let v = handed[up[i] as usize];
+            inflow[i] = v;
+            sums[i] += v;
+        }
+    }
+    let mut rest = 0.0;
+    for (up, inflow) in ups.remainder().iter().zip(ins.into_remainder()) {
+        let v = handed[*up as usize];
+        *inflow = v;
+        rest += v;
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+/// Packets and bits on a link where packets differ.
+pub(crate) fn mixed_sum(inflow: &[f64], packets: &[f64], bits: &[f64]) -> Arrivals {
+    let mut sum = Arrivals::default();
+    for ((v, p), b) in inflow.iter().zip(packets).zip(bits) {
+        sum.pkts += v * p;
+        sum.bits += v * b;
+    }
+    sum
+}
+
+/// Adds what was refused to what was lost before.
+pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
+    for (lost, v) in lost.iter_mut().zip(inflow) {
+        *lost += v * fate.refused;
+    }
+}
+
+/// Well-mixed: every hop keeps, and hands on, the same fraction.
+pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], handed: &mut [f64]) {
+    let Fate {
+        admitted, keep, leave, ..
+    } = *fate;
+    for ((v, content), handed) in inflow.iter().zip(content).zip(handed) {
+        let available = *content + v * admitted;
+        *handed = available * leave;
+        *content = available * keep;
+    }
+}
+
+/// One block's part of the rings.
+pub(crate) struct Rings<'a> {
+    /// `queue_slots` rows of arrivals.
+    pub queue: &'a mut [f64],
+    /// `flight_slots` rows of departures.
+    pub flight: &'a mut [f64],
+}
+
+/// What a link departs and hands on in this step, as weights of rows.
+pub(crate) struct Weights<'a> {
+    pub departures: &'a [Weight],
+    pub soon: &'a [Weight],
+    pub late: &'a [Weight],
+}
+
+/// First in, first out: what departs has the mix of the arrival slots it came in with, and what
+/// is handed on the mix of the steps it departed in. `soon` hops of the block hand on by the
+/// first of the two lists of weights.
+pub(crate) fn first_in_first_out(
+    fate: &Fate,
+    inflow: &[f64],
+    soon: usize,
+    weights: &Weights<'_>,
+    rings: Rings<'_>,
+    handed: &mut [f64],
+) {
+    let n = inflow.len();
+    let row = |i: u32| i as usize * n..(i as usize + 1) * n;
+    let FifoFate {
+        arrival_row,
+        arrival_memory,
+        flight_row,
+        ..
+    } = fate.fifo;
+    let arrivals = &mut rings.queue[row(arrival_row)];
+    if arrival_memory == 0.0 {
+        for (cell, v) in arrivals.iter_mut().zip(inflow) {
+            *cell = v * fate.admitted;
+        }
+    } else {
+        for (cell, v) in arrivals.iter_mut().zip(inflow) {
+            *cell = *cell * arrival_memory + v * fate.admitted;
+        }
+    }
+    weigh_rows(weights.departures, rings.queue, n, &mut rings.flight[row(flight_row)], 0);
+    let (now, later) = handed.split_at_mut(soon);
+    weigh_rows(weights.soon, rings.flight, n, now, 0);
+    weigh_rows(weights.late, rings.flight, n, later, soon);
+}
+
+/// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.
+fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {
+    let cells = |row: u32| &rows[row as usize * n + offset..];
+    match *weights {
+        [] => out.fill(0.0),
+        [(row, w)] => {
+            for (out, cell) in out.iter_mut().zip(cells(row)) {
+                *out = cell * w;
+            }
+        }
+        [(a, wa), (b, wb)] => {
+            for ((out, a), b) in out.iter_mut().zip(cells(a)).zip(cells(b)) {
+                *out = a * wa + b * wb;
+            }
+        }
+        [(row, w), ref rest @ ..] => {
+            for (out, cell) in out.iter_mut().zip(cells(row)) {
+                *out = cell * w;
+            }
+            for &(row, w) in rest {
+                for (out, cell) in out.iter_mut().zip(cells(row)) {
+                    *out += cell * w;
+                }
+            }
+        }
+    }
+}

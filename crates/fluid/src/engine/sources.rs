@@ -1,0 +1,170 @@
+//! What sources see of their paths, and what they send.
+
+use netflow_profile::Profile;
+
+use super::plan::{BranchPlan, NO_PROFILE, Plan};
+use crate::network::{ACK_BYTES, Inner, NO_BRANCH};
+use crate::state::{BranchState, LinkState, State};
+use crate::{Coupling, Options};
+
+/// Sources evaluated at a time: what they see fits into the first-level cache.
+pub(crate) const BATCH: usize = 64;
+
+/// What one link does to a packet that arrives now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Condition {
+    /// ln of the probability to get through.
+    pub ln_pass: f64,
+    pub waiting_s: f64,
+}
+
+impl Condition {
+    pub fn of(link: &LinkState) -> Condition {
+        Condition {
+            ln_pass: if link.refused == 0.0 { 0.0 } else { ln_pass(link.refused) },
+            waiting_s: link.queue_bits / link.bandwidth_bps,
+        }
+    }
+}
+
+/// ln(1 − B), finite: what gets through nowhere is not looked at more closely.
+pub(crate) fn ln_pass(refused: f64) -> f64 {
+    (-refused).ln_1p().max(-700.0)
+}
+
+/// The sources that may send during a step, in groups that are evaluated together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ActiveSources {
+    /// Those that send at their own rate, in order of branches.
+    pub rates: Vec<u32>,
+    /// Those with a profile that look at their path at the start of the step: (profile, branches).
+    pub lagged: Vec<(u32, Vec<u32>)>,
+    /// Those that look at it within the step.
+    pub implicit: Vec<u32>,
+    /// The latter by their first link: (place, profile, range of `by_link`).
+    pub runs: Vec<(u32, u32, std::ops::Range<usize>)>,
+    pub by_link: Vec<u32>,
+    /// Range of `runs` for each place.
+    pub runs_at: Vec<(u32, u32)>,
+    /// When this list is to be made anew.
+    pub until_s: f64,
+}
+
+impl ActiveSources {
+    /// The sources that may send from `time_s` on, until the next one starts.
+    pub fn gather(&mut self, inner: &Inner, plan: &Plan, state: &State, options: &Options, fixed_s: &[f64], step_s: f64) {
+        let now = state.time_s;
+        self.rates.clear();
+        self.implicit.clear();
+        self.lagged.resize_with(plan.profiles.len(), Default::default);
+        for (p, (profile, members)) in self.lagged.iter_mut().enumerate() {
+            *profile = p as u32;
+            members.clear();
+        }
+        self.until_s = f64::INFINITY;
+        for &b in inner.epochs[state.epoch].branch_of.iter().filter(|&&b| b != NO_BRANCH) {
+            let branch = &plan.branches[b as usize];
+            if branch.start_s >= now + step_s {
+                self.until_s = self.until_s.min(branch.start_s);
+                continue;
+            }
+            if branch.stop_s <= now || state.branches[b as usize].finished_s.is_some() {
+                continue;
+            }
+            // A list that holds sources which have stopped is only longer than needed.
+            self.until_s = self.until_s.min(branch.stop_s);
+            let within_step = options.coupling == Coupling::Implicit
+                && (plan.feedback_slots == 0 || fixed_s[b as usize] < step_s);
+            match branch.profile {
+                NO_PROFILE => self.rates.push(b),
+                _ if within_step => self.implicit.push(b),
+                p => self.lagged[p as usize].1.push(b),
+            }
+        }
+        self.rates.sort_unstable();
+        self.implicit.sort_unstable();
+        for (_, members) in &mut self.lagged {
+            members.sort_unstable();
+        }
+        self.index_by_link(plan);
+    }
+
+    fn index_by_link(&mut self, plan: &Plan) {
+        let first_place = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
+        let profile = |b: u32| plan.branches[b as usize].profile;
+        self.by_link.clone_from(&self.implicit);
+        self.by_link.sort_unstable_by_key(|&b| (first_place(b), profile(b), b));
+        self.runs.clear();
+        self.runs_at.clear();
+        self.runs_at.resize(plan.links.len(), (0, 0));
+        let mut start = 0;
+        for run in self.by_link.chunk_by(|&a, &b| (first_place(a), profile(a)) == (first_place(b), profile(b))) {
+            let place = first_place(run[0]);
+            let at = &mut self.runs_at[place as usize];
+            let index = self.runs.len() as u32;
+            *at = if at.1 == 0 { (index, index + 1) } else { (at.0, index + 1) };
+            self.runs.push((place, profile(run[0]), start..start + run.len()));
+            start += run.len();
+        }
+    }
+
+    pub fn runs_at(&self, place: usize) -> &[(u32, u32, std::ops::Range<usize>)] {
+        match self.runs_at.get(place) {
+            Some(&(a, b)) => &self.runs[a as usize..b as usize],
+            None => &[],
+        }
+    }
+}
+
+/// Part of each branch's round-trip time that does not change from step to step: propagation, and
+/// the transmission of its own packet and acknowledgement.
+pub(crate) fn fixed_round_trips(plan: &Plan, links: &[LinkState], out: &mut Vec<f64>) {
+    out.clear();
+    out.extend(plan.branches.iter().map(|b| {
+        let transmission = |ways: (u32, u32), bits: f64| -> f64 {
+            let places = &plan.path[ways.0 as usize..ways.1 as usize];
+            places.iter().map(|&p| bits / links[p as usize].bandwidth_bps).sum()
+        };
+        b.forward_s + b.back_s + transmission(b.path, b.data_bits) + transmission(b.way_back, 8.0 * ACK_BYTES)
+    }));
+}
+
+/// ln of the probability that a packet gets through, and the round-trip time.
+#[inline]
+pub(crate) fn look(plan: &Plan, branch: &BranchPlan, conditions: &[Condition], fixed_s: f64) -> [f64; 2] {
+    let (mut ln_pass, mut rtt_s) = (0.0, fixed_s);
+    for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
+        let c = conditions[p as usize];
+        ln_pass += c.ln_pass;
+        rtt_s += c.waiting_s;
+    }
+    for &p in &plan.path[branch.way_back.0 as usize..branch.way_back.1 as usize] {
+        rtt_s += conditions[p as usize].waiting_s;
+    }
+    [ln_pass, rtt_s]
+}
+
+/// Rates in packets/s of single connections that see this, limited by their windows.
+pub(crate) fn rates(profile: &dyn Profile, loss: &[f64], rtt_s: &[f64], window: impl Iterator<Item = f64>, out: &mut [f64]) {
+    profile.throughputs(loss, rtt_s, out);
+    for ((rate, rtt), window) in out.iter_mut().zip(rtt_s).zip(window) {
+        *rate = rate.min(window / rtt);
+    }
+}
+
+/// Seconds of the step from `t0` to `t1` during which the source sends.
+#[inline]
+pub(crate) fn active_s(branch: &BranchPlan, t0: f64, t1: f64) -> f64 {
+    (branch.stop_s.min(t1) - branch.start_s.max(t0)).max(0.0)
+}
+
+/// Packets that a branch of limited size may still send: what is neither delivered nor on its way.
+pub(crate) fn may_send(plan: &Plan, b: usize, state: &BranchState, lost: &[f64]) -> f64 {
+    let size = plan.branches[b].size_pkts;
+    if size == f64::INFINITY {
+        return size;
+    }
+    let data = (plan.branches[b].path.1 - plan.branches[b].path.0) as usize;
+    let lost: f64 = plan.hops_of_branch(b)[..data].iter().map(|&h| lost[h as usize]).sum();
+    (size - (state.sent_pkts - lost)).max(0.0)
+}

@@ -1,0 +1,730 @@
+//! One step of the default model, in the order in which things happen: path conditions → source
+//! rates → level by level: arrivals, queues, shares → deliveries.
+
+use std::ops::Range;
+
+use super::Engine;
+use super::parallel::{Divide, for_blocks};
+use super::plan::{Block, LinkPlan, Plan};
+use super::queue::{RedStep, Solution, Step};
+use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
+use super::sources::{self, BATCH, Condition, look};
+use crate::state::{BranchState, FifoState, Handed, Slot, State};
+
+/// From this many hops on, a step is worth more than one thread.
+const FORK_HOPS: usize = 20_000;
+
+/// Sources that one thread evaluates at least.
+const FORK_SOURCES: usize = 2048;
+
+/// What a step works with besides the state; everything is allocated before the first step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    pub conditions: Vec<Condition>,
+    arrivals: Vec<Arrivals>,
+    fates: Vec<Fate>,
+    departures: Vec<Weight>,
+    soon: Vec<Weight>,
+    late: Vec<Weight>,
+    /// What sources that are evaluated within the step see at its start.
+    seen: Vec<[f64; 2]>,
+}
+
+impl Scratch {
+    pub fn new(plan: &Plan) -> Scratch {
+        Scratch {
+            conditions: vec![Condition::default(); plan.links.len()],
+            arrivals: vec![Arrivals::default(); plan.blocks.len()],
+            fates: vec![Fate::default(); plan.links.len()],
+            departures: vec![(0, 0.0); plan.queue_slots],
+            soon: vec![(0, 0.0); plan.flight_weights],
+            late: vec![(0, 0.0); plan.flight_weights],
+            seen: vec![[0.0; 2]; plan.branches.len()],
+        }
+    }
+}
+
+/// The step at hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub start_s: f64,
+    pub end_s: f64,
+    pub length_s: f64,
+}
+
+impl Engine {
+    /// Moves the network over `span`. The first queue that stops being a number is returned.
+    pub(crate) fn step(&mut self, state: &mut State, span: Span) -> Result<(), usize> {
+        let fork = self.plan.hop_count() >= FORK_HOPS;
+        let plan = self.plan.clone();
+        if self.fifo {
+            let ring = state.fifo.step_start_s.len();
+            state.fifo.step_start_s[(state.steps % ring as u64) as usize] = span.start_s;
+        }
+        self.send(state, span, fork);
+        for &(first, end) in &plan.levels {
+            self.arrive(state, first..end, fork);
+            for place in first..end {
+                self.move_queue(state, place, span)?;
+            }
+            self.share(state, first..end, fork);
+        }
+        self.deliver(state, span);
+        state.evaluations += 1;
+        Ok(())
+    }
+
+    /// What every source sends during the step, but for those evaluated within it.
+    pub(crate) fn send(&mut self, state: &mut State, span: Span, fork: bool) {
+        self.look_at_links(state);
+        self.send_at_rates(state, span);
+        self.send_by_profiles(state, span, fork);
+        self.look_within_step(state, span);
+    }
+
+    /// What each link does to a packet that arrives now.
+    pub(crate) fn look_at_links(&mut self, state: &State) {
+        for (c, link) in self.scratch.conditions.iter_mut().zip(&state.links) {
+            *c = Condition::of(link);
+        }
+    }
+
+    fn send_at_rates(&self, state: &mut State, span: Span) {
+        for &b in &self.active.rates {
+            let b = b as usize;
+            let branch = &self.plan.branches[b];
+            let active_s = sources::active_s(branch, span.start_s, span.end_s);
+            let [ln_pass, rtt_s] = look(&self.plan, branch, &self.scratch.conditions, self.fixed_s[b]);
+            let wanted = branch.rate_pps * branch.weight * active_s;
+            let limit = sources::may_send(&self.plan, b, &state.branches[b], &state.lost);
+            let sent = wanted.min(limit);
+            state.handed[b] = sent;
+            state.branches[b].account(sent, branch.rate_pps, [ln_pass, rtt_s], active_s, 0.0);
+        }
+    }
+
+    fn send_by_profiles(&mut self, state: &mut State, span: Span, fork: bool) {
+        let ring = state.fifo.seen.len();
+        let now = if ring == 0 { 0 } else { (state.steps % ring as u64) as usize };
+        let mut row = state.fifo.seen.get_mut(now).map(std::mem::take).unwrap_or_default();
+        let shared = SharedView {
+            engine: self,
+            span,
+            step: state.steps,
+            now,
+            seen: &state.fifo.seen,
+            lost: &state.lost,
+        };
+        for (profile, members) in &self.active.lagged {
+            let work = SourceWork {
+                members,
+                first: 0,
+                handed: &mut state.handed[..self.plan.branches.len()],
+                branches: &mut state.branches,
+                row: &mut row,
+            };
+            shared.send(&*self.plan.profiles[*profile as usize], work, fork);
+        }
+        if let Some(place) = state.fifo.seen.get_mut(now) {
+            *place = row;
+        }
+    }
+
+    /// Sources evaluated within the step: what they see at its start.
+    fn look_within_step(&mut self, state: &mut State, span: Span) {
+        for &b in &self.active.implicit {
+            let b = b as usize;
+            let branch = &self.plan.branches[b];
+            let seen = look(&self.plan, branch, &self.scratch.conditions, self.fixed_s[b]);
+            self.scratch.seen[b] = seen;
+            state.handed[b] = 0.0; // until its first link's queue is solved
+            let active_s = sources::active_s(branch, span.start_s, span.end_s);
+            let outside = self.outside(branch.profile, seen);
+            state.branches[b].account(0.0, 0.0, seen, active_s, outside * active_s);
+        }
+    }
+
+    /// 1 if the profile was not measured where this is seen.
+    fn outside(&self, profile: u32, [ln_pass, rtt_s]: [f64; 2]) -> f64 {
+        let profile = &self.plan.profiles[profile as usize];
+        f64::from(u8::from(profile.outside(-ln_pass.exp_m1(), rtt_s)))
+    }
+
+    /// Fetches what arrives at the links of one level.
+    fn arrive(&mut self, state: &mut State, places: Range<usize>, fork: bool) {
+        let plan = &*self.plan;
+        let blocks = plan.blocks_of(places.clone());
+        let hops = plan.links[places.start].first_hop as usize..plan.links[places.end - 1].end_hop as usize;
+        let fork = fork && hops.len() >= FORK_HOPS;
+        let work = ArriveWork {
+            first_hop: hops.start,
+            inflow: &mut state.inflow[hops],
+            arrivals: &mut self.scratch.arrivals[blocks.clone()],
+        };
+        let handed = &state.handed;
+        for_blocks(work, &plan.blocks[blocks], fork, &|work: ArriveWork<'_>, block: &Block| {
+            let hops = block.first_hop as usize..block.end_hop as usize;
+            let link = &plan.links[block.place as usize];
+            let inflow = &mut work.inflow[..hops.len()];
+            let sum = shares::gather(&plan.up[hops.clone()], handed, inflow);
+            work.arrivals[0] = if link.mixed {
+                shares::mixed_sum(inflow, &plan.packets[hops.clone()], &plan.bits[hops])
+            } else {
+                Arrivals {
+                    pkts: sum * link.packets,
+                    bits: sum * link.packets * link.nominal_bits,
+                }
+            };
+        });
+    }
+
+    /// Solves one queue, and writes down what that means for its hops.
+    fn move_queue(&mut self, state: &mut State, place: usize, span: Span) -> Result<(), usize> {
+        let plan = self.plan.clone();
+        let l = &plan.links[place];
+        let mut arriving = Arrivals::default();
+        for a in &self.scratch.arrivals[l.first_block as usize..l.end_block as usize] {
+            arriving.pkts += a.pkts;
+            arriving.bits += a.bits;
+        }
+        let link = state.links[place];
+        let implicit = !self.active.runs_at(place).is_empty();
+
+        // The service rate follows from the mean packet among what is there during the step.
+        let (pkts, bits) = (link.queue_pkts + arriving.pkts, link.queue_bits + arriving.bits);
+        let mean_bits = if pkts > 1e-9 { bits / pkts } else { l.nominal_bits };
+        let step = Step {
+            room_pkts: l.room_pkts,
+            light_load: l.light_load,
+            before_pkts: link.queue_pkts,
+            service_pkts: link.bandwidth_bps / mean_bits * span.length_s,
+            guess: link.load,
+            red: l.red.map(|red| RedStep {
+                red,
+                average_before: link.average_pkts,
+                memory: (1.0 - red.weight).powf(arriving.pkts.max(1e-12)),
+            }),
+        };
+        let mut solution = if link.down {
+            Solution {
+                refused: 1.0,
+                load: super::queue::LIGHT,
+                ..Solution::default()
+            }
+        } else if implicit {
+            self.solve_with_sources(state, place, &step, mean_bits, &mut arriving, span)
+        } else {
+            step.solve(arriving.pkts)
+        };
+        let admitted = arriving.pkts * (1.0 - solution.refused);
+        let available = link.queue_pkts + admitted;
+        solution.queue_pkts = solution.queue_pkts.min(available);
+        let departed = available - solution.queue_pkts;
+        if !(solution.queue_pkts.is_finite() && departed.is_finite()) {
+            return Err(place);
+        }
+
+        let leave = if available > 0.0 { departed / available } else { 1.0 };
+        let fate = Fate {
+            admitted: 1.0 - solution.refused,
+            refused: solution.refused,
+            keep: if available > 0.0 { solution.queue_pkts / available } else { 0.0 },
+            leave,
+            fifo: FifoFate::default(),
+        };
+        let bits_available = link.queue_bits + arriving.bits * fate.admitted;
+        let mut bits_after = bits_available * fate.keep;
+        if self.fifo {
+            let fifo = self.queue_slots(state, place, admitted, arriving.bits * fate.admitted, departed, &mut bits_after, span);
+            self.scratch.fates[place] = Fate { fifo, ..fate };
+        } else {
+            self.scratch.fates[place] = fate;
+        }
+        let link = &mut state.links[place];
+        link.offered_pkts += arriving.pkts;
+        link.lost_pkts += arriving.pkts * solution.refused;
+        link.departed_pkts += departed;
+        link.queue_time += 0.5 * (link.queue_pkts + solution.queue_pkts) * span.length_s;
+        link.busy_s += solution.utilization * span.length_s;
+        link.max_queue_pkts = link.max_queue_pkts.max(solution.queue_pkts);
+        link.queue_pkts = solution.queue_pkts;
+        link.queue_bits = bits_after;
+        link.load = solution.load;
+        link.refused = solution.refused;
+        link.utilization = solution.utilization;
+        link.average_pkts = solution.average;
+        Ok(())
+    }
+
+    /// Hands the fates of one level's links to their hops.
+    fn share(&mut self, state: &mut State, places: Range<usize>, fork: bool) {
+        let plan = &*self.plan;
+        let blocks = plan.blocks_of(places.clone());
+        let hops = plan.links[places.start].first_hop as usize..plan.links[places.end - 1].end_hop as usize;
+        let fork = fork && hops.len() >= FORK_HOPS;
+        let (first, last) = (&plan.blocks[blocks.start], &plan.blocks[blocks.end - 1]);
+        let sources = plan.branches.len();
+        let work = ShareWork {
+            first_hop: hops.start,
+            first_queue_cell: first.first_queue_cell,
+            first_flight_cell: first.first_flight_cell,
+            handed: &mut state.handed[sources + hops.start..sources + hops.end],
+            content: if self.fifo { &mut [] } else { &mut state.content[hops.clone()] },
+            lost: &mut state.lost[hops],
+            queue: if self.fifo {
+                &mut state.fifo.queue_cells[first.first_queue_cell..plan.queue_cells_end(last)]
+            } else {
+                &mut []
+            },
+            flight: if self.fifo {
+                &mut state.fifo.flight_cells[first.first_flight_cell..plan.flight_cells_end(last)]
+            } else {
+                &mut []
+            },
+        };
+        let (scratch, inflow, fifo) = (&self.scratch, &state.inflow, self.fifo);
+        for_blocks(work, &plan.blocks[blocks], fork, &|work: ShareWork<'_>, block: &Block| {
+            let hops = block.first_hop as usize..block.end_hop as usize;
+            let n = hops.len();
+            let inflow = &inflow[hops];
+            let link = &plan.links[block.place as usize];
+            let fate = &scratch.fates[block.place as usize];
+            if fate.refused > 0.0 {
+                shares::lose(fate, inflow, &mut work.lost[..n]);
+            }
+            if !fifo {
+                shares::mix(fate, inflow, &mut work.content[..n], &mut work.handed[..n]);
+                return;
+            }
+            let list = |all, first: u32, n: u32| {
+                let all: &[Weight] = all;
+                &all[first as usize..(first + n) as usize]
+            };
+            let weights = Weights {
+                departures: list(&scratch.departures, link.first_slot, fate.fifo.departures),
+                soon: list(&scratch.soon, link.first_flight, fate.fifo.soon),
+                late: list(&scratch.late, link.first_flight, fate.fifo.late),
+            };
+            let rings = Rings {
+                queue: &mut work.queue[..n * link.queue_slots as usize],
+                flight: &mut work.flight[..n * link.flight_slots as usize],
+            };
+            let soon = link.late_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
+            shares::first_in_first_out(fate, inflow, soon as usize, &weights, rings, &mut work.handed[..n]);
+        });
+    }
+
+    /// What leaves the network, and the end of limited transfers.
+    pub(crate) fn deliver(&mut self, state: &mut State, span: Span) {
+        let sources = self.plan.branches.len();
+        for (state_b, branch) in state.branches.iter_mut().zip(&self.plan.branches) {
+            let delivered = state.handed[sources + branch.last_data_hop as usize];
+            state_b.delivered_pkts += delivered;
+            if branch.last_hop != u32::MAX {
+                state_b.acknowledged_pkts += state.handed[sources + branch.last_hop as usize];
+            }
+            if branch.size_pkts < f64::INFINITY && state_b.finished_s.is_none() && delivered > 0.0 {
+                // Half a packet of each connection is less than the fluid can tell.
+                let missing = branch.size_pkts - 0.5 * branch.weight - state_b.delivered_pkts;
+                if missing <= 0.0 {
+                    let early = (-missing / delivered).min(1.0) * span.length_s;
+                    state_b.finished_s = Some(span.end_s - early);
+                    self.active.until_s = self.active.until_s.min(span.end_s);
+                }
+            }
+        }
+    }
+}
+
+impl BranchState {
+    fn account(&mut self, sent: f64, rate_pps: f64, [ln_pass, rtt_s]: [f64; 2], active_s: f64, outside_s: f64) {
+        self.rate_pps = rate_pps;
+        self.sent_pkts += sent;
+        self.rtt_time += rtt_s * active_s;
+        self.loss_time -= if ln_pass == 0.0 { 0.0 } else { ln_pass.exp_m1() * active_s };
+        self.active_s += active_s;
+        self.outside_s += outside_s;
+    }
+}
+
+/// What all threads that evaluate sources read.
+struct SharedView<'a> {
+    engine: &'a Engine,
+    span: Span,
+    step: u64,
+    now: usize,
+    seen: &'a [Vec<[f64; 2]>],
+    lost: &'a [f64],
+}
+
+/// Some sources of one profile, in order of branches, and what is written for them; the slices
+/// start at branch `first`.
+struct SourceWork<'a> {
+    members: &'a [u32],
+    first: usize,
+    handed: &'a mut [f64],
+    branches: &'a mut [BranchState],
+    row: &'a mut [[f64; 2]],
+}
+
+impl SharedView<'_> {
+    fn send(&self, profile: &dyn netflow_profile::Profile, work: SourceWork<'_>, fork: bool) {
+        let n = work.members.len();
+        if !fork || n < 2 * FORK_SOURCES {
+            return self.send_serially(profile, work);
+        }
+        // Whole batches on each side: the same batches for any number of threads.
+        let middle = n / 2 / BATCH * BATCH;
+        let (left, right) = work.members.split_at(middle);
+        let cut = right[0] as usize - work.first;
+        let (handed_l, handed_r) = work.handed.split_at_mut(cut);
+        let (branches_l, branches_r) = work.branches.split_at_mut(cut);
+        let row_cut = cut.min(work.row.len());
+        let (row_l, row_r) = work.row.split_at_mut(row_cut);
+        let left = SourceWork {
+            members: left,
+            first: work.first,
+            handed: handed_l,
+            branches: branches_l,
+            row: row_l,
+        };
+        let right = SourceWork {
+            members: right,
+            first: work.first + cut,
+            handed: handed_r,
+            branches: branches_r,
+            row: row_r,
+        };
+        rayon::join(|| self.send(profile, left, fork), || self.send(profile, right, fork));
+    }
+
+    fn send_serially(&self, profile: &dyn netflow_profile::Profile, work: SourceWork<'_>) {
+        let Engine {
+            plan, scratch, fixed_s, ..
+        } = self.engine;
+        let domain = profile.domain();
+        let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
+        let mut rate = [0.0; BATCH];
+        for batch in work.members.chunks(BATCH) {
+            for (i, &b) in batch.iter().enumerate() {
+                let b = b as usize;
+                let now = look(plan, &plan.branches[b], &scratch.conditions, fixed_s[b]);
+                let mine = b - work.first;
+                let [ln_pass, rtt_s] = if self.seen.is_empty() {
+                    now
+                } else {
+                    work.row[mine] = now;
+                    let first = *work.branches[mine].first_look.get_or_insert(self.step);
+                    self.after_the_way_back(b, now, first)
+                };
+                loss[i] = if ln_pass == 0.0 { 0.0 } else { -ln_pass.exp_m1() };
+                rtt[i] = rtt_s;
+            }
+            let n = batch.len();
+            let windows = batch.iter().map(|&b| plan.branches[b as usize].window_pkts);
+            sources::rates(profile, &loss[..n], &rtt[..n], windows, &mut rate[..n]);
+            for (i, &b) in batch.iter().enumerate() {
+                let b = b as usize;
+                let branch = &plan.branches[b];
+                let state = &mut work.branches[b - work.first];
+                let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
+                let limit = sources::may_send(plan, b, state, self.lost);
+                let sent = (rate[i] * branch.weight * active_s).min(limit);
+                work.handed[b - work.first] = sent;
+                let outside = if domain.contains(loss[i], rtt[i]) { 0.0 } else { active_s };
+                state.rate_pps = rate[i];
+                state.sent_pkts += sent;
+                state.rtt_time += rtt[i] * active_s;
+                state.loss_time += loss[i] * active_s;
+                state.active_s += active_s;
+                state.outside_s += outside;
+            }
+        }
+    }
+
+    /// What a source learns now is what its packets met when those that are acknowledged now
+    /// were at the receiver: the way back, and the waiting on the whole way, ago.
+    fn after_the_way_back(&self, b: usize, now: [f64; 2], first_look: u64) -> [f64; 2] {
+        let ago_s = now[1] - self.engine.plan.branches[b].forward_s;
+        let slots = self.seen.len() as u64;
+        let lag = ((ago_s / self.engine.step_s).round() as u64)
+            .min(slots - 1)
+            .min(self.step - first_look);
+        match lag {
+            0 => now,
+            _ => self.seen[((self.step - lag) % slots) as usize][b],
+        }
+    }
+}
+
+/// What `arrive` writes, from `first_hop` on.
+struct ArriveWork<'a> {
+    first_hop: usize,
+    inflow: &'a mut [f64],
+    arrivals: &'a mut [Arrivals],
+}
+
+impl Divide for ArriveWork<'_> {
+    fn divide(self, block: &Block, index: usize) -> (Self, Self) {
+        let cut = block.first_hop as usize;
+        let (inflow_l, inflow_r) = self.inflow.split_at_mut(cut - self.first_hop);
+        let (arrivals_l, arrivals_r) = self.arrivals.split_at_mut(index);
+        let left = ArriveWork {
+            first_hop: self.first_hop,
+            inflow: inflow_l,
+            arrivals: arrivals_l,
+        };
+        let right = ArriveWork {
+            first_hop: cut,
+            inflow: inflow_r,
+            arrivals: arrivals_r,
+        };
+        (left, right)
+    }
+}
+
+/// What `share` writes, from the named hop and cells on.
+struct ShareWork<'a> {
+    first_hop: usize,
+    first_queue_cell: usize,
+    first_flight_cell: usize,
+    handed: &'a mut [f64],
+    content: &'a mut [f64],
+    lost: &'a mut [f64],
+    queue: &'a mut [f64],
+    flight: &'a mut [f64],
+}
+
+impl Divide for ShareWork<'_> {
+    fn divide(self, block: &Block, _index: usize) -> (Self, Self) {
+        let hop = block.first_hop as usize - self.first_hop;
+        let (handed_l, handed_r) = self.handed.split_at_mut(hop);
+        let (content_l, content_r) = self.content.split_at_mut(hop.min(self.content.len()));
+        let (lost_l, lost_r) = self.lost.split_at_mut(hop);
+        let (queue_l, queue_r) = self.queue.split_at_mut(block.first_queue_cell - self.first_queue_cell);
+        let (flight_l, flight_r) = self.flight.split_at_mut(block.first_flight_cell - self.first_flight_cell);
+        let left = ShareWork {
+            first_hop: self.first_hop,
+            first_queue_cell: self.first_queue_cell,
+            first_flight_cell: self.first_flight_cell,
+            handed: handed_l,
+            content: content_l,
+            lost: lost_l,
+            queue: queue_l,
+            flight: flight_l,
+        };
+        let right = ShareWork {
+            first_hop: block.first_hop as usize,
+            first_queue_cell: block.first_queue_cell,
+            first_flight_cell: block.first_flight_cell,
+            handed: handed_r,
+            content: content_r,
+            lost: lost_r,
+            queue: queue_r,
+            flight: flight_r,
+        };
+        (left, right)
+    }
+}
+
+impl Engine {
+    /// FIFO bookkeeping of one queue: which slots what arrives, departs and is handed on goes to
+    /// and comes from.
+    #[allow(clippy::too_many_arguments)]
+    fn queue_slots(
+        &mut self,
+        state: &mut State,
+        place: usize,
+        admitted_pkts: f64,
+        admitted_bits: f64,
+        departed_pkts: f64,
+        bits_after: &mut f64,
+        span: Span,
+    ) -> FifoFate {
+        let l = &self.plan.links[place];
+        let FifoState {
+            slots,
+            queues,
+            step_start_s,
+            soon,
+            late,
+            ..
+        } = &mut state.fifo;
+        let capacity = l.queue_slots;
+        let slots = &mut slots[l.first_slot as usize..(l.first_slot + capacity) as usize];
+        let queue = &mut queues[place];
+        let mut fate = FifoFate::default();
+
+        // Arrivals: a slot of their own while there is one.
+        if queue.count < capacity {
+            fate.arrival_row = (queue.head + queue.count) % capacity;
+            fate.arrival_memory = 0.0;
+            queue.count += 1;
+            slots[fate.arrival_row as usize] = Slot {
+                pkts: admitted_pkts,
+                bits: admitted_bits,
+                remains: 1.0,
+            };
+        } else {
+            fate.arrival_row = (queue.head + capacity - 1) % capacity;
+            let slot = &mut slots[fate.arrival_row as usize];
+            fate.arrival_memory = slot.remains;
+            *slot = Slot {
+                pkts: slot.pkts * slot.remains + admitted_pkts,
+                bits: slot.bits * slot.remains + admitted_bits,
+                remains: 1.0,
+            };
+        }
+
+        // Departures: from the head on.
+        let departures = &mut self.scratch.departures[l.first_slot as usize..];
+        let mut to_go = departed_pkts;
+        let emptied = state.links[place].queue_pkts + admitted_pkts <= departed_pkts;
+        while queue.count > 0 {
+            let slot = &mut slots[queue.head as usize];
+            let there = slot.pkts * slot.remains;
+            if there <= to_go || emptied {
+                departures[fate.departures as usize] = (queue.head, slot.remains);
+                fate.departures += 1;
+                to_go -= there;
+                queue.head = (queue.head + 1) % capacity;
+                queue.count -= 1;
+            } else {
+                if to_go > 0.0 {
+                    let part = (to_go / slot.pkts).min(slot.remains);
+                    departures[fate.departures as usize] = (queue.head, part);
+                    fate.departures += 1;
+                    slot.remains -= part;
+                }
+                break;
+            }
+        }
+        *bits_after = (0..queue.count)
+            .map(|i| &slots[((queue.head + i) % capacity) as usize])
+            .map(|s| s.bits * s.remains)
+            .sum();
+
+        // On the way over the link.
+        fate.flight_row = (state.steps % u64::from(l.flight_slots)) as u32;
+        let clock = Clock {
+            starts: step_start_s,
+            step: state.steps,
+            end_s: span.end_s,
+        };
+        let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
+        fate.soon = clock.hand_on(l, span.end_s - l.delay_s, &mut soon[place], &mut self.scratch.soon[range.clone()]);
+        if l.late_hop < l.end_hop {
+            let until_s = (span.end_s + span.length_s - l.delay_s).min(span.end_s);
+            fate.late = clock.hand_on(l, until_s, &mut late[place], &mut self.scratch.late[range]);
+        }
+        fate
+    }
+
+    /// The queue of a link whose own sources are evaluated within the step; what they send is
+    /// added to `arriving`, and to what their first hops received.
+    fn solve_with_sources(
+        &mut self,
+        state: &mut State,
+        place: usize,
+        step: &Step,
+        mean_bits: f64,
+        arriving: &mut Arrivals,
+        span: Span,
+    ) -> Solution {
+        let plan = self.plan.clone();
+        let bandwidth = state.links[place].bandwidth_bps;
+        let here = self.scratch.conditions[place];
+        let others = arriving.pkts;
+        let sources_at = |tried: &Solution, each: &mut dyn FnMut(usize, f64, f64)| {
+            let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
+            let waiting_s = tried.queue_pkts * mean_bits / bandwidth - here.waiting_s;
+            let (mut loss, mut rtt, mut rate) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
+            for (_, profile, range) in self.active.runs_at(place) {
+                for batch in self.active.by_link[range.clone()].chunks(BATCH) {
+                    let n = batch.len();
+                    for (i, &b) in batch.iter().enumerate() {
+                        let seen = self.scratch.seen[b as usize];
+                        loss[i] = -(seen[0] + ln_pass).exp_m1();
+                        rtt[i] = seen[1] + waiting_s;
+                    }
+                    let windows = batch.iter().map(|&b| plan.branches[b as usize].window_pkts);
+                    let profile = &*plan.profiles[*profile as usize];
+                    sources::rates(profile, &loss[..n], &rtt[..n], windows, &mut rate[..n]);
+                    for (i, &b) in batch.iter().enumerate() {
+                        let b = b as usize;
+                        let branch = &plan.branches[b];
+                        let limit = sources::may_send(&plan, b, &state.branches[b], &state.lost);
+                        let active_s = sources::active_s(branch, span.start_s, span.end_s);
+                        each(b, rate[i], (rate[i] * branch.weight * active_s).min(limit));
+                    }
+                }
+            }
+        };
+        let solution = step.solve_by(|tried| {
+            let mut sum = others;
+            sources_at(tried, &mut |_, _, sent| sum += sent);
+            sum
+        });
+        let mut sent_by: Vec<(usize, f64, f64)> = std::mem::take(&mut self.sent_by);
+        sent_by.clear();
+        sources_at(&solution, &mut |b, rate, sent| sent_by.push((b, rate, sent)));
+        for &(b, rate, sent) in &sent_by {
+            state.handed[b] = sent;
+            state.branches[b].rate_pps = rate;
+            state.branches[b].sent_pkts += sent;
+            let hop = plan.branches[b].first_hop as usize;
+            state.inflow[hop] = sent;
+            arriving.pkts += sent;
+            arriving.bits += sent * plan.branches[b].data_bits;
+        }
+        self.sent_by = sent_by;
+        solution
+    }
+}
+
+/// When the last steps began.
+struct Clock<'a> {
+    starts: &'a [f64],
+    step: u64,
+    end_s: f64,
+}
+
+impl Clock<'_> {
+    fn start_s(&self, step: u64) -> f64 {
+        if step > self.step {
+            return self.end_s;
+        }
+        self.starts[(step % self.starts.len() as u64) as usize]
+    }
+
+    /// Hands on everything that left the queue before `until_s` and was not handed on yet, as
+    /// weights of rows; returns how many.
+    fn hand_on(&self, l: &LinkPlan, until_s: f64, done: &mut Handed, weights: &mut [Weight]) -> u32 {
+        let mut n = 0;
+        let mut push = |step: u64, weight: f64| {
+            if weight > 0.0 {
+                weights[n as usize] = ((step % u64::from(l.flight_slots)) as u32, weight);
+                n += 1;
+            }
+        };
+        while done.step <= self.step {
+            let (start, end) = (self.start_s(done.step), self.start_s(done.step + 1));
+            // Times are sums of steps: what differs by rounding is the same.
+            if until_s >= end - 1e-9 * (end - start) {
+                push(done.step, 1.0 - done.fraction);
+                *done = Handed {
+                    step: done.step + 1,
+                    fraction: 0.0,
+                };
+                continue;
+            }
+            let fraction = (until_s - start) / (end - start);
+            if fraction > done.fraction {
+                push(done.step, fraction - done.fraction);
+                done.fraction = fraction;
+            }
+            break;
+        }
+        n
+    }
+}

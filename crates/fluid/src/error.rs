@@ -1,0 +1,93 @@
+//! What can go wrong when a network is built or run.
+
+/// Why a network cannot be built. The scenario's author is told more precisely by the scenario
+/// crate; these are for those who build networks in code.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Two links lead from the same node to the same node.
+    #[error("link {link} exists twice")]
+    DuplicateLink {
+        /// `FROM->TO`.
+        link: String,
+    },
+    /// A link leads from a node to itself.
+    #[error("a link leads from {node} to itself")]
+    SelfLoop {
+        /// The node's name.
+        node: String,
+    },
+    /// Two connections have the same name.
+    #[error("connection `{connection}` exists twice")]
+    DuplicateConnection {
+        /// Its name.
+        connection: String,
+    },
+    /// A number is out of its range.
+    #[error("{subject}: {field} is {value}, but must be {allowed}")]
+    OutOfRange {
+        /// `link A->B`, `connection c1` …
+        subject: String,
+        /// The field's name in its spec.
+        field: &'static str,
+        /// What it is.
+        value: f64,
+        /// What it may be, in words.
+        allowed: &'static str,
+    },
+    /// There is no way from a connection's sender to its receiver, or back.
+    #[error("connection `{connection}`: no path from {from} to {to}")]
+    Unreachable {
+        /// The connection's name.
+        connection: String,
+        /// Where the path should start.
+        from: String,
+        /// Where it should end.
+        to: String,
+    },
+    /// A given path is not a path from sender to receiver over existing links.
+    #[error("connection `{connection}`: {reason}")]
+    BadPath {
+        /// The connection's name.
+        connection: String,
+        /// What is wrong, in words.
+        reason: String,
+    },
+}
+
+/// Why a run cannot start or go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError<E = std::convert::Infallible> {
+    /// A number in [`crate::Options`] is out of range, or two options exclude each other.
+    #[error("option {option}: {reason}")]
+    BadOption {
+        /// The option's name.
+        option: &'static str,
+        /// What is wrong, in words.
+        reason: String,
+    },
+    /// The run would not fit into the memory that the network's builder allowed.
+    #[error("the run needs about {needed_bytes} bytes of memory, more than the {allowed_bytes} allowed; transport \"well-mixed\" needs the least")]
+    TooLarge {
+        /// Estimated need in bytes.
+        needed_bytes: u64,
+        /// Limit in bytes.
+        allowed_bytes: u64,
+    },
+    /// A queue's length is no number any more.
+    #[error("the queue of link {link} became {value} at {time_s} s (step {step})")]
+    NotFinite {
+        /// `FROM->TO`.
+        link: String,
+        /// Simulated time in seconds.
+        time_s: f64,
+        /// Number of the step.
+        step: u64,
+        /// What it became.
+        value: f64,
+    },
+    /// The recorder could not keep what happened.
+    #[error("recording failed: {0}")]
+    Record(E),
+}

@@ -1,0 +1,480 @@
+//! From specs to an immutable network: checks, rooms, classes, routes.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::routing::{Request, Router};
+use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
+use crate::{
+    Acks, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec,
+    NodeId, Queue, Source,
+};
+
+/// Bytes of an acknowledgement on the wire.
+pub(crate) const ACK_BYTES: f64 = 40.0;
+
+/// Takes nodes, links, connections and events, and makes a [`Network`] of them.
+#[derive(Debug, Default)]
+pub struct NetworkBuilder {
+    nodes: Vec<String>,
+    node_ids: HashMap<String, NodeId>,
+    links: Vec<LinkSpec>,
+    connections: Vec<ConnectionSpec>,
+    events: Vec<EventSpec>,
+    memory_limit_bytes: Option<u64>,
+}
+
+impl NetworkBuilder {
+    /// An empty network.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The node of this name, added if it is new.
+    pub fn node(&mut self, name: &str) -> NodeId {
+        if let Some(&id) = self.node_ids.get(name) {
+            return id;
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(name.to_owned());
+        self.node_ids.insert(name.to_owned(), id);
+        id
+    }
+
+    /// Adds a directed link. A duplex link is two of them.
+    pub fn link(&mut self, spec: LinkSpec) -> LinkId {
+        self.links.push(spec);
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// Adds a connection.
+    pub fn connection(&mut self, spec: ConnectionSpec) -> ConnectionId {
+        self.connections.push(spec);
+        ConnectionId(self.connections.len() as u32 - 1)
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, spec: EventSpec) {
+        self.events.push(spec);
+    }
+
+    /// Refuses to build, or to run, what needs more memory than this (default: no limit).
+    pub fn memory_limit(&mut self, bytes: u64) {
+        self.memory_limit_bytes = Some(bytes);
+    }
+
+    /// Checks everything, groups identical connections, and computes the routes.
+    ///
+    /// # Errors
+    /// Everything that is wrong, not only the first thing.
+    pub fn build(self) -> Result<Network, Vec<BuildError>> {
+        let mut errors = Vec::new();
+        let link_names = self.check_links(&mut errors);
+        self.check_connections(&mut errors);
+        self.check_events(&link_names, &mut errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let (class_of, classes) = classes::group(&self.connections);
+        let mut events: Vec<LinkEvent> = self.events.iter().map(LinkEvent::from).collect();
+        events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
+        let routes = self.routes(&classes, &events)?;
+        let room_pkts = self.rooms(&classes, &routes);
+        Ok(Network {
+            inner: Arc::new(Inner {
+                room_pkts,
+                nodes: self.nodes,
+                links: self.links,
+                link_names,
+                connections: self.connections,
+                class_of,
+                classes,
+                branches: routes.branches,
+                path_links: routes.path_links,
+                epochs: routes.epochs,
+                events,
+                memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
+            }),
+        })
+    }
+
+    fn check_links(&self, errors: &mut Vec<BuildError>) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let mut names = Vec::with_capacity(self.links.len());
+        for link in &self.links {
+            let name = format!("{}->{}", self.name(link.from), self.name(link.to));
+            let subject = || format!("link {name}");
+            let mut check = |field, value, allowed| {
+                if let Some(e) = check_range(&subject, field, value, allowed) {
+                    errors.push(e);
+                }
+            };
+            check("bandwidth_bps", link.bandwidth_bps, Allowed::Positive);
+            check("delay_s", link.delay_s, Allowed::NotNegative);
+            match link.buffer {
+                Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
+                Buffer::Bytes(n) => check("buffer in bytes", n, Allowed::AtLeastOne),
+            }
+            if let Queue::Red(red) = link.queue {
+                check("red min_pkts", red.min_pkts, Allowed::NotNegative);
+                check("red max_pkts", red.max_pkts - red.min_pkts, Allowed::Positive);
+                check("red max_p", red.max_p, Allowed::UnitInterval);
+                check("red weight", red.weight, Allowed::UnitInterval);
+            }
+            if link.from == link.to {
+                let at = self.name(link.from).to_owned();
+                errors.push(BuildError::SelfLoop { node: at });
+            }
+            if !seen.insert((link.from, link.to)) {
+                errors.push(BuildError::DuplicateLink { link: name.clone() });
+            }
+            names.push(name);
+        }
+        names
+    }
+
+    fn check_connections(&self, errors: &mut Vec<BuildError>) {
+        let mut seen = HashSet::with_capacity(self.connections.len());
+        for c in &self.connections {
+            if !seen.insert(c.name.as_str()) {
+                errors.push(BuildError::DuplicateConnection {
+                    connection: c.name.clone(),
+                });
+            }
+            let subject = || format!("connection {}", c.name);
+            let mut check = |field, value, allowed| {
+                if let Some(e) = check_range(&subject, field, value, allowed) {
+                    errors.push(e);
+                }
+            };
+            check("start_s", c.start_s, Allowed::NotNegative);
+            check("count", f64::from(c.count), Allowed::AtLeastOne);
+            check("packet_size_bytes", c.packet_size_bytes, Allowed::Positive);
+            if let Some(stop) = c.stop_s {
+                check("stop_s - start_s", stop - c.start_s, Allowed::Positive);
+            }
+            if let Some(size) = c.size_pkts {
+                check("size_pkts", size, Allowed::Positive);
+            }
+            if let Some(window) = c.max_window_pkts {
+                check("max_window_pkts", window, Allowed::AtLeastOne);
+            }
+            if let Source::Constant { rate_pps } | Source::Poisson { rate_pps } = c.source {
+                check("rate_pps", rate_pps, Allowed::Positive);
+            }
+            if c.from == c.to {
+                errors.push(BuildError::BadPath {
+                    connection: c.name.clone(),
+                    reason: format!("sender and receiver are both {}", self.name(c.from)),
+                });
+            }
+        }
+    }
+
+    fn check_events(&self, link_names: &[String], errors: &mut Vec<BuildError>) {
+        for e in &self.events {
+            let subject = || format!("event on link {}", link_names[e.link.index()]);
+            errors.extend(check_range(&subject, "at_s", e.at_s, Allowed::NotNegative));
+            if let Change::Bandwidth(bps) = e.change {
+                errors.extend(check_range(&subject, "bandwidth", bps, Allowed::Positive));
+            }
+        }
+    }
+
+    fn name(&self, node: NodeId) -> &str {
+        self.nodes.get(node.index()).map_or("?", String::as_str)
+    }
+}
+
+impl From<&EventSpec> for LinkEvent {
+    fn from(e: &EventSpec) -> Self {
+        LinkEvent {
+            at_s: e.at_s,
+            link: e.link.0,
+            change: e.change,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Allowed {
+    Positive,
+    NotNegative,
+    AtLeastOne,
+    UnitInterval,
+}
+
+fn check_range(
+    subject: &impl Fn() -> String,
+    field: &'static str,
+    value: f64,
+    allowed: Allowed,
+) -> Option<BuildError> {
+    let (good, allowed) = match allowed {
+        Allowed::Positive => (value > 0.0, "a positive number"),
+        Allowed::NotNegative => (value >= 0.0, "zero or a positive number"),
+        Allowed::AtLeastOne => (value >= 1.0, "at least 1"),
+        Allowed::UnitInterval => (value > 0.0 && value <= 1.0, "above 0 and at most 1"),
+    };
+    (!(good && value.is_finite())).then(|| BuildError::OutOfRange {
+        subject: subject(),
+        field,
+        value,
+        allowed,
+    })
+}
+
+/// Who goes where, and when.
+struct Routes {
+    branches: Vec<Branch>,
+    path_links: Vec<u32>,
+    epochs: Vec<Epoch>,
+}
+
+/// Both ways of a class, for one set of working links.
+#[derive(PartialEq)]
+struct Ways {
+    data: Vec<u32>,
+    back: Vec<u32>,
+}
+
+impl NetworkBuilder {
+    /// A branch for every class and every set of working links that gives it another way.
+    fn routes(&self, classes: &[Class], events: &[LinkEvent]) -> Result<Routes, Vec<BuildError>> {
+        let router = Router::new(self.nodes.len(), &self.links);
+        let mut down = vec![false; self.links.len()];
+        let mut routes = Routes {
+            branches: Vec::with_capacity(classes.len()),
+            path_links: Vec::new(),
+            epochs: Vec::new(),
+        };
+        // Whoever cannot be reached when all links work is a mistake; later it is a failure.
+        let mut ways = self.ways(&router, classes, &down)?;
+        routes.open_epoch(0.0, &ways, &|_| true);
+        let changes = events.iter().filter(|e| !matches!(e.change, Change::Bandwidth(_)));
+        let changes: Vec<&LinkEvent> = changes.collect();
+        for at_once in changes.chunk_by(|a, b| a.at_s == b.at_s) {
+            for e in at_once {
+                down[e.link as usize] = e.change == Change::Down;
+            }
+            let new = self.ways_now(&router, classes, &down).0;
+            let changed: Vec<bool> = new.iter().zip(&ways).map(|(n, o)| n != o).collect();
+            ways = new;
+            routes.open_epoch(at_once[0].at_s, &ways, &|class| changed[class]);
+        }
+        Ok(routes)
+    }
+
+    fn ways(
+        &self,
+        router: &Router,
+        classes: &[Class],
+        down: &[bool],
+    ) -> Result<Vec<Option<Ways>>, Vec<BuildError>> {
+        let (ways, errors) = self.ways_now(router, classes, down);
+        if errors.is_empty() { Ok(ways) } else { Err(errors) }
+    }
+
+    /// The ways of every class; `None`, and an error, where there is none.
+    fn ways_now(
+        &self,
+        router: &Router,
+        classes: &[Class],
+        down: &[bool],
+    ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
+        let specs = || classes.iter().map(|c| &self.connections[c.connection as usize]);
+        let by_ends: HashMap<(NodeId, NodeId), u32> = (0..)
+            .zip(&self.links)
+            .map(|(i, l)| ((l.from, l.to), i))
+            .collect();
+        let mut errors = Vec::new();
+
+        let wanted = specs().filter(|s| s.path.is_none());
+        let requests: Vec<Request> = wanted.map(|s| request(s.from, s.to)).collect();
+        let mut found = router.paths(&requests, down).into_iter();
+        let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
+        for spec in specs() {
+            data.push(match &spec.path {
+                Some(nodes) => self.given_path(spec, nodes, spec.from, spec.to, &by_ends, &mut errors),
+                None => {
+                    let path = found.next().flatten();
+                    if path.is_none() {
+                        errors.push(self.unreachable(spec, spec.from, spec.to));
+                    }
+                    path
+                }
+            });
+        }
+
+        // The way back: as given, else reversed, else (where links lead one way only) looked for.
+        let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
+        let mut looked_for = Vec::new();
+        for (spec, path) in specs().zip(&data) {
+            back.push(match (&spec.return_path, path) {
+                (Some(nodes), _) => {
+                    self.given_path(spec, nodes, spec.to, spec.from, &by_ends, &mut errors)
+                }
+                (None, None) => None,
+                (None, Some(path)) => {
+                    let reversed = self.reversed(path, &by_ends, down, spec.path.is_some());
+                    if reversed.is_none() {
+                        looked_for.push(back.len());
+                    }
+                    reversed
+                }
+            });
+        }
+        let spec_of = |class: usize| &self.connections[classes[class].connection as usize];
+        let ends = |&class: &usize| request(spec_of(class).to, spec_of(class).from);
+        let requests: Vec<Request> = looked_for.iter().map(ends).collect();
+        for (&class, path) in looked_for.iter().zip(router.paths(&requests, down)) {
+            let spec = spec_of(class);
+            let needed = spec.source.has_feedback() || spec.acks != Acks::None;
+            if path.is_none() && needed {
+                errors.push(self.unreachable(spec, spec.to, spec.from));
+            }
+            back[class] = if needed { path } else { Some(path.unwrap_or_default()) };
+        }
+        let both = |(data, back): (Option<_>, Option<_>)| {
+            Some(Ways {
+                data: data?,
+                back: back?,
+            })
+        };
+        (data.into_iter().zip(back).map(both).collect(), errors)
+    }
+
+    /// The same nodes in the other direction, if those links exist and (unless the path is
+    /// pinned by its author) work.
+    fn reversed(
+        &self,
+        path: &[u32],
+        by_ends: &HashMap<(NodeId, NodeId), u32>,
+        down: &[bool],
+        pinned: bool,
+    ) -> Option<Vec<u32>> {
+        let backwards = path.iter().rev().map(|&l| {
+            let link = &self.links[l as usize];
+            let back = *by_ends.get(&(link.to, link.from))?;
+            (pinned || !down[back as usize]).then_some(back)
+        });
+        backwards.collect()
+    }
+
+    fn given_path(
+        &self,
+        spec: &ConnectionSpec,
+        nodes: &[NodeId],
+        from: NodeId,
+        to: NodeId,
+        by_ends: &HashMap<(NodeId, NodeId), u32>,
+        errors: &mut Vec<BuildError>,
+    ) -> Option<Vec<u32>> {
+        let mut bad = |reason| {
+            errors.push(BuildError::BadPath {
+                connection: spec.name.clone(),
+                reason,
+            });
+            None
+        };
+        if nodes.first() != Some(&from) || nodes.last() != Some(&to) {
+            let (from, to) = (self.name(from), self.name(to));
+            return bad(format!("its path must lead from {from} to {to}"));
+        }
+        let mut seen = HashSet::new();
+        if let Some(&again) = nodes.iter().find(|&&n| !seen.insert(n)) {
+            return bad(format!("its path meets {} twice", self.name(again)));
+        }
+        let mut path = Vec::with_capacity(nodes.len() - 1);
+        for pair in nodes.windows(2) {
+            match by_ends.get(&(pair[0], pair[1])) {
+                Some(&link) => path.push(link),
+                None => {
+                    let (a, b) = (self.name(pair[0]), self.name(pair[1]));
+                    return bad(format!("its path uses link {a}->{b}, which does not exist"));
+                }
+            }
+        }
+        Some(path)
+    }
+
+    fn unreachable(&self, spec: &ConnectionSpec, from: NodeId, to: NodeId) -> BuildError {
+        BuildError::Unreachable {
+            connection: spec.name.clone(),
+            from: self.name(from).to_owned(),
+            to: self.name(to).to_owned(),
+        }
+    }
+
+    /// Room of every queue in packets; one given in bytes holds packets of the mean size of the
+    /// data that crosses it, or of acknowledgements where only those do.
+    fn rooms(&self, classes: &[Class], routes: &Routes) -> Vec<f64> {
+        let mut data = vec![(0.0, 0.0); self.links.len()]; // connections, their packets' bytes
+        for b in &routes.branches {
+            let class = &classes[b.class as usize];
+            let size = self.connections[class.connection as usize].packet_size_bytes;
+            for &link in routes.links(b.data) {
+                let (n, bytes) = &mut data[link as usize];
+                *n += class.weight;
+                *bytes += class.weight * size;
+            }
+        }
+        let room = |(link, &(n, bytes)): (&LinkSpec, &(f64, f64))| match link.buffer {
+            Buffer::Packets(room) => room,
+            Buffer::Bytes(room) if n > 0.0 => (room * n / bytes).max(1.0),
+            Buffer::Bytes(room) => (room / ACK_BYTES).max(1.0),
+        };
+        self.links.iter().zip(&data).map(room).collect()
+    }
+}
+
+fn request(from: NodeId, to: NodeId) -> Request {
+    Request {
+        from: from.0,
+        to: to.0,
+    }
+}
+
+impl Routes {
+    /// From `at_s` on: classes that `changed` get a branch of their own, the others keep theirs.
+    fn open_epoch(&mut self, at_s: f64, ways: &[Option<Ways>], changed: &dyn Fn(usize) -> bool) {
+        let mut branch_of = match self.epochs.last() {
+            Some(before) => before.branch_of.clone(),
+            None => vec![NO_BRANCH; ways.len()],
+        };
+        for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
+            branch_of[class] = match ways {
+                None => NO_BRANCH,
+                Some(ways) => self.branch(class as u32, ways),
+            };
+        }
+        self.epochs.push(Epoch { at_s, branch_of });
+    }
+
+    /// The branch of this class over these paths, a new one or one it had before.
+    fn branch(&mut self, class: u32, ways: &Ways) -> u32 {
+        for epoch in &self.epochs {
+            let b = epoch.branch_of[class as usize];
+            if b != NO_BRANCH
+                && self.links(self.branches[b as usize].data) == ways.data
+                && self.links(self.branches[b as usize].back) == ways.back
+            {
+                return b;
+            }
+        }
+        let data = self.add_path(&ways.data);
+        let back = self.add_path(&ways.back);
+        self.branches.push(Branch { class, data, back });
+        self.branches.len() as u32 - 1
+    }
+
+    fn links(&self, (start, end): (u32, u32)) -> &[u32] {
+        &self.path_links[start as usize..end as usize]
+    }
+
+    fn add_path(&mut self, links: &[u32]) -> (u32, u32) {
+        let start = self.path_links.len() as u32;
+        self.path_links.extend(links);
+        (start, self.path_links.len() as u32)
+    }
+}

@@ -1,0 +1,64 @@
+//! Identical connections become one class.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Class;
+use crate::{Acks, ConnectionSpec, NodeId, Source};
+
+/// All that makes two connections behave differently.
+#[derive(PartialEq, Eq, Hash)]
+struct Behaviour<'a> {
+    ends: (NodeId, NodeId),
+    source: SourceKey,
+    times: (u64, Option<u64>),
+    size: Option<u64>,
+    window: Option<u64>,
+    packet_size: u64,
+    paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
+    acks: Acks,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum SourceKey {
+    /// Profiles are the same if they are the same object.
+    Profile(*const ()),
+    Constant(u64),
+    Poisson(u64),
+}
+
+fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
+    Behaviour {
+        ends: (c.from, c.to),
+        source: match &c.source {
+            Source::Profile(p) => SourceKey::Profile(Arc::as_ptr(p).cast()),
+            Source::Constant { rate_pps } => SourceKey::Constant(rate_pps.to_bits()),
+            Source::Poisson { rate_pps } => SourceKey::Poisson(rate_pps.to_bits()),
+        },
+        times: (c.start_s.to_bits(), c.stop_s.map(f64::to_bits)),
+        size: c.size_pkts.map(f64::to_bits),
+        window: c.max_window_pkts.map(f64::to_bits),
+        packet_size: c.packet_size_bytes.to_bits(),
+        paths: (c.path.as_deref(), c.return_path.as_deref()),
+        acks: c.acks,
+    }
+}
+
+/// The class of every connection, and the classes, in order of their first connection.
+pub(super) fn group(connections: &[ConnectionSpec]) -> (Vec<u32>, Vec<Class>) {
+    let mut classes: Vec<Class> = Vec::new();
+    let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());
+    let mut class_of = Vec::with_capacity(connections.len());
+    for (i, c) in connections.iter().enumerate() {
+        let class = *known.entry(behaviour(c)).or_insert_with(|| {
+            classes.push(Class {
+                connection: i as u32,
+                weight: 0.0,
+            });
+            (classes.len() - 1) as u32
+        });
+        classes[class as usize].weight += f64::from(c.count);
+        class_of.push(class);
+    }
+    (class_of, classes)
+}

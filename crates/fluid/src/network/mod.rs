@@ -1,0 +1,207 @@
+//! The problem: an immutable network with its routes, classes and events.
+
+mod builder;
+mod classes;
+mod routing;
+
+use std::sync::Arc;
+
+pub(crate) use builder::ACK_BYTES;
+pub use builder::NetworkBuilder;
+
+use crate::{Change, ConnectionId, ConnectionSpec, LinkId, LinkSpec, NodeId, Queue, Source};
+
+/// No branch: the class has no route, and cannot send.
+pub(crate) const NO_BRANCH: u32 = u32::MAX;
+
+/// An immutable network: links, connections grouped into classes, their routes, and events.
+///
+/// Cloning is cheap: clones share the same data.
+#[derive(Clone, Debug)]
+pub struct Network {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// What a [`Network`] consists of, in arrays by dense id.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub nodes: Vec<String>,
+    pub links: Vec<LinkSpec>,
+    pub link_names: Vec<String>,
+    /// Room of each queue in packets.
+    pub room_pkts: Vec<f64>,
+    pub connections: Vec<ConnectionSpec>,
+    /// Class of each connection.
+    pub class_of: Vec<u32>,
+    pub classes: Vec<Class>,
+    pub branches: Vec<Branch>,
+    /// Links of all paths, one after the other.
+    pub path_links: Vec<u32>,
+    /// When which branch of a class carries its traffic, in order of time; the first is at 0.
+    pub epochs: Vec<Epoch>,
+    /// What happens to links, in order of time.
+    pub events: Vec<LinkEvent>,
+    pub memory_limit_bytes: u64,
+}
+
+/// Identical connections, which behave as one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Class {
+    /// The first connection of the class stands for all.
+    pub connection: u32,
+    /// How many connections it is, the `count` of each included.
+    pub weight: f64,
+}
+
+/// A class on one pair of paths.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Branch {
+    pub class: u32,
+    /// The way of the data in `path_links`.
+    pub data: (u32, u32),
+    /// The way back in `path_links`; empty where there is none and none is needed.
+    pub back: (u32, u32),
+}
+
+/// From `at_s` on, class c sends over `branch_of[c]` ([`NO_BRANCH`]: it cannot send).
+#[derive(Clone, Debug)]
+pub(crate) struct Epoch {
+    pub at_s: f64,
+    pub branch_of: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkEvent {
+    pub at_s: f64,
+    pub link: u32,
+    pub change: Change,
+}
+
+impl Inner {
+    pub fn data_path(&self, branch: u32) -> &[u32] {
+        let (start, end) = self.branches[branch as usize].data;
+        &self.path_links[start as usize..end as usize]
+    }
+
+    pub fn back_path(&self, branch: u32) -> &[u32] {
+        let (start, end) = self.branches[branch as usize].back;
+        &self.path_links[start as usize..end as usize]
+    }
+
+    pub fn spec_of_class(&self, class: u32) -> &ConnectionSpec {
+        &self.connections[self.classes[class as usize].connection as usize]
+    }
+}
+
+impl Source {
+    /// Whether it adapts to what the network does.
+    pub(crate) fn has_feedback(&self) -> bool {
+        matches!(self, Source::Profile(_))
+    }
+}
+
+impl Network {
+    /// Number of nodes.
+    pub fn node_count(&self) -> usize {
+        self.inner.nodes.len()
+    }
+
+    /// Number of directed links.
+    pub fn link_count(&self) -> usize {
+        self.inner.links.len()
+    }
+
+    /// Number of connections; one with `count = n` counts once.
+    pub fn connection_count(&self) -> usize {
+        self.inner.connections.len()
+    }
+
+    /// Number of distinct behaviours among the connections: what a step costs follows this.
+    pub fn class_count(&self) -> usize {
+        self.inner.classes.len()
+    }
+
+    /// All nodes, in the order they were added.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.node_count() as u32).map(NodeId)
+    }
+
+    /// All links, in the order they were added.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.link_count() as u32).map(LinkId)
+    }
+
+    /// All connections, in the order they were added.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + use<> {
+        (0..self.connection_count() as u32).map(ConnectionId)
+    }
+
+    /// The node's name.
+    ///
+    /// # Panics
+    /// Like all look-ups by id: if the id is of another, larger network.
+    pub fn node_name(&self, id: NodeId) -> &str {
+        &self.inner.nodes[id.index()]
+    }
+
+    /// The link's name, `FROM->TO`.
+    pub fn link_name(&self, id: LinkId) -> &str {
+        &self.inner.link_names[id.index()]
+    }
+
+    /// The connection's name.
+    pub fn connection_name(&self, id: ConnectionId) -> &str {
+        &self.inner.connections[id.index()].name
+    }
+
+    /// The link of this name (`FROM->TO`).
+    pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
+        let names = &self.inner.link_names;
+        names.iter().position(|n| n == name).map(|i| LinkId(i as u32))
+    }
+
+    /// The connection of this name.
+    pub fn connection_by_name(&self, name: &str) -> Option<ConnectionId> {
+        let all = &self.inner.connections;
+        all.iter().position(|c| c.name == name).map(|i| ConnectionId(i as u32))
+    }
+
+    /// What the link was built from.
+    pub fn link_spec(&self, id: LinkId) -> &LinkSpec {
+        &self.inner.links[id.index()]
+    }
+
+    /// Room of the link's queue in packets, the place in service included.
+    pub fn room_pkts(&self, id: LinkId) -> f64 {
+        self.inner.room_pkts[id.index()]
+    }
+
+    /// What the connection was built from.
+    pub fn connection_spec(&self, id: ConnectionId) -> &ConnectionSpec {
+        &self.inner.connections[id.index()]
+    }
+
+    /// The links from sender to receiver at time 0; empty if a failure at time 0 leaves no way.
+    pub fn path(&self, id: ConnectionId) -> Vec<LinkId> {
+        self.path_at_start(id, |inner, b| inner.data_path(b))
+    }
+
+    /// The links from receiver to sender at time 0.
+    pub fn return_path(&self, id: ConnectionId) -> Vec<LinkId> {
+        self.path_at_start(id, |inner, b| inner.back_path(b))
+    }
+
+    fn path_at_start(&self, id: ConnectionId, path: fn(&Inner, u32) -> &[u32]) -> Vec<LinkId> {
+        let inner = &*self.inner;
+        match inner.epochs[0].branch_of[inner.class_of[id.index()] as usize] {
+            NO_BRANCH => Vec::new(),
+            branch => path(inner, branch).iter().map(|&l| LinkId(l)).collect(),
+        }
+    }
+
+    /// Whether any queue refuses packets by random early detection.
+    pub(crate) fn has_red(&self) -> bool {
+        let links = &self.inner.links;
+        links.iter().any(|l| matches!(l.queue, Queue::Red(_)))
+    }
+}

@@ -1,0 +1,142 @@
+//! What a network is made of, as its builder takes it.
+
+use std::sync::Arc;
+
+use netflow_profile::Profile;
+
+use crate::{LinkId, NodeId};
+
+/// The room of a queue; the place in service counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    /// This many packets of any size; at least 1.
+    Packets(f64),
+    /// This many bytes: turned into packets of the mean size of the data packets that cross the
+    /// link (of the acknowledgements where only those cross it).
+    Bytes(f64),
+}
+
+/// Random early detection: its drop probability rises with the average queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Red {
+    /// Average queue in packets below which nothing is dropped.
+    pub min_pkts: f64,
+    /// Average queue in packets at which the drop probability reaches `max_p`.
+    pub max_pkts: f64,
+    /// Drop probability at `max_pkts`, in (0, 1].
+    pub max_p: f64,
+    /// Weight of a packet in the average queue, in (0, 1].
+    pub weight: f64,
+    /// Whether the probability rises on to 1 at twice `max_pkts` instead of jumping there.
+    pub gentle: bool,
+}
+
+/// Which packets a full, or filling, queue refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Queue {
+    /// Those that find it full.
+    #[default]
+    DropTail,
+    /// Random early detection in front of the full buffer.
+    Red(Red),
+}
+
+/// A directed link and the queue in front of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// Where it starts.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Bandwidth in bit/s, positive.
+    pub bandwidth_bps: f64,
+    /// Propagation delay in seconds, not negative.
+    pub delay_s: f64,
+    /// Room of the queue.
+    pub buffer: Buffer,
+    /// Which packets are refused.
+    pub queue: Queue,
+}
+
+/// What makes a connection send.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// TCP as measured: throughput from the loss and the round-trip time of the path.
+    Profile(Arc<dyn Profile>),
+    /// A constant rate in packets/s, whatever happens.
+    Constant {
+        /// Packets per second.
+        rate_pps: f64,
+    },
+    /// Poisson packets; the fluid models see their mean rate.
+    Poisson {
+        /// Mean packets per second.
+        rate_pps: f64,
+    },
+}
+
+/// The acknowledgements that a connection's receiver sends back (40 B each).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Acks {
+    /// None, or none that matter.
+    None,
+    /// One for every data packet.
+    #[default]
+    EveryPacket,
+    /// One for every second data packet.
+    EverySecond,
+}
+
+/// `count` identical connections.
+#[derive(Clone, Debug)]
+pub struct ConnectionSpec {
+    /// Its name, unique.
+    pub name: String,
+    /// Sender.
+    pub from: NodeId,
+    /// Receiver.
+    pub to: NodeId,
+    /// What makes it send.
+    pub source: Source,
+    /// When it starts, in seconds.
+    pub start_s: f64,
+    /// When it stops sending, in seconds; `None`: at the end of the run.
+    pub stop_s: Option<f64>,
+    /// Packets to deliver for each of the `count` connections, after which it ends.
+    pub size_pkts: Option<f64>,
+    /// How many identical connections this is, at least 1.
+    pub count: u32,
+    /// Window limit in packets: the rate is at most this per round-trip time.
+    pub max_window_pkts: Option<f64>,
+    /// Size of a data packet on the wire in bytes.
+    pub packet_size_bytes: f64,
+    /// Nodes from sender to receiver; `None`: the shortest path by delay.
+    pub path: Option<Vec<NodeId>>,
+    /// Nodes from receiver to sender; `None`: the reversed path (the shortest path back where a
+    /// link of the reversed path does not exist).
+    pub return_path: Option<Vec<NodeId>>,
+    /// Its acknowledgements. Sources without feedback (constant, Poisson) usually have none.
+    pub acks: Acks,
+}
+
+/// What an event does to a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// The bandwidth in bit/s is this from now on.
+    Bandwidth(f64),
+    /// The link fails: what is queued is lost, and routes are computed anew without it.
+    Down,
+    /// The link works again, and routes are computed anew with it.
+    Up,
+}
+
+/// Something that happens to a link during the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EventSpec {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// To which link.
+    pub link: LinkId,
+    /// What.
+    pub change: Change,
+}

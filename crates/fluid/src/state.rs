@@ -1,0 +1,276 @@
+//! Everything that changes during a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::plan::Plan;
+use crate::engine::queue::LIGHT;
+use crate::mm1k::{equilibrium, load_of_mean};
+use crate::network::Inner;
+
+/// Everything that changes during a run: it can be cloned, saved and resumed with the same bits.
+///
+/// It belongs to the network and the options it was made with.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub(crate) time_s: f64,
+    pub(crate) steps: u64,
+    pub(crate) evaluations: u64,
+    /// Length of the step tried next (adaptive steps).
+    pub(crate) next_step_s: f64,
+    pub(crate) epoch: usize,
+    pub(crate) next_event: usize,
+    pub(crate) links: Vec<LinkState>,
+    pub(crate) branches: Vec<BranchState>,
+    /// Packets in the queue, by hop (well-mixed transport).
+    pub(crate) content: Vec<f64>,
+    /// Packets handed on during the step, by branch (what its source sends) and by hop.
+    pub(crate) handed: Vec<f64>,
+    /// Packets that arrived during the last step, by hop.
+    pub(crate) inflow: Vec<f64>,
+    /// Packets lost since the start, by hop.
+    pub(crate) lost: Vec<f64>,
+    pub(crate) fifo: FifoState,
+}
+
+/// One queue, in the order of processing. Packets are packets of any size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LinkState {
+    pub bandwidth_bps: f64,
+    pub down: bool,
+    pub queue_pkts: f64,
+    pub queue_bits: f64,
+    /// ln ρ of the M/M/1/K queue with this mean.
+    pub load: f64,
+    /// Probability that a packet arriving now is refused.
+    pub refused: f64,
+    pub utilization: f64,
+    /// Average queue of random early detection.
+    pub average_pkts: f64,
+    /// Since the start:
+    pub offered_pkts: f64,
+    pub lost_pkts: f64,
+    pub departed_pkts: f64,
+    pub queue_time: f64,
+    pub busy_s: f64,
+    pub max_queue_pkts: f64,
+}
+
+/// One branch: what its source does, and since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BranchState {
+    /// Packets/s of one connection during the last step.
+    pub rate_pps: f64,
+    pub sent_pkts: f64,
+    pub delivered_pkts: f64,
+    /// Packets of data whose acknowledgement arrived.
+    pub acknowledged_pkts: f64,
+    pub rtt_time: f64,
+    pub loss_time: f64,
+    pub active_s: f64,
+    pub outside_s: f64,
+    /// When its size was delivered.
+    pub finished_s: Option<f64>,
+    /// Step in which it first looked at its path.
+    pub first_look: Option<u64>,
+}
+
+/// What FIFO transport remembers; empty without it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FifoState {
+    /// When each of the last steps began, as a ring; step s at s mod length.
+    pub step_start_s: Vec<f64>,
+    /// Packets by arrival slot and hop, block by block.
+    pub queue_cells: Vec<f64>,
+    /// Descriptions of the arrival slots, link by link.
+    pub slots: Vec<Slot>,
+    pub queues: Vec<SlotQueue>,
+    /// Packets by step and hop that are on the way over the link, block by block.
+    pub flight_cells: Vec<f64>,
+    /// How much of what left each queue was handed on, for the hops that hand on within the
+    /// step, and for the others.
+    pub soon: Vec<Handed>,
+    pub late: Vec<Handed>,
+    /// What sources saw in the last steps: `seen[slot][branch]` = (ln of passing, rtt).
+    pub seen: Vec<Vec<[f64; 2]>>,
+}
+
+/// What arrived in a queue during one step (or, in a crowded queue, several).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Slot {
+    pub pkts: f64,
+    pub bits: f64,
+    /// Fraction that is still in the queue.
+    pub remains: f64,
+}
+
+/// The slots of one queue as a ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SlotQueue {
+    pub head: u32,
+    pub count: u32,
+}
+
+/// Everything before step `step`, and this fraction of it, has been handed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Handed {
+    pub step: u64,
+    pub fraction: f64,
+}
+
+impl State {
+    pub(crate) fn new(inner: &Inner, plan: &Plan, first_step_s: f64) -> State {
+        let link = |l: &crate::engine::plan::LinkPlan| LinkState {
+            bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
+            down: false,
+            queue_pkts: 0.0,
+            queue_bits: 0.0,
+            load: LIGHT,
+            refused: 0.0,
+            utilization: 0.0,
+            average_pkts: 0.0,
+            offered_pkts: 0.0,
+            lost_pkts: 0.0,
+            departed_pkts: 0.0,
+            queue_time: 0.0,
+            busy_s: 0.0,
+            max_queue_pkts: 0.0,
+        };
+        let hops = plan.hop_count();
+        let branches = plan.branches.len();
+        State {
+            time_s: 0.0,
+            steps: 0,
+            evaluations: 0,
+            next_step_s: first_step_s,
+            epoch: 0,
+            next_event: 0,
+            links: plan.links.iter().map(link).collect(),
+            branches: vec![BranchState::default(); branches],
+            content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
+            handed: vec![0.0; branches + hops],
+            inflow: vec![0.0; hops],
+            lost: vec![0.0; hops],
+            fifo: FifoState::new(plan),
+        }
+    }
+}
+
+impl Clone for State {
+    fn clone(&self) -> State {
+        State {
+            links: self.links.clone(),
+            branches: self.branches.clone(),
+            content: self.content.clone(),
+            handed: self.handed.clone(),
+            inflow: self.inflow.clone(),
+            lost: self.lost.clone(),
+            fifo: self.fifo.clone(),
+            ..*self
+        }
+    }
+
+    /// Without allocating, if both are of the same network.
+    fn clone_from(&mut self, other: &State) {
+        self.time_s = other.time_s;
+        self.steps = other.steps;
+        self.evaluations = other.evaluations;
+        self.next_step_s = other.next_step_s;
+        self.epoch = other.epoch;
+        self.next_event = other.next_event;
+        self.links.clone_from(&other.links);
+        self.branches.clone_from(&other.branches);
+        self.content.clone_from(&other.content);
+        self.handed.clone_from(&other.handed);
+        self.inflow.clone_from(&other.inflow);
+        self.lost.clone_from(&other.lost);
+        self.fifo.clone_from(&other.fifo);
+    }
+}
+
+impl State {
+    /// Whether it has the shape of `other`.
+    pub(crate) fn fits(&self, other: &State) -> bool {
+        let lengths = |s: &State| {
+            let f = &s.fifo;
+            let engine = [s.links.len(), s.branches.len(), s.content.len(), s.handed.len(), s.inflow.len(), s.lost.len()];
+            let rings = [f.step_start_s.len(), f.queue_cells.len(), f.slots.len(), f.flight_cells.len(), f.seen.len()];
+            let queues = [f.queues.len(), f.soon.len(), f.late.len()];
+            (engine, rings, queues)
+        };
+        lengths(self) == lengths(other)
+    }
+
+    /// The largest difference of any queue, in units of the queue (at least of one packet).
+    pub(crate) fn distance(a: &State, b: &State) -> f64 {
+        let pairs = a.links.iter().zip(&b.links);
+        let differences = pairs.map(|(a, b)| (a.queue_pkts - b.queue_pkts).abs() / b.queue_pkts.max(1.0));
+        differences.fold(0.0, f64::max)
+    }
+
+    /// Replaces this state, reached by two half steps, by twice itself minus the `whole` step's,
+    /// unless that leaves the bounds of a queue. All volumes are replaced, so they still balance.
+    pub(crate) fn extrapolate(&mut self, whole: &State, plan: &Plan) {
+        let ahead = |half: f64, whole: f64| 2.0 * half - whole;
+        let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
+        let within = queues.clone().all(|((h, w), l)| {
+            let queue = ahead(h.queue_pkts, w.queue_pkts);
+            (0.0..l.room_pkts).contains(&queue) && ahead(h.queue_bits, w.queue_bits) >= 0.0
+        });
+        let contents = self.content.iter().zip(&whole.content);
+        if !within || !contents.clone().all(|(&h, &w)| ahead(h, w) >= 0.0) {
+            return;
+        }
+        for (half, whole) in self.links.iter_mut().zip(&whole.links) {
+            half.queue_pkts = ahead(half.queue_pkts, whole.queue_pkts);
+            half.queue_bits = ahead(half.queue_bits, whole.queue_bits);
+            half.offered_pkts = ahead(half.offered_pkts, whole.offered_pkts);
+            half.lost_pkts = ahead(half.lost_pkts, whole.lost_pkts);
+            half.departed_pkts = ahead(half.departed_pkts, whole.departed_pkts);
+        }
+        for (half, whole) in self.branches.iter_mut().zip(&whole.branches) {
+            half.sent_pkts = ahead(half.sent_pkts, whole.sent_pkts);
+            half.delivered_pkts = ahead(half.delivered_pkts, whole.delivered_pkts);
+            half.acknowledged_pkts = ahead(half.acknowledged_pkts, whole.acknowledged_pkts);
+        }
+        for (half, &whole) in self.content.iter_mut().zip(&whole.content) {
+            *half = ahead(*half, whole);
+        }
+        for (half, &whole) in self.lost.iter_mut().zip(&whole.lost) {
+            *half = ahead(*half, whole);
+        }
+        for (link, l) in self.links.iter_mut().zip(&plan.links) {
+            link.renew_load(l.room_pkts, l.light_load);
+        }
+    }
+}
+
+impl LinkState {
+    /// Load and blocking of the queue's present length.
+    fn renew_load(&mut self, room_pkts: f64, light_load: f64) {
+        let load = load_of_mean(self.queue_pkts, room_pkts);
+        if load < light_load {
+            (self.load, self.refused) = (LIGHT, 0.0);
+        } else {
+            self.load = load;
+            self.refused = equilibrium(load, room_pkts).blocking;
+        }
+    }
+}
+
+impl FifoState {
+    fn new(plan: &Plan) -> FifoState {
+        if plan.queue_cells == 0 {
+            return FifoState::default();
+        }
+        FifoState {
+            step_start_s: vec![0.0; plan.flight_slots + 1],
+            queue_cells: vec![0.0; plan.queue_cells],
+            slots: vec![Slot::default(); plan.queue_slots],
+            queues: vec![SlotQueue::default(); plan.links.len()],
+            flight_cells: vec![0.0; plan.flight_cells],
+            soon: vec![Handed::default(); plan.links.len()],
+            late: vec![Handed::default(); plan.links.len()],
+            seen: vec![vec![[0.0; 2]; plan.branches.len()]; plan.feedback_slots],
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What happened since the start.
+
+/// One link since the start. Packets are packets of any size, acknowledgements included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkTotals {
+    /// Mean queue in packets over time, the packet in service included.
+    pub mean_queue_pkts: f64,
+    /// Longest queue in packets at the end of any step.
+    pub max_queue_pkts: f64,
+    /// Lost / offered; 0 if nothing was offered.
+    pub loss_probability: f64,
+    /// Fraction of the time the link was busy.
+    pub utilization: f64,
+    /// Packets that arrived.
+    pub offered_pkts: f64,
+    /// Packets that were refused, or queued when the link failed.
+    pub lost_pkts: f64,
+    /// Packets that left the queue.
+    pub departed_pkts: f64,
+    /// Packets in the queue now.
+    pub queued_pkts: f64,
+}
+
+/// One connection since the start: its data, all `count` of it together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConnectionTotals {
+    /// Mean packets/s sent, over the whole run.
+    pub mean_send_pps: f64,
+    /// Mean packets/s delivered, over the whole run.
+    pub mean_goodput_pps: f64,
+    /// Packets sent.
+    pub offered_pkts: f64,
+    /// Packets that reached the receiver.
+    pub delivered_pkts: f64,
+    /// Packets lost.
+    pub lost_pkts: f64,
+    /// Packets in queues now.
+    pub queued_pkts: f64,
+    /// Packets on their way between queues now.
+    pub in_flight_pkts: f64,
+    /// Mean round-trip time in seconds over the time it was sending; 0 if it never was.
+    pub mean_rtt_s: f64,
+    /// Lost / (lost + delivered); 0 if neither happened.
+    pub loss_probability: f64,
+    /// Fraction of the sending time for which the profile was not measured at the loss and
+    /// round-trip time seen.
+    pub outside_profile_fraction: f64,
+    /// When its size was delivered, in seconds; `None` without a size, or if it is not yet.
+    pub finished_s: Option<f64>,
+}
+
+/// Packets of the whole network since the start; offered = delivered + lost + queued + in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Packets sent.
+    pub offered_pkts: f64,
+    /// Packets that reached their end.
+    pub delivered_pkts: f64,
+    /// Packets lost.
+    pub lost_pkts: f64,
+    /// Packets in queues now.
+    pub queued_pkts: f64,
+    /// Packets on their way between queues now.
+    pub in_flight_pkts: f64,
+}
+
+impl Totals {
+    /// How far the balance is off, relative to what was offered.
+    pub fn imbalance(&self) -> f64 {
+        let accounted =
+            self.delivered_pkts + self.lost_pkts + self.queued_pkts + self.in_flight_pkts;
+        (self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
+    }
+
+    pub(crate) fn add(&mut self, other: &Totals) {
+        self.offered_pkts += other.offered_pkts;
+        self.delivered_pkts += other.delivered_pkts;
+        self.lost_pkts += other.lost_pkts;
+        self.queued_pkts += other.queued_pkts;
+        self.in_flight_pkts += other.in_flight_pkts;
+    }
+}

@@ -1,0 +1,205 @@
+//! Reference problems that tests and benches share.
+//!
+//! The cases A1, A4, A400, B3 and CBR have trajectories made by an independent program beside
+//! them (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
+
+mod random;
+
+use std::sync::Arc;
+
+use netflow_fluid::{
+    Acks, Buffer, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Network, NetworkBuilder, NodeId,
+    Queue, Source,
+};
+use netflow_profile::{Profile, builtin};
+
+pub use random::{RandomNetwork, random_network};
+
+/// Bits of the packets in the reference cases.
+const PACKET_BITS: f64 = 8000.0;
+
+/// A case with a row of links, numbered along the way, and connections over parts of it.
+pub struct Case {
+    /// As in the file names.
+    pub name: &'static str,
+    /// The network.
+    pub network: Network,
+    /// The links in the order of the columns.
+    pub links: Vec<LinkId>,
+    /// The connections in the order of the columns, with their columns' names.
+    pub connections: Vec<(&'static str, ConnectionId)>,
+    /// Simulated time in seconds.
+    pub duration_s: f64,
+}
+
+enum Kind {
+    Profile(&'static str),
+    /// Packets/ms.
+    Constant(f64),
+}
+
+/// Kind, first and last link, base round-trip time in ms, start and stop in ms.
+struct Sender {
+    name: &'static str,
+    kind: Kind,
+    links: (usize, usize),
+    base_ms: f64,
+    start_ms: f64,
+    stop_ms: Option<f64>,
+}
+
+fn sender(
+    name: &'static str,
+    profile: &'static str,
+    links: (usize, usize),
+    base_ms: f64,
+    start_ms: f64,
+    stop_ms: Option<f64>,
+) -> Sender {
+    Sender {
+        name,
+        kind: Kind::Profile(profile),
+        links,
+        base_ms,
+        start_ms,
+        stop_ms,
+    }
+}
+
+fn constant(
+    name: &'static str,
+    rate: f64,
+    link: usize,
+    start_ms: f64,
+    stop_ms: f64,
+) -> Sender {
+    Sender {
+        name,
+        kind: Kind::Constant(rate),
+        links: (link, link),
+        base_ms: 0.0,
+        start_ms,
+        stop_ms: Some(stop_ms),
+    }
+}
+
+/// One slow link with one NT source: μ = 0.02 packets/ms, K = 8.
+pub fn a1() -> Case {
+    let senders = [sender("nt", "nt", (0, 0), 60.0, 0.0, None)];
+    row("A1", &[(0.02, 8.0)], &senders, 1, 20.0)
+}
+
+/// One link, four sources that come and go.
+pub fn a4() -> Case {
+    a4_times("A4", (0.1, 20.0), 1)
+}
+
+/// A4 a hundred times larger.
+pub fn a400() -> Case {
+    a4_times("A400", (10.0, 1000.0), 100)
+}
+
+fn a4_times(name: &'static str, link: (f64, f64), count: u32) -> Case {
+    let senders = [
+        sender("nt60", "nt", (0, 0), 60.0, 0.0, None),
+        sender("bsd80", "bsd", (0, 0), 80.0, 5000.0, None),
+        sender("sun120", "sun", (0, 0), 120.0, 10_000.0, None),
+        sender("nt200", "nt", (0, 0), 200.0, 15_000.0, Some(30_000.0)),
+    ];
+    row(name, &[link], &senders, count, 40.0)
+}
+
+/// Three links in a row, TCP over all of them, and cross traffic.
+pub fn b3() -> Case {
+    let senders = [
+        sender("nt", "nt", (0, 2), 100.0, 0.0, None),
+        sender("bsd", "bsd", (0, 2), 150.0, 2000.0, None),
+        sender("sun", "sun", (1, 1), 80.0, 5000.0, Some(25_000.0)),
+        constant("cbr0", 0.2, 0, 10_000.0, 20_000.0),
+        constant("cbr2", 0.3, 2, 15_000.0, 30_000.0),
+    ];
+    row("B3", &[(0.3, 30.0), (0.2, 20.0), (0.25, 30.0)], &senders, 1, 40.0)
+}
+
+/// One link in overload for a while.
+pub fn cbr() -> Case {
+    let senders = [constant("cbr", 1.5, 0, 1000.0, 6000.0)];
+    row("CBR", &[(1.0, 20.0)], &senders, 1, 10.0)
+}
+
+/// Links in a row, (μ in packets/ms, K) each; the way back is a pure delay.
+fn row(
+    name: &'static str,
+    links: &[(f64, f64)],
+    senders: &[Sender],
+    count: u32,
+    duration_s: f64,
+) -> Case {
+    let mut b = NetworkBuilder::new();
+    let nodes: Vec<NodeId> = (0..=links.len()).map(|i| b.node(&format!("n{i}"))).collect();
+    let add = |b: &mut NetworkBuilder, from, to, bandwidth_bps, delay_s, room| {
+        b.link(LinkSpec {
+            from,
+            to,
+            bandwidth_bps,
+            delay_s,
+            buffer: Buffer::Packets(room),
+            queue: Queue::DropTail,
+        })
+    };
+    let forward: Vec<LinkId> = links
+        .iter()
+        .enumerate()
+        .map(|(i, &(mu, room))| {
+            add(&mut b, nodes[i], nodes[i + 1], mu * 1000.0 * PACKET_BITS, 0.0, room)
+        })
+        .collect();
+    let profiles: Vec<(&str, Arc<dyn Profile>)> = ["nt", "bsd", "sun"]
+        .into_iter()
+        .filter_map(|p| builtin(p).map(|profile| (p, profile)))
+        .collect();
+    let mut connections = Vec::new();
+    for s in senders {
+        // A way back of its own: no queue, and the base round-trip time as its delay.
+        let (from, to) = (nodes[s.links.0], nodes[s.links.1 + 1]);
+        let turn = b.node(&format!("{} back", s.name));
+        add(&mut b, to, turn, 1e30, s.base_ms / 1000.0, 1e6);
+        add(&mut b, turn, from, 1e30, 0.0, 1e6);
+        let source = match s.kind {
+            Kind::Constant(rate) => Source::Constant {
+                rate_pps: rate * 1000.0,
+            },
+            Kind::Profile(p) => match profiles.iter().find(|(name, _)| *name == p) {
+                Some((_, profile)) => Source::Profile(profile.clone()),
+                None => unreachable!("built-in profile {p}"),
+            },
+        };
+        let id = b.connection(ConnectionSpec {
+            name: s.name.to_owned(),
+            from,
+            to,
+            source,
+            start_s: s.start_ms / 1000.0,
+            stop_s: s.stop_ms.map(|t| t / 1000.0),
+            size_pkts: None,
+            count,
+            max_window_pkts: None,
+            packet_size_bytes: PACKET_BITS / 8.0,
+            path: Some(nodes[s.links.0..=s.links.1 + 1].to_vec()),
+            return_path: Some(vec![to, turn, from]),
+            acks: Acks::None,
+        });
+        connections.push((s.name, id));
+    }
+    let network = match b.build() {
+        Ok(network) => network,
+        Err(errors) => unreachable!("{errors:?}"),
+    };
+    Case {
+        name,
+        network,
+        links: forward,
+        connections,
+        duration_s,
+    }
+}

@@ -1,0 +1,133 @@
+//! Random networks of any size.
+
+use netflow_fluid::{
+    Acks, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Network, NetworkBuilder, NodeId,
+    Queue, Red, Source,
+};
+use netflow_profile::builtin;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What a random network is to look like.
+#[derive(Clone, Copy, Debug)]
+pub struct RandomNetwork {
+    /// Number of nodes, at least 2.
+    pub nodes: usize,
+    /// Number of duplex links, at least `nodes` − 1 (a random tree first).
+    pub links: usize,
+    /// Number of connections.
+    pub connections: usize,
+    /// Number of events: bandwidth changes, failures and repairs.
+    pub events: usize,
+    /// Seconds within which connections start and events happen.
+    pub duration_s: f64,
+    /// Everything random hangs on it.
+    pub seed: u64,
+    /// One kind of source and packet, drop-tail, no size limits: as fast as it gets.
+    pub plain: bool,
+}
+
+/// A network of this kind; the same for the same values.
+pub fn random_network(r: RandomNetwork) -> Network {
+    let mut rng = ChaCha8Rng::seed_from_u64(r.seed);
+    let mut b = NetworkBuilder::new();
+    let nodes: Vec<NodeId> = (0..r.nodes).map(|i| b.node(&format!("n{i}"))).collect();
+    let mut pairs = std::collections::BTreeSet::new();
+    for i in 1..r.nodes {
+        pairs.insert((rng.random_range(0..i), i));
+    }
+    let most = r.nodes * (r.nodes - 1) / 2;
+    while pairs.len() < r.links.min(most) {
+        let (a, c) = (rng.random_range(0..r.nodes), rng.random_range(0..r.nodes));
+        if a != c {
+            pairs.insert((a.min(c), a.max(c)));
+        }
+    }
+    let mut links = Vec::new();
+    for &(a, c) in &pairs {
+        let scale = if r.plain { 1e3 * r.connections as f64 / r.links as f64 } else { 100.0 };
+        let room: f64 = 10.0_f64.powf(rng.random_range(0.0..4.0));
+        let red = Red {
+            min_pkts: room * 0.1,
+            max_pkts: room * 0.4,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle: rng.random(),
+        };
+        let spec = LinkSpec {
+            from: nodes[a],
+            to: nodes[c],
+            bandwidth_bps: 8000.0 * scale * rng.random_range(1.0..10.0),
+            delay_s: 1e-3 * rng.random_range(0..100) as f64,
+            buffer: Buffer::Packets(room),
+            queue: if !r.plain && rng.random_bool(0.2) { Queue::Red(red) } else { Queue::DropTail },
+        };
+        let back = LinkSpec {
+            from: nodes[c],
+            to: nodes[a],
+            ..spec.clone()
+        };
+        links.push(b.link(spec));
+        links.push(b.link(back));
+    }
+    for i in 0..r.connections {
+        b.connection(connection(&mut rng, &r, &nodes, i));
+    }
+    for _ in 0..r.events {
+        b.event(EventSpec {
+            at_s: rng.random_range(0.0..r.duration_s),
+            link: links[rng.random_range(0..links.len())],
+            change: match rng.random_range(0..4) {
+                0 => Change::Down,
+                1 => Change::Up,
+                _ => Change::Bandwidth(8e4 * rng.random_range(1.0..20.0)),
+            },
+        });
+    }
+    match b.build() {
+        Ok(network) => network,
+        Err(errors) => unreachable!("{errors:?}"),
+    }
+}
+
+fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize) -> ConnectionSpec {
+    let from = rng.random_range(0..nodes.len());
+    let to = (from + rng.random_range(1..nodes.len())) % nodes.len();
+    let profiles = ["nt", "sun", "bsd", "ns-reno"];
+    let kind = if r.plain { 0 } else { rng.random_range(0..6) };
+    let source = match builtin(profiles[kind.min(3)]) {
+        Some(p) if kind < 4 => Source::Profile(p),
+        _ if kind == 4 => Source::Constant {
+            rate_pps: rng.random_range(1.0..300.0),
+        },
+        _ => Source::Poisson {
+            rate_pps: rng.random_range(1.0..300.0),
+        },
+    };
+    let start_s = if r.plain { 0.0 } else { rng.random_range(0.0..0.5 * r.duration_s) };
+    let feedback = matches!(source, Source::Profile(_));
+    let mut maybe = |p: f64, range: std::ops::Range<f64>| {
+        (!r.plain && rng.random_bool(p)).then(|| rng.random_range(range))
+    };
+    ConnectionSpec {
+        name: format!("c{i}"),
+        from: nodes[from],
+        to: nodes[to],
+        source,
+        start_s,
+        stop_s: maybe(0.4, 0.1..0.5 * r.duration_s).map(|d| start_s + d),
+        size_pkts: maybe(0.3, 1.0..1000.0),
+        count: maybe(0.3, 1.0..50.0).map_or(1, |n| n as u32),
+        // Distinct windows make plain connections distinct classes.
+        max_window_pkts: maybe(0.3, 2.0..64.0).or(r.plain.then(|| 20.0 + 1e-5 * i as f64)),
+        packet_size_bytes: maybe(0.3, 64.0..1500.0).unwrap_or(1000.0),
+        path: None,
+        return_path: None,
+        acks: match maybe(1.0, 0.0..3.0).map_or(9, |x| x as u32) {
+            _ if !feedback => Acks::None,
+            0 => Acks::None,
+            1 => Acks::EverySecond,
+            _ => Acks::EveryPacket,
+        },
+    }
+}
