@@ -34,6 +34,9 @@ const SCALES: [f64; 13] = [
     1e11, 1e10, 1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 1e-1,
 ];
 
+/// 2^52: added to a number below 2^32, it leaves its nearest integer in the lowest bits.
+const ROUND: f64 = (1_u64 << 52) as f64;
+
 #[inline]
 fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
     // The decimal magnitude from the binary one: right, or one too small.
@@ -42,12 +45,12 @@ fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
     let mut place = estimate.clamp(0, 11) as usize;
     place += usize::from(value >= POWERS[place + 1]);
     // Seven digits; 9.9999999 may become 10.
-    let mut digits = (value * SCALES[place] + 0.5) as u32;
+    let mut digits = (value * SCALES[place] + ROUND).to_bits() as u32;
     if digits >= 10_000_000 {
         digits = 1_000_000;
         place += 1;
     }
-    let ascii = ascii(digits * 10);
+    let ascii = ascii(digits);
     let zeros = (ascii ^ ZEROS).leading_zeros() / 8;
     let kept = 8 - zeros as usize;
     match place.checked_sub(5) {
@@ -81,16 +84,26 @@ fn put_some(out: &mut [u8], at: usize, bytes: u64, count: usize) -> usize {
 
 const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
 
-/// The eight digits of a number below 10^8, the first in the lowest byte: divisions by 10 000, 100
-/// and 10, each for all parts at once.
+/// The seven digits of a number below 10^7 and a zero, the first in the lowest byte.
 #[inline]
 fn ascii(number: u32) -> u64 {
-    let halves = u64::from(number / 10_000) | (u64::from(number % 10_000) << 32);
-    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let pairs = hundreds | ((halves - hundreds * 100) << 16);
-    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
-    (tens | ((pairs - tens * 10) << 8)) + ZEROS
+    let thousands = number / 1000;
+    let (first, middle, last) = (thousands / 1000, thousands % 1000, number % 1000);
+    let digits = |three: u32| u64::from(THREE_DIGITS[three as usize]);
+    u64::from(first + 0x30) | digits(middle) << 8 | digits(last) << 32 | 0x30 << 56
 }
+
+/// `000` to `999`, the first digit in the lowest byte.
+static THREE_DIGITS: [u32; 1000] = {
+    let mut table = [0; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        let (first, second, third) = (number / 100, number / 10 % 10, number % 10);
+        table[number as usize] = 0x30_3030 + (first | second << 8 | third << 16);
+        number += 1;
+    }
+    table
+};
 
 /// What is very small or very large: as the nearest single precision number.
 #[inline(never)]
