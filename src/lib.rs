@@ -1,0 +1,98 @@
+//! A network evaluator: every link a queue, every TCP source its measured profile.
+//!
+//! (Nothing to do with Cisco's NetFlow protocol.)
+//!
+//! A network is a set of finite queues, one in front of every link. Sources send at the rate that
+//! TCP reaches at the loss and the round-trip time of their paths; the queues fill, and lose what
+//! they cannot hold. netflow steps this through time, in milliseconds for a hundred nodes, and
+//! tells how long the queues are, what is lost and how fast everybody is.
+//!
+//! This crate is the whole for those who embed it: one module for every part, and a [`prelude`].
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`fluid`] | networks and their simulation |
+//! | [`profile`] | throughput from loss and round-trip time |
+//! | [`scenario`] | scenario files |
+//! | [`results`] | results directories, written and read |
+//! | [`units`] | quantities with units |
+//!
+//! # From a file
+//!
+//! ```no_run
+//! use netflow::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scenario = netflow::scenario::load("scenarios/topology.toml".as_ref(), &[])?;
+//! let mut simulation = Simulation::new(scenario.network, scenario.options)?;
+//! while !simulation.is_done() {
+//!     simulation.step()?;
+//! }
+//! let summary = Summary::of(&simulation, Vec::new());
+//! println!("{} packets were lost", summary.totals.lost_pkts);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # In code
+//!
+//! ```
+//! use netflow::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut builder = NetworkBuilder::new();
+//! let (a, b) = (builder.node("a"), builder.node("b"));
+//! for (from, to) in [(a, b), (b, a)] {
+//!     builder.link(LinkSpec {
+//!         from,
+//!         to,
+//!         bandwidth_bps: 8e6,
+//!         delay_s: 0.02,
+//!         buffer: Buffer::Packets(100.0),
+//!         queue: Queue::DropTail,
+//!     });
+//! }
+//! builder.connection(ConnectionSpec {
+//!     name: "c1".to_owned(),
+//!     from: a,
+//!     to: b,
+//!     source: Source::Constant { rate_pps: 800.0 },
+//!     start_s: 0.0,
+//!     stop_s: None,
+//!     size_pkts: None,
+//!     count: 1,
+//!     max_window_pkts: None,
+//!     packet_size_bytes: 1000.0,
+//!     path: None,
+//!     return_path: None,
+//!     acks: Acks::None,
+//! });
+//! let network = builder.build().map_err(|errors| errors[0].clone())?;
+//! let link = network.link_by_name("a->b").expect("it was just added");
+//!
+//! let mut simulation = Simulation::new(network, Options { duration_s: 20.0, ..Options::default() })?;
+//! while !simulation.is_done() {
+//!     simulation.step()?;
+//! }
+//! // 800 packets/s into a queue that serves 1000: four are there, as in an M/M/1 queue.
+//! assert!((simulation.queue_pkts(link) - 4.0).abs() < 0.01);
+//! # Ok(())
+//! # }
+//! ```
+
+pub use netflow_fluid as fluid;
+pub use netflow_profile as profile;
+pub use netflow_results as results;
+pub use netflow_scenario as scenario;
+pub use netflow_units as units;
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::fluid::{
+        Acks, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling, EventSpec,
+        Explanation, Interval, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId, Options,
+        Outcome, Queue, Recorder, Red, RunError, Simulation, Source, State, Step, Transport,
+    };
+    pub use crate::profile::Profile;
+    pub use crate::results::{Format, Results, Summary, Writer};
+}
