@@ -3,64 +3,82 @@
 /// Increasing values, with a table that leads to the interval in one step.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
-    values: Vec<f64>,
-    /// 1 / width of each interval.
-    inverse_widths: Vec<f64>,
+    intervals: Vec<Interval>,
     first: f64,
     buckets_per_unit: f64,
     /// The interval in which each bucket begins.
     starts: Vec<u32>,
+    /// Whether some bucket has more than one boundary in it.
+    coarse: bool,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Interval {
+    low: f64,
+    /// Infinite for the last interval, so that its end belongs to it.
+    high: f64,
+    inverse_width: f64,
+}
+
+/// More buckets would not stay in the processor's nearest cache.
+const MOST_BUCKETS: f64 = 2048.0;
 
 impl Axis {
     /// `values` are finite and increase; there is at least one.
     pub(crate) fn new(values: Vec<f64>) -> Self {
         let first = values.first().copied().unwrap_or(0.0);
-        let last = values.last().copied().unwrap_or(0.0);
-        let width = last - first;
+        let width = values.last().copied().unwrap_or(0.0) - first;
+        let mut intervals: Vec<Interval> = values
+            .windows(2)
+            .map(|pair| Interval {
+                low: pair[0],
+                high: pair[1],
+                inverse_width: 1.0 / (pair[1] - pair[0]),
+            })
+            .collect();
+        if intervals.is_empty() {
+            intervals.push(Interval {
+                low: first,
+                high: first,
+                inverse_width: 0.0,
+            });
+        }
+        if let Some(last) = intervals.last_mut() {
+            last.high = f64::INFINITY;
+        }
+        // A bucket is at most half as wide as the narrowest interval: with the half bucket that
+        // its start is early by, at most one boundary is ahead of a value in it.
         let narrowest = values
             .windows(2)
             .map(|pair| pair[1] - pair[0])
             .fold(f64::INFINITY, f64::min);
-        // Buckets no wider than the narrowest interval: then at most one boundary lies in each.
         let wanted = if width > 0.0 {
-            (width / narrowest).ceil()
+            (2.0 * width / narrowest).ceil()
         } else {
             1.0
         };
-        let buckets = if wanted <= 1024.0 {
-            wanted as usize
-        } else {
-            1024
-        };
-        let buckets_per_unit = if width > 0.0 {
-            buckets as f64 / width
-        } else {
-            0.0
-        };
-        let starts = (0..=buckets)
+        let buckets = wanted.min(MOST_BUCKETS);
+        let buckets_per_unit = if width > 0.0 { buckets / width } else { 0.0 };
+        let starts = (0..=buckets as usize)
             .map(|bucket| {
                 // Half a bucket early, so that rounding can never place a value before its start.
                 let edge = first + (bucket as f64 - 0.5) / buckets_per_unit;
-                let after = values.partition_point(|&value| value <= edge);
-                after.saturating_sub(1).min(values.len().saturating_sub(2)) as u32
+                intervals
+                    .partition_point(|interval| interval.low <= edge)
+                    .saturating_sub(1) as u32
             })
             .collect();
-        let inverse_widths = values
-            .windows(2)
-            .map(|pair| 1.0 / (pair[1] - pair[0]))
-            .collect();
         Self {
-            values,
-            inverse_widths,
+            intervals,
             first,
             buckets_per_unit,
             starts,
+            coarse: wanted > MOST_BUCKETS,
         }
     }
 
     pub(crate) fn intervals(&self) -> usize {
-        self.inverse_widths.len().max(1)
+        self.intervals.len()
     }
 
     /// The interval of `x`, and how far `x` is through it (0 to 1). `x` lies within the axis.
@@ -69,13 +87,15 @@ impl Axis {
         let bucket =
             (((x - self.first) * self.buckets_per_unit) as usize).min(self.starts.len() - 1);
         let mut i = self.starts[bucket] as usize;
-        while i + 1 < self.inverse_widths.len() && x >= self.values[i + 1] {
-            i += 1;
+        i += usize::from(x >= self.intervals[i].high);
+        // Never taken for evenly spaced axes.
+        if self.coarse {
+            while x >= self.intervals[i].high {
+                i += 1;
+            }
         }
-        match self.inverse_widths.get(i) {
-            Some(inverse_width) => (i, (x - self.values[i]) * inverse_width),
-            None => (0, 0.0),
-        }
+        let interval = &self.intervals[i];
+        (i, (x - interval.low) * interval.inverse_width)
     }
 }
 

@@ -60,7 +60,10 @@ pub struct Grid {
     cells: Vec<Cell>,
     /// The first positive loss, p₁.
     first_loss: f64,
+    inverse_first_loss: f64,
     lossless: Option<Lossless>,
+    /// Infinite without a limit.
+    window_pkts: f64,
 }
 
 /// ln F = base + t·(along + u·twist) + u·across, with u through the loss interval and t through
@@ -138,6 +141,9 @@ impl Grid {
             rtt_max_s: spec.rtts_s[columns - 1],
         };
         let first_loss = first.loss;
+        // Rounded up, so that s reaches 1 at the first loss itself.
+        let inverse_first_loss = (1.0 / first_loss).next_up();
+        let window_pkts = spec.window_pkts.unwrap_or(f64::INFINITY);
         Ok(Self {
             spec,
             domain,
@@ -145,7 +151,9 @@ impl Grid {
             rtts,
             cells,
             first_loss,
+            inverse_first_loss,
             lossless,
+            window_pkts,
         })
     }
 
@@ -154,36 +162,30 @@ impl Grid {
         &self.spec
     }
 
+    /// Both rules in one, without a branch on the loss: above the first positive loss s is 1 and
+    /// the divisor exactly 1.
     #[inline]
     fn rate(&self, loss: f64, rtt_s: f64) -> f64 {
         let (p, rtt) = self.domain.clamp(loss, rtt_s);
         let (j, t) = self.rtts.locate(rtt.ln());
-        let rate = if p >= self.first_loss {
-            let (i, u) = self.losses.locate(p.ln());
-            let cell = &self.cells[i * self.rtts.intervals() + j];
-            (cell.base + t * (cell.along + u * cell.twist) + u * cell.across).exp()
-        } else {
-            self.low_loss_rate(p, rtt, j, t)
+        let (i, u) = self.losses.locate(p.max(self.first_loss).ln());
+        let cell = &self.cells[i * self.rtts.intervals() + j];
+        let log_rate = cell.base + t * (cell.along + u * cell.twist) + u * cell.across;
+        let rate = log_rate.exp();
+        let ratio = match &self.lossless {
+            None => return positive(self.limited(rate, rtt_s)),
+            Some(Lossless::Window(window)) => rate * rtt / window,
+            Some(Lossless::Row(logs)) => (log_rate - logs[j].0 - t * logs[j].1).exp(),
         };
-        match self.spec.window_pkts {
-            // The bounds only matter for what is no round-trip time at all.
-            Some(window) => positive(rate.min(window / within(rtt_s, f64::MIN_POSITIVE, f64::MAX))),
-            None => positive(rate),
-        }
+        let s = (p * self.inverse_first_loss).min(1.0);
+        let rate = rate / (s + (1.0 - s) * (ratio * ratio)).sqrt();
+        positive(self.limited(rate, rtt_s))
     }
 
-    /// F below the first positive loss: 1/F² linear in the loss.
+    /// At most W/rtt; the bounds only matter for what is no round-trip time at all.
     #[inline]
-    fn low_loss_rate(&self, p: f64, rtt: f64, j: usize, t: f64) -> f64 {
-        let cell = &self.cells[j];
-        let first = (cell.base + t * cell.along).exp();
-        let ratio = match &self.lossless {
-            Some(Lossless::Window(window)) => first * rtt / window,
-            Some(Lossless::Row(logs)) => first * (-(logs[j].0 + t * logs[j].1)).exp(),
-            None => 1.0,
-        };
-        let s = p / self.first_loss;
-        first / (s + (1.0 - s) * ratio * ratio).sqrt()
+    fn limited(&self, rate: f64, rtt_s: f64) -> f64 {
+        rate.min(self.window_pkts / within(rtt_s, f64::MIN_POSITIVE, f64::MAX))
     }
 }
 
@@ -217,14 +219,15 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
             });
         }
         for (column, &rate) in throughput_pps.iter().enumerate() {
-            let good = (1e-100..=1e100).contains(&rate);
+            // The bounds keep squares of ratios finite.
+            let good = (1e-60..=1e60).contains(&rate);
             let place = Place::Cell { row, column };
             ensure(
                 good,
                 place,
                 "throughput (pkt/s)",
                 rate,
-                "above 0, 1e-100 to 1e100",
+                "above 0, 1e-60 to 1e60",
             )?;
         }
     }

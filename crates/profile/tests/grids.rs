@@ -1,0 +1,190 @@
+//! Measured surfaces: the built-in ones and the rules between their points.
+
+#[path = "../examples/make-grids/grids.rs"]
+mod grids;
+
+use netflow_profile::{Grid, GridRow, GridSpec, Profile, builtin, builtin_names};
+
+#[track_caller]
+fn assert_within(found: f64, wanted: f64, tolerance: f64) {
+    let error = (found / wanted - 1.0).abs();
+    assert!(
+        error <= tolerance,
+        "{found} is not {wanted}: relative error {error:e}"
+    );
+}
+
+#[test]
+fn built_in_grids_are_what_the_measurements_say() {
+    for (path, text) in grids::grids().expect("the measurements are readable") {
+        let kept = std::fs::read_to_string(&path).expect("a data file");
+        assert!(
+            kept == text,
+            "{} is stale: run `cargo run -p netflow-profile --example make-grids`",
+            path.display()
+        );
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a name");
+        assert!(builtin_names().contains(&name), "{name} is not a built-in");
+        assert_eq!(builtin(name).expect(name).name(), name);
+    }
+}
+
+/// Packets/ms at (loss, rtt in ms), straight from the measurements.
+#[test]
+fn grid_points_are_met() {
+    for (name, loss, rtt_s, rate) in [
+        ("ns-reno", 0.01, 0.06, 0.171928),
+        ("ns-reno", 0.0005, 5.0, 0.0149308),
+        ("ns-vegas", 0.3, 5.0, 0.000176079),
+        ("ns-newreno", 0.0075, 0.15, 0.0967063),
+        ("ns-reno-w64", 0.0005, 0.06, 0.792529),
+        ("linux-reno", 0.2, 0.501, 0.00467),
+        ("linux-cubic", 0.01, 0.061, 0.17926),
+    ] {
+        let profile = builtin(name).expect(name);
+        assert_within(profile.throughput(loss, rtt_s) / 1000.0, rate, 1e-12);
+    }
+}
+
+fn small(window_pkts: Option<f64>, lossless: bool) -> Grid {
+    let row = |loss, rates: [f64; 3]| GridRow {
+        loss,
+        throughput_pps: rates.to_vec(),
+    };
+    let mut rows = vec![
+        row(0.01, [100.0, 40.0, 9.0]),
+        row(0.04, [50.0, 25.0, 6.0]),
+        row(0.16, [20.0, 8.0, 3.0]),
+    ];
+    if lossless {
+        rows.insert(0, row(0.0, [900.0, 450.0, 90.0]));
+    }
+    let spec = GridSpec {
+        name: "small".into(),
+        description: String::new(),
+        window_pkts,
+        rtts_s: vec![0.1, 0.2, 1.0],
+        rows,
+    };
+    Grid::new(spec).expect("a good grid")
+}
+
+/// Half way in ln loss and ln rtt, ln F is the mean of its four neighbours.
+#[test]
+fn ln_f_is_bilinear_in_ln_loss_and_ln_rtt() {
+    let grid = small(None, false);
+    let mean = (100.0_f64 * 40.0 * 50.0 * 25.0).powf(0.25);
+    assert_within(grid.throughput(0.02, 0.02_f64.sqrt()), mean, 1e-12);
+    // A power law in both is met exactly: F ∝ p^(−1/2) from 100 to 50.
+    assert_within(grid.throughput(0.0169, 0.1), 100.0 / 1.3, 1e-12);
+}
+
+/// 1/F² = (1 − s)/F₀² + s/F₁² with s = p/p₁.
+#[test]
+fn below_the_first_loss_the_square_root_law_bends_into_the_lossless_rate() {
+    let between = |f0: f64, f1: f64, s: f64| ((1.0 - s) / (f0 * f0) + s / (f1 * f1)).powf(-0.5);
+    let windowed = small(Some(64.0), false);
+    assert_eq!(windowed.domain().loss_min, 0.0);
+    assert_within(windowed.throughput(0.0, 0.1), 640.0, 1e-12);
+    assert_within(
+        windowed.throughput(0.0025, 0.1),
+        between(640.0, 100.0, 0.25),
+        1e-12,
+    );
+    assert_within(windowed.throughput(0.01 * (1.0 - 1e-12), 0.1), 100.0, 1e-9);
+
+    let measured = small(Some(1000.0), true);
+    assert_within(measured.throughput(0.0, 0.2), 450.0, 1e-12);
+    assert_within(
+        measured.throughput(0.005, 0.2),
+        between(450.0, 40.0, 0.5),
+        1e-12,
+    );
+
+    let unknown = small(None, false);
+    assert_eq!(unknown.domain().loss_min, 0.01);
+    assert!(unknown.outside(0.005, 0.1));
+    assert_within(unknown.throughput(0.0, 0.1), 100.0, 1e-12);
+}
+
+/// Far below its window a wide-window surface follows p^(−1/2).
+#[test]
+fn a_wide_window_follows_the_square_root_law() {
+    let reno = builtin("ns-reno").expect("built-in");
+    for rtt in [0.06, 0.3, 5.0] {
+        let ratio = reno.throughput(0.000_05, rtt) / reno.throughput(0.000_2, rtt);
+        assert_within(ratio, 2.0, 1e-3);
+        assert_within(reno.throughput(0.0, rtt), 10_000.0 / rtt, 1e-12);
+    }
+}
+
+/// F ≤ W/rtt holds with the real round-trip time, also where the surface is clamped.
+#[test]
+fn the_window_limits_the_rate_everywhere() {
+    let grid = small(Some(8.0), false);
+    assert_within(grid.throughput(0.01, 0.1), 80.0, 1e-12);
+    assert_within(grid.throughput(0.04, 0.1), 50.0, 1e-12);
+    assert_within(grid.throughput(0.16, 100.0), 0.08, 1e-12);
+    assert_within(grid.throughput(0.16, 0.001), 20.0, 1e-12);
+    assert_eq!(grid.window_limit_pkts(), Some(8.0));
+}
+
+#[test]
+fn one_row_and_one_column_are_a_constant() {
+    let spec = GridSpec {
+        name: "point".into(),
+        description: String::new(),
+        window_pkts: None,
+        rtts_s: vec![0.1],
+        rows: vec![GridRow {
+            loss: 0.01,
+            throughput_pps: vec![70.0],
+        }],
+    };
+    let grid = Grid::new(spec).expect("a good grid");
+    assert_within(grid.throughput(0.3, 4.0), 70.0, 1e-12);
+    assert_within(grid.throughput(0.01, 0.1), 70.0, 1e-12);
+}
+
+/// Leaving a loss row out and interpolating over the gap: what the choice of coordinates rests on.
+/// The errors quoted in `Grid`'s documentation are these.
+#[test]
+fn held_out_rows_are_met_best_with_logarithms() {
+    for name in ["ns-reno", "ns-newreno", "ns-sack", "ns-vegas", "ns-tahoe"] {
+        let text =
+            std::fs::read_to_string(format!("{}/data/{name}.toml", env!("CARGO_MANIFEST_DIR")))
+                .unwrap();
+        let profile = netflow_profile::from_toml(&text).unwrap();
+        let Some(netflow_profile::Definition::Grid(grid)) = profile.definition() else {
+            panic!("a grid")
+        };
+        let spec = grid.spec();
+        let error = |coordinate: fn(f64) -> f64| {
+            let (mut sum, mut n) = (0.0, 0.0);
+            for rows in spec.rows.windows(3) {
+                let [a, x, b] = [0, 1, 2].map(|i| coordinate(rows[i].loss));
+                for j in 0..spec.rtts_s.len() {
+                    let [fa, fx, fb] = [0, 1, 2].map(|i| rows[i].throughput_pps[j].ln());
+                    let t = (x - a) / (b - a);
+                    sum += (fa + t * (fb - fa) - fx).powi(2);
+                    n += 1.0;
+                }
+            }
+            (sum / n).sqrt()
+        };
+        let (logarithm, root, linear) = (error(f64::ln), error(f64::sqrt), error(|p| p));
+        assert!(
+            logarithm < root && root < linear,
+            "{name}: {logarithm:.4} {root:.4} {linear:.4}"
+        );
+        if name == "ns-reno" {
+            assert_eq!(
+                format!("{logarithm:.3} {root:.3} {linear:.3}"),
+                "0.042 0.050 0.062"
+            );
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The power-law surfaces against values computed independently.
+
+use std::path::Path;
+
+use netflow_profile::builtin;
+
+/// The rows of a reference table as (implementation, numbers).
+fn rows(file: &str) -> Vec<(String, Vec<f64>)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/reference")
+        .join(file);
+    let mut reader = csv::ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .from_path(path)
+        .expect("reference file");
+    let rows = reader.records().map(|record| {
+        let record = record.expect("row");
+        let numbers = record
+            .iter()
+            .skip(1)
+            .map(|field| field.parse().expect("number"))
+            .collect();
+        (record[0].to_lowercase(), numbers)
+    });
+    rows.collect()
+}
+
+#[track_caller]
+fn assert_within(found: f64, wanted: f64, tolerance: f64) {
+    let error = (found / wanted - 1.0).abs();
+    assert!(
+        error <= tolerance,
+        "{found} is not {wanted}: relative error {error:e}"
+    );
+}
+
+/// F = B·rtt^(−A), eq. 3 for NetBSD, A and B linear between the rows.
+#[test]
+fn table_1_agrees_to_twelve_digits() {
+    let rows = rows("table1_surfaces.csv");
+    assert_eq!(rows.len(), 702);
+    for (implementation, numbers) in rows {
+        let profile = builtin(&implementation).expect("alias");
+        let [loss, rtt_ms, rate] = numbers[..] else {
+            panic!("three numbers")
+        };
+        assert!(!profile.outside(loss, rtt_ms / 1000.0));
+        assert_within(
+            profile.throughput(loss, rtt_ms / 1000.0) / 1000.0,
+            rate,
+            1e-12,
+        );
+    }
+}
+
+#[test]
+fn outside_the_domain_the_nearest_point_counts() {
+    for (implementation, numbers) in rows("table1_clamped.csv") {
+        let profile = builtin(&implementation).expect("alias");
+        let [loss, rtt_ms, rate] = numbers[..] else {
+            panic!("three numbers")
+        };
+        assert!(profile.outside(loss, rtt_ms / 1000.0));
+        assert_within(
+            profile.throughput(loss, rtt_ms / 1000.0) / 1000.0,
+            rate,
+            1e-12,
+        );
+    }
+}
+
+/// Packets/ms at (loss, rtt in ms), worked out by hand from Table 1.
+#[test]
+fn check_values() {
+    for (name, loss, rtt_ms, rate) in [
+        ("windows-nt-4-sp3", 0.05, 100.0, 0.0513709719013),
+        ("netbsd-1.2", 0.01, 100.0, 0.10236082287217),
+        ("sunos-5.5", 0.1, 300.0, 0.0164828767951),
+        ("netbsd-1.2", 0.2, 1000.0, 0.00305275134190),
+    ] {
+        let profile = builtin(name).expect(name);
+        assert_within(
+            profile.throughput(loss, rtt_ms / 1000.0) / 1000.0,
+            rate,
+            1e-11,
+        );
+    }
+}
+
+/// What the documentation warns of: no root finder may assume that F falls with the loss.
+#[test]
+fn throughput_is_not_monotone_in_the_loss() {
+    let rate = |name: &str, loss, rtt| builtin(name).expect(name).throughput(loss, rtt);
+    assert!(rate("nt", 0.01, 0.5) > rate("nt", 0.0, 0.5));
+    assert!(rate("bsd", 0.28, 0.06) > rate("bsd", 0.27, 0.06));
+    assert!(rate("sun", 0.03, 0.06) < rate("sun", 0.0, 0.06));
+}
