@@ -41,6 +41,14 @@ fn evaluate(c: &mut Criterion) {
         });
     }
     group.finish();
+    let mut group = c.benchmark_group("throughput");
+    for name in ["windows-nt-4-sp3", "ns-reno"] {
+        let profile = builtin(name).expect("a built-in profile");
+        group.bench_function(name, |b| {
+            b.iter(|| profile.throughput(black_box(0.013), black_box(0.17)))
+        });
+    }
+    group.finish();
 }
 
 fn make(c: &mut Criterion) {

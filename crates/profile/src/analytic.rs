@@ -199,8 +199,9 @@ fn pftk_full(p: f64, rtt_s: f64, b: f64, t0: f64, w_max: f64) -> f64 {
 /// \[PFTK\] eq. 24: the probability that a loss with window `w` is found by a timeout.
 fn timeout_share(p: f64, w: f64) -> f64 {
     // 1 − (1−p)^n without cancellation at small p.
-    let lost_among = |n: f64| -(n * (-p).ln_1p()).exp_m1();
-    let three_arrive = 1.0 - lost_among(3.0);
-    let q = lost_among(3.0) * (1.0 + three_arrive * lost_among(w - 3.0)) / lost_among(w);
+    let log_arrives = (-p).ln_1p();
+    let lost_among = |n: f64| -(n * log_arrives).exp_m1();
+    let lost_of_three = p * (3.0 - p * (3.0 - p));
+    let q = lost_of_three * (1.0 + (1.0 - lost_of_three) * lost_among(w - 3.0)) / lost_among(w);
     q.min(1.0)
 }

@@ -24,16 +24,21 @@ struct Interval {
 const MOST_BUCKETS: f64 = 2048.0;
 
 impl Axis {
-    /// `values` are finite and increase; there is at least one.
+    /// `values` are finite and do not decrease; there is at least one.
     pub(crate) fn new(values: Vec<f64>) -> Self {
         let first = values.first().copied().unwrap_or(0.0);
         let width = values.last().copied().unwrap_or(0.0) - first;
         let mut intervals: Vec<Interval> = values
             .windows(2)
-            .map(|pair| Interval {
-                low: pair[0],
-                high: pair[1],
-                inverse_width: 1.0 / (pair[1] - pair[0]),
+            .map(|pair| {
+                let width = pair[1] - pair[0];
+                // Logarithms of neighbouring numbers can be equal.
+                let inverse_width = if width > 0.0 { 1.0 / width } else { 0.0 };
+                Interval {
+                    low: pair[0],
+                    high: pair[1],
+                    inverse_width,
+                }
             })
             .collect();
         if intervals.is_empty() {

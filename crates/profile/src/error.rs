@@ -134,17 +134,21 @@ pub(crate) fn ensure(
     }
 }
 
-/// Longest round-trip time that a definition may contain: bounds what the equations can overflow.
+/// The round-trip times that a definition may contain: they bound what the equations can overflow.
+const RTT_MIN_S: f64 = 1e-12;
 const RTT_MAX_S: f64 = 1e6;
 
+/// Smallest loss probability that is not 0: its logarithm must be an ordinary number.
+const LOSS_MIN: f64 = 1e-60;
+
 pub(crate) fn ensure_rtt(rtt_s: f64, place: Place) -> Result<(), ProfileError> {
-    let good = rtt_s > 0.0 && rtt_s <= RTT_MAX_S;
+    let good = (RTT_MIN_S..=RTT_MAX_S).contains(&rtt_s);
     ensure(
         good,
         place,
         "round-trip time (s)",
         rtt_s,
-        "above 0, up to 1e6 s",
+        "above 0, 1e-12 to 1e6 s",
     )
 }
 
@@ -153,7 +157,10 @@ pub(crate) fn ensure_losses(losses: impl Iterator<Item = f64>) -> Result<(), Pro
         losses,
         "loss",
         |row| Place::Loss { row },
-        |loss, place| ensure((0.0..=1.0).contains(&loss), place, "loss", loss, "0 to 1"),
+        |loss, place| {
+            let good = loss == 0.0 || (LOSS_MIN..=1.0).contains(&loss);
+            ensure(good, place, "loss", loss, "0 to 1")
+        },
     )
 }
 

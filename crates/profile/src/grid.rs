@@ -1,11 +1,13 @@
 //! Measured surfaces: throughputs on a grid of losses and round-trip times.
 
 use crate::axis::Axis;
-use crate::domain::{positive, within};
+use crate::domain::within;
 use crate::error::{
     ProfileError, ensure, ensure_increasing, ensure_losses, ensure_rtt, ensure_window,
 };
 use crate::file::Definition;
+use crate::math::{exp, ln};
+use crate::profile::{BLOCK, SMALL_BLOCK};
 use crate::{Domain, Place, Profile};
 
 /// One row of a grid: a loss probability and the throughput at every round-trip time.
@@ -42,10 +44,10 @@ pub struct GridSpec {
 ///
 /// Between no loss and the first positive loss p₁ it is 1/F² that is linear in the loss:
 /// 1/F² = (1 − p/p₁)/F₀² + (p/p₁)/F₁². This is the square-root law F ∝ p^(−1/2) wherever F is far
-/// below F₀ and bends into F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else
-/// W/rtt if there is a window limit W; without either, the domain begins at p₁. (ln F linear in
-/// the loss would be wrong by a factor of ten at once: it misses a held-out row at 0.1 % loss by
-/// a factor of 9.5, this rule by 20 %.)
+/// below F₀, and it bends into F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else
+/// W/rtt if there is a window limit W; without either, the domain begins at p₁. Held out, ns-2's
+/// row at 0.05 % loss is met within 23 % (r.m.s., Reno; few losses were seen in that row) where
+/// ln F linear in the loss is wrong by a factor of 9.5; with a window of 64 packets within 11 %.
 ///
 /// Finally F ≤ W/rtt, with the real round-trip time even outside the domain.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,11 +103,11 @@ impl Grid {
                 what: "rows with a positive loss",
             });
         };
-        let losses = Axis::new(lossy.iter().map(|row| row.loss.ln()).collect());
-        let rtts = Axis::new(spec.rtts_s.iter().map(|rtt| rtt.ln()).collect());
+        let losses = Axis::new(lossy.iter().map(|row| ln(row.loss)).collect());
+        let rtts = Axis::new(spec.rtts_s.iter().map(|&rtt| ln(rtt)).collect());
         let logs: Vec<Vec<f64>> = lossy
             .iter()
-            .map(|row| row.throughput_pps.iter().map(|rate| rate.ln()).collect())
+            .map(|row| row.throughput_pps.iter().map(|&rate| ln(rate)).collect())
             .collect();
 
         let columns = spec.rtts_s.len();
@@ -125,7 +127,7 @@ impl Grid {
         }
         let lossless = match (without.first(), spec.window_pkts) {
             (Some(row), _) => {
-                let logs: Vec<f64> = row.throughput_pps.iter().map(|rate| rate.ln()).collect();
+                let logs: Vec<f64> = row.throughput_pps.iter().map(|&rate| ln(rate)).collect();
                 let rise = |j: usize| logs[(j + 1).min(columns - 1)] - logs[j];
                 Some(Lossless::Row(
                     (0..rtts.intervals()).map(|j| (logs[j], rise(j))).collect(),
@@ -162,30 +164,113 @@ impl Grid {
         &self.spec
     }
 
-    /// Both rules in one, without a branch on the loss: above the first positive loss s is 1 and
-    /// the divisor exactly 1.
+    fn in_blocks<const N: usize>(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
+        let mut log_losses = [0.0; N];
+        let mut log_rtts = [0.0; N];
+        for ((out, loss), rtt_s) in out.chunks_mut(N).zip(loss.chunks(N)).zip(rtt_s.chunks(N)) {
+            let n = out.len().min(loss.len()).min(rtt_s.len());
+            self.evaluate(
+                &loss[..n],
+                &rtt_s[..n],
+                &mut out[..n],
+                &mut log_losses[..n],
+                &mut log_rtts[..n],
+            );
+        }
+    }
+
+    /// One block, all of whose slices have one length: logarithms, then table look-ups, then the
+    /// rest, so that the first and the last are vectorised.
     #[inline]
-    fn rate(&self, loss: f64, rtt_s: f64) -> f64 {
-        let (p, rtt) = self.domain.clamp(loss, rtt_s);
-        let (j, t) = self.rtts.locate(rtt.ln());
-        let (i, u) = self.losses.locate(p.max(self.first_loss).ln());
+    fn evaluate(
+        &self,
+        loss: &[f64],
+        rtt_s: &[f64],
+        out: &mut [f64],
+        log_losses: &mut [f64],
+        log_rtts: &mut [f64],
+    ) {
+        let domain = self.domain;
+        let first_loss = self.first_loss;
+        for (log_loss, &loss) in log_losses.iter_mut().zip(loss) {
+            *log_loss = ln(within(loss, first_loss, domain.loss_max));
+        }
+        for (log_rtt, &rtt_s) in log_rtts.iter_mut().zip(rtt_s) {
+            *log_rtt = ln(within(rtt_s, domain.rtt_min_s, domain.rtt_max_s));
+        }
+        let logs = out.iter_mut().zip(&mut *log_losses).zip(&*log_rtts);
+        match &self.lossless {
+            None => {
+                for ((out, log_loss), &log_rtt) in logs {
+                    *out = self.log_rate(*log_loss, log_rtt).0;
+                }
+                for (out, &rtt_s) in out.iter_mut().zip(rtt_s) {
+                    *out = self.limited(exp(*out), rtt_s);
+                }
+            }
+            Some(Lossless::Window(window)) => {
+                for ((out, log_loss), &log_rtt) in logs {
+                    *out = self.log_rate(*log_loss, log_rtt).0;
+                }
+                let inverse_window = 1.0 / window;
+                for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
+                    let (p, rtt) = domain.clamp(loss, rtt_s);
+                    let rate = exp(*out);
+                    *out = self.limited(
+                        self.towards_lossless(p, rate, rate * rtt * inverse_window),
+                        rtt_s,
+                    );
+                }
+            }
+            Some(Lossless::Row(lossless)) => {
+                for ((out, log_loss), &log_rtt) in logs {
+                    let (log_rate, j, t) = self.log_rate(*log_loss, log_rtt);
+                    let (low, rise) = lossless[j];
+                    // From here on the second slice holds ln F₀.
+                    (*out, *log_loss) = (log_rate, low + t * rise);
+                }
+                for (((out, log_lossless), &loss), &rtt_s) in
+                    out.iter_mut().zip(log_losses).zip(loss).zip(rtt_s)
+                {
+                    let p = within(loss, domain.loss_min, domain.loss_max);
+                    let ratio = exp(*out - *log_lossless);
+                    *out = self.limited(self.towards_lossless(p, exp(*out), ratio), rtt_s);
+                }
+            }
+        }
+    }
+
+    /// ln F at a point of the domain from the logarithms of its coordinates, and the interval of
+    /// the round-trip time with the way through it. The loss is at least the first positive one.
+    #[inline]
+    fn log_rate(&self, log_loss: f64, log_rtt: f64) -> (f64, usize, f64) {
+        let (i, u) = self.losses.locate(log_loss);
+        let (j, t) = self.rtts.locate(log_rtt);
         let cell = &self.cells[i * self.rtts.intervals() + j];
-        let log_rate = cell.base + t * (cell.along + u * cell.twist) + u * cell.across;
-        let rate = log_rate.exp();
-        let ratio = match &self.lossless {
-            None => return positive(self.limited(rate, rtt_s)),
-            Some(Lossless::Window(window)) => rate * rtt / window,
-            Some(Lossless::Row(logs)) => (log_rate - logs[j].0 - t * logs[j].1).exp(),
-        };
-        let s = (p * self.inverse_first_loss).min(1.0);
-        let rate = rate / (s + (1.0 - s) * (ratio * ratio)).sqrt();
-        positive(self.limited(rate, rtt_s))
+        (
+            cell.base + t * (cell.along + u * cell.twist) + u * cell.across,
+            j,
+            t,
+        )
+    }
+
+    /// Both rules in one, without a branch on the loss: from the first positive loss on, s is 1
+    /// and the divisor exactly 1. `rate` is F there or beyond, `ratio` is F₁/F₀.
+    #[inline(always)]
+    fn towards_lossless(&self, p: f64, rate: f64, ratio: f64) -> f64 {
+        let s = within(p * self.inverse_first_loss, 0.0, 1.0);
+        rate / (s + (1.0 - s) * (ratio * ratio)).sqrt()
     }
 
     /// At most W/rtt; the bounds only matter for what is no round-trip time at all.
-    #[inline]
+    #[inline(always)]
     fn limited(&self, rate: f64, rtt_s: f64) -> f64 {
-        rate.min(self.window_pkts / within(rtt_s, f64::MIN_POSITIVE, f64::MAX))
+        let most = self.window_pkts / within(rtt_s, f64::MIN_POSITIVE, f64::MAX);
+        within(
+            rate,
+            f64::MIN_POSITIVE,
+            within(most, f64::MIN_POSITIVE, f64::MAX),
+        )
     }
 }
 
@@ -248,12 +333,16 @@ impl Profile for Grid {
     }
 
     fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
-        self.rate(loss, rtt_s)
+        let mut out = [0.0];
+        self.evaluate(&[loss], &[rtt_s], &mut out, &mut [0.0], &mut [0.0]);
+        out[0]
     }
 
     fn throughputs(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
-        for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
-            *out = self.rate(loss, rtt_s);
+        if out.len() <= SMALL_BLOCK {
+            self.in_blocks::<SMALL_BLOCK>(loss, rtt_s, out);
+        } else {
+            self.in_blocks::<BLOCK>(loss, rtt_s, out);
         }
     }
 

@@ -4,6 +4,8 @@ use crate::axis::Axis;
 use crate::domain::{positive, within};
 use crate::error::{ProfileError, ensure, ensure_losses, ensure_rtt};
 use crate::file::Definition;
+use crate::math::{exp, ln};
+use crate::profile::{BLOCK, SMALL_BLOCK};
 use crate::{Domain, Place, Profile};
 
 /// One row of a power law's table.
@@ -147,13 +149,42 @@ impl PowerLaw {
         (cell.a + t * cell.a_rise, cell.b + t * cell.b_rise)
     }
 
+    /// Logarithms, then table look-ups, then exponentials, so that the first and the last are
+    /// vectorised.
+    fn in_blocks<const N: usize>(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
+        let Domain {
+            loss_min,
+            loss_max,
+            rtt_min_s,
+            rtt_max_s,
+        } = self.domain;
+        let mut logs = [0.0; N];
+        let mut rtts_ms = [0.0; N];
+        for ((out, loss), rtt_s) in out.chunks_mut(N).zip(loss.chunks(N)).zip(rtt_s.chunks(N)) {
+            let n = out.len().min(loss.len()).min(rtt_s.len());
+            let (out, logs, rtts_ms) = (&mut out[..n], &mut logs[..n], &mut rtts_ms[..n]);
+            for ((log, rtt_ms), &rtt_s) in logs.iter_mut().zip(&mut *rtts_ms).zip(rtt_s) {
+                *rtt_ms = within(rtt_s, rtt_min_s, rtt_max_s) * 1000.0;
+                *log = ln(*rtt_ms);
+            }
+            for (((out, log), &loss), &rtt_ms) in
+                out.iter_mut().zip(&mut *logs).zip(loss).zip(&*rtts_ms)
+            {
+                (*out, *log) = self.factor_and_log(within(loss, loss_min, loss_max), rtt_ms, *log);
+            }
+            for (out, &log) in out.iter_mut().zip(&*logs) {
+                *out = positive(*out * exp(log));
+            }
+        }
+    }
+
+    /// B in packets/s, and −(A + c·rtt·loss)·ln rtt, for a point within the domain.
     #[inline]
-    fn rate(&self, loss: f64, rtt_s: f64) -> f64 {
-        let (loss, rtt_s) = self.domain.clamp(loss, rtt_s);
-        let (a, b) = self.coefficients(loss);
-        let rtt_ms = rtt_s * 1000.0;
-        let exponent = a + self.spec.loss_rtt_exponent * rtt_ms * loss;
-        positive(1000.0 * b * (-exponent * rtt_ms.ln()).exp())
+    fn factor_and_log(&self, loss: f64, rtt_ms: f64, log_rtt: f64) -> (f64, f64) {
+        let (i, t) = self.losses.locate(loss);
+        let cell = &self.cells[i];
+        let exponent = cell.a + t * cell.a_rise + self.spec.loss_rtt_exponent * rtt_ms * loss;
+        (1000.0 * (cell.b + t * cell.b_rise), -exponent * log_rtt)
     }
 }
 
@@ -171,12 +202,17 @@ impl Profile for PowerLaw {
     }
 
     fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
-        self.rate(loss, rtt_s)
+        let (loss, rtt_s) = self.domain.clamp(loss, rtt_s);
+        let rtt_ms = rtt_s * 1000.0;
+        let (factor, log) = self.factor_and_log(loss, rtt_ms, ln(rtt_ms));
+        positive(factor * exp(log))
     }
 
     fn throughputs(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
-        for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
-            *out = self.rate(loss, rtt_s);
+        if out.len() <= SMALL_BLOCK {
+            self.in_blocks::<SMALL_BLOCK>(loss, rtt_s, out);
+        } else {
+            self.in_blocks::<BLOCK>(loss, rtt_s, out);
         }
     }
 

@@ -5,6 +5,12 @@ use std::fmt::Debug;
 use crate::Domain;
 use crate::file::Definition;
 
+/// How many evaluations the tight loops keep between two passes.
+pub(crate) const BLOCK: usize = 64;
+
+/// The same for short slices, where clearing the room between the passes would be felt.
+pub(crate) const SMALL_BLOCK: usize = 8;
+
 /// A TCP profile: the throughput F(loss, rtt) that a source settles at (\[Prof\] §2).
 ///
 /// F counts sent packets, retransmissions included. It falls with the round-trip time, but it is

@@ -45,6 +45,25 @@ fn files_are_read() {
     assert!((from_toml(pftk).expect("a formula").throughput(0.01, 0.1) - 69.5245).abs() < 1e-4);
 }
 
+/// The files that the crate's documentation shows.
+#[test]
+fn documented_files_are_read() {
+    let documentation = include_str!("../src/lib.rs");
+    let mut files = 0;
+    for part in documentation.split("//! ```toml\n").skip(1) {
+        let text = part.split("//! ```").next().expect("the end of the block");
+        let text = text
+            .lines()
+            .map(|line| line.trim_start_matches("//!"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let profile = from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert!(profile.throughput(0.01, 0.1) > 50.0);
+        files += 1;
+    }
+    assert_eq!(files, 3);
+}
+
 /// A good file with one thing replaced, and the message with its place.
 #[track_caller]
 fn refused(good: &str, from: &str, to: &str, message: &str) -> Option<String> {

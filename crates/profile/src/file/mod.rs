@@ -1,44 +1,4 @@
-//! Profile files: a profile as a small TOML document.
-//!
-//! ```toml
-//! format = 1                      # the version of this format
-//! kind = "grid"                   # grid, power-law, mathis, pftk-approximate, pftk-full
-//! name = "lab-reno"               # its name in messages and lists
-//! description = "our testbed, May" # optional: where it was measured
-//! window = "64 pkt"               # optional: throughput is at most window / rtt
-//! rtt = ["60 ms", "100 ms", "200 ms"]
-//! throughput-unit = "pkt/s"       # or "pkt/ms"
-//! rows = [                        # losses increase; one throughput for each rtt
-//!   { loss = 0.01, throughput = [194, 117, 59.2] },
-//!   { loss = 0.02, throughput = [135, 81.5, 40.3] },
-//! ]
-//! ```
-//!
-//! A power law has A and B for rtt in ms and throughput in packets/ms (\[Prof\] eqs. 2 and 3):
-//!
-//! ```toml
-//! format = 1
-//! kind = "power-law"
-//! name = "lab-fit"
-//! rtt-min = "60 ms"
-//! rtt-max = "5 s"
-//! loss-rtt-exponent = 1e-4        # optional: eq. 3's coefficient, 0 if absent
-//! rows = [
-//!   { loss = 0.01, a = 1.0240, b = 6.528 },
-//!   { loss = 0.02, a = 1.0173, b = 6.165 },
-//! ]
-//! ```
-//!
-//! A formula has parameters, all optional:
-//!
-//! ```toml
-//! format = 1
-//! kind = "pftk-full"
-//! name = "pftk-w64"
-//! segments-per-ack = 2
-//! timeout = "1 s"                 # not for mathis
-//! window = "64 pkt"
-//! ```
+//! Profile files: a profile as a small TOML document; the crate's documentation shows the format.
 
 mod error;
 mod read;
