@@ -207,9 +207,10 @@ impl State {
         differences.fold(0.0, f64::max)
     }
 
-    /// Replaces this state, reached by two half steps, by twice itself minus the `whole` step's,
-    /// unless that leaves the bounds of a queue. All volumes are replaced, so they still balance.
-    pub(crate) fn extrapolate(&mut self, whole: &State, plan: &Plan) {
+    /// Replaces this state, reached from `start` by two half steps, by twice itself minus the
+    /// `whole` step's, unless that leaves the bounds of a queue or takes back what has happened.
+    /// All volumes are replaced, so they still balance.
+    pub(crate) fn extrapolate(&mut self, start: &State, whole: &State, plan: &Plan) {
         let ahead = |half: f64, whole: f64| 2.0 * half - whole;
         let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
         let within = queues.clone().all(|((h, w), l)| {
@@ -217,7 +218,17 @@ impl State {
             (0.0..l.room_pkts).contains(&queue) && ahead(h.queue_bits, w.queue_bits) >= 0.0
         });
         let contents = self.content.iter().zip(&whole.content);
-        if !within || !contents.clone().all(|(&h, &w)| ahead(h, w) >= 0.0) {
+        let mut losses = self.lost.iter().zip(&whole.lost).zip(&start.lost);
+        let mut deliveries = self.branches.iter().zip(&whole.branches).zip(&start.branches);
+        let forward = losses.all(|((&h, &w), &s)| ahead(h, w) >= s)
+            && deliveries.all(|((h, w), s)| {
+                ahead(h.sent_pkts, w.sent_pkts) >= s.sent_pkts
+                    && ahead(h.delivered_pkts, w.delivered_pkts) >= s.delivered_pkts
+                    && ahead(h.acknowledged_pkts, w.acknowledged_pkts) >= s.acknowledged_pkts
+            });
+        // What a transfer of limited size may still send bends its rate: nothing to extrapolate.
+        let limited = plan.sized.iter().any(|&b| self.branches[b as usize].sent_pkts > start.branches[b as usize].sent_pkts);
+        if limited || !(within && forward && contents.clone().all(|(&h, &w)| ahead(h, w) >= 0.0)) {
             return;
         }
         for (half, whole) in self.links.iter_mut().zip(&whole.links) {

@@ -50,7 +50,7 @@ impl Simulation {
                 }
                 halves.evaluations += 1; // the whole step
                 if self.engine.plan.all_soon {
-                    halves.extrapolate(whole, &self.engine.plan);
+                    halves.extrapolate(&self.state, whole, &self.engine.plan);
                 }
                 std::mem::swap(&mut self.state, halves);
                 break Ok(());

@@ -6,6 +6,10 @@
 //! - (6) λ_i = external + Σ_j r_ji μ_j U_j;
 //! - (7) N_{i,c}(t+δ) = N_{i,c} + (λ_{i,c} − λ_{next,c})δ.
 //!
+//! Equation 7 alone drives classes below zero and away from their queue as soon as (4) cuts
+//! anything off, and the shares of (6) then blow up: classes are kept at zero or above, and made to
+//! add up to their queue again after every step.
+//!
 //! Sources look at the state at the start of the step. Blocking thins nothing: what is blocked is
 //! delivered all the same, and what (4) cuts off is counted as lost; the two need not agree.
 
@@ -45,7 +49,8 @@ impl Engine {
         let before = link.queue_pkts;
         let idle = before == 0.0 && arriving.pkts < service;
         link.utilization = if idle { arriving.pkts / service } else { 1.0 };
-        let departed = service * link.utilization;
+        // Exactly what arrives: a rounding error left in an empty queue would make it "busy".
+        let departed = if idle { arriving.pkts } else { service };
 
         let exact = before + arriving.pkts - departed;
         let after = exact.clamp(0.0, l.room_pkts);
@@ -56,7 +61,8 @@ impl Engine {
         let content = &mut state.content[hops.clone()];
         let sources = plan.branches.len();
         let handed = &mut state.handed[sources + hops.start..sources + hops.end];
-        for ((v, content), handed) in inflow.iter().zip(content).zip(handed) {
+        let mut queued = 0.0;
+        for (((v, content), handed), packets) in inflow.iter().zip(&mut *content).zip(handed).zip(&plan.packets[hops]) {
             // The share of the queue that is this class's; of the arrivals if there is no queue.
             *handed = if before > 0.0 {
                 departed * *content / before
@@ -65,7 +71,11 @@ impl Engine {
             } else {
                 0.0
             };
-            *content += v - *handed;
+            *content = (*content + v - *handed).max(0.0);
+            queued += *content * packets;
+        }
+        if queued > 0.0 {
+            content.iter_mut().for_each(|c| *c *= after / queued);
         }
         link.offered_pkts += arriving.pkts;
         link.lost_pkts += removed;

@@ -53,6 +53,8 @@ pub(crate) struct Plan {
     /// Branch of each hop, and whether it is on the way back.
     pub branch_of: Vec<u32>,
     pub branches: Vec<BranchPlan>,
+    /// Branches of limited size, class by class.
+    pub sized: Vec<u32>,
     /// Whether routes form no cycle: everything is handed on within the step.
     pub all_soon: bool,
     /// Sizes of the rings of FIFO transport (0 without it).
@@ -189,6 +191,7 @@ impl Plan {
             hops: vec![0; hop_count],
             branch_of: vec![0; hop_count],
             branches: Vec::new(),
+            sized: Vec::new(),
             all_soon: true,
             queue_cells: 0,
             flight_cells: 0,
@@ -226,6 +229,12 @@ impl Plan {
 
     pub fn hops_of_branch(&self, b: usize) -> &[u32] {
         &self.hops[self.hops_of[b] as usize..self.hops_of[b + 1] as usize]
+    }
+
+    /// The branches of each class of limited size.
+    pub fn sized_classes(&self) -> impl Iterator<Item = &[u32]> {
+        let class = |b: u32| self.branches[b as usize].class;
+        self.sized.chunk_by(move |&a, &b| class(a) == class(b))
     }
 
     /// Whether the hop is on the way back.
@@ -391,6 +400,9 @@ impl Plan {
             };
             self.branches.push(plan);
         }
+        let limited = |b: &u32| self.branches[*b as usize].size_pkts < f64::INFINITY;
+        self.sized = (0..ways.len() as u32).filter(limited).collect();
+        self.sized.sort_by_key(|&b| (self.branches[b as usize].class, b));
     }
 
     fn size_rings(&mut self, inner: &Inner, step_s: f64) {

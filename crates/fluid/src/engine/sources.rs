@@ -4,7 +4,7 @@ use netflow_profile::Profile;
 
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::network::{ACK_BYTES, Inner, NO_BRANCH};
-use crate::state::{BranchState, LinkState, State};
+use crate::state::{LinkState, State};
 use crate::{Coupling, Options};
 
 /// Sources evaluated at a time: what they see fits into the first-level cache.
@@ -158,13 +158,16 @@ pub(crate) fn active_s(branch: &BranchPlan, t0: f64, t1: f64) -> f64 {
     (branch.stop_s.min(t1) - branch.start_s.max(t0)).max(0.0)
 }
 
-/// Packets that a branch of limited size may still send: what is neither delivered nor on its way.
-pub(crate) fn may_send(plan: &Plan, b: usize, state: &BranchState, lost: &[f64]) -> f64 {
-    let size = plan.branches[b].size_pkts;
-    if size == f64::INFINITY {
-        return size;
+/// Packets that a class of limited size may still send, over all its branches: what is neither
+/// delivered nor on its way.
+pub(crate) fn may_send(plan: &Plan, branches: &[u32], state: &State) -> f64 {
+    let mut left = plan.branches[branches[0] as usize].size_pkts;
+    for &b in branches {
+        let branch = &plan.branches[b as usize];
+        let data = (branch.path.1 - branch.path.0) as usize;
+        let hops = &plan.hops_of_branch(b as usize)[..data];
+        let lost: f64 = hops.iter().map(|&h| state.lost[h as usize]).sum();
+        left -= state.branches[b as usize].sent_pkts - lost;
     }
-    let data = (plan.branches[b].path.1 - plan.branches[b].path.0) as usize;
-    let lost: f64 = plan.hops_of_branch(b)[..data].iter().map(|&h| lost[h as usize]).sum();
-    (size - (state.sent_pkts - lost)).max(0.0)
+    left.max(0.0)
 }

@@ -28,6 +28,8 @@ pub(crate) struct Scratch {
     late: Vec<Weight>,
     /// What sources that are evaluated within the step see at its start.
     seen: Vec<[f64; 2]>,
+    /// Packets that each branch may still send.
+    may_send: Vec<f64>,
 }
 
 impl Scratch {
@@ -40,6 +42,7 @@ impl Scratch {
             soon: vec![(0, 0.0); plan.flight_weights],
             late: vec![(0, 0.0); plan.flight_weights],
             seen: vec![[0.0; 2]; plan.branches.len()],
+            may_send: vec![f64::INFINITY; plan.branches.len()],
         }
     }
 }
@@ -77,6 +80,10 @@ impl Engine {
     /// What every source sends during the step, but for those evaluated within it.
     pub(crate) fn send(&mut self, state: &mut State, span: Span, fork: bool) {
         self.look_at_links(state);
+        for branches in self.plan.sized_classes() {
+            let left = sources::may_send(&self.plan, branches, state);
+            branches.iter().for_each(|&b| self.scratch.may_send[b as usize] = left);
+        }
         self.send_at_rates(state, span);
         self.send_by_profiles(state, span, fork);
         self.look_within_step(state, span);
@@ -96,8 +103,7 @@ impl Engine {
             let active_s = sources::active_s(branch, span.start_s, span.end_s);
             let [ln_pass, rtt_s] = look(&self.plan, branch, &self.scratch.conditions, self.fixed_s[b]);
             let wanted = branch.rate_pps * branch.weight * active_s;
-            let limit = sources::may_send(&self.plan, b, &state.branches[b], &state.lost);
-            let sent = wanted.min(limit);
+            let sent = wanted.min(self.scratch.may_send[b]);
             state.handed[b] = sent;
             state.branches[b].account(sent, branch.rate_pps, [ln_pass, rtt_s], active_s, 0.0);
         }
@@ -113,7 +119,6 @@ impl Engine {
             step: state.steps,
             now,
             seen: &state.fifo.seen,
-            lost: &state.lost,
         };
         for (profile, members) in &self.active.lagged {
             let work = SourceWork {
@@ -323,15 +328,22 @@ impl Engine {
             if branch.last_hop != u32::MAX {
                 state_b.acknowledged_pkts += state.handed[sources + branch.last_hop as usize];
             }
-            if branch.size_pkts < f64::INFINITY && state_b.finished_s.is_none() && delivered > 0.0 {
-                // Half a packet of each connection is less than the fluid can tell.
-                let missing = branch.size_pkts - 0.5 * branch.weight - state_b.delivered_pkts;
-                if missing <= 0.0 {
-                    let early = (-missing / delivered).min(1.0) * span.length_s;
-                    state_b.finished_s = Some(span.end_s - early);
-                    self.active.until_s = self.active.until_s.min(span.end_s);
-                }
+        }
+        for branches in self.plan.sized_classes() {
+            let one = &self.plan.branches[branches[0] as usize];
+            let each = branches.iter().map(|&b| b as usize);
+            let before = each.clone().any(|b| state.branches[b].finished_s.is_some());
+            let delivered: f64 = each.clone().map(|b| state.branches[b].delivered_pkts).sum();
+            // Half a packet of each connection is less than the fluid can tell.
+            let excess = delivered - (one.size_pkts - 0.5 * one.weight);
+            if before || excess < 0.0 {
+                continue;
             }
+            let last_hop = |b: usize| sources + self.plan.branches[b].last_data_hop as usize;
+            let now: f64 = each.clone().map(|b| state.handed[last_hop(b)]).sum();
+            let finished_s = span.end_s - (excess / now).min(1.0) * span.length_s;
+            each.for_each(|b| state.branches[b].finished_s = Some(finished_s));
+            self.active.until_s = self.active.until_s.min(span.end_s);
         }
     }
 }
@@ -354,7 +366,6 @@ struct SharedView<'a> {
     step: u64,
     now: usize,
     seen: &'a [Vec<[f64; 2]>],
-    lost: &'a [f64],
 }
 
 /// Some sources of one profile, in order of branches, and what is written for them; the slices
@@ -428,8 +439,7 @@ impl SharedView<'_> {
                 let branch = &plan.branches[b];
                 let state = &mut work.branches[b - work.first];
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-                let limit = sources::may_send(plan, b, state, self.lost);
-                let sent = (rate[i] * branch.weight * active_s).min(limit);
+                let sent = (rate[i] * branch.weight * active_s).min(scratch.may_send[b]);
                 work.handed[b - work.first] = sent;
                 let outside = if domain.contains(loss[i], rtt[i]) { 0.0 } else { active_s };
                 state.rate_pps = rate[i];
@@ -653,9 +663,9 @@ impl Engine {
                     for (i, &b) in batch.iter().enumerate() {
                         let b = b as usize;
                         let branch = &plan.branches[b];
-                        let limit = sources::may_send(&plan, b, &state.branches[b], &state.lost);
                         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-                        each(b, rate[i], (rate[i] * branch.weight * active_s).min(limit));
+                        let sent = rate[i] * branch.weight * active_s;
+                        each(b, rate[i], sent.min(self.scratch.may_send[b]));
                     }
                 }
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
 
-use crate::{Change, ConnectionId, ConnectionSpec, LinkId, LinkSpec, NodeId, Queue, Source};
+use crate::{Change, ConnectionId, ConnectionSpec, LinkId, LinkSpec, NodeId, Source};
 
 /// No branch: the class has no route, and cannot send.
 pub(crate) const NO_BRANCH: u32 = u32::MAX;
@@ -197,11 +197,5 @@ impl Network {
             NO_BRANCH => Vec::new(),
             branch => path(inner, branch).iter().map(|&l| LinkId(l)).collect(),
         }
-    }
-
-    /// Whether any queue refuses packets by random early detection.
-    pub(crate) fn has_red(&self) -> bool {
-        let links = &self.inner.links;
-        links.iter().any(|l| matches!(l.queue, Queue::Red(_)))
     }
 }

@@ -1,0 +1,122 @@
+//! What holds for every network: balances, bounds, and the same bits.
+
+use netflow_fluid::{Coupling, Model, Options, Simulation, State, Step, Transport};
+use netflow_problems::{RandomNetwork, random_network};
+use proptest::prelude::*;
+
+fn any_network() -> impl Strategy<Value = RandomNetwork> {
+    (2_usize..30, 0_usize..30, 1_usize..60, 0_usize..12, any::<u64>()).prop_map(
+        |(nodes, more, connections, events, seed)| RandomNetwork {
+            nodes,
+            links: nodes - 1 + more,
+            connections,
+            events,
+            duration_s: 10.0,
+            seed,
+            plain: false,
+        },
+    )
+}
+
+fn any_options() -> impl Strategy<Value = Options> {
+    let transport = prop_oneof![Just(Transport::Fifo), Just(Transport::WellMixed)];
+    let coupling = prop_oneof![Just(Coupling::Lagged), Just(Coupling::Implicit)];
+    (transport, coupling, 0.01_f64..0.5, any::<bool>()).prop_map(|(transport, coupling, step_s, adaptive)| Options {
+        duration_s: 10.0,
+        model: Model::Fluid,
+        step: if adaptive && transport == Transport::WellMixed {
+            Step::Adaptive {
+                tolerance: 1e-2,
+                min_s: 1e-3,
+                max_s: 1.0,
+            }
+        } else {
+            Step::Fixed { step_s }
+        },
+        transport,
+        coupling,
+    })
+}
+
+/// offered = delivered + lost + queued + in flight: in total, for every class, for every link.
+fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
+    for totals in [sim.totals(), sim.ack_totals()] {
+        prop_assert!(totals.imbalance() < 1e-9, "{totals:?}");
+        prop_assert!(totals.queued_pkts >= 0.0 && totals.in_flight_pkts >= -1e-9 * totals.offered_pkts.max(1.0), "{totals:?}");
+    }
+    for id in sim.network().connections() {
+        let c = sim.connection_totals(id);
+        let accounted = c.delivered_pkts + c.lost_pkts + c.queued_pkts + c.in_flight_pkts;
+        prop_assert!((c.offered_pkts - accounted).abs() <= 1e-9 * c.offered_pkts.max(1.0), "{c:?}");
+        for p in [c.loss_probability, c.outside_profile_fraction] {
+            prop_assert!((0.0..=1.0).contains(&p), "{c:?}");
+        }
+        if let Some(size) = sim.network().connection_spec(id).size_pkts {
+            let most = size * f64::from(sim.network().connection_spec(id).count);
+            prop_assert!(c.delivered_pkts <= most * (1.0 + 1e-9), "{c:?} {most}");
+        }
+    }
+    for id in sim.network().links() {
+        let l = sim.link_totals(id);
+        let accounted = l.departed_pkts + l.lost_pkts + l.queued_pkts;
+        prop_assert!((l.offered_pkts - accounted).abs() <= 1e-9 * l.offered_pkts.max(1.0), "{l:?}");
+        prop_assert!((0.0..=1.0 + 1e-9).contains(&l.utilization), "{l:?}");
+    }
+    Ok(())
+}
+
+fn check_bounds(sim: &Simulation) -> Result<(), TestCaseError> {
+    for id in sim.network().links() {
+        let (n, b) = (sim.queue_pkts(id), sim.blocking(id));
+        prop_assert!((0.0..=sim.network().room_pkts(id)).contains(&n), "{n}");
+        prop_assert!((0.0..=1.0).contains(&b), "{b}");
+    }
+    Ok(())
+}
+
+fn bits(state: &State) -> String {
+    serde_json::to_string(state).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn packets_balance_and_queues_stay_within_bounds(r in any_network(), options in any_options()) {
+        let mut sim = Simulation::new(random_network(r), options).unwrap();
+        let mut n = 0;
+        while !sim.is_done() {
+            sim.step().unwrap();
+            check_bounds(&sim)?;
+            n += 1;
+            if n % 37 == 0 {
+                check_balance(&sim)?;
+            }
+        }
+        check_balance(&sim)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn a_resumed_run_has_the_same_bits(r in any_network(), options in any_options(), cut in 1_usize..100) {
+        let network = random_network(r);
+        let mut through = Simulation::new(network.clone(), options).unwrap();
+        let mut first = Simulation::new(network.clone(), options).unwrap();
+        for _ in 0..cut {
+            through.step().unwrap();
+            first.step().unwrap();
+        }
+        let saved = bits(first.state());
+        let restored: State = serde_json::from_str(&saved).unwrap();
+        prop_assert_eq!(&saved, &bits(&restored));
+        let mut second = Simulation::resume(network, options, restored).unwrap();
+        while !through.is_done() {
+            through.step().unwrap();
+            second.step().unwrap();
+        }
+        prop_assert_eq!(bits(through.state()), bits(second.state()));
+    }
+}
