@@ -1,0 +1,68 @@
+//! The ranges of numbers that make sense, in one place.
+
+use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
+
+use crate::read::{Allowed, Quantity};
+
+type Time = Quantity<Seconds>;
+
+pub(super) const DURATION: Allowed<Time> = Allowed {
+    test: |t| t.get() > 0.0 && t.get() <= 1e9,
+    text: "above 0 s, at most 1e9 s",
+};
+pub(super) const STEP: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 1e-6 && t.get() <= 1e9,
+    text: "1 us to 1e9 s",
+};
+pub(super) const INTERVAL: Allowed<Time> = DURATION;
+pub(super) const MOMENT: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 0.0 && t.get() <= 1e9,
+    text: "0 s to 1e9 s",
+};
+pub(super) const DELAY: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 0.0 && t.get() <= 3600.0,
+    text: "0 s to 1 h",
+};
+pub(super) const RATE: Allowed<Quantity<Rate>> = Allowed {
+    test: |r| r.get() > 0.0 && r.get() <= 1e15,
+    text: "above 0, at most 1e15 bit/s or pkt/s",
+};
+pub(super) const PACKET_SIZE: Allowed<Quantity<Bytes>> = Allowed {
+    test: |b| b.get() >= 1.0 && b.get() <= 1e6,
+    text: "1 B to 1 MB",
+};
+pub(super) const BUFFER: Allowed<Quantity<Size>> = Allowed {
+    test: |size| match size.0 {
+        Size::Packets(packets) => packets.get() >= 1.0 && packets.get() <= 1e8,
+        Size::Bytes(bytes) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
+    },
+    text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1 TB (1000 GB)",
+};
+pub(super) const TRANSFER: Allowed<Quantity<Size>> = Allowed {
+    test: |size| size.get() > 0.0 && size.get() <= 1e15,
+    text: "above 0, at most 1e15 B or pkt",
+};
+pub(super) const THRESHOLD: Allowed<Quantity<Size>> = Allowed {
+    test: |size| size.get() >= 0.0 && size.get() <= 1e12,
+    text: "0 pkt to 1e12 pkt",
+};
+pub(super) const WINDOW: Allowed<Quantity<Packets>> = Allowed {
+    test: |w| w.get() >= 1.0 && w.get() <= 1e9,
+    text: "1 pkt to 1e9 pkt",
+};
+pub(super) const COUNT: Allowed<u64> = Allowed {
+    test: |n| (1..=1_000_000_000).contains(n),
+    text: "1 to 1000000000",
+};
+pub(super) const TOLERANCE: Allowed<f64> = Allowed {
+    test: |t| (1e-9..=1.0).contains(t),
+    text: "1e-9 to 1",
+};
+pub(super) const FRACTION: Allowed<f64> = Allowed {
+    test: |x| *x > 0.0 && *x <= 1.0,
+    text: "above 0, at most 1",
+};
+pub(super) const COORDINATE: Allowed<f64> = Allowed {
+    test: |x| x.abs() <= 1e12,
+    text: "-1e12 to 1e12",
+};

@@ -1,0 +1,111 @@
+//! `[[link]]`
+
+use netflow_units::{BitsPerSecond, Rate};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{QueueSetting, RateSetting, SizeSetting, Time, allowed};
+use crate::place::Spanned;
+use crate::problem::ProblemKind;
+use crate::read::{Element, Quantity, Section, any};
+
+/// A link from one node to another, with the queue in front of it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Link {
+    /// The node where it starts. Naming a node here is all it takes for the node to exist.
+    pub from: Spanned<String>,
+    /// The node where it ends.
+    pub to: Spanned<String>,
+    /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size.
+    pub bandwidth: RateSetting,
+    /// Propagation delay. Default: 0 s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// Room of the queue, the place in service included: `"100 pkt"` or `"150 KB"`. Default: 100
+    /// pkt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<SizeSetting>,
+    /// Whether there is the same link, with a queue of its own, in the other direction. Default:
+    /// true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplex: Option<Spanned<bool>>,
+    /// Which packets a filling queue refuses. Default: drop-tail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Spanned<QueueSetting>>,
+}
+
+impl Link {
+    /// Whether the link exists in both directions.
+    pub fn is_duplex(&self) -> bool {
+        self.duplex.as_ref().is_none_or(|duplex| **duplex)
+    }
+}
+
+impl Element for Link {
+    const NAME: &'static str = "link";
+    const KEYS: &'static [&'static str] = &[
+        "from",
+        "to",
+        "bandwidth",
+        "delay",
+        "buffer",
+        "duplex",
+        "queue",
+        "class",
+    ];
+    const COLUMNS: &'static [&'static str] = &[
+        "from",
+        "to",
+        "bandwidth",
+        "delay",
+        "buffer",
+        "duplex",
+        "queue",
+        "queue.discipline",
+        "queue.min",
+        "queue.max",
+        "queue.max-p",
+        "queue.weight",
+        "queue.gentle",
+    ];
+    const REQUIRED_COLUMNS: &'static [&'static str] = &["from", "to", "bandwidth"];
+
+    fn read(mut s: Section<'_, '_>) -> Link {
+        let from = node(&mut s, "from", "from = \"A\"");
+        let to = node(&mut s, "to", "to = \"B\"");
+        s.call(|| format!("link.{}->{}", *from, *to));
+        let rate = Quantity(Rate::BitsPerSecond(BitsPerSecond(1e6)));
+        let link = Link {
+            from,
+            to,
+            bandwidth: s.required(
+                "bandwidth",
+                &allowed::RATE,
+                "bandwidth = \"8 Mbit/s\"",
+                rate,
+            ),
+            delay: s.optional("delay", &allowed::DELAY),
+            buffer: s.optional("buffer", &allowed::BUFFER),
+            duplex: s.optional("duplex", &any()),
+            queue: s.optional("queue", &any()),
+        };
+        s.not_yet("class", "scheduling by classes ([[link.class]]) is");
+        s.finish();
+        link
+    }
+}
+
+/// A node's name; links are called `FROM->TO`, so it may not contain a `>`.
+fn node(s: &mut Section<'_, '_>, key: &'static str, example: &str) -> Spanned<String> {
+    let name: Spanned<String> = s.required(key, &any(), example, String::new());
+    if !name.contains('>') {
+        return name;
+    }
+    let message = format!("`{key}` contains a `>`: \"{}\"", *name);
+    let finding = s
+        .findings
+        .error(ProblemKind::BadValue, name.place(), message);
+    finding.help("links are called FROM->TO, so a node's name cannot contain `>`");
+    String::new().into()
+}

@@ -1,0 +1,188 @@
+//! `[simulation]`
+
+use netflow_fluid::{Coupling, Model, Transport};
+use netflow_units::Seconds;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ByteSize, StepSetting, Time, allowed};
+use crate::place::Spanned;
+use crate::problem::Findings;
+use crate::read::{Element, Quantity, Read, Section, Shown, Value, any, not_available, word};
+
+/// How to evaluate the network.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Simulation {
+    /// How long the network is watched.
+    pub duration: Time,
+    /// Length of a step: a time, or a table for steps that adapt. Default: 50 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Spanned<StepSetting>>,
+    /// Size of a data packet on the wire for connections that do not say; rates in pkt/s and
+    /// sizes in pkt count packets of this size. Default: 1000 B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<ByteSize>,
+    /// Anything random depends on it and on nothing else. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Spanned<u64>>,
+    /// Which equations move the queues. `fluid` (the default): conservative, stable at any step,
+    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ModelName>")]
+    pub model: Option<Spanned<Model>>,
+    /// Whether TCP acknowledgements are traffic: 40 B each, on the way back. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acks: Option<Spanned<bool>>,
+    /// How the mix of connections travels. `fifo`: what departs from a queue is what arrived one
+    /// waiting time ago, and it reaches the next link after the link's delay. `well-mixed`: what
+    /// departs has the mix of the whole queue and reaches the next link at once. Default: fifo;
+    /// with adaptive steps and with `fluid-literal`, well-mixed is the only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TransportName>")]
+    pub transport: Option<Spanned<Transport>>,
+    /// When a source looks at the path it sends over. `implicit`: within the step, together with
+    /// its first link. `lagged`: at the start of the step. Default: implicit; with
+    /// `fluid-literal`, lagged is the only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<CouplingName>")]
+    pub coupling: Option<Spanned<Coupling>>,
+    /// Interval over which arrivals are counted for their burstiness. Without effect in this
+    /// version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burstiness_interval: Option<Time>,
+}
+
+/// The names of the models, for the schema.
+#[derive(JsonSchema)]
+#[schemars(rename = "Model", rename_all = "kebab-case")]
+#[allow(dead_code)]
+enum ModelName {
+    Fluid,
+    FluidLiteral,
+}
+
+/// The names of the transports, for the schema.
+#[derive(JsonSchema)]
+#[schemars(rename = "Transport", rename_all = "kebab-case")]
+#[allow(dead_code)]
+enum TransportName {
+    Fifo,
+    WellMixed,
+}
+
+/// The names of the couplings, for the schema.
+#[derive(JsonSchema)]
+#[schemars(rename = "Coupling", rename_all = "kebab-case")]
+#[allow(dead_code)]
+enum CouplingName {
+    Implicit,
+    Lagged,
+}
+
+impl Default for Simulation {
+    /// One minute with every setting at its default.
+    fn default() -> Self {
+        Simulation {
+            duration: Quantity(Seconds(60.0)).into(),
+            step: None,
+            packet_size: None,
+            seed: None,
+            model: None,
+            acks: None,
+            transport: None,
+            coupling: None,
+            burstiness_interval: None,
+        }
+    }
+}
+
+impl Element for Simulation {
+    const NAME: &'static str = "simulation";
+    const KEYS: &'static [&'static str] = &[
+        "duration",
+        "step",
+        "packet-size",
+        "seed",
+        "model",
+        "acks",
+        "transport",
+        "coupling",
+        "burstiness-interval",
+    ];
+
+    fn read(mut s: Section<'_, '_>) -> Simulation {
+        let minute = Quantity(Seconds(60.0));
+        let simulation = Simulation {
+            duration: s.required(
+                "duration",
+                &allowed::DURATION,
+                "duration = \"60 s\"",
+                minute,
+            ),
+            step: s.optional("step", &any()),
+            packet_size: s.optional("packet-size", &allowed::PACKET_SIZE),
+            seed: s.optional("seed", &any()),
+            model: s.optional("model", &any()),
+            acks: s.optional("acks", &any()),
+            transport: s.optional("transport", &any()),
+            coupling: s.optional("coupling", &any()),
+            burstiness_interval: s.optional("burstiness-interval", &allowed::INTERVAL),
+        };
+        s.finish();
+        simulation
+    }
+}
+
+impl Read for Model {
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Model> {
+        let words = [
+            ("fluid", Some(Model::Fluid)),
+            ("fluid-literal", Some(Model::FluidLiteral)),
+            ("window", None),
+        ];
+        let model = word(value, key, &words, findings)?;
+        if model.is_none() {
+            not_available(findings, value.place, "the window model is");
+        }
+        model
+    }
+}
+
+impl Read for Transport {
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Transport> {
+        let words = [
+            ("fifo", Transport::Fifo),
+            ("well-mixed", Transport::WellMixed),
+        ];
+        word(value, key, &words, findings)
+    }
+}
+
+impl Read for Coupling {
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Coupling> {
+        let words = [
+            ("implicit", Coupling::Implicit),
+            ("lagged", Coupling::Lagged),
+        ];
+        word(value, key, &words, findings)
+    }
+}
+
+impl Shown for Model {
+    fn shown(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl Shown for Transport {
+    fn shown(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl Shown for Coupling {
+    fn shown(&self) -> String {
+        format!("{self:?}")
+    }
+}

@@ -1,0 +1,47 @@
+//! Scenario files: a network, its traffic and how to evaluate it, read from TOML.
+//!
+//! [`load`] goes the whole way: the file is parsed into a [`Scenario`](file::Scenario) (what it
+//! says, every value with its place), its CSV tables are read, everything is checked, and a
+//! [`Network`](netflow_fluid::Network) comes out. Nothing after this looks at input again.
+//!
+//! Whatever is wrong is found at once and comes back as [`Problems`], each with its file, line and
+//! column, what is allowed, and the nearest name where one was misspelt. No input makes this crate
+//! panic.
+//!
+//! ```
+//! let text = r#"
+//!     [simulation]
+//!     duration = "10 s"
+//!
+//!     [[link]]
+//!     from = "A"
+//!     to = "B"
+//!     bandwidth = "8 Mbq"
+//! "#;
+//! let problems = netflow_scenario::from_str("lab.toml", text, ".".as_ref(), &[]).unwrap_err();
+//! let first = &problems.into_vec()[0];
+//! assert_eq!((first.line, first.message.as_str()), (Some(8), "`bandwidth`: unknown unit `Mbq`"));
+//! ```
+//!
+//! [`schema`] describes the format for editors, [`new`] writes scenarios to start from.
+#![warn(missing_docs)]
+
+pub mod file;
+mod load;
+pub mod new;
+mod place;
+mod prepared;
+mod problem;
+mod read;
+mod schema;
+mod sources;
+mod suggest;
+mod validate;
+
+pub use load::{from_str, load, parse};
+pub use place::{FileId, Place, Spanned};
+pub use prepared::{NodeNote, Prepared};
+pub use problem::{Problem, ProblemKind, Problems, Severity};
+pub use read::Quantity;
+pub use schema::schema;
+pub use sources::Sources;

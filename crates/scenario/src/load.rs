@@ -1,0 +1,151 @@
+//! From a file to a network.
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use crate::file::Scenario;
+use crate::place::{FileId, Place};
+use crate::prepared::Prepared;
+use crate::problem::{Findings, ProblemKind, Problems};
+use crate::read::Overrides;
+use crate::sources::{LARGEST_SCENARIO, Refusal, Sources, read_text};
+use crate::validate::{Surroundings, plain, validate};
+
+/// Reads a scenario file and everything it includes, checks it, and builds its network.
+///
+/// `overrides` are settings that are different this time, each as `KEY=VALUE`:
+/// `simulation.duration=10 s`, `link.A->B.bandwidth=4 Mbit/s`, `connection.c1.max-window=20 pkt`.
+///
+/// # Errors
+/// Everything that is wrong, and everything suspicious beside it.
+pub fn load(path: &Path, overrides: &[String]) -> Result<Prepared, Problems> {
+    match read_text(path, LARGEST_SCENARIO) {
+        Ok(text) => {
+            let directory = path.parent().unwrap_or(Path::new(""));
+            prepare(path, text, directory, overrides)
+        }
+        Err(refusal) => Err(unread(path, refusal)),
+    }
+}
+
+/// The same for a text; `name` is what messages call it, and paths in it are relative to
+/// `directory`.
+///
+/// # Errors
+/// As [`load`].
+pub fn from_str(
+    name: &str,
+    text: &str,
+    directory: &Path,
+    overrides: &[String],
+) -> Result<Prepared, Problems> {
+    prepare(Path::new(name), text.to_owned(), directory, overrides)
+}
+
+/// Reads what a scenario's text says, without its includes, and without asking whether it makes
+/// sense.
+///
+/// # Errors
+/// Everything that cannot be read.
+pub fn parse(name: &str, text: &str) -> Result<Scenario, Problems> {
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let (_, text) = sources.add(Path::new(name), text.to_owned());
+    let scenario = read(&text, &Overrides::default(), &mut findings);
+    match scenario {
+        Some(scenario) if !findings.has_errors() => Ok(scenario),
+        _ => Err(findings.into_problems(sources)),
+    }
+}
+
+fn prepare(
+    path: &Path,
+    text: String,
+    directory: &Path,
+    overrides: &[String],
+) -> Result<Prepared, Problems> {
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let (_, text) = sources.add(path, text);
+    let overrides = Overrides::parse(overrides, &mut sources, &mut findings);
+    let valid = read(&text, &overrides, &mut findings).and_then(|scenario| {
+        let surroundings = Surroundings {
+            directory,
+            own_path: path,
+            overrides: &overrides,
+        };
+        validate(&scenario, &surroundings, &mut sources, &mut findings)
+    });
+    let Some(valid) = valid else {
+        return Err(findings.into_problems(sources));
+    };
+    let digest = sources.digest();
+    sources.keep_texts(|file| findings.is_about(file));
+    Ok(Prepared {
+        network: valid.network,
+        options: valid.options,
+        seed: valid.seed,
+        warnings: findings.finish(&sources),
+        sources,
+        digest,
+        notes: valid.notes,
+    })
+}
+
+/// What the text says; `None` if it is no TOML.
+fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Scenario> {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        let start = Place::new(FileId::SCENARIO, 0..0);
+        let finding = findings.error(ProblemKind::Missing, start, "the scenario is empty");
+        finding.help("`netflow new dumbbell` writes one to start from");
+        return None;
+    }
+    let (document, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        return Some(Scenario::read(document.get_ref(), overrides, findings));
+    }
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        let message = format!("not valid TOML: {}", error.message().replace('\n', "; "));
+        findings.error(
+            ProblemKind::Syntax,
+            Place::new(FileId::SCENARIO, span),
+            message,
+        );
+    }
+    None
+}
+
+/// The problem of a scenario file that could not be had.
+fn unread(path: &Path, refusal: Refusal) -> Problems {
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let file = sources.add_unread(path);
+    let start = Place::new(file, 0..0);
+    match refusal {
+        Refusal::Unreadable(error) => {
+            let message = format!("cannot be read: {}", plain(&error));
+            findings.error(ProblemKind::Unreadable, start, message);
+        }
+        Refusal::Directory => {
+            let message = "cannot be read: it is a directory";
+            findings
+                .error(ProblemKind::Unreadable, start, message)
+                .help("name the scenario file in it");
+        }
+        Refusal::TooLarge { bytes, largest } => {
+            let message =
+                format!("the scenario has {bytes} bytes, more than the {largest} that can be read");
+            let finding = findings.error(ProblemKind::TooLarge, start, message);
+            finding.help("put links and connections into CSV tables and include them");
+        }
+        Refusal::NotUtf8 { byte, line, column } => {
+            let message = format!("not UTF-8 at byte {byte} (line {line}, column {column})");
+            findings
+                .error(ProblemKind::Syntax, start, message)
+                .help("save the file as UTF-8");
+        }
+    }
+    findings.into_problems(sources)
+}

@@ -1,0 +1,36 @@
+//! What comes out: a network ready to run.
+
+use netflow_fluid::{Network, NodeId, Options};
+
+use crate::problem::Problem;
+use crate::sources::Sources;
+
+/// A scenario that was checked and turned into a network.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The network with its connections and events.
+    pub network: Network,
+    /// How to evaluate it.
+    pub options: Options,
+    /// What anything random depends on.
+    pub seed: u64,
+    /// What is suspicious.
+    pub warnings: Vec<Problem>,
+    /// The files it was read from.
+    pub sources: Sources,
+    /// SHA-256 of those files one after the other, in hex (`cat FILES | sha256sum`).
+    pub digest: String,
+    /// Labels and positions of nodes that have any.
+    pub notes: Vec<NodeNote>,
+}
+
+/// What a `[[node]]` says about a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeNote {
+    /// The node.
+    pub node: NodeId,
+    /// What people call it, where that is not its name.
+    pub label: Option<String>,
+    /// Where it is drawn: to the right and upwards.
+    pub position: Option<(f64, f64)>,
+}

@@ -1,0 +1,355 @@
+//! What is wrong with a scenario, or suspicious about it.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use crate::place::{FileId, Place};
+use crate::sources::Sources;
+
+/// Whether a scenario can be run in spite of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// It cannot.
+    Error,
+    /// It can, but its author should look at this.
+    Warning,
+}
+
+/// What sort of thing a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// A file that cannot be read.
+    Unreadable,
+    /// A file that is too large, or a network that memory would not hold.
+    TooLarge,
+    /// Text that is no UTF-8, no TOML or no CSV table.
+    Syntax,
+    /// A key or a column that does not exist.
+    UnknownKey,
+    /// A key, a column or a whole element that must be there.
+    Missing,
+    /// A value of the wrong type.
+    WrongType,
+    /// A value that cannot be read: a number without unit, an unknown unit, an unknown word.
+    BadValue,
+    /// A number outside its range.
+    OutOfRange,
+    /// A name of something that does not exist.
+    UnknownName,
+    /// Something that exists twice.
+    Duplicate,
+    /// A connection whose receiver, or sender, cannot be reached.
+    Unreachable,
+    /// Settings that exclude each other.
+    Conflict,
+    /// Something that this version does not have.
+    NotAvailable,
+    /// A setting that changes nothing.
+    WithoutEffect,
+    /// A `--set` option that fits nothing.
+    Override,
+    /// There are more problems than are listed.
+    More,
+}
+
+/// One thing that is wrong or suspicious: what, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Whether the scenario can be run in spite of it.
+    pub severity: Severity,
+    /// What sort of thing it is.
+    pub kind: ProblemKind,
+    /// What is wrong: a lowercase fragment.
+    pub message: String,
+    /// In which file. `None` if a `--set` option is wrong; the message then names it.
+    pub file: Option<PathBuf>,
+    /// Which bytes of the file are wrong.
+    pub span: Option<Range<usize>>,
+    /// Line of the span's beginning, from 1.
+    pub line: Option<usize>,
+    /// Column of the span's beginning in characters, from 1.
+    pub column: Option<usize>,
+    /// What to do: what is allowed, the corrected line, the nearest name.
+    pub help: Option<String>,
+}
+
+/// `topology.toml:12:1: error: unknown key ...`, and the help on a second line.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}:", file.display())?;
+            if let (Some(line), Some(column)) = (self.line, self.column) {
+                write!(f, "{line}:{column}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, "{severity}: {}", self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "\n  help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Everything that is wrong with a scenario, and everything suspicious about it, in the order of
+/// the files and of the places in them.
+#[derive(Clone, Debug)]
+pub struct Problems {
+    list: Vec<Problem>,
+    sources: Sources,
+}
+
+impl Problems {
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.list.iter()
+    }
+
+    /// All of them.
+    pub fn into_vec(self) -> Vec<Problem> {
+        self.list
+    }
+
+    /// The texts that were read.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Whether a file could not be read at all, which is not the same as reading something wrong.
+    pub fn unreadable(&self) -> bool {
+        self.list
+            .iter()
+            .any(|problem| problem.kind == ProblemKind::Unreadable)
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.list.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Nobody reads more than this; the rest is counted.
+const MOST_PROBLEMS: usize = 200;
+
+/// A problem on its way: still without line and column.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    severity: Severity,
+    kind: ProblemKind,
+    message: String,
+    help: Option<String>,
+    place: Place,
+}
+
+impl Finding {
+    pub(crate) fn help(&mut self, help: impl Into<String>) {
+        self.help = Some(help.into());
+    }
+}
+
+/// Problems as they are found.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    list: Vec<Finding>,
+    errors: usize,
+    left_out: usize,
+    /// Where a finding goes that is not kept.
+    last: Option<Finding>,
+}
+
+impl Findings {
+    pub(crate) fn error(
+        &mut self,
+        kind: ProblemKind,
+        place: Place,
+        message: impl Into<String>,
+    ) -> &mut Finding {
+        self.errors += 1;
+        self.push(Severity::Error, kind, place, message.into())
+    }
+
+    pub(crate) fn warning(
+        &mut self,
+        kind: ProblemKind,
+        place: Place,
+        message: impl Into<String>,
+    ) -> &mut Finding {
+        self.push(Severity::Warning, kind, place, message.into())
+    }
+
+    fn push(
+        &mut self,
+        severity: Severity,
+        kind: ProblemKind,
+        place: Place,
+        message: String,
+    ) -> &mut Finding {
+        let finding = Finding {
+            severity,
+            kind,
+            message,
+            help: None,
+            place,
+        };
+        // Errors may push warnings out of the list, but not the other way round.
+        if self.list.len() >= MOST_PROBLEMS {
+            self.left_out += 1;
+            return self.last.insert(finding);
+        }
+        self.list.push(finding);
+        let end = self.list.len() - 1;
+        &mut self.list[end]
+    }
+
+    /// Adds help to the last finding.
+    pub(crate) fn amend(&mut self, help: impl Into<String>) {
+        if let Some(finding) = self.last.as_mut().or(self.list.last_mut()) {
+            finding.help(help);
+        }
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// Whether further findings are only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= MOST_PROBLEMS
+    }
+
+    /// Which files problems were found in.
+    pub(crate) fn is_about(&self, file: FileId) -> bool {
+        self.list.iter().any(|finding| finding.place.file == file)
+    }
+
+    /// With lines and columns, in the order of files and places.
+    pub(crate) fn finish(mut self, sources: &Sources) -> Vec<Problem> {
+        self.list.sort_by_key(|finding| finding.place);
+        let mut counter = LineCounter::default();
+        let mut problems: Vec<Problem> = self
+            .list
+            .into_iter()
+            .map(|finding| finding.finish(sources, &mut counter))
+            .collect();
+        if self.left_out > 0 {
+            problems.push(Problem {
+                severity: if self.errors > 0 {
+                    Severity::Error
+                } else {
+                    Severity::Warning
+                },
+                kind: ProblemKind::More,
+                message: format!("{} more problems are not listed", self.left_out),
+                file: sources.path(FileId::SCENARIO).map(ToOwned::to_owned),
+                span: None,
+                line: None,
+                column: None,
+                help: None,
+            });
+        }
+        problems
+    }
+
+    pub(crate) fn into_problems(self, sources: Sources) -> Problems {
+        Problems {
+            list: self.finish(&sources),
+            sources,
+        }
+    }
+}
+
+impl Finding {
+    fn finish(self, sources: &Sources, counter: &mut LineCounter) -> Problem {
+        let Finding {
+            severity,
+            kind,
+            message,
+            help,
+            place,
+        } = self;
+        let text = sources.text(place.file).unwrap_or("");
+        let is_override = sources.is_override(place.file);
+        let message = match is_override {
+            true => format!("--set `{text}`: {message}"),
+            false => message,
+        };
+        let file = sources.path(place.file).map(ToOwned::to_owned);
+        let known = file.is_some() && !place.is_nowhere();
+        let (line, column) = counter.at(place, text);
+        Problem {
+            severity,
+            kind,
+            message,
+            file,
+            span: known.then(|| place.span()),
+            line: known.then_some(line),
+            column: known.then_some(column),
+            help,
+        }
+    }
+}
+
+/// Finds lines in one pass over each text, if asked in order.
+#[derive(Default)]
+struct LineCounter {
+    file: Option<FileId>,
+    byte: usize,
+    line: usize,
+}
+
+impl LineCounter {
+    fn at(&mut self, place: Place, text: &str) -> (usize, usize) {
+        let byte = place.span().start.min(text.len());
+        if self.file != Some(place.file) || byte < self.byte {
+            *self = LineCounter {
+                file: Some(place.file),
+                byte: 0,
+                line: 1,
+            };
+        }
+        let bytes = text.as_bytes();
+        self.line += bytes[self.byte..byte]
+            .iter()
+            .filter(|&&b| b == b'\n')
+            .count();
+        self.byte = byte;
+        let from = bytes[..byte]
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |end| end + 1);
+        // Columns count characters; a byte-order mark is none.
+        let column = String::from_utf8_lossy(&bytes[from..byte])
+            .trim_start_matches('\u{feff}')
+            .chars()
+            .count();
+        (self.line, column + 1)
+    }
+}

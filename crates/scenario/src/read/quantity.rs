@@ -1,0 +1,182 @@
+//! Settings that have a dimension.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+
+use netflow_units::{Bytes, Packets, Rate, Seconds, Size, UnitError};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+use super::value::{Kind, Read, Value};
+use crate::problem::{Findings, ProblemKind};
+
+/// A quantity as scenarios write it: a string with a number and a unit, `"20 ms"`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity<T>(pub T);
+
+impl<T> Deref for Quantity<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Quantity<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: fmt::Display> Serialize for Quantity<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// What messages and the schema say about a type of quantity.
+trait Dimension {
+    const NAME: &'static str;
+    const DESCRIPTION: &'static str;
+    /// Regular expression of a number with a unit.
+    const UNITS: &'static str;
+
+    /// The unit that somebody who wrote only this number most likely meant.
+    fn likely_unit(key: &str, number: f64) -> &'static str;
+}
+
+impl Dimension for Seconds {
+    const NAME: &'static str = "Time";
+    const DESCRIPTION: &'static str = "A time with its unit: \"20 ms\", \"1.5 s\", \"2 min\".";
+    const UNITS: &'static str = "(s|ms|us|min|h)";
+
+    fn likely_unit(key: &str, _: f64) -> &'static str {
+        match key {
+            "delay" | "step" | "min" | "burstiness-interval" => "ms",
+            _ => "s",
+        }
+    }
+}
+
+impl Dimension for Rate {
+    const NAME: &'static str = "Rate";
+    const DESCRIPTION: &'static str = "A rate with its unit: \"8 Mbit/s\", \"1000 pkt/s\".";
+    const UNITS: &'static str = "([kMG]?bit/s|[kMG]?bps|[KMG]?B/s|pkt/s)";
+
+    fn likely_unit(_: &str, number: f64) -> &'static str {
+        if number >= 1e4 { "bit/s" } else { "Mbit/s" }
+    }
+}
+
+impl Dimension for Bytes {
+    const NAME: &'static str = "Bytes";
+    const DESCRIPTION: &'static str = "A size with its unit: \"1500 B\", \"10 KB\", \"64 KiB\".";
+    const UNITS: &'static str = "([KMG]?B|[KMG]iB)";
+
+    fn likely_unit(_: &str, _: f64) -> &'static str {
+        "B"
+    }
+}
+
+impl Dimension for Packets {
+    const NAME: &'static str = "Packets";
+    const DESCRIPTION: &'static str = "A number of packets with its unit: \"64 pkt\".";
+    const UNITS: &'static str = "pkt";
+
+    fn likely_unit(_: &str, _: f64) -> &'static str {
+        "pkt"
+    }
+}
+
+impl Dimension for Size {
+    const NAME: &'static str = "Size";
+    const DESCRIPTION: &'static str = "A size with its unit: \"100 pkt\", \"150 KB\".";
+    const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt)";
+
+    fn likely_unit(key: &str, number: f64) -> &'static str {
+        if key == "size" || number >= 1e5 {
+            "B"
+        } else {
+            "pkt"
+        }
+    }
+}
+
+impl<T: Dimension> JsonSchema for Quantity<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": T::DESCRIPTION,
+            "pattern": format!(r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*{}\s*$", T::UNITS),
+        })
+    }
+}
+
+impl<T: Dimension + FromStr<Err = UnitError>> Read for Quantity<T> {
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
+        let (text, bare) = match &value.kind {
+            Kind::String(text) | Kind::Cell(text) => (*text, text.trim()),
+            Kind::Integer(number) if number.radix() == 10 => ("", number.as_str()),
+            Kind::Float(number) => ("", number.as_str()),
+            _ => {
+                let wanted = format!(
+                    "a string with a number and a unit, such as \"{}\"",
+                    likely::<T>(key, "50")
+                );
+                value.wrong_type(key, &wanted, findings);
+                return None;
+            }
+        };
+        let error = match text.parse::<T>() {
+            Ok(quantity) => return Some(Quantity(quantity)),
+            Err(error) => error,
+        };
+        // A number alone, with or without quotes: the help is the line as it should be.
+        let number = bare.strip_prefix('+').unwrap_or(bare);
+        if number.parse::<f64>().is_ok_and(f64::is_finite) {
+            let line = match value.kind {
+                Kind::Cell(_) => likely::<T>(key, number),
+                _ => format!("{key} = \"{}\"", likely::<T>(key, number)),
+            };
+            let units = number
+                .parse::<T>()
+                .err()
+                .map(|error| units_of(&error))
+                .unwrap_or_default();
+            let message = format!("`{key}` has no unit: {number}");
+            let finding = findings.error(ProblemKind::BadValue, value.place, message);
+            finding.help(format!("write `{line}`{units}"));
+            return None;
+        }
+        if text.is_empty() && !matches!(value.kind, Kind::String(_) | Kind::Cell(_)) {
+            let message = format!("`{key}` is no finite number: {bare}");
+            findings.error(ProblemKind::BadValue, value.place, message);
+            return None;
+        }
+        let place = value.place_inside(text, error.span());
+        let message = format!("`{key}`: {error}");
+        findings
+            .error(ProblemKind::BadValue, place, message)
+            .help(error.help());
+        None
+    }
+}
+
+fn likely<T: Dimension>(key: &str, number: &str) -> String {
+    format!(
+        "{number} {}",
+        T::likely_unit(key, number.parse().unwrap_or(1.0))
+    )
+}
+
+/// The list of units that ends a unit error's help.
+fn units_of(error: &UnitError) -> String {
+    let list = error.help().split_once("; ").map(|(_, units)| units);
+    list.map(|units| format!("; {units}")).unwrap_or_default()
+}

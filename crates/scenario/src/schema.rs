@@ -1,0 +1,46 @@
+//! The format as a JSON schema.
+
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::file::Scenario;
+
+/// The JSON schema of scenario files, pretty-printed: editors complete keys and show their
+/// descriptions with it.
+pub fn schema() -> String {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<Scenario>().to_value();
+    forget_null(&mut schema);
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// TOML has no null: what may be absent is simply not required.
+fn forget_null(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [one] = types.as_slice() {
+                    let one = one.clone();
+                    object.insert("type".to_owned(), one);
+                }
+            }
+            if let Some(Value::Array(choices)) = object.get_mut("anyOf") {
+                choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
+                if let [one] = choices.as_slice() {
+                    let one = one.clone();
+                    object.remove("anyOf");
+                    if let Value::Object(one) = one {
+                        // The description of the key says more than that of its type.
+                        for (key, value) in one {
+                            object.entry(key).or_insert(value);
+                        }
+                    }
+                }
+            }
+            object.values_mut().for_each(forget_null);
+        }
+        Value::Array(list) => list.iter_mut().for_each(forget_null),
+        _ => {}
+    }
+}

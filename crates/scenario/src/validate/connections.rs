@@ -1,0 +1,267 @@
+//! The traffic.
+
+use netflow_fluid::{Acks, ConnectionSpec, NodeId, Source};
+use netflow_units::{Bytes, Rate};
+
+use super::Assembly;
+use super::names::Names;
+use crate::file::{Connection, SourceSetting};
+use crate::place::Place;
+use crate::problem::ProblemKind;
+
+/// More packets than this cannot be counted exactly.
+const MOST_PACKETS: f64 = 1e15;
+
+/// The connections so far: their names, and where their ends stand.
+#[derive(Default)]
+pub(super) struct Connections {
+    names: Names,
+    ends: Vec<Ends>,
+    /// How many there were, with those that were left out.
+    seen: usize,
+}
+
+/// The sender of a connection, and where its ends stand.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) sender: Option<NodeId>,
+    pub(super) from: Place,
+    pub(super) to: Place,
+}
+
+impl Connections {
+    pub(super) fn is_empty(&self) -> bool {
+        self.seen == 0
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.names.iter()
+    }
+
+    pub(super) fn ends(&self, name: &str) -> Option<Ends> {
+        self.ends.get(self.names.find(name)?).copied()
+    }
+}
+
+impl Assembly<'_> {
+    pub(super) fn reserve(&mut self, connections: usize) {
+        self.connections.names.reserve(connections);
+        self.connections.ends.reserve(connections);
+    }
+
+    pub(super) fn add_connection(&mut self, connection: Connection) {
+        self.connections.seen += 1;
+        let number = self.connections.seen;
+        let name_place = connection
+            .name
+            .as_ref()
+            .map_or(connection.from.place(), |name| name.place());
+        let has_name = connection.name.is_some();
+        let name = connection
+            .name
+            .map_or_else(|| format!("c{number}"), |name| name.into_inner());
+        if let Err(first) = self.connections.names.add(&name) {
+            return self.duplicate(&name, has_name, name_place, first);
+        }
+        let from = self.known_node(&connection.from);
+        let to = self.known_node(&connection.to);
+        self.connections.ends.push(Ends {
+            sender: from,
+            from: connection.from.place(),
+            to: connection.to.place(),
+        });
+        if connection.from.is_sound() && *connection.from == *connection.to {
+            let message = format!(
+                "connection `{name}` leads from `{}` to itself",
+                *connection.from
+            );
+            let help = "sender and receiver must be two different nodes";
+            return self.error(ProblemKind::Conflict, connection.to.place(), message, help);
+        }
+
+        let packet_size = match &connection.packet_size {
+            Some(size) => size.0,
+            None => self.packet_size(),
+        };
+        let (start_s, stop_s) = self.times(&connection.start, &connection.stop);
+        let count = connection.count.as_deref().copied().unwrap_or(1);
+        let size_pkts = connection
+            .size
+            .as_ref()
+            .map(|size| size.packets(packet_size).get());
+        if let (Some(size), Some(setting)) = (size_pkts, &connection.size)
+            && size * count as f64 > MOST_PACKETS
+        {
+            let message = format!(
+                "{count} × {} is more than {MOST_PACKETS:e} packets",
+                **setting
+            );
+            self.error(
+                ProblemKind::TooLarge,
+                setting.place(),
+                message,
+                "make `size` or `count` smaller",
+            );
+        }
+        let acks = self.acks(
+            &connection.source,
+            connection.acks.as_ref(),
+            connection.delayed_ack.as_ref(),
+        );
+        if let (Some(window), false) = (&connection.max_window, is_profile(&connection.source)) {
+            let message = "`max-window` has no effect: only a profile source has a window";
+            self.warning(ProblemKind::WithoutEffect, window.place(), message, "");
+        }
+        let source = self.source(&connection.source, packet_size);
+        let ends = from.zip(to);
+        let path = self.path(connection.path.as_ref(), ends, "path");
+        let return_path = self.path(
+            connection.return_path.as_ref(),
+            ends.map(|(a, b)| (b, a)),
+            "return-path",
+        );
+        if let (Some(path), true) = (
+            &connection.return_path,
+            acks == Acks::None && !is_profile(&connection.source),
+        ) {
+            let message =
+                "`return-path` has no effect: nothing comes back from this source's receiver";
+            self.warning(ProblemKind::WithoutEffect, path.place(), message, "");
+        }
+
+        let (Some((from, to)), Some(source), Ok(path), Ok(return_path)) =
+            (ends, source, path, return_path)
+        else {
+            return;
+        };
+        self.builder.connection(ConnectionSpec {
+            name,
+            from,
+            to,
+            source,
+            start_s,
+            stop_s,
+            size_pkts,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            max_window_pkts: connection.max_window.as_ref().map(|window| window.get()),
+            packet_size_bytes: packet_size.get(),
+            path,
+            return_path,
+            acks,
+        });
+    }
+
+    fn duplicate(&mut self, name: &str, has_name: bool, place: Place, first: usize) {
+        let first = self.connections.ends.get(first).map(|ends| ends.from);
+        let mut help = first.map_or(String::new(), |place| self.first_at(place));
+        let message = match has_name {
+            true => format!("connection `{name}` exists twice"),
+            false => {
+                help += "; give every connection a `name`";
+                format!(
+                    "a connection without a name is called `{name}` here, and so is another one"
+                )
+            }
+        };
+        self.error(ProblemKind::Duplicate, place, message, &help);
+    }
+
+    /// Start and stop in seconds.
+    fn times(
+        &mut self,
+        start: &Option<crate::file::Time>,
+        stop: &Option<crate::file::Time>,
+    ) -> (f64, Option<f64>) {
+        let duration_s = self.settings.options.duration_s;
+        let start_s = start.as_ref().map_or(0.0, |start| start.get());
+        if let Some(start) = start.as_ref().filter(|start| start.get() >= duration_s) {
+            let message = format!(
+                "starts at {}, when the run is over: it never sends",
+                **start
+            );
+            self.warning(ProblemKind::WithoutEffect, start.place(), message, "");
+        }
+        let Some(stop) = stop else {
+            return (start_s, None);
+        };
+        if stop.get() <= start_s {
+            let message = match start {
+                Some(start) => format!("stops at {}, not after its start at {}", **stop, **start),
+                None => format!("stops at {}, not after its start at 0 s", **stop),
+            };
+            self.error(
+                ProblemKind::OutOfRange,
+                stop.place(),
+                message,
+                "make `stop` later than `start`",
+            );
+            return (start_s, None);
+        }
+        if stop.get() > duration_s {
+            let message = format!(
+                "stops at {}, after the run is over: the end of the run comes first",
+                **stop
+            );
+            self.warning(
+                ProblemKind::WithoutEffect,
+                stop.place(),
+                message,
+                "leave `stop` out, or make the duration longer",
+            );
+        }
+        (start_s, Some(stop.get()))
+    }
+
+    fn acks(
+        &mut self,
+        source: &SourceSetting,
+        acks: Option<&crate::place::Spanned<bool>>,
+        delayed: Option<&crate::place::Spanned<bool>>,
+    ) -> Acks {
+        if !is_profile(source) {
+            for (key, setting) in [("acks", acks), ("delayed-ack", delayed)] {
+                if let Some(setting) = setting.filter(|setting| ***setting) {
+                    let message =
+                        format!("`{key}` has no effect: only a profile source is acknowledged");
+                    self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
+                }
+            }
+            return Acks::None;
+        }
+        self.settings.acks_used |= acks.is_none();
+        let wanted = acks.map_or(self.settings.acks, |acks| **acks);
+        let second = delayed.filter(|delayed| ***delayed);
+        match (wanted, second) {
+            (true, None) => Acks::EveryPacket,
+            (true, Some(_)) => Acks::EverySecond,
+            (false, None) => Acks::None,
+            (false, Some(delayed)) => {
+                let message = "`delayed-ack` has no effect: this connection's acknowledgements are no traffic";
+                self.warning(
+                    ProblemKind::WithoutEffect,
+                    delayed.place(),
+                    message,
+                    "set `acks = true`",
+                );
+                Acks::None
+            }
+        }
+    }
+
+    fn source(&mut self, source: &SourceSetting, packet_size: Bytes) -> Option<Source> {
+        let pps = |rate: Rate| rate.packets_per_second(packet_size).get();
+        match source {
+            SourceSetting::Constant(rate) => Some(Source::Constant {
+                rate_pps: pps(rate.0),
+            }),
+            SourceSetting::Poisson(rate) => Some(Source::Poisson {
+                rate_pps: pps(rate.0),
+            }),
+            SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
+        }
+    }
+}
+
+fn is_profile(source: &SourceSetting) -> bool {
+    matches!(source, SourceSetting::Profile(_))
+}

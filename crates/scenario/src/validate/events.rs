@@ -1,0 +1,141 @@
+//! What happens to links on the way.
+
+use netflow_fluid::{Change, EventSpec, LinkId, NodeId};
+
+use super::Assembly;
+use crate::file::Event;
+use crate::place::{Place, Spanned};
+use crate::problem::ProblemKind;
+use crate::suggest;
+
+/// A failure or a repair and where it was given.
+pub(super) struct PlacedChange {
+    at_s: f64,
+    link: LinkId,
+    change: Change,
+    place: Place,
+}
+
+impl Assembly<'_> {
+    pub(super) fn add_event(&mut self, event: &Event) {
+        let duration_s = self.settings.options.duration_s;
+        let at_s = event.at.get();
+        if event.at.is_sound() && at_s >= duration_s {
+            let message = format!("happens at {}, when the run is over", **event.at);
+            self.warning(ProblemKind::WithoutEffect, event.at.place(), message, "");
+        }
+        let change = match (&event.set, &event.down, &event.up) {
+            (Some(set), ..) => Change::Bandwidth(self.rate_bps(set.bandwidth.0)),
+            (_, Some(_), _) => Change::Down,
+            (_, _, Some(_)) => Change::Up,
+            _ => return, // refused by the reader
+        };
+        for link in self.event_links(&event.link) {
+            self.builder.event(EventSpec { at_s, link, change });
+            self.changes.push(PlacedChange {
+                at_s,
+                link,
+                change,
+                place: event.at.place(),
+            });
+        }
+    }
+
+    /// The link of `A->B`, or both of `A<->B`.
+    fn event_links(&mut self, name: &Spanned<String>) -> Vec<LinkId> {
+        if !name.is_sound() {
+            return Vec::new();
+        }
+        let (ends, both) = match name.split_once("<->") {
+            Some(ends) => (ends, true),
+            None => match name.split_once("->") {
+                Some(ends) => (ends, false),
+                None => {
+                    let message = format!("`{}` is not a link's name", **name);
+                    let help =
+                        "write `A->B` for the link from A to B, or `A<->B` for both directions";
+                    self.error(ProblemKind::BadValue, name.place(), message, help);
+                    return Vec::new();
+                }
+            },
+        };
+        let (a, b) = (ends.0.trim(), ends.1.trim());
+        let find = |end: &str| self.nodes.get(end).copied();
+        let mut unknown = [a, b].into_iter().filter(|end| find(end).is_none());
+        if let Some(first) = unknown.next() {
+            let second = unknown.next();
+            if !self.incomplete {
+                self.unknown_node(first, name.place());
+                if let Some(second) = second {
+                    self.unknown_node(second, name.place());
+                }
+            }
+            return Vec::new();
+        }
+        let (Some(a), Some(b)) = (find(a), find(b)) else {
+            return Vec::new();
+        };
+        let directions: &[(NodeId, NodeId)] = if both { &[(a, b), (b, a)] } else { &[(a, b)] };
+        let mut links = Vec::with_capacity(2);
+        for &(from, to) in directions {
+            match self.links.get(&(from, to)) {
+                Some(&link) => links.push(link),
+                None if self.incomplete => {}
+                None => self.unknown_link(from, to, name.place()),
+            }
+        }
+        links
+    }
+
+    fn unknown_link(&mut self, from: NodeId, to: NodeId, place: Place) {
+        let wanted = format!("{}->{}", self.node_name(from), self.node_name(to));
+        let near = |link: &&super::PlacedLink| link.from == from || link.to == to;
+        let near: Vec<String> = self
+            .link_list
+            .iter()
+            .filter(near)
+            .map(|link| self.link_name(link))
+            .collect();
+        let help = match self.links.contains_key(&(to, from)) {
+            true => "only the other direction exists".to_owned(),
+            false => suggest::help(
+                &wanted,
+                "links at its ends",
+                near.iter().map(String::as_str),
+            ),
+        };
+        self.error(
+            ProblemKind::UnknownName,
+            place,
+            format!("unknown link `{wanted}`"),
+            &help,
+        );
+    }
+
+    /// Warns of repairs of what works and failures of what has failed.
+    pub(super) fn check_events(&mut self) {
+        let mut down = vec![false; self.link_list.len()];
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        for event in &changes {
+            let Some(is_down) = down.get_mut(event.link.index()) else {
+                continue;
+            };
+            let redundant = match event.change {
+                Change::Bandwidth(_) => continue,
+                Change::Down => std::mem::replace(is_down, true),
+                Change::Up => !std::mem::replace(is_down, false),
+            };
+            if redundant && let Some(link) = self.link_list.get(event.link.index()).copied() {
+                let name = self.link_name(&link);
+                let state = if event.change == Change::Down {
+                    "has failed already"
+                } else {
+                    "works already"
+                };
+                let message = format!("this event has no effect: link `{name}` {state}");
+                self.warning(ProblemKind::WithoutEffect, event.place, message, "");
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Nodes and links.
+
+use netflow_fluid::{Buffer, LinkSpec, NodeId, Queue, Red as FluidRed};
+use netflow_units::{Bytes, Rate, Size};
+
+use super::{Assembly, PlacedLink};
+use crate::file::{Link, Node, QueueSetting, Red};
+use crate::place::{Place, Spanned};
+use crate::prepared::NodeNote;
+use crate::problem::ProblemKind;
+use crate::suggest;
+
+/// Room of a queue unless the link says otherwise.
+const BUFFER: Buffer = Buffer::Packets(100.0);
+/// Probability at a RED queue's upper threshold unless it says otherwise.
+const MAX_P: f64 = 0.1;
+/// Weight of a packet in a RED queue's average unless it says otherwise.
+const WEIGHT: f64 = 0.002;
+
+impl Assembly<'_> {
+    /// The default packet size, for a value that is counted in packets.
+    pub(super) fn packet_size(&mut self) -> Bytes {
+        self.settings.packet_size_used = true;
+        self.settings.packet_size
+    }
+
+    pub(super) fn rate_bps(&mut self, rate: Rate) -> f64 {
+        match rate {
+            Rate::BitsPerSecond(rate) => rate.get(),
+            Rate::PacketsPerSecond(rate) => rate.in_bits(self.packet_size()).get(),
+        }
+    }
+
+    fn packets(&mut self, size: Size) -> f64 {
+        match size {
+            Size::Packets(packets) => packets.get(),
+            Size::Bytes(bytes) => bytes.in_packets(self.packet_size()).get(),
+        }
+    }
+
+    pub(super) fn add_link(&mut self, link: &Link) {
+        if !link.from.is_sound() || !link.to.is_sound() {
+            self.incomplete = true;
+            return;
+        }
+        if *link.from == *link.to {
+            let message = format!("a link leads from `{}` to itself", *link.from);
+            self.error(
+                ProblemKind::Conflict,
+                link.to.place(),
+                message,
+                "a link needs two different ends",
+            );
+            return;
+        }
+        let (from, to) = (self.node(&link.from), self.node(&link.to));
+        let bandwidth_bps = self.rate_bps(link.bandwidth.0);
+        let buffer = self.buffer(link);
+        let queue = match link.queue.as_deref() {
+            Some(QueueSetting::Red(red)) => self.red(red, buffer),
+            _ => Queue::DropTail,
+        };
+        let spec = LinkSpec {
+            from,
+            to,
+            bandwidth_bps,
+            delay_s: link.delay.as_ref().map_or(0.0, |delay| delay.get()),
+            buffer,
+            queue,
+        };
+        let place = link.from.place();
+        self.add_direction(spec.clone(), place, false);
+        if link.is_duplex() {
+            let back = LinkSpec {
+                from: to,
+                to: from,
+                ..spec
+            };
+            self.add_direction(back, place, true);
+        }
+    }
+
+    fn add_direction(&mut self, spec: LinkSpec, place: Place, reverse: bool) {
+        let ends = (spec.from, spec.to);
+        if let Some(known) = self.links.get(&ends) {
+            let Some(first) = self.link_list.get(known.index()).copied() else {
+                return;
+            };
+            // The other direction of a link that exists twice was reported with the first.
+            if reverse && first.reverse {
+                return;
+            }
+            let name = self.link_name(&first);
+            let mut help = self.first_at(first.place);
+            if reverse || first.reverse {
+                help += "; a link leads both ways unless it has `duplex = false`";
+            }
+            let message = format!("link `{name}` exists twice");
+            self.error(ProblemKind::Duplicate, place, message, &help);
+            return;
+        }
+        let link = PlacedLink {
+            from: ends.0,
+            to: ends.1,
+            place,
+            reverse,
+        };
+        let id = self.builder.link(spec);
+        self.links.insert(ends, id);
+        self.link_list.push(link);
+    }
+
+    /// The node of a link's end, which exists by being named there.
+    fn node(&mut self, name: &str) -> NodeId {
+        if let Some(&node) = self.nodes.get(name) {
+            return node;
+        }
+        let node = self.builder.node(name);
+        self.nodes.insert(name.to_owned(), node);
+        self.node_names.push(name.to_owned());
+        node
+    }
+
+    /// The node that a connection, a path or an event names, if it exists.
+    pub(super) fn known_node(&mut self, name: &Spanned<String>) -> Option<NodeId> {
+        if !name.is_sound() {
+            return None;
+        }
+        let node = self.nodes.get(name.as_str()).copied();
+        if node.is_none() && !self.incomplete {
+            self.unknown_node(name, name.place());
+        }
+        node
+    }
+
+    pub(super) fn unknown_node(&mut self, name: &str, place: Place) {
+        let message = format!("unknown node `{name}`: no link begins or ends there");
+        let names = self.node_names.iter().map(String::as_str);
+        let help = suggest::help(name, "nodes", names);
+        self.error(ProblemKind::UnknownName, place, message, &help);
+    }
+
+    fn buffer(&mut self, link: &Link) -> Buffer {
+        match link.buffer.as_ref().map(|buffer| buffer.0) {
+            None => BUFFER,
+            Some(Size::Packets(packets)) => Buffer::Packets(packets.get()),
+            Some(Size::Bytes(bytes)) => {
+                let packet = self.settings.packet_size;
+                if let Some(setting) = link.buffer.as_ref().filter(|_| bytes.get() < packet.get()) {
+                    let message =
+                        format!("`buffer` holds no packet: {bytes}, and a packet is {packet}");
+                    let help = "the packet in service needs a place too; make `buffer` larger, or the \
+                        simulation's `packet-size` smaller";
+                    self.error(ProblemKind::OutOfRange, setting.place(), message, help);
+                }
+                Buffer::Bytes(bytes.get())
+            }
+        }
+    }
+
+    fn red(&mut self, red: &Red, buffer: Buffer) -> Queue {
+        let min_pkts = self.packets(red.min.0);
+        let max_pkts = self.packets(red.max.0);
+        if max_pkts <= min_pkts {
+            if red.min.is_sound() && red.max.is_sound() {
+                let message = format!(
+                    "`max` is {}, not above `min`, which is {}",
+                    **red.max, **red.min
+                );
+                let help = "the probability rises from 0 at `min` to `max-p` at `max`";
+                self.error(ProblemKind::OutOfRange, red.max.place(), message, help);
+            }
+            return Queue::DropTail;
+        }
+        let room = match buffer {
+            Buffer::Packets(packets) => packets,
+            Buffer::Bytes(bytes) => bytes / self.settings.packet_size.get(),
+        };
+        if max_pkts > room {
+            let message = format!(
+                "`max` is {}, above the room of the queue, {room} pkt",
+                **red.max
+            );
+            let help = "the average never gets there: the queue is full first";
+            self.warning(ProblemKind::WithoutEffect, red.max.place(), message, help);
+        }
+        Queue::Red(FluidRed {
+            min_pkts,
+            max_pkts,
+            max_p: red.max_p.as_deref().copied().unwrap_or(MAX_P),
+            weight: red.weight.as_deref().copied().unwrap_or(WEIGHT),
+            gentle: red.gentle.as_deref().copied().unwrap_or(false),
+        })
+    }
+
+    /// What a `[[node]]` says.
+    pub(super) fn describe(&mut self, node: &Node) {
+        if !node.name.is_sound() {
+            return;
+        }
+        let name = node.name.as_str();
+        if !self.described.insert(name.to_owned()) {
+            let message = format!("node `{name}` is described twice");
+            self.error(ProblemKind::Duplicate, node.name.place(), message, "");
+            return;
+        }
+        for (one, other, key) in [(&node.x, &node.y, "y"), (&node.y, &node.x, "x")] {
+            if let (Some(one), None) = (one, other) {
+                let message = format!("a position needs x and y; `{key}` is missing");
+                self.error(
+                    ProblemKind::Missing,
+                    one.place(),
+                    message,
+                    &format!("add `{key} = 0`"),
+                );
+            }
+        }
+        let Some(&id) = self.nodes.get(name) else {
+            if !self.incomplete {
+                let message = format!("node `{name}` is on no link");
+                let names = self.node_names.iter().map(String::as_str);
+                let help = match suggest::nearest(name, names) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => String::new(),
+                };
+                self.warning(
+                    ProblemKind::WithoutEffect,
+                    node.name.place(),
+                    message,
+                    &help,
+                );
+            }
+            return;
+        };
+        let position = node.x.as_deref().copied().zip(node.y.as_deref().copied());
+        self.notes.push(NodeNote {
+            node: id,
+            label: node.label.as_deref().cloned(),
+            position,
+        });
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether a network fits into memory, before anything is allocated for it.
+
+/// What a row becomes: its specification twice for a moment, its name, its paths, its class and
+/// the first of its state.
+const BYTES_PER_ROW: u64 = 600;
+
+/// Memory that can be had without swapping, where the system tells.
+pub(super) fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Rows of a table, roughly.
+pub(super) fn lines(text: &str) -> usize {
+    text.as_bytes()
+        .iter()
+        .filter(|&&byte| byte == b'\n')
+        .count()
+}
+
+/// Refuses a table whose rows would not fit.
+pub(super) fn check(rows: usize, what: &str) -> Result<(), String> {
+    let needed = rows as u64 * BYTES_PER_ROW;
+    // Asking the system takes longer than reading a small table.
+    if needed < 64 << 20 {
+        return Ok(());
+    }
+    match available() {
+        Some(available) if needed > available => Err(format!(
+            "{rows} {what}s need about {} MB of memory, {} MB are available",
+            needed / 1_000_000,
+            available / 1_000_000
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,279 @@
+//! From what a scenario says to a network that can be run.
+//!
+//! Everything is checked here, and everything that is wrong is reported; nothing later looks at
+//! input again.
+
+mod connections;
+mod events;
+mod links;
+mod memory;
+mod names;
+mod paths;
+mod profiles;
+mod simulation;
+mod tables;
+
+use std::path::Path;
+
+use hashbrown::{HashMap, HashSet};
+use netflow_fluid::{BuildError, LinkId, Network, NetworkBuilder, NodeId, Options};
+
+use self::connections::Connections;
+use self::profiles::Profiles;
+use self::simulation::Settings;
+use crate::file::{Connection, Event, Link, Node, Scenario};
+use crate::place::{FileId, Place};
+use crate::prepared::NodeNote;
+use crate::problem::{Findings, ProblemKind};
+use crate::read::Overrides;
+use crate::sources::Sources;
+
+pub(crate) use self::tables::plain;
+
+/// What validation makes of a scenario.
+pub(crate) struct Valid {
+    pub(crate) network: Network,
+    pub(crate) options: Options,
+    pub(crate) seed: u64,
+    pub(crate) notes: Vec<NodeNote>,
+}
+
+/// The surroundings of a scenario.
+pub(crate) struct Surroundings<'s> {
+    /// What the paths in it are relative to.
+    pub(crate) directory: &'s Path,
+    /// The scenario's own path, which its tables cannot have.
+    pub(crate) own_path: &'s Path,
+    pub(crate) overrides: &'s Overrides,
+}
+
+/// Checks a scenario and builds its network; `None` if anything is wrong.
+pub(crate) fn validate(
+    scenario: &Scenario,
+    surroundings: &Surroundings<'_>,
+    sources: &mut Sources,
+    findings: &mut Findings,
+) -> Option<Valid> {
+    let settings = simulation::check(&scenario.simulation, findings);
+    let mut assembly = Assembly {
+        findings,
+        sources,
+        surroundings,
+        settings,
+        builder: NetworkBuilder::new(),
+        nodes: HashMap::new(),
+        node_names: Vec::new(),
+        links: HashMap::new(),
+        link_list: Vec::new(),
+        notes: Vec::new(),
+        described: HashSet::new(),
+        connections: Connections::default(),
+        profiles: Profiles::default(),
+        changes: Vec::new(),
+        incomplete: false,
+    };
+    let include = scenario.include.clone().unwrap_or_default();
+    scenario
+        .links
+        .iter()
+        .for_each(|link| assembly.add_link(link));
+    assembly.table(include.links.as_ref(), |assembly, link: Link| {
+        assembly.add_link(&link)
+    });
+    scenario
+        .nodes
+        .iter()
+        .for_each(|node| assembly.describe(node));
+    assembly.table(include.nodes.as_ref(), |assembly, node: Node| {
+        assembly.describe(&node)
+    });
+    scenario
+        .events
+        .iter()
+        .for_each(|event| assembly.add_event(event));
+    assembly.table(include.events.as_ref(), |assembly, event: Event| {
+        assembly.add_event(&event)
+    });
+    assembly.reserve(scenario.connections.len());
+    for connection in &scenario.connections {
+        assembly.add_connection(connection.clone());
+    }
+    assembly.table(
+        include.connections.as_ref(),
+        |assembly, connection: Connection| {
+            assembly.add_connection(connection);
+        },
+    );
+    assembly.finish(scenario)
+}
+
+/// A network as it comes together.
+struct Assembly<'s> {
+    findings: &'s mut Findings,
+    sources: &'s mut Sources,
+    surroundings: &'s Surroundings<'s>,
+    settings: Settings,
+    builder: NetworkBuilder,
+    nodes: HashMap<String, NodeId>,
+    node_names: Vec<String>,
+    links: HashMap<(NodeId, NodeId), LinkId>,
+    link_list: Vec<PlacedLink>,
+    notes: Vec<NodeNote>,
+    /// The nodes that a `[[node]]` is about.
+    described: HashSet<String>,
+    connections: Connections,
+    profiles: Profiles,
+    changes: Vec<events::PlacedChange>,
+    /// Whether links are missing because they could not be read: then it is not known which nodes
+    /// there are and what can be reached.
+    incomplete: bool,
+}
+
+/// A link and where it was given.
+#[derive(Clone, Copy)]
+struct PlacedLink {
+    from: NodeId,
+    to: NodeId,
+    place: Place,
+    /// The other direction of a duplex link.
+    reverse: bool,
+}
+
+impl Assembly<'_> {
+    fn error(&mut self, kind: ProblemKind, place: Place, message: String, help: &str) {
+        let finding = self.findings.error(kind, place, message);
+        if !help.is_empty() {
+            finding.help(help);
+        }
+    }
+
+    fn warning(&mut self, kind: ProblemKind, place: Place, message: impl Into<String>, help: &str) {
+        let finding = self.findings.warning(kind, place, message);
+        if !help.is_empty() {
+            finding.help(help);
+        }
+    }
+
+    fn node_name(&self, node: NodeId) -> &str {
+        self.node_names
+            .get(node.index())
+            .map_or("?", String::as_str)
+    }
+
+    fn link_name(&self, link: &PlacedLink) -> String {
+        format!("{}->{}", self.node_name(link.from), self.node_name(link.to))
+    }
+
+    /// The line of a place, for "first at line 12"; counting is left out where nobody would read it.
+    fn first_at(&self, place: Place) -> String {
+        if self.findings.is_full() || place.is_nowhere() {
+            return String::new();
+        }
+        let text = self.sources.text(place.file()).unwrap_or("");
+        let before = text.get(..place.span().start).unwrap_or("");
+        let line = before.matches('\n').count() + 1;
+        let file = match place.file() {
+            FileId::SCENARIO => String::new(),
+            file => self
+                .sources
+                .path(file)
+                .and_then(Path::file_name)
+                .map_or(String::new(), |name| {
+                    format!(" of {}", name.to_string_lossy())
+                }),
+        };
+        format!("first at line {line}{file}")
+    }
+
+    /// Checks the whole, and builds it.
+    fn finish(mut self, scenario: &Scenario) -> Option<Valid> {
+        let start = Place::new(FileId::SCENARIO, 0..0);
+        let readable = !self.incomplete;
+        if self.link_list.is_empty() && readable && scenario.links.is_empty() {
+            let help = "add one, for instance\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"8 Mbit/s\"";
+            self.error(
+                ProblemKind::Missing,
+                start,
+                "the scenario has no links".to_owned(),
+                help,
+            );
+        }
+        if self.connections.is_empty() && readable {
+            let help = "add one, for instance\n[[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = { profile = \"ns-reno\" }";
+            self.error(
+                ProblemKind::Missing,
+                start,
+                "the scenario has no connections".to_owned(),
+                help,
+            );
+        }
+        self.check_events();
+        self.check_unused_settings(scenario);
+        self.refuse_unused_overrides();
+        // Only who can be reached at all is worth asking where something else is wrong already.
+        if self.incomplete || self.links.is_empty() {
+            return None;
+        }
+        if let Some(bytes) = memory::available() {
+            self.builder.memory_limit(bytes);
+        }
+        let built = std::mem::take(&mut self.builder).build();
+        match built {
+            Ok(network) => (!self.findings.has_errors()).then_some(Valid {
+                network,
+                options: self.settings.options,
+                seed: self.settings.seed,
+                notes: self.notes,
+            }),
+            Err(errors) => {
+                for error in errors {
+                    self.report(error);
+                }
+                None
+            }
+        }
+    }
+
+    /// Gives an error of the network's builder its place.
+    fn report(&mut self, error: BuildError) {
+        let BuildError::Unreachable {
+            connection,
+            from,
+            to,
+        } = error
+        else {
+            // The checks above leave nothing else to find; if they did, say what it is.
+            if !self.findings.has_errors() {
+                let start = Place::new(FileId::SCENARIO, 0..0);
+                self.error(ProblemKind::Conflict, start, error.to_string(), "");
+            }
+            return;
+        };
+        let Some(ends) = self.connections.ends(&connection) else {
+            return;
+        };
+        // The builder's `from` is the connection's, or its `to` on the way back.
+        let forth = self.nodes.get(&from).copied() == ends.sender;
+        let (place, message) = match forth {
+            true => (ends.to, format!("no path from `{from}` to `{to}`")),
+            false => (
+                ends.from,
+                format!("no way back from `{from}` to `{to}`, for acknowledgements"),
+            ),
+        };
+        let help =
+            "a link leads both ways unless it has `duplex = false`; add a link, or make one duplex";
+        self.error(ProblemKind::Unreachable, place, message, help);
+    }
+
+    fn refuse_unused_overrides(&mut self) {
+        let overrides = self.surroundings.overrides;
+        if overrides.is_empty() {
+            return;
+        }
+        let given = self.link_list.iter().filter(|link| !link.reverse);
+        let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
+        let connections = self.connections.names();
+        overrides.refuse_unused(self.findings, links.iter().map(String::as_str), connections);
+    }
+}

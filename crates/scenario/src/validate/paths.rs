@@ -1,0 +1,92 @@
+//! Paths given by their nodes.
+
+use netflow_fluid::NodeId;
+
+use super::Assembly;
+use crate::place::Spanned;
+use crate::problem::ProblemKind;
+
+/// A path could not be understood; its errors are reported.
+pub(super) struct BadPath;
+
+impl Assembly<'_> {
+    /// The nodes of a path from the first to the second of `ends`, if one is given.
+    pub(super) fn path(
+        &mut self,
+        path: Option<&Spanned<Vec<Spanned<String>>>>,
+        ends: Option<(NodeId, NodeId)>,
+        key: &str,
+    ) -> Result<Option<Vec<NodeId>>, BadPath> {
+        let Some(path) = path else { return Ok(None) };
+        let mut nodes = Vec::with_capacity(path.len());
+        for name in path.iter() {
+            nodes.push(self.known_node(name));
+        }
+        let nodes: Option<Vec<NodeId>> = nodes.into_iter().collect();
+        let (Some(nodes), Some((from, to))) = (nodes, ends) else {
+            return Err(BadPath);
+        };
+        // The reader refuses paths of fewer than two nodes.
+        let (Some(first), Some(last)) = (path.first(), path.last()) else {
+            return Err(BadPath);
+        };
+        let mut good = true;
+        for (wanted, end, name, verb) in [
+            (from, nodes.first(), first, "begins"),
+            (to, nodes.last(), last, "ends"),
+        ] {
+            if end != Some(&wanted) {
+                good = false;
+                let must = self.node_name(wanted).to_owned();
+                let message = format!(
+                    "`{key}` {verb} at `{}`, but must {} at `{must}`",
+                    **name,
+                    &verb[..verb.len() - 1]
+                );
+                let help = match key {
+                    "path" => "a path leads from the connection's `from` to its `to`",
+                    _ => "a return path leads from the connection's `to` to its `from`",
+                };
+                self.error(ProblemKind::Conflict, name.place(), message, help);
+            }
+        }
+        for (i, name) in path.iter().enumerate() {
+            if nodes[..i].contains(&nodes[i]) {
+                good = false;
+                let message = format!("`{key}` meets `{}` twice", **name);
+                self.error(
+                    ProblemKind::Conflict,
+                    name.place(),
+                    message,
+                    "a path has no loops",
+                );
+            }
+        }
+        for (pair, names) in nodes.windows(2).zip(path.windows(2)) {
+            let (&[a, b], [_, name]) = (pair, names) else {
+                continue;
+            };
+            if a != b && !self.links.contains_key(&(a, b)) && !self.incomplete {
+                good = false;
+                self.no_such_link(a, b, name, key);
+            }
+        }
+        if good { Ok(Some(nodes)) } else { Err(BadPath) }
+    }
+
+    fn no_such_link(&mut self, a: NodeId, b: NodeId, name: &Spanned<String>, key: &str) {
+        let from = self.node_name(a).to_owned();
+        let message = format!(
+            "`{key}` uses link `{from}->{}`, which does not exist",
+            self.node_name(b)
+        );
+        let leaving = self.link_list.iter().filter(|link| link.from == a);
+        let mut ends: Vec<&str> = leaving.map(|link| self.node_name(link.to)).collect();
+        ends.truncate(10);
+        let help = match ends.is_empty() {
+            true => format!("no link leads from `{from}`"),
+            false => format!("links from `{from}` lead to: {}", ends.join(", ")),
+        };
+        self.error(ProblemKind::UnknownName, name.place(), message, &help);
+    }
+}

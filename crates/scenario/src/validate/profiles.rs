@@ -1,0 +1,91 @@
+//! Profiles by name or from files, each loaded once.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use netflow_profile::{Profile, aliases, builtin, builtin_names, from_toml};
+
+use super::{Assembly, tables};
+use crate::place::{Place, Spanned};
+use crate::problem::ProblemKind;
+use crate::sources::{LARGEST_SCENARIO, read_text};
+use crate::suggest;
+
+/// The profiles asked for so far; `None` for those that do not exist.
+#[derive(Default)]
+pub(super) struct Profiles {
+    known: HashMap<String, Option<Arc<dyn Profile>>>,
+}
+
+impl Assembly<'_> {
+    pub(super) fn profile(&mut self, name: &Spanned<String>) -> Option<Arc<dyn Profile>> {
+        match self.profiles.known.get(name.as_str()) {
+            Some(Some(profile)) => return Some(profile.clone()),
+            Some(None) if is_path(name) => return None, // said once
+            _ => {}
+        }
+        let profile = builtin(name).or_else(|| match is_path(name) {
+            true => self.profile_file(name),
+            false => {
+                self.unknown_profile(name);
+                None
+            }
+        });
+        self.profiles
+            .known
+            .insert(name.to_string(), profile.clone());
+        profile
+    }
+
+    fn unknown_profile(&mut self, name: &Spanned<String>) {
+        let message = format!("unknown profile `{}`", **name);
+        let names = builtin_names().iter().copied();
+        let names = names.chain(aliases().iter().map(|(alias, _)| *alias));
+        let help = suggest::help(name, "built-in profiles", names);
+        let help = format!("{help}; a profile file's name ends with .toml");
+        self.error(ProblemKind::UnknownName, name.place(), message, &help);
+    }
+
+    fn profile_file(&mut self, name: &Spanned<String>) -> Option<Arc<dyn Profile>> {
+        let path = self.surroundings.directory.join(name.as_str());
+        let text = match read_text(&path, LARGEST_SCENARIO) {
+            Ok(text) => text,
+            Err(refusal) => {
+                tables::refused(
+                    self.sources,
+                    self.findings,
+                    &path,
+                    name.place(),
+                    "the profile",
+                    refusal,
+                );
+                return None;
+            }
+        };
+        let (file, text) = self.sources.add(&path, text);
+        match from_toml(&text) {
+            Ok(profile) => Some(profile),
+            Err(error) => {
+                let span = error.span().unwrap_or(0..0);
+                let help = error.help().unwrap_or_default();
+                self.error(
+                    ProblemKind::BadValue,
+                    Place::new(file, span),
+                    error.kind().to_string(),
+                    &help,
+                );
+                None
+            }
+        }
+    }
+}
+
+/// Whether a name means a file: names of built-in profiles look different.
+fn is_path(name: &str) -> bool {
+    let path = Path::new(name);
+    name.contains(['/', '\\'])
+        || path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}

@@ -1,0 +1,218 @@
+//! Settings of the whole run, and their defaults.
+
+use netflow_fluid::{Coupling, Model, Options, Step, Transport};
+use netflow_units::Bytes;
+
+use crate::file::{Adaptive, Scenario, Simulation, StepSetting};
+use crate::place::Spanned;
+use crate::problem::{Findings, ProblemKind};
+
+/// Packets on the wire unless somebody says otherwise.
+const PACKET_SIZE: Bytes = Bytes(1000.0);
+
+/// More steps than this take days.
+const MOST_STEPS: f64 = 1e10;
+
+/// What connections and links inherit.
+pub(super) struct Settings {
+    pub(super) options: Options,
+    pub(super) seed: u64,
+    pub(super) packet_size: Bytes,
+    /// Whether anything has asked for the default packet size.
+    pub(super) packet_size_used: bool,
+    pub(super) acks: bool,
+    pub(super) acks_used: bool,
+}
+
+pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Settings {
+    let duration_s = simulation.duration.get();
+    let model = simulation.model.as_deref().copied().unwrap_or_default();
+    let step = step(simulation, duration_s, findings);
+    check_step_and_model(simulation, model, findings);
+    if let Some(interval) = &simulation.burstiness_interval {
+        let message = "`burstiness-interval` has no effect in this version";
+        findings.warning(ProblemKind::WithoutEffect, interval.place(), message);
+    }
+    let literal = model == Model::FluidLiteral;
+    let mixed = literal || matches!(step, Step::Adaptive { .. });
+    let default_transport = if mixed {
+        Transport::WellMixed
+    } else {
+        Transport::default()
+    };
+    let default_coupling = if literal {
+        Coupling::Lagged
+    } else {
+        Coupling::default()
+    };
+    let options = Options {
+        duration_s,
+        model,
+        step,
+        transport: simulation
+            .transport
+            .as_deref()
+            .copied()
+            .unwrap_or(default_transport),
+        coupling: simulation
+            .coupling
+            .as_deref()
+            .copied()
+            .unwrap_or(default_coupling),
+    };
+    Settings {
+        options,
+        seed: simulation.seed.as_deref().copied().unwrap_or(1),
+        packet_size: simulation
+            .packet_size
+            .as_ref()
+            .map_or(PACKET_SIZE, |size| size.0),
+        packet_size_used: false,
+        acks: simulation.acks.as_deref().copied().unwrap_or(true),
+        acks_used: false,
+    }
+}
+
+fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> Step {
+    let duration = *simulation.duration;
+    match simulation.step.as_ref() {
+        None => {
+            let Step::Fixed { step_s } = Options::default().step else {
+                return Options::default().step;
+            };
+            too_many(
+                duration_s / step_s,
+                &simulation.duration,
+                "default step of 50 ms",
+                findings,
+            );
+            Step::Fixed {
+                step_s: step_s.min(duration_s),
+            }
+        }
+        Some(setting) => match &**setting {
+            StepSetting::Fixed(step) => {
+                if step.get() > duration_s && simulation.duration.is_sound() {
+                    let message = format!(
+                        "the step of {} is longer than the duration of {duration}",
+                        **step
+                    );
+                    let finding = findings.error(ProblemKind::OutOfRange, step.place(), message);
+                    finding.help("make `step` at most `duration`; 50 ms is the default");
+                }
+                too_many(duration_s / step.get(), step, "step", findings);
+                Step::Fixed { step_s: step.get() }
+            }
+            StepSetting::Adaptive(adaptive) => {
+                let (min_s, max_s) = adaptive.limits_s();
+                check_adaptive(adaptive, duration_s, &simulation.duration, findings);
+                if let Some(min) = &adaptive.min {
+                    too_many(duration_s / min.get() / 1e3, min, "shortest step", findings);
+                }
+                Step::Adaptive {
+                    tolerance: *adaptive.tolerance,
+                    min_s: min_s.min(duration_s),
+                    max_s: max_s.min(duration_s),
+                }
+            }
+        },
+    }
+}
+
+fn check_adaptive<T: std::fmt::Display>(
+    adaptive: &Adaptive,
+    duration_s: f64,
+    duration: &Spanned<T>,
+    findings: &mut Findings,
+) {
+    if let Some(min) = &adaptive.min
+        && min.get() > duration_s
+        && duration.is_sound()
+    {
+        let message = format!(
+            "the shortest step of {} is longer than the duration of {}",
+            **min, **duration
+        );
+        let finding = findings.error(ProblemKind::OutOfRange, min.place(), message);
+        finding.help("make `min` at most `duration`; 1 ms is the default");
+    }
+}
+
+fn too_many<T: std::fmt::Display>(
+    steps: f64,
+    setting: &Spanned<T>,
+    what: &str,
+    findings: &mut Findings,
+) {
+    if steps > MOST_STEPS {
+        let message = format!("the run would take {steps:.1e} steps with a {what}");
+        let finding = findings.error(ProblemKind::TooLarge, setting.place(), message);
+        finding.help(format!(
+            "at most {MOST_STEPS:.0e} steps: make the step longer or the duration shorter"
+        ));
+    }
+}
+
+/// What cannot go together.
+fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Findings) {
+    let literal = model == Model::FluidLiteral;
+    let adaptive = simulation
+        .step
+        .as_ref()
+        .filter(|step| matches!(***step, StepSetting::Adaptive(_)));
+    if literal && let Some(step) = adaptive {
+        let message = "model \"fluid-literal\" has no adaptive steps";
+        let finding = findings.error(ProblemKind::Conflict, step.place(), message);
+        finding.help("write `step = \"50 ms\"`, or use model \"fluid\"");
+    }
+    let transport = simulation.transport.as_ref();
+    if let Some(transport) = transport.filter(|transport| ***transport == Transport::Fifo) {
+        let (other, else_help) = match (literal, adaptive.is_some()) {
+            (true, _) => ("model \"fluid-literal\"", "model \"fluid\""),
+            (false, true) => ("an adaptive step", "a fixed step"),
+            (false, false) => return check_coupling(simulation, literal, findings),
+        };
+        let message = format!("transport \"fifo\" does not go with {other}");
+        let finding = findings.error(ProblemKind::Conflict, transport.place(), message);
+        finding.help(format!(
+            "write `transport = \"well-mixed\"`, or use {else_help}"
+        ));
+    }
+    check_coupling(simulation, literal, findings);
+}
+
+fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Findings) {
+    let coupling = simulation.coupling.as_ref();
+    if let Some(coupling) = coupling.filter(|coupling| literal && ***coupling == Coupling::Implicit)
+    {
+        let message = "coupling \"implicit\" does not go with model \"fluid-literal\"";
+        let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
+        finding.help("write `coupling = \"lagged\"`, or use model \"fluid\"");
+    }
+}
+
+impl super::Assembly<'_> {
+    /// Warns of settings that nothing in the scenario takes notice of.
+    pub(super) fn check_unused_settings(&mut self, scenario: &Scenario) {
+        let simulation = &scenario.simulation;
+        if self.findings.has_errors() {
+            return; // something that would use them may not have been read
+        }
+        if let Some(size) = simulation
+            .packet_size
+            .as_ref()
+            .filter(|_| !self.settings.packet_size_used)
+        {
+            let message = "`packet-size` has no effect: every connection has its own";
+            self.warning(ProblemKind::WithoutEffect, size.place(), message, "");
+        }
+        if let Some(acks) = simulation
+            .acks
+            .as_ref()
+            .filter(|_| !self.settings.acks_used)
+        {
+            let message = "`acks` has no effect: no connection here takes it from the simulation";
+            self.warning(ProblemKind::WithoutEffect, acks.place(), message, "");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Tables in CSV files.
+
+use std::path::Path;
+
+use super::{Assembly, memory};
+use crate::place::{Place, Spanned};
+use crate::problem::{Findings, ProblemKind};
+use crate::read::{Element, Fields, Section, open};
+use crate::sources::{LARGEST_TABLE, Refusal, Sources, read_text};
+
+impl Assembly<'_> {
+    /// Reads a table, if there is one, row by row.
+    pub(super) fn table<T: Element>(
+        &mut self,
+        name: Option<&Spanned<String>>,
+        mut each: impl FnMut(&mut Self, T),
+    ) {
+        let Some(name) = name else { return };
+        let before = self.findings.errors();
+        let path = self.surroundings.directory.join(name.as_str());
+        if self.is_scenario(name, &path) {
+            self.incomplete = true;
+            return;
+        }
+        let text = match read_text(&path, LARGEST_TABLE) {
+            Ok(text) => text,
+            Err(refusal) => {
+                let what = format!("the table of {}s", T::NAME);
+                refused(
+                    self.sources,
+                    self.findings,
+                    &path,
+                    name.place(),
+                    &what,
+                    refusal,
+                );
+                self.incomplete = true;
+                return;
+            }
+        };
+        let (file, text) = self.sources.add(&path, text);
+        let rows = memory::lines(&text);
+        if let Err(message) = memory::check(rows, T::NAME) {
+            let help =
+                "split the scenario, or describe identical connections by one with a `count`";
+            self.error(ProblemKind::TooLarge, name.place(), message, help);
+            self.incomplete = true;
+            return;
+        }
+        if T::NAME == "connection" {
+            self.reserve(rows);
+        }
+        let Some((mut csv, mut row)) = open::<T>(file, &text, self.findings) else {
+            self.incomplete = true;
+            return;
+        };
+        let overrides = self.surroundings.overrides;
+        while csv.next(&mut row, self.findings) {
+            let place = row.place.unwrap_or(Place::new(file, 0..0));
+            let fields = Fields::Row {
+                row: &row,
+                prefix: "",
+            };
+            let section =
+                Section::new(self.findings, "this row", fields, place, T::KEYS).with(overrides);
+            let element = T::read(section);
+            each(self, element);
+        }
+        // Rows may have been left out.
+        self.incomplete |= self.findings.errors() > before && T::NAME == "link";
+    }
+
+    /// Whether an included path leads back to the scenario, or to another one.
+    fn is_scenario(&mut self, name: &Spanned<String>, path: &Path) -> bool {
+        let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
+            (Ok(path), Ok(other)) => path == other,
+            _ => path == other,
+        };
+        let help = "[include] takes CSV tables, such as links.csv";
+        if same(self.surroundings.own_path) {
+            let message = format!("cyclic include: `{}` is the scenario itself", **name);
+            self.error(ProblemKind::Conflict, name.place(), message, help);
+            return true;
+        }
+        let is_toml = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+        if is_toml {
+            let message = format!(
+                "`{}` is not a CSV table: scenarios cannot include scenarios",
+                **name
+            );
+            self.error(ProblemKind::Conflict, name.place(), message, help);
+        }
+        is_toml
+    }
+}
+
+/// Reports a file that a scenario names and that could not be had.
+pub(super) fn refused(
+    sources: &mut Sources,
+    findings: &mut Findings,
+    path: &Path,
+    place: Place,
+    what: &str,
+    refusal: Refusal,
+) {
+    let shown = path.display();
+    match refusal {
+        Refusal::Unreadable(error) => {
+            let message = format!("cannot read {what}, {shown}: {}", plain(&error));
+            let finding = findings.error(ProblemKind::Unreadable, place, message);
+            if error.kind() == std::io::ErrorKind::NotFound {
+                finding.help("paths are relative to the scenario's directory");
+            }
+        }
+        Refusal::Directory => {
+            let message = format!("{what} cannot be a directory: {shown}");
+            findings.error(ProblemKind::Unreadable, place, message);
+        }
+        Refusal::TooLarge { bytes, largest } => {
+            let message = format!(
+                "{what}, {shown}, has {bytes} bytes, more than the {largest} that can be read"
+            );
+            findings.error(ProblemKind::TooLarge, place, message);
+        }
+        Refusal::NotUtf8 { byte, line, column } => {
+            sources.add_unread(path);
+            let message = format!(
+                "{what}, {shown}, is not UTF-8 at byte {byte} (line {line}, column {column})"
+            );
+            let finding = findings.error(ProblemKind::Syntax, place, message);
+            finding.help("save it as UTF-8");
+        }
+    }
+}
+
+/// What the system says, without its number.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => {
+            let text = error.to_string();
+            text.split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_lowercase()
+        }
+    }
+}
