@@ -333,6 +333,11 @@ impl Profile for Grid {
     }
 
     fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
+        if loss >= self.first_loss {
+            // The divisor of the low-loss rule would be exactly 1.
+            let (p, rtt) = self.domain.clamp(loss, rtt_s);
+            return self.limited(exp(self.log_rate(ln(p), ln(rtt)).0), rtt_s);
+        }
         let mut out = [0.0];
         self.evaluate(&[loss], &[rtt_s], &mut out, &mut [0.0], &mut [0.0]);
         out[0]
