@@ -1,0 +1,103 @@
+//! `netflow check SCENARIO`
+
+use std::io::{self, Write};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::args::ReportFormat;
+use crate::failure::Failure;
+use crate::input::{self, Scenario, ScenarioArguments};
+use crate::number::count;
+use crate::problems::{self, Problem};
+
+/// Say everything that is wrong or suspicious about a scenario, at once
+#[derive(Args)]
+pub struct CheckArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    format: ReportFormat,
+}
+
+pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let loaded = input::load(&arguments.scenario);
+    match (arguments.format, loaded) {
+        (ReportFormat::Text, loaded) => Ok(print_text(&loaded?, out)?),
+        (ReportFormat::Json, Ok(scenario)) => Ok(print_json(&Answer::ok(&scenario), out)?),
+        (ReportFormat::Json, Err(Failure::Input(report))) => {
+            print_json(
+                &Answer {
+                    ok: false,
+                    size: None,
+                    problems: report.problems.clone(),
+                },
+                out,
+            )?;
+            Err(Failure::Input(report))
+        }
+        (ReportFormat::Json, Err(other)) => Err(other),
+    }
+}
+
+fn print_text(scenario: &Scenario, out: &mut dyn Write) -> io::Result<()> {
+    problems::warn(scenario);
+    let size = Size::of(scenario);
+    write!(
+        out,
+        "ok: {}, {}, {}, {}",
+        count(size.nodes, "node"),
+        count(size.links, "link"),
+        count(size.connections, "connection"),
+        count(size.classes, "class"),
+    )?;
+    match scenario.warnings.len() {
+        0 => writeln!(out),
+        warnings => writeln!(out, ", {}", count(warnings, "warning")),
+    }
+}
+
+fn print_json(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, answer)?;
+    writeln!(out)
+}
+
+#[derive(Serialize)]
+struct Answer {
+    ok: bool,
+    size: Option<Size>,
+    problems: Vec<Problem>,
+}
+
+impl Answer {
+    fn ok(scenario: &Scenario) -> Answer {
+        let problems = scenario.warnings.iter().map(Problem::from).collect();
+        Answer {
+            ok: true,
+            size: Some(Size::of(scenario)),
+            problems,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Size {
+    nodes: usize,
+    links: usize,
+    connections: usize,
+    classes: usize,
+}
+
+impl Size {
+    fn of(scenario: &Scenario) -> Size {
+        let network = &scenario.network;
+        Size {
+            nodes: network.node_count(),
+            links: network.link_count(),
+            connections: network.connection_count(),
+            classes: network.class_count(),
+        }
+    }
+}

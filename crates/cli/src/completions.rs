@@ -1,0 +1,30 @@
+//! `netflow completions SHELL`
+
+use std::io::Write;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::args::Arguments;
+use crate::failure::Failure;
+
+/// Print a shell's completions
+///
+/// For bash: `netflow completions bash > ~/.local/share/bash-completion/completions/netflow`.
+#[derive(Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    shell: Shell,
+}
+
+pub fn completions(arguments: &CompletionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    // Made in memory first: clap_complete panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(
+        arguments.shell,
+        &mut Arguments::command(),
+        "netflow",
+        &mut script,
+    );
+    Ok(out.write_all(&script)?)
+}

@@ -1,0 +1,75 @@
+//! Why the command ends without success, what is said about it, and the exit code.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use netflow::results;
+
+use crate::problems::{self, Report};
+
+/// The ways to end other than well.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The evaluation failed: exit code 1.
+    #[error("{0}")]
+    Evaluation(String),
+    /// The command line is wrong in a way that clap does not see: exit code 2.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        help: Option<String>,
+    },
+    /// A scenario or a profile file is wrong: exit code 2, or 3 if it cannot be read.
+    #[error("{} problem(s)", .0.problems.len())]
+    Input(Report),
+    /// The results directory could not be written: exit code 3 (2 for a format that this build
+    /// does not have).
+    #[error(transparent)]
+    Results(#[from] results::Error),
+    /// The standard output could not be written: exit code 3; 0 where nobody reads it any more.
+    #[error("cannot write to the standard output: {0}")]
+    Output(#[from] io::Error),
+    /// Interrupted: exit code 130.
+    #[error("{0}")]
+    Interrupted(String),
+}
+
+impl Failure {
+    /// A wrong command line without more to say about it.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure::Usage {
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Evaluation(_) => 1,
+            Failure::Usage { .. } | Failure::Results(results::Error::FormatMissing { .. }) => 2,
+            Failure::Input(report) if report.unreadable => 3,
+            Failure::Input(_) => 2,
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            Failure::Results(_) | Failure::Output(_) => 3,
+            Failure::Interrupted(_) => 130,
+        })
+    }
+
+    /// Says on the standard error what happened.
+    pub fn report(&self) {
+        // If the standard error cannot be written, there is nowhere to say so.
+        let mut stderr = io::stderr().lock();
+        let _ = match self {
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Failure::Input(report) => problems::print(report, &mut stderr),
+            Failure::Interrupted(what) => writeln!(stderr, "interrupted: {what}"),
+            Failure::Usage {
+                message,
+                help: Some(help),
+            } => writeln!(stderr, "error: {message}\n  help: {help}"),
+            other => writeln!(stderr, "error: {other}"),
+        };
+    }
+}

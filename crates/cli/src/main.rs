@@ -1,0 +1,50 @@
+//! The `netflow` command.
+
+mod args;
+mod check;
+mod completions;
+mod explain;
+mod failure;
+mod input;
+mod interrupt;
+mod number;
+mod problems;
+mod profile;
+mod progress;
+mod run;
+mod schema;
+mod table;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let result = dispatch(&arguments.command, &mut out).and_then(|()| Ok(out.flush()?));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // What was printed until then is still worth having; if it cannot be, so be it.
+            let _ = out.flush();
+            failure.report();
+            failure.exit_code()
+        }
+    }
+}
+
+fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
+    match command {
+        Command::Run(arguments) => run::run(arguments, out),
+        Command::Check(arguments) => check::check(arguments, out),
+        Command::Explain(arguments) => explain::explain(arguments, out),
+        Command::Profile(arguments) => profile::profile(arguments, out),
+        Command::Completions(arguments) => completions::completions(arguments, out),
+        Command::Schema => schema::schema(out),
+    }
+}

@@ -1,0 +1,318 @@
+//! Problems of input files, shown with their place.
+
+use std::collections::HashMap;
+use std::io::{self, IsTerminal, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+use miette::{
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
+};
+use netflow::profile::{ProfileFileError, ProfileFileErrorKind};
+use netflow::scenario;
+use serde::Serialize;
+
+use crate::input::Scenario;
+
+/// One thing that is wrong or suspicious, from whichever file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Problem {
+    pub severity: Severity,
+    pub message: String,
+    pub file: Option<PathBuf>,
+    pub span: Option<Range<usize>>,
+    pub line: Option<usize>,
+    pub column: Option<usize>,
+    pub help: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+impl From<&scenario::Problem> for Problem {
+    fn from(problem: &scenario::Problem) -> Problem {
+        Problem {
+            severity: match problem.severity {
+                scenario::Severity::Error => Severity::Error,
+                scenario::Severity::Warning => Severity::Warning,
+            },
+            message: problem.message.clone(),
+            file: problem.file.clone(),
+            span: problem.span.clone(),
+            line: problem.line,
+            column: problem.column,
+            help: problem.help.clone(),
+        }
+    }
+}
+
+impl From<&ProfileFileError> for Problem {
+    fn from(error: &ProfileFileError) -> Problem {
+        Problem {
+            severity: Severity::Error,
+            message: error.kind().to_string(),
+            file: error.path().map(Path::to_owned),
+            span: error.span(),
+            line: error.line(),
+            column: error.column(),
+            help: error.help(),
+        }
+    }
+}
+
+/// Everything that is wrong with the input.
+#[derive(Debug)]
+pub struct Report {
+    pub problems: Vec<Problem>,
+    /// Whether a file could not be read at all.
+    pub unreadable: bool,
+}
+
+impl From<&scenario::Problems> for Report {
+    fn from(problems: &scenario::Problems) -> Report {
+        Report {
+            problems: problems.iter().map(Problem::from).collect(),
+            unreadable: problems.unreadable(),
+        }
+    }
+}
+
+impl From<&ProfileFileError> for Report {
+    fn from(error: &ProfileFileError) -> Report {
+        let unreadable = matches!(error.kind(), ProfileFileErrorKind::Unreadable(_));
+        Report {
+            problems: vec![error.into()],
+            unreadable,
+        }
+    }
+}
+
+/// A problem in one line: `topology.toml:3:9: unknown unit`.
+pub fn plain(problem: &Problem) -> String {
+    place(problem) + &problem.message
+}
+
+/// Shows a scenario's warnings on the standard error.
+pub fn warn(scenario: &Scenario) {
+    // If the standard error cannot be written, there is nowhere to say so.
+    let warnings: Vec<Problem> = scenario.warnings.iter().map(Problem::from).collect();
+    let _ = show(&warnings, &mut io::stderr().lock());
+}
+
+/// Shows a warning that has no place.
+pub fn warn_of(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "warning: {message}");
+}
+
+/// Shows every problem, and how many there are.
+pub fn print(report: &Report, to: &mut dyn Write) -> io::Result<()> {
+    show(&report.problems, to)?;
+    let errors = report
+        .problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .count();
+    if errors > 1 {
+        writeln!(to, "{errors} errors")
+    } else {
+        Ok(())
+    }
+}
+
+/// Pictures on a terminal, text that editors and grep understand elsewhere.
+fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
+    let terminal = io::stderr().is_terminal();
+    let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let theme = if colour {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
+    let mut texts = Texts::default();
+    for problem in problems {
+        let text = texts.of(problem);
+        let mut picture = String::new();
+        if terminal
+            && handler
+                .render_report(&mut picture, &Picture::new(problem, text))
+                .is_ok()
+        {
+            writeln!(to, "{picture}")?;
+        } else {
+            show_plain(problem, text, to)?;
+        }
+    }
+    Ok(())
+}
+
+/// ```text
+/// topology.toml:5:13: error: unknown unit `Mbq`
+///   | bandwidth = "8 Mbq"
+///   |             ^^^^^^^
+///   help: write "8 Mbit/s"
+/// ```
+fn show_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        to,
+        "{}{}: {}",
+        place(problem),
+        kind(problem.severity),
+        problem.message
+    )?;
+    if let (Some(text), Some(span)) = (text, &problem.span)
+        && let Some((line, marks)) = excerpt(text, span)
+    {
+        writeln!(to, "  | {line}")?;
+        writeln!(to, "  | {marks}")?;
+    }
+    match &problem.help {
+        Some(help) => writeln!(to, "  help: {help}"),
+        None => Ok(()),
+    }
+}
+
+fn kind(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// `topology.toml:5:13: `, as far as it is known.
+fn place(problem: &Problem) -> String {
+    let Some(file) = &problem.file else {
+        return String::new();
+    };
+    match (problem.line, problem.column) {
+        (Some(line), Some(column)) => format!("{}:{line}:{column}: ", file.display()),
+        (Some(line), None) => format!("{}:{line}: ", file.display()),
+        _ => format!("{}: ", file.display()),
+    }
+}
+
+/// Longest line that is shown.
+const LONGEST_LINE: usize = 200;
+
+/// The line in which a span begins, and marks under the part of the span that is in it.
+fn excerpt(text: &str, span: &Range<usize>) -> Option<(String, String)> {
+    let start = span.start.min(text.len());
+    let before = text.get(..start)?;
+    let from = before.rfind('\n').map_or(0, |end| end + 1);
+    let to = text[start..]
+        .find('\n')
+        .map_or(text.len(), |end| start + end);
+    let line = text[from..to].trim_end_matches('\r');
+    if line.trim().is_empty() || line.len() > LONGEST_LINE {
+        return None;
+    }
+    let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
+    let mut marks: String = text[from..start].chars().map(blank).collect();
+    let marked = text
+        .get(start..span.end.min(to))
+        .map_or(1, |part| part.trim_end().chars().count());
+    marks.extend(std::iter::repeat_n('^', marked.max(1)));
+    Some((line.to_owned(), marks))
+}
+
+/// The texts of the files that problems are in, each read once.
+#[derive(Default)]
+struct Texts(HashMap<PathBuf, Option<String>>);
+
+impl Texts {
+    fn of(&mut self, problem: &Problem) -> Option<&str> {
+        let file = problem.file.as_ref()?;
+        let read = || fs::read_to_string(file).ok();
+        self.0.entry(file.clone()).or_insert_with(read).as_deref()
+    }
+}
+
+/// A problem as miette draws it.
+#[derive(Debug)]
+struct Picture<'a> {
+    problem: &'a Problem,
+    source: Option<NamedSource<String>>,
+}
+
+impl<'a> Picture<'a> {
+    fn new(problem: &'a Problem, text: Option<&str>) -> Picture<'a> {
+        let name = problem
+            .file
+            .as_deref()
+            .map(|file| file.display().to_string())
+            .unwrap_or_default();
+        let source = text
+            .filter(|text| {
+                problem
+                    .span
+                    .as_ref()
+                    .is_some_and(|span| span.start <= span.end && span.end <= text.len())
+            })
+            .map(|text| NamedSource::new(name, text.to_owned()).with_language("TOML"));
+        Picture { problem, source }
+    }
+}
+
+impl fmt::Display for Picture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(_) => f.write_str(&self.problem.message),
+            None => write!(f, "{}{}", place(self.problem), self.problem.message),
+        }
+    }
+}
+
+impl std::error::Error for Picture<'_> {}
+
+impl Diagnostic for Picture<'_> {
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.problem.severity {
+            Severity::Error => miette::Severity::Error,
+            Severity::Warning => miette::Severity::Warning,
+        })
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.problem
+            .help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.source.as_ref().map(|source| source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let span = self.problem.span.clone()?;
+        self.source.as_ref()?;
+        Some(Box::new(std::iter::once(LabeledSpan::underline(span))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    #[test]
+    fn the_marks_stand_under_what_is_wrong() {
+        let text = "a = 1\n\tdelay = \"ü\" # x\nb";
+        let start = text.find('"').unwrap();
+        let (line, marks) = excerpt(text, &(start..start + 4)).unwrap();
+        assert_eq!(line, "\tdelay = \"ü\" # x");
+        assert_eq!(marks, "\t        ^^^");
+    }
+
+    #[test]
+    fn odd_spans_are_no_trouble() {
+        for span in [0..0, 5..5, 3..1000, 900..1000, 1..2] {
+            let _ = excerpt("ä\n\nb = 1", &span);
+        }
+        assert_eq!(excerpt("", &(0..0)), None);
+    }
+}

@@ -1,0 +1,270 @@
+//! `netflow profile compare A B`
+
+use std::io::{self, Write};
+
+use clap::Args;
+use netflow::profile::{
+    Comparison, Extreme, Faster, Profile, Region, common_axes, compare as compare_profiles,
+};
+use serde::Serialize;
+
+use super::{find, json};
+use crate::args::{ReportFormat, positive_time, probability};
+use crate::failure::Failure;
+use crate::number::{plain, short};
+use crate::table;
+
+/// Say where which of two profiles is faster, and by how much
+///
+/// Compares them on a grid over what both of them know, and shows a coarser one.
+#[derive(Args)]
+pub struct CompareArguments {
+    /// A built-in profile's name or a profile file's path
+    a: String,
+
+    /// The other one
+    b: String,
+
+    /// Loss probabilities to compare at, such as 1%,5%
+    #[arg(long, value_name = "LOSS,…", value_delimiter = ',', value_parser = probability)]
+    loss: Vec<f64>,
+
+    /// Round-trip times to compare at, such as 60ms,1s
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = positive_time)]
+    rtt: Vec<f64>,
+
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    format: ReportFormat,
+}
+
+/// Points of the grid that regions are found on, and of the one that is shown.
+const FINE: usize = 61;
+const COARSE: usize = 8;
+
+/// Regions that are told; the rest are specks.
+const REGIONS: usize = 6;
+
+pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let (a, b) = (find(&arguments.a)?, find(&arguments.b)?);
+    let fine = on_grid(&*a, &*b, arguments, FINE)?;
+    match arguments.format {
+        ReportFormat::Json => json(&JsonComparison::new(&*a, &*b, &fine), out)?,
+        ReportFormat::Text => {
+            let coarse = on_grid(&*a, &*b, arguments, COARSE)?;
+            print(&*a, &*b, &fine, &coarse, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn on_grid(
+    a: &dyn Profile,
+    b: &dyn Profile,
+    asked: &CompareArguments,
+    points: usize,
+) -> Result<Comparison, Failure> {
+    let sorted = |asked: &[f64]| {
+        let mut values = asked.to_vec();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let (losses, rtts_s) = match common_axes(a, b, points, points) {
+        _ if !asked.loss.is_empty() && !asked.rtt.is_empty() => {
+            (sorted(&asked.loss), sorted(&asked.rtt))
+        }
+        Some((losses, rtts_s)) => match (asked.loss.is_empty(), asked.rtt.is_empty()) {
+            (true, true) => (losses, rtts_s),
+            (false, _) => (sorted(&asked.loss), rtts_s),
+            (true, false) => (losses, sorted(&asked.rtt)),
+        },
+        None => {
+            return Err(Failure::Usage {
+                message: format!(
+                    "what {} and {} know has nothing in common",
+                    a.name(),
+                    b.name()
+                ),
+                help: Some("say where to compare them: --loss 1%,5% --rtt 100ms,1s".to_owned()),
+            });
+        }
+    };
+    Ok(compare_profiles(a, b, &losses, &rtts_s))
+}
+
+fn print(
+    a: &dyn Profile,
+    b: &dyn Profile,
+    fine: &Comparison,
+    coarse: &Comparison,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "a: {}: {}", a.name(), a.description())?;
+    writeln!(out, "b: {}: {}\n", b.name(), b.description())?;
+    for (faster, name) in [(Faster::A, a.name()), (Faster::B, b.name())] {
+        match fine.most(faster) {
+            None => writeln!(out, "{name} is ahead nowhere")?,
+            Some(most) => writeln!(
+                out,
+                "{name} is ahead on {} % of the grid, by most ({}×) at {}",
+                plain((100.0 * fine.share(faster)).round()),
+                short(most.factor),
+                place(&most),
+            )?,
+        }
+    }
+    print_regions(a, b, fine, out)?;
+    writeln!(
+        out,
+        "\n a / b (above 1: a is faster{})",
+        if coarse.outside.contains(&true) {
+            "; * outside"
+        } else {
+            ""
+        }
+    )?;
+    let rtts = coarse
+        .rtts_s
+        .iter()
+        .map(|rtt_s| format!("{} ms", plain((1e3 * rtt_s * 10.0).round() / 10.0)));
+    let titles: Vec<String> = std::iter::once("loss \\ rtt".to_owned())
+        .chain(rtts)
+        .collect();
+    let mut table = table::table(&titles.iter().map(String::as_str).collect::<Vec<_>>());
+    for (row, &loss) in coarse.losses.iter().enumerate() {
+        let columns = coarse.rtts_s.len();
+        let cells = (row * columns..(row + 1) * columns).map(|at| {
+            let mark = if coarse.outside[at] { "*" } else { "" };
+            format!("{}{mark}", short(coarse.ratios[at]))
+        });
+        table.add_row(std::iter::once(percent(loss)).chain(cells));
+    }
+    table::print(&table, out)
+}
+
+fn print_regions(
+    a: &dyn Profile,
+    b: &dyn Profile,
+    fine: &Comparison,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if fine.regions.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let mut table = table::aligned(
+        &["faster", "loss", "rtt ms", "mean factor", "most", "at"],
+        3,
+    );
+    for region in fine.regions.iter().take(REGIONS) {
+        table.add_row([
+            match region.faster {
+                Faster::A => a.name().to_owned(),
+                Faster::B => b.name().to_owned(),
+            },
+            format!(
+                "{}–{}",
+                plain(round(100.0 * region.loss.0)),
+                percent(region.loss.1)
+            ),
+            format!(
+                "{}–{}",
+                plain(round(1e3 * region.rtt_s.0)),
+                plain(round(1e3 * region.rtt_s.1))
+            ),
+            short(region.mean_factor),
+            short(region.most.factor),
+            place(&region.most),
+        ]);
+    }
+    table::print(&table, out)?;
+    match fine.regions.len().saturating_sub(REGIONS) {
+        0 => Ok(()),
+        rest => writeln!(
+            out,
+            " … and {rest} smaller region{}",
+            if rest == 1 { "" } else { "s" }
+        ),
+    }
+}
+
+fn place(extreme: &Extreme) -> String {
+    format!(
+        "loss {}, rtt {} ms",
+        percent(extreme.loss),
+        plain(round(1e3 * extreme.rtt_s))
+    )
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{} %", plain(round(100.0 * fraction)))
+}
+
+/// To two decimals.
+fn round(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+#[derive(Serialize)]
+struct JsonComparison<'a> {
+    a: &'a str,
+    b: &'a str,
+    a_ahead_share: f64,
+    b_ahead_share: f64,
+    regions: Vec<JsonRegion<'a>>,
+    loss: &'a [f64],
+    rtt_s: &'a [f64],
+    /// a / b; a row for every loss.
+    ratio: Vec<&'a [f64]>,
+    outside: Vec<&'a [bool]>,
+}
+
+#[derive(Serialize)]
+struct JsonRegion<'a> {
+    faster: &'a str,
+    points: usize,
+    loss_min: f64,
+    loss_max: f64,
+    rtt_min_s: f64,
+    rtt_max_s: f64,
+    mean_factor: f64,
+    most_factor: f64,
+    most_loss: f64,
+    most_rtt_s: f64,
+}
+
+impl<'a> JsonComparison<'a> {
+    fn new(
+        a: &'a dyn Profile,
+        b: &'a dyn Profile,
+        comparison: &'a Comparison,
+    ) -> JsonComparison<'a> {
+        let region = |region: &Region| JsonRegion {
+            faster: match region.faster {
+                Faster::A => a.name(),
+                Faster::B => b.name(),
+            },
+            points: region.points,
+            loss_min: region.loss.0,
+            loss_max: region.loss.1,
+            rtt_min_s: region.rtt_s.0,
+            rtt_max_s: region.rtt_s.1,
+            mean_factor: region.mean_factor,
+            most_factor: region.most.factor,
+            most_loss: region.most.loss,
+            most_rtt_s: region.most.rtt_s,
+        };
+        let columns = comparison.rtts_s.len().max(1);
+        JsonComparison {
+            a: a.name(),
+            b: b.name(),
+            a_ahead_share: comparison.share(Faster::A),
+            b_ahead_share: comparison.share(Faster::B),
+            regions: comparison.regions.iter().map(region).collect(),
+            loss: &comparison.losses,
+            rtt_s: &comparison.rtts_s,
+            ratio: comparison.ratios.chunks(columns).collect(),
+            outside: comparison.outside.chunks(columns).collect(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `netflow profile list|show|compare`
+
+mod compare;
+mod list;
+mod show;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use netflow::profile::{Profile, aliases, builtin, builtin_names, load};
+
+use crate::failure::Failure;
+
+/// Show and compare TCP profiles: throughput from loss and round-trip time
+#[derive(Args)]
+pub struct ProfileArguments {
+    #[command(subcommand)]
+    command: ProfileCommand,
+}
+
+#[derive(Subcommand)]
+enum ProfileCommand {
+    List(list::ListArguments),
+    Show(show::ShowArguments),
+    Compare(compare::CompareArguments),
+}
+
+pub fn profile(arguments: &ProfileArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    match &arguments.command {
+        ProfileCommand::List(arguments) => list::list(arguments, out),
+        ProfileCommand::Show(arguments) => show::show(arguments, out),
+        ProfileCommand::Compare(arguments) => compare::compare(arguments, out),
+    }
+}
+
+/// A built-in profile's name or alias, or a profile file's path.
+fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
+    if let Some(profile) = builtin(name) {
+        return Ok(profile);
+    }
+    let path = Path::new(name);
+    if path.exists()
+        || path.extension().is_some() && path.components().count() > 1
+        || name.ends_with(".toml")
+    {
+        return load(path).map_err(|error| Failure::Input((&error).into()));
+    }
+    let names = builtin_names()
+        .iter()
+        .chain(aliases().iter().map(|(alias, _)| alias));
+    let nearest = names
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .min();
+    Err(Failure::Usage {
+        message: format!("there is no profile `{name}`"),
+        help: nearest.map(|(_, nearest)| {
+            format!("the nearest name is `{nearest}`; `netflow profile list` shows all; or give a profile file's path")
+        }),
+    })
+}
+
+fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}

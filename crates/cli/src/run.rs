@@ -1,0 +1,384 @@
+//! `netflow run SCENARIO`
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use netflow::fluid::{Interval, Network, Outcome, Recorder, RunError, Simulation};
+use netflow::results::{
+    self, ConnectionSummary, Format, LinkSummary, Manifest, Stop, Summary, TotalsSummary, Writer,
+};
+
+use crate::args::positive_time;
+use crate::failure::Failure;
+use crate::input::{self, Scenario, ScenarioArguments};
+use crate::number::{count, duration, percent, plain, short};
+use crate::progress::Progress;
+use crate::{interrupt, problems, table};
+
+/// Evaluate a scenario: tables on the standard output, series in a directory
+///
+/// Prints the links, busiest first, the connections, fastest first, and where the packets went.
+/// With -o it also writes the series of every link and every connection, a summary and a manifest.
+#[derive(Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// Write the results to this directory
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Format of the series
+    #[arg(long, value_name = "csv|jsonl|parquet", default_value_t = Format::Csv, requires = "output")]
+    format: Format,
+
+    /// Length of a recording interval
+    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
+    every: f64,
+
+    /// Also write the series of every connection at every link
+    #[arg(long, requires = "output")]
+    classes: bool,
+
+    /// Threads to use at most; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Runs with different seeds; nothing in this version is random, so one is enough
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seeds: u32,
+
+    /// Rows of the printed tables at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+
+    /// Print the summary as JSON instead of tables
+    #[arg(long)]
+    json: bool,
+
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+}
+
+pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let started = Instant::now();
+    if arguments.seeds != 1 {
+        return Err(Failure::Usage {
+            message: format!(
+                "--seeds {} is not available in this version",
+                arguments.seeds
+            ),
+            help: Some(
+                "nothing in it is random: every run of a scenario gives the same results"
+                    .to_owned(),
+            ),
+        });
+    }
+    let scenario = input::load(&arguments.scenario)?;
+    if !arguments.quiet {
+        problems::warn(&scenario);
+    }
+    let evaluation = with_threads(arguments.threads, || {
+        evaluate(arguments, &scenario, started)
+    })?;
+
+    if arguments.json {
+        out.write_all(evaluation.summary.to_json().as_bytes())?;
+    } else if !arguments.quiet {
+        print(arguments, &evaluation, started, out)?;
+    }
+    evaluation.end
+}
+
+/// What a run has come to.
+struct Evaluation {
+    network: Network,
+    summary: Summary,
+    steps: u64,
+    end: Result<(), Failure>,
+}
+
+fn with_threads<T: Send>(
+    threads: Option<u16>,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    match threads {
+        None => work(),
+        Some(threads) => rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.into())
+            .build()
+            .map_err(|error| Failure::usage(format!("cannot start {threads} threads: {error}")))?
+            .install(work),
+    }
+}
+
+fn evaluate(
+    arguments: &RunArguments,
+    scenario: &Scenario,
+    started: Instant,
+) -> Result<Evaluation, Failure> {
+    interrupt::listen();
+    let network = scenario.network.clone();
+    let mut simulation = Simulation::new(network.clone(), scenario.options).map_err(cannot_run)?;
+    let writer = match &arguments.output {
+        Some(directory) => Some(Writer::create(
+            directory,
+            &network,
+            arguments.format,
+            arguments.classes,
+        )?),
+        None => None,
+    };
+    let progress = Progress::new(scenario.options.duration_s, !arguments.quiet);
+    let mut recorder = RunRecorder { writer, progress };
+    let outcome = simulation.run(arguments.every, &mut recorder, interrupt::requested);
+    let RunRecorder { writer, progress } = recorder;
+    progress.finish();
+
+    let time_s = simulation.time_s();
+    let end = match outcome {
+        Ok(Outcome::Finished) => Ok(()),
+        Ok(Outcome::Stopped) => Err(Failure::Interrupted(format!(
+            "stopped at {} s of network time",
+            plain(time_s)
+        ))),
+        Err(RunError::Record(error)) => return Err(error.into()),
+        Err(error) => Err(Failure::Evaluation(error.to_string())),
+    };
+    let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
+    if let Some(warning) = outside_warning(&summary.connections) {
+        if !arguments.quiet {
+            problems::warn_of(&warning);
+        }
+        summary.warnings.push(warning);
+    }
+    if let Some(writer) = writer {
+        let stop = end.as_ref().err().map(|failure| Stop {
+            stopped_at_s: time_s,
+            reason: failure.to_string(),
+        });
+        let manifest = manifest(arguments, scenario, &simulation, &writer, started, stop);
+        writer.finish(&summary, &manifest)?;
+    }
+    Ok(Evaluation {
+        network,
+        summary,
+        steps: simulation.steps(),
+        end,
+    })
+}
+
+/// What the engine says before or during a run.
+fn cannot_run(error: RunError) -> Failure {
+    match error {
+        RunError::NotFinite { .. } => Failure::Evaluation(error.to_string()),
+        _ => Failure::usage(error.to_string()),
+    }
+}
+
+/// Says how many connections were where their profiles were not measured.
+fn outside_warning(connections: &[ConnectionSummary]) -> Option<String> {
+    let outside = || {
+        connections
+            .iter()
+            .filter(|connection| connection.outside_profile_fraction > 0.0)
+    };
+    let most = outside().max_by(|a, b| {
+        a.outside_profile_fraction
+            .total_cmp(&b.outside_profile_fraction)
+    })?;
+    Some(format!(
+        "{} spent time outside the domain that the profile was measured in, where its nearest value counts; most of \
+         all {}, {} of its time",
+        count(outside().count(), "connection"),
+        most.connection,
+        percent(most.outside_profile_fraction),
+    ))
+}
+
+fn manifest(
+    arguments: &RunArguments,
+    scenario: &Scenario,
+    simulation: &Simulation,
+    writer: &Writer,
+    started: Instant,
+    stop: Option<Stop>,
+) -> Manifest {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    Manifest {
+        program: "netflow".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        scenario: arguments.scenario.path().display().to_string(),
+        digest: scenario.digest.clone(),
+        sources: scenario
+            .sources
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect(),
+        overrides: arguments.scenario.overrides().to_vec(),
+        seed: scenario.seed,
+        options: *simulation.options(),
+        every_s: arguments.every,
+        format: arguments.format,
+        files: writer.files(),
+        steps: simulation.steps(),
+        threads: arguments.threads.map_or_else(cores, usize::from),
+        wall_time_s: started.elapsed().as_secs_f64(),
+        complete: stop.is_none(),
+        stop,
+    }
+}
+
+/// Writes the series where they are wanted, and moves the bar.
+struct RunRecorder {
+    writer: Option<Writer>,
+    progress: Progress,
+}
+
+impl Recorder for RunRecorder {
+    type Error = results::Error;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), results::Error> {
+        self.progress.at(interval.time_s);
+        match &mut self.writer {
+            Some(writer) => writer.interval(interval),
+            None => Ok(()),
+        }
+    }
+}
+
+fn print(
+    arguments: &RunArguments,
+    evaluation: &Evaluation,
+    started: Instant,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let Evaluation {
+        network,
+        summary,
+        steps,
+        ..
+    } = evaluation;
+    print_links(&summary.links, arguments.top, out)?;
+    writeln!(out)?;
+    print_connections(network, &summary.connections, arguments.top, out)?;
+    writeln!(out)?;
+    print_totals("packets", &summary.totals, out)?;
+    if summary.acks.offered_pkts > 0.0 {
+        print_totals("acknowledgements", &summary.acks, out)?;
+    }
+    let written = match &arguments.output {
+        Some(directory) => format!("; results in {}", directory.display()),
+        None => String::new(),
+    };
+    let steps = count(usize::try_from(*steps).unwrap_or(usize::MAX), "step");
+    let took = duration(started.elapsed().as_secs_f64());
+    writeln!(
+        out,
+        "{} s of network time, {steps}, in {took}{written}",
+        plain(summary.duration_s)
+    )
+}
+
+fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut used: Vec<&LinkSummary> = links
+        .iter()
+        .filter(|link| link.offered_pkts > 0.0)
+        .collect();
+    used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
+    let mut table = table::table(&[
+        "link",
+        "utilization",
+        "mean queue pkt",
+        "max queue pkt",
+        "loss",
+        "offered pkt",
+        "lost pkt",
+    ]);
+    for link in used.iter().take(top) {
+        table.add_row([
+            link.link.clone(),
+            percent(link.utilization),
+            short(link.mean_queue_pkts),
+            short(link.max_queue_pkts),
+            percent(link.loss_probability),
+            short(link.offered_pkts),
+            short(link.lost_pkts),
+        ]);
+    }
+    table::print(&table, out)?;
+    print_rest(used.len(), top, "link", out)?;
+    match links.len() - used.len() {
+        0 => Ok(()),
+        idle => writeln!(out, " {} without traffic", count(idle, "link")),
+    }
+}
+
+fn print_connections(
+    network: &Network,
+    connections: &[ConnectionSummary],
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut rows: Vec<_> = network.connections().zip(connections).collect();
+    rows.sort_by(|(_, a), (_, b)| b.mean_goodput_pps.total_cmp(&a.mean_goodput_pps));
+    let mut table = table::table(&[
+        "connection",
+        "sent pkt/s",
+        "goodput pkt/s",
+        "goodput Mbit/s",
+        "loss",
+        "rtt ms",
+        "delivered pkt",
+        "outside profile",
+    ]);
+    for (id, connection) in rows.iter().take(top) {
+        let spec = network.connection_spec(*id);
+        let name = match spec.count {
+            1 => connection.connection.clone(),
+            n => format!("{} ×{n}", connection.connection),
+        };
+        table.add_row([
+            name,
+            short(connection.mean_send_pps),
+            short(connection.mean_goodput_pps),
+            short(connection.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6),
+            percent(connection.loss_probability),
+            short(connection.mean_rtt_s * 1e3),
+            short(connection.delivered_pkts),
+            percent(connection.outside_profile_fraction),
+        ]);
+    }
+    table::print(&table, out)?;
+    print_rest(rows.len(), top, "connection", out)
+}
+
+fn print_rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        rest => writeln!(
+            out,
+            " … and {rest} more {noun}{}; --top {all} shows all",
+            if rest == 1 { "" } else { "s" }
+        ),
+    }
+}
+
+fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{kind}: {} offered = {} delivered + {} lost + {} queued + {} in flight{}",
+        short(totals.offered_pkts),
+        short(totals.delivered_pkts),
+        short(totals.lost_pkts),
+        short(totals.queued_pkts),
+        short(totals.in_flight_pkts),
+        match totals.imbalance() {
+            gap if gap <= 1e-9 => String::new(),
+            gap => format!(" (they miss balance by {})", percent(gap)),
+        }
+    )
+}

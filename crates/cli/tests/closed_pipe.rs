@@ -1,0 +1,41 @@
+//! Nobody has to read to the end.
+
+mod common;
+
+use std::io::Read;
+use std::process::Stdio;
+
+use common::{Workplace, text};
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let place = Workplace::new();
+    for arguments in [
+        "run dumbbell.toml",
+        "run dumbbell.toml --json",
+        "check dumbbell.toml",
+        "explain dumbbell.toml first",
+        "profile list",
+        "profile show nt --format json",
+        "profile compare nt bsd",
+        "completions bash",
+        "schema",
+    ] {
+        let mut child = place
+            .netflow(arguments.split(' '))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut said = Vec::new();
+        child.stderr.take().unwrap().read_to_end(&mut said).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(0), "{arguments}: {}", text(&said));
+        assert!(
+            !text(&said).contains("error"),
+            "{arguments}: {}",
+            text(&said)
+        );
+    }
+}

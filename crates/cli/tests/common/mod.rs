@@ -1,0 +1,107 @@
+//! What the whole-command tests share.
+#![allow(dead_code)]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Two routers and a bottleneck of 1 Mbit/s that two transfers share.
+pub const DUMBBELL: &str = r#"
+[simulation]
+duration = "20 s"
+
+[[link]]
+from = "A"
+to = "R"
+bandwidth = "10 Mbit/s"
+delay = "5 ms"
+buffer = "100 pkt"
+
+[[link]]
+from = "B"
+to = "R"
+bandwidth = "10 Mbit/s"
+delay = "10 ms"
+buffer = "100 pkt"
+
+[[link]]
+from = "R"
+to = "S"
+bandwidth = "1 Mbit/s"
+delay = "30 ms"
+buffer = "25 pkt"
+
+[[connection]]
+name = "first"
+from = "A"
+to = "S"
+source = { profile = "ns-reno" }
+
+[[connection]]
+name = "second"
+from = "B"
+to = "S"
+source = { profile = "ns-reno" }
+start = "5 s"
+"#;
+
+/// A directory of its own for a test, with a scenario in it.
+pub struct Workplace {
+    directory: tempfile::TempDir,
+}
+
+impl Workplace {
+    pub fn new() -> Workplace {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        fs::write(directory.path().join("dumbbell.toml"), DUMBBELL).expect("room for a scenario");
+        Workplace { directory }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The command, in this directory.
+    pub fn netflow<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_netflow"));
+        command
+            .args(arguments)
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The command with arguments parted by blanks, run to its end.
+    pub fn run(&self, arguments: &str) -> Output {
+        self.netflow(arguments.split_whitespace())
+            .output()
+            .expect("netflow starts")
+    }
+
+    /// The same, with the exit code it must have.
+    pub fn expect(&self, arguments: &str, code: i32) -> Output {
+        let output = self.run(arguments);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "netflow {arguments}\n{out}\n{err}"
+        );
+        output
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Names of the files in a directory, in order.
+pub fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    let mut names: Vec<_> = entries
+        .map(|entry| text(entry.expect("an entry").file_name().as_encoded_bytes()))
+        .collect();
+    names.sort();
+    names
+}

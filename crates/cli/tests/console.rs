@@ -1,0 +1,216 @@
+//! The console blocks of the README and of `cmd/*.md`: commands, and the outputs they must have.
+//!
+//! A line `$ command` is run by a shell in a directory where the repository's `scenarios` are;
+//! what follows is its standard output and then its standard error. `? 2` after the command is the
+//! exit code, 0 if not given. In a line `[..]` stands for anything; a line `...` for any lines.
+//! `cargo run --release -- ` is the built command, and `cargo test` is what runs this.
+//!
+//! With `NETFLOW_BLESS=1` the outputs are written into the files instead; look at the difference.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[test]
+fn commands_say_what_they_said() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd");
+    let mut files: Vec<PathBuf> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "md"));
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        check(&file);
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+/// A command with what it must say.
+struct Step {
+    command: String,
+    code: i32,
+    expected: Vec<String>,
+}
+
+fn check(file: &Path) {
+    let place = tempfile::tempdir().unwrap();
+    copy(&root().join("scenarios"), &place.path().join("scenarios"));
+    let text = fs::read_to_string(file).unwrap();
+    let mut blessed = String::new();
+    let mut wrong = String::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        blessed += &format!("{line}\n");
+        if line.trim() != "```console" {
+            continue;
+        }
+        let mut block = Vec::new();
+        while let Some(line) = lines.next_if(|line| line.trim() != "```") {
+            block.push(line.to_owned());
+        }
+        let mut between = "";
+        for step in steps(&block) {
+            let (code, actual) = run(&step.command, place.path());
+            let right = code == step.code && matches(&step.expected, &actual);
+            if !right {
+                let (expected, actual) = (step.expected.join("\n"), actual.join("\n"));
+                wrong += &format!(
+                    "\n$ {}\n? {code}\n{actual}\n--- instead of ? {}\n{expected}\n",
+                    step.command, step.code
+                );
+            }
+            let output = if right {
+                step.expected
+            } else {
+                actual.iter().map(|line| elide(line)).collect()
+            };
+            blessed += &format!("{between}$ {}\n", step.command);
+            between = if output.is_empty() { "" } else { "\n" };
+            if code != 0 {
+                blessed += &format!("? {code}\n");
+            }
+            output
+                .iter()
+                .for_each(|line| blessed += &format!("{line}\n"));
+        }
+    }
+    if std::env::var_os("NETFLOW_BLESS").is_some() {
+        fs::write(file, blessed).unwrap();
+    } else {
+        assert!(wrong.is_empty(), "{}: {wrong}", file.display());
+    }
+}
+
+fn steps(block: &[String]) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in block {
+        if let Some(command) = line.strip_prefix("$ ") {
+            steps.push(Step {
+                command: command.to_owned(),
+                code: 0,
+                expected: Vec::new(),
+            });
+        } else if let Some(step) = steps.last_mut() {
+            match line.strip_prefix("? ").and_then(|code| code.parse().ok()) {
+                Some(code) if step.expected.is_empty() => step.code = code,
+                _ => step.expected.push(line.clone()),
+            }
+        }
+    }
+    // A blank line between two commands is there to be read.
+    for step in &mut steps {
+        while step.expected.last().is_some_and(String::is_empty) {
+            step.expected.pop();
+        }
+    }
+    steps
+}
+
+fn run(command: &str, place: &Path) -> (i32, Vec<String>) {
+    if command.starts_with("cargo test") {
+        return (0, Vec::new());
+    }
+    let (command, place) = match command.strip_prefix("cargo run --release -p netflow --example ") {
+        Some(example) => (
+            format!("cargo run --quiet -p netflow --example {example}"),
+            root(),
+        ),
+        None => (
+            command.replace("cargo run --release -- ", "netflow "),
+            place.to_owned(),
+        ),
+    };
+    let binary = Path::new(env!("CARGO_BIN_EXE_netflow")).parent().unwrap();
+    let mut path = binary.as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let output = Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(place)
+        .env("PATH", path)
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said += &String::from_utf8_lossy(&output.stderr);
+    let mut lines: Vec<String> = said
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    (output.status.code().unwrap_or(-1), lines)
+}
+
+fn matches(expected: &[String], actual: &[String]) -> bool {
+    match expected.split_first() {
+        None => actual.is_empty(),
+        Some((any, rest)) if any == "..." => {
+            (0..=actual.len()).any(|from| matches(rest, &actual[from..]))
+        }
+        Some((line, rest)) => {
+            actual.first().is_some_and(|first| like(line, first)) && matches(rest, &actual[1..])
+        }
+    }
+}
+
+fn like(pattern: &str, line: &str) -> bool {
+    let parts: Vec<&str> = pattern.trim_end().split("[..]").collect();
+    let [first, middle @ .., last] = parts.as_slice() else {
+        return pattern.trim_end() == line;
+    };
+    let Some(mut rest) = line.strip_prefix(first) else {
+        return false;
+    };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+/// What differs from run to run: how long it took.
+fn elide(line: &str) -> String {
+    let Some((before, after)) = line.split_once(" steps, in ") else {
+        return line.to_owned();
+    };
+    let after = after
+        .split_once(';')
+        .map_or(String::new(), |(_, after)| format!(";{after}"));
+    format!("{before} steps, in [..]{after}")
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn patterns_match_what_they_should() {
+    assert!(like("a [..] c", "a b c") && like("[..]", "") && like("in [..]; x", "in 5 ms; x"));
+    assert!(!like("a [..] c", "a c") && !like("a", "ab") && !like("ab[..]ba", "aba"));
+    let lines = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
+    assert!(matches(&lines("a|...|d"), &lines("a|b|c|d")) && matches(&lines("..."), &[]));
+    assert!(!matches(&lines("a|..."), &lines("b|a")));
+}

@@ -1,0 +1,172 @@
+//! The promised exit codes, and which stream says what.
+
+mod common;
+
+use std::fs;
+
+use common::{Workplace, text};
+
+#[test]
+fn a_run_that_ends_well_is_0_and_its_tables_are_on_stdout() {
+    let output = Workplace::new().expect("run dumbbell.toml", 0);
+    assert!(text(&output.stdout).contains("R->S"));
+    assert!(
+        !text(&output.stderr).contains("error"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_wrong_command_line_is_2() {
+    let place = Workplace::new();
+    for wrong in [
+        "",
+        "rnu dumbbell.toml",
+        "run",
+        "run dumbbell.toml --every 5",
+        "run dumbbell.toml --every 0s",
+        "run dumbbell.toml --threads 0",
+        "run dumbbell.toml --seeds 10",
+        "run dumbbell.toml --format xml -o out",
+        "run dumbbell.toml --classes",
+        "run dumbbell.toml --set nonsense",
+        "explain dumbbell.toml frist",
+        "explain dumbbell.toml first --at 1h",
+        "profile show ns-rneo",
+        "profile show nt --loss 200%",
+    ] {
+        let output = place.expect(wrong, 2);
+        assert_eq!(text(&output.stdout), "", "{wrong}");
+        assert!(!text(&output.stderr).is_empty(), "{wrong}");
+    }
+}
+
+#[test]
+fn wrong_names_get_the_nearest_right_one() {
+    let place = Workplace::new();
+    for (arguments, nearest) in [
+        ("chekc dumbbell.toml", "check"),
+        ("run dumbbell.toml --thread 2", "--threads"),
+        ("explain dumbbell.toml frist", "`first`"),
+        ("profile show ns-rneo", "`ns-reno`"),
+    ] {
+        let output = place.expect(arguments, 2);
+        assert!(
+            text(&output.stderr).contains(nearest),
+            "{arguments}: {}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_wrong_scenario_is_2_with_every_place() {
+    let place = Workplace::new();
+    let broken = common::DUMBBELL
+        .replace("\"1 Mbit/s\"", "\"1 Mbq\"")
+        .replace("source = { profile = \"ns-reno\" }\nstart", "start");
+    fs::write(place.path("broken.toml"), broken).unwrap();
+    for command in ["run", "check"] {
+        let output = place.expect(&format!("{command} broken.toml"), 2);
+        let problems = text(&output.stderr);
+        assert_eq!(text(&output.stdout), "");
+        assert!(
+            problems.contains("broken.toml:22:16: error: "),
+            "{problems}"
+        );
+        assert!(
+            problems.contains("\"1 Mbq\""),
+            "the line is shown: {problems}"
+        );
+        assert!(
+            problems.matches("error: ").count() >= 2,
+            "both are found: {problems}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_3() {
+    let place = Workplace::new();
+    for missing in [
+        "run missing.toml",
+        "check missing.toml",
+        "explain missing.toml c",
+        "profile show missing.toml",
+    ] {
+        let output = place.expect(missing, 3);
+        assert!(
+            text(&output.stderr).contains("missing.toml"),
+            "{missing}: {}",
+            text(&output.stderr)
+        );
+    }
+    fs::create_dir(place.path("directory.toml")).unwrap();
+    place.expect("run directory.toml", 3);
+}
+
+#[test]
+fn what_cannot_be_written_is_3() {
+    let place = Workplace::new();
+    fs::write(place.path("file"), "mine").unwrap();
+    for output in ["file", "file/below"] {
+        let result = place.expect(&format!("run dumbbell.toml -o {output}"), 3);
+        assert!(
+            text(&result.stderr).contains(output),
+            "{}",
+            text(&result.stderr)
+        );
+        assert_eq!(
+            text(&result.stdout),
+            "",
+            "no tables of a run that has failed"
+        );
+    }
+    assert_eq!(fs::read(place.path("file")).unwrap(), b"mine");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_3_and_leaves_nothing() {
+    let place = Workplace::new();
+    fs::create_dir(place.path("out")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", place.path("out/.connections.csv.partial")).unwrap();
+    let output = place.expect("run dumbbell.toml -o out", 3);
+    assert!(
+        text(&output.stderr).contains("No space left"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert_eq!(common::names(&place.path("out")), Vec::<String>::new());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_standard_output_that_is_full_is_3() {
+    let place = Workplace::new();
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let status = place
+        .netflow(["run", "dumbbell.toml"])
+        .stdout(full)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(3));
+}
+
+#[test]
+fn a_format_that_is_not_in_the_build_says_how_to_get_it() {
+    let place = Workplace::new();
+    let output = place.run("run dumbbell.toml -o out --format parquet");
+    if output.status.code() != Some(0) {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            text(&output.stderr).contains("--features parquet"),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}

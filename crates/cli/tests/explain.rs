@@ -1,0 +1,42 @@
+//! `netflow explain` shows where a rate comes from.
+
+mod common;
+
+use common::{Workplace, text};
+
+/// The factors give the whole, up to what a step and the way back shift them.
+#[test]
+fn the_factors_give_the_whole() {
+    let place = Workplace::new();
+    let output = place.expect("explain dumbbell.toml first --at 15s --format json", 0);
+    let it: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let hops = it["hops"].as_array().unwrap();
+    assert_eq!(hops.len(), 4, "two out, two back");
+    let sum = |part: &str| hops.iter().map(|hop| number(&hop[part])).sum::<f64>();
+    let rtt_s = sum("waiting_s") + sum("transmission_s") + sum("propagation_s");
+    assert!((rtt_s / number(&it["rtt_s"]) - 1.0).abs() < 0.05, "{it:#}");
+    let out = hops.iter().filter(|hop| hop["back"] == false);
+    let through: f64 = out
+        .map(|hop| 1.0 - number(&hop["loss_probability"]))
+        .product();
+    assert!(
+        (1.0 - through - number(&it["loss_probability"])).abs() < 0.01,
+        "{it:#}"
+    );
+    assert_eq!(it["profile"], "ns-reno");
+    assert!(
+        (number(&it["profile_pps"]) / number(&it["rate_pps"]) - 1.0).abs() < 0.05,
+        "{it:#}"
+    );
+}
+
+#[test]
+fn a_connection_that_has_not_started_is_told() {
+    let output = Workplace::new().expect("explain dumbbell.toml second --at 1s", 0);
+    assert!(
+        text(&output.stdout).contains("not sending"),
+        "{}",
+        text(&output.stdout)
+    );
+}
