@@ -34,27 +34,30 @@ pub enum Step {
     },
 }
 
-/// How the mix of connections travels through queues and along links.
+/// How the mix of connections travels through queues and along links, and what sources learn of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// What departs has the mix of what arrived one waiting time ago, reaches the next link after
-    /// the link's delay, and the source sees loss and round-trip time after the way back.
+    /// What departs has the mix of what arrived one waiting time ago, and reaches the next link
+    /// after the link's delay. The source sees loss and round-trip time after the way back, learns
+    /// its loss over its last losses, and grows at most as slow start does.
     #[default]
     Fifo,
-    /// What departs has the mix of the whole queue, and reaches the next link at once
-    /// (equation 7 of [Prof]).
+    /// What departs has the mix of the whole queue, and reaches the next link at once (equation 7
+    /// of [Prof]). Sources see the whole path as it is now.
     WellMixed,
 }
 
-/// When a source looks at the path it sends over.
+/// When a source looks at the path it sends over, with [`Transport::WellMixed`]. (With
+/// [`Transport::Fifo`] it sees what was, and this has no effect.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coupling {
-    /// At the start of the step.
+    /// At the start of the step: cheaper, but sources and a fast queue can swing against each
+    /// other from step to step, around a mean that is not the equilibrium.
     Lagged,
     /// Within the step: the sources whose first link this is are evaluated inside the link's
-    /// scalar solve.
+    /// scalar solve. The equilibrium is the true one at any step.
     #[default]
     Implicit,
 }

@@ -479,9 +479,6 @@ impl Options {
         if self.model == Model::FluidLiteral && self.transport == Transport::Fifo {
             return bad("transport", "fluid-literal mixes well: its queues have no order".to_owned());
         }
-        if self.model == Model::FluidLiteral && self.coupling == crate::Coupling::Implicit {
-            return bad("coupling", "fluid-literal looks at paths at the start of the step".to_owned());
-        }
         Ok(step_s)
     }
 }

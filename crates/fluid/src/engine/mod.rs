@@ -19,7 +19,7 @@ pub(crate) use step::Span;
 
 use crate::network::Network;
 use crate::state::State;
-use crate::{Model, Options, RunError, Transport};
+use crate::{Coupling, Model, Options, RunError, Transport};
 
 /// All that a step needs beside the state, derived from the network and the options.
 #[derive(Clone)]
@@ -39,7 +39,10 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub fn new(network: Network, options: Options, step_s: f64) -> Engine {
+    pub fn new(network: Network, mut options: Options, step_s: f64) -> Engine {
+        if options.model == Model::FluidLiteral {
+            options.coupling = Coupling::Lagged; // it knows no other
+        }
         let plan = Arc::new(Plan::new(&network.inner, options.transport, step_s));
         Engine {
             fifo: options.transport == Transport::Fifo,
@@ -88,15 +91,11 @@ impl Engine {
             return;
         }
         state.handed[..self.plan.branches.len()].fill(0.0);
-        for b in &mut state.branches {
-            b.rate_pps = 0.0;
-        }
         self.active.gather(
             &self.network.inner,
             &self.plan,
             state,
             &self.options,
-            &self.fixed_s,
             end_s - state.time_s,
         );
     }

@@ -5,7 +5,7 @@ use netflow_profile::Profile;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::network::{ACK_BYTES, Inner, NO_BRANCH};
 use crate::state::{LinkState, State};
-use crate::{Coupling, Options};
+use crate::{Coupling, Options, Transport};
 
 /// Sources evaluated at a time: what they see fits into the first-level cache.
 pub(crate) const BATCH: usize = 64;
@@ -52,7 +52,7 @@ pub(crate) struct ActiveSources {
 
 impl ActiveSources {
     /// The sources that may send from `time_s` on, until the next one starts.
-    pub fn gather(&mut self, inner: &Inner, plan: &Plan, state: &State, options: &Options, fixed_s: &[f64], step_s: f64) {
+    pub fn gather(&mut self, inner: &Inner, plan: &Plan, state: &State, options: &Options, step_s: f64) {
         let now = state.time_s;
         self.rates.clear();
         self.implicit.clear();
@@ -73,8 +73,8 @@ impl ActiveSources {
             }
             // A list that holds sources which have stopped is only longer than needed.
             self.until_s = self.until_s.min(branch.stop_s);
-            let within_step = options.coupling == Coupling::Implicit
-                && (plan.feedback_slots == 0 || fixed_s[b as usize] < step_s);
+            let within_step =
+                options.coupling == Coupling::Implicit && options.transport == Transport::WellMixed;
             match branch.profile {
                 NO_PROFILE => self.rates.push(b),
                 _ if within_step => self.implicit.push(b),

@@ -349,6 +349,27 @@ impl Engine {
 }
 
 impl BranchState {
+    /// The loss that a TCP source reckons with, as it learns it: from the losses themselves. One
+    /// comes every 1/p packets, so the memory is as long, and without losses the estimate falls
+    /// like one over the packets sent since the last: dp̂/dt = rate · max(p, p̂) · (p − p̂).
+    /// Backward Euler, with the rate of the last step.
+    fn learn(&mut self, loss: f64, length_s: f64) -> f64 {
+        let losses = self.rate_pps * length_s * loss.max(self.learnt_loss);
+        self.learnt_loss += (loss - self.learnt_loss) * (losses / (1.0 + losses));
+        self.learnt_loss
+    }
+
+    /// The fastest that TCP grows is slow start: from two packets, doubling every round trip.
+    fn at_most_doubled(&self, rate_pps: f64, rtt_s: f64, length_s: f64) -> f64 {
+        let before = self.rate_pps.max(2.0 / rtt_s);
+        // 2^x ≥ 1 + x ln 2 decides most cases without an exponential.
+        let round_trips = length_s / rtt_s;
+        if rate_pps <= before * (1.0 + std::f64::consts::LN_2 * round_trips) {
+            return rate_pps;
+        }
+        rate_pps.min(before * round_trips.exp2())
+    }
+
     fn account(&mut self, sent: f64, rate_pps: f64, [ln_pass, rtt_s]: [f64; 2], active_s: f64, outside_s: f64) {
         self.rate_pps = rate_pps;
         self.sent_pkts += sent;
@@ -430,6 +451,9 @@ impl SharedView<'_> {
                 };
                 loss[i] = if ln_pass == 0.0 { 0.0 } else { -ln_pass.exp_m1() };
                 rtt[i] = rtt_s;
+                if !self.seen.is_empty() {
+                    loss[i] = work.branches[mine].learn(loss[i], self.span.length_s);
+                }
             }
             let n = batch.len();
             let windows = batch.iter().map(|&b| plan.branches[b as usize].window_pkts);
@@ -438,6 +462,9 @@ impl SharedView<'_> {
                 let b = b as usize;
                 let branch = &plan.branches[b];
                 let state = &mut work.branches[b - work.first];
+                if !self.seen.is_empty() {
+                    rate[i] = state.at_most_doubled(rate[i], rtt[i], self.span.length_s);
+                }
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = (rate[i] * branch.weight * active_s).min(scratch.may_send[b]);
                 work.handed[b - work.first] = sent;
