@@ -36,6 +36,8 @@ pub enum Severity {
 
 impl From<&scenario::Problem> for Problem {
     fn from(problem: &scenario::Problem) -> Problem {
+        // There is no line in a scenario that could not be read.
+        let read = problem.kind != scenario::ProblemKind::Unreadable || problem.span != Some(0..0);
         Problem {
             severity: match problem.severity {
                 scenario::Severity::Error => Severity::Error,
@@ -43,9 +45,9 @@ impl From<&scenario::Problem> for Problem {
             },
             message: problem.message.clone(),
             file: problem.file.clone(),
-            span: problem.span.clone(),
-            line: problem.line,
-            column: problem.column,
+            span: problem.span.clone().filter(|_| read),
+            line: problem.line.filter(|_| read),
+            column: problem.column.filter(|_| read),
             help: problem.help.clone(),
         }
     }
@@ -172,7 +174,7 @@ fn show_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::
         writeln!(to, "  | {marks}")?;
     }
     match &problem.help {
-        Some(help) => writeln!(to, "  help: {help}"),
+        Some(help) => writeln!(to, "  help: {}", help.replace('\n', "\n        ")),
         None => Ok(()),
     }
 }
