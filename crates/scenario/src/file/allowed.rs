@@ -36,7 +36,7 @@ pub(super) const BUFFER: Allowed<Quantity<Size>> = Allowed {
         Size::Packets(packets) => packets.get() >= 1.0 && packets.get() <= 1e8,
         Size::Bytes(bytes) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
     },
-    text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1 TB (1000 GB)",
+    text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1000 GB",
 };
 pub(super) const TRANSFER: Allowed<Quantity<Size>> = Allowed {
     test: |size| size.get() > 0.0 && size.get() <= 1e15,

@@ -71,8 +71,10 @@ impl Element for Connection {
         "return-path",
         "acks",
         "delayed-ack",
-        "aggregate",
-        "application",
+    ];
+    const LATER: &'static [(&'static str, &'static str)] = &[
+        ("aggregate", "edge conditioning (`aggregate`) is"),
+        ("application", "applications (`application`) are"),
     ];
     const COLUMNS: &'static [&'static str] = &[
         "name",
@@ -125,8 +127,6 @@ impl Element for Connection {
             acks: s.optional("acks", &any()),
             delayed_ack: s.optional("delayed-ack", &any()),
         };
-        s.not_yet("aggregate", "edge conditioning (`aggregate`) is");
-        s.not_yet("application", "applications (`application`) are");
         s.finish();
         connection
     }

@@ -52,8 +52,9 @@ impl Element for Link {
         "buffer",
         "duplex",
         "queue",
-        "class",
     ];
+    const LATER: &'static [(&'static str, &'static str)] =
+        &[("class", "scheduling by classes ([[link.class]]) is")];
     const COLUMNS: &'static [&'static str] = &[
         "from",
         "to",
@@ -90,7 +91,6 @@ impl Element for Link {
             duplex: s.optional("duplex", &any()),
             queue: s.optional("queue", &any()),
         };
-        s.not_yet("class", "scheduling by classes ([[link.class]]) is");
         s.finish();
         link
     }

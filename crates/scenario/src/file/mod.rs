@@ -29,7 +29,7 @@ use toml::de::DeTable;
 
 use crate::place::{FileId, Place, Spanned};
 use crate::problem::Findings;
-use crate::read::{Element, Fields, Overrides, Quantity, Section, not_available};
+use crate::read::{Element, Fields, Overrides, Quantity, Section};
 
 /// A time, such as `"20 ms"`.
 pub type Time = Spanned<Quantity<Seconds>>;
@@ -77,8 +77,6 @@ impl Scenario {
         "link",
         "connection",
         "event",
-        "aggregate",
-        "workload",
     ];
 
     /// The scenario as a TOML text, which reads back as an equal one.
@@ -119,14 +117,10 @@ impl Scenario {
             connections: top.list("from = \"A\"\nto = \"B\"\nsource = { profile = \"ns-reno\" }"),
             events: top.list("at = \"20 s\"\nlink = \"A->B\"\ndown = true"),
         };
-        for (key, what) in [
+        top.later = &[
             ("aggregate", "edge conditioning ([[aggregate]]) is"),
             ("workload", "workloads ([[workload]]) are"),
-        ] {
-            if let Some(place) = top.key_place(key) {
-                not_available(top.findings, place, what);
-            }
-        }
+        ];
         top.finish();
         scenario
     }

@@ -23,7 +23,7 @@ pub enum SourceSetting {
 }
 
 impl SourceSetting {
-    pub(crate) const KEYS: &'static [&'static str] = &["profile", "constant", "poisson", "window"];
+    pub(crate) const KEYS: &'static [&'static str] = &["profile", "constant", "poisson"];
     pub(crate) const EXAMPLE: &'static str = "source = { profile = \"ns-reno\" }";
 
     /// Of a connection without any.
@@ -48,7 +48,7 @@ impl Read for SourceSetting {
         }
         let mut s = Section::of(value, key, Self::KEYS, findings)?;
         let before = s.findings.errors();
-        s.not_yet("window", "congestion-window sources are");
+        s.later = &[("window", "congestion-window sources (`window`) are")];
         let profile = s.optional("profile", &any()).map(SourceSetting::Profile);
         let constant = s
             .optional("constant", &allowed::RATE)

@@ -55,7 +55,7 @@ impl Read for StepSetting {
         if !matches!(value.kind, Kind::Table(_)) {
             let step = Quantity::<Seconds>::read(value, key, findings)?;
             if !(allowed::STEP.test)(&step) {
-                let message = format!("`{key}` is {step}");
+                let message = format!("`{key}` cannot be {step}");
                 let finding = findings.error(ProblemKind::OutOfRange, value.place, message);
                 finding.help(format!("allowed: {}", allowed::STEP.text));
                 return None;

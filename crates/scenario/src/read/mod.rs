@@ -22,6 +22,8 @@ pub(crate) trait Element: Sized {
     const NAME: &'static str;
     /// Every key it may have.
     const KEYS: &'static [&'static str];
+    /// Keys that a later version will know, and what they are.
+    const LATER: &'static [(&'static str, &'static str)] = &[];
     /// Every column that a CSV table of such elements may have, nested keys with a dot.
     const COLUMNS: &'static [&'static str] = &[];
     /// The columns that such a CSV table must have.

@@ -30,6 +30,8 @@ pub(crate) struct Section<'r, 'a> {
     fields: Fields<'a>,
     place: Place,
     keys: &'static [&'static str],
+    /// Keys that a later version will know, and what they are.
+    pub(crate) later: &'static [(&'static str, &'static str)],
     /// The `--set` options, if there are any.
     overrides: Option<&'a Overrides>,
     /// What they call this.
@@ -50,6 +52,7 @@ impl<'r, 'a> Section<'r, 'a> {
             fields,
             place,
             keys,
+            later: &[],
             overrides: None,
             scope: None,
         }
@@ -100,7 +103,7 @@ impl<'r, 'a> Section<'r, 'a> {
         );
         let written = match self.fields {
             Fields::Toml(table) => table.get(key).map(Value::toml),
-            Fields::Row { row, prefix } => row.get(prefix, key),
+            Fields::Row { row, table } => row.get(table, key),
             Fields::Empty => None,
         };
         let Some(scope) = &self.scope else {
@@ -185,7 +188,7 @@ impl<'r, 'a> Section<'r, 'a> {
     ) -> Option<Spanned<T>> {
         let found = T::read(value, key, self.findings)?;
         if !(allowed.test)(&found) {
-            let message = format!("`{key}` is {}", found.shown());
+            let message = format!("`{key}` cannot be {}", found.shown());
             let finding = self
                 .findings
                 .error(ProblemKind::OutOfRange, value.place, message);
@@ -193,17 +196,6 @@ impl<'r, 'a> Section<'r, 'a> {
             return None;
         }
         Some(Spanned::new(found, value.place))
-    }
-
-    /// Refuses a key that a later version will know.
-    pub(crate) fn not_yet(&mut self, key: &'static str, what: &str) {
-        if let Some(value) = self.get(key) {
-            not_available(
-                self.findings,
-                self.key_place(key).unwrap_or(value.place),
-                what,
-            );
-        }
     }
 
     /// Where a key itself stands, if it does in the document.
@@ -233,6 +225,7 @@ impl<'r, 'a> Section<'r, 'a> {
         let what = format!("[{}]", T::NAME);
         let mut section = Section::new(self.findings, what, fields, value.place, T::KEYS);
         section.overrides = self.overrides;
+        section.later = T::LATER;
         section.call(|| T::NAME.to_owned());
         Some(section)
     }
@@ -267,6 +260,7 @@ impl<'r, 'a> Section<'r, 'a> {
                 T::KEYS,
             );
             section.overrides = self.overrides;
+            section.later = T::LATER;
             list.push(T::read(section));
         }
         list
@@ -297,6 +291,10 @@ impl<'r, 'a> Section<'r, 'a> {
                 continue;
             }
             let place = Place::new(FileId::SCENARIO, key.span());
+            if let Some((_, what)) = self.later.iter().find(|(later, _)| *later == name) {
+                not_available(self.findings, place, what);
+                continue;
+            }
             let message = format!("unknown key `{name}` in {}", self.what);
             let help = suggest::help(name, "allowed here", self.keys.iter().copied());
             self.findings

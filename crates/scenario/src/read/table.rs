@@ -19,10 +19,29 @@ struct Cell<'t> {
     place: Place,
 }
 
-/// A column's name.
-#[derive(Clone, Debug)]
+/// What a column is for.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
-    name: String,
+    /// The key of the table that the column's key is in; empty for keys of the element itself.
+    table: &'static str,
+    key: &'static str,
+}
+
+impl Column {
+    fn of<T: Element>(name: &str) -> Option<Column> {
+        let name = T::COLUMNS.iter().find(|column| **column == name)?;
+        Some(match name.split_once('.') {
+            Some((table, key)) => Column { table, key },
+            None if T::SHORT_COLUMNS.contains(name) => Column {
+                table: "source",
+                key: name,
+            },
+            None => Column {
+                table: "",
+                key: name,
+            },
+        })
+    }
 }
 
 /// A row, with the columns that its cells stand in.
@@ -34,38 +53,32 @@ pub(crate) struct Row<'t> {
 }
 
 impl Row<'_> {
-    /// The cell for a key, or what begins with the key and a point.
-    pub(crate) fn get<'a>(&'a self, prefix: &'static str, key: &'static str) -> Option<Value<'a>> {
+    /// The cell for a key of a table, or the table of that name if any of its cells is filled.
+    pub(crate) fn get<'a>(&'a self, table: &'static str, key: &'static str) -> Option<Value<'a>> {
         let mut nested = None;
         for (column, cell) in self.columns.iter().zip(&self.cells) {
-            let Some(name) = column.name.strip_prefix(prefix) else {
-                continue;
-            };
-            let Some(rest) = name.strip_prefix(key) else {
-                continue;
-            };
-            if cell.text.is_empty() {
-                continue;
-            }
-            if rest.is_empty() {
-                return Some(Value::cell(&cell.text, cell.place));
-            }
-            if rest.starts_with('.') && nested.is_none() {
-                nested = Some(cell.place);
+            if same(column.key, key) && same(column.table, table) {
+                if !cell.text.is_empty() {
+                    return Some(Value::cell(&cell.text, cell.place));
+                }
+            } else if table.is_empty() && same(column.table, key) && !cell.text.is_empty() {
+                nested = nested.or(Some(cell.place));
             }
         }
-        let prefix = match key {
-            "queue" => "queue.",
-            "source" => "source.",
-            "set" => "set.",
-            _ => return None,
-        };
         Some(Value {
-            kind: Kind::Table(Fields::Row { row: self, prefix }),
+            kind: Kind::Table(Fields::Row {
+                row: self,
+                table: key,
+            }),
             place: nested?,
             scope: None,
         })
     }
+}
+
+/// Whether two short texts are equal: most differ in length, and there are many to compare.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a == b
 }
 
 /// Splits a text into rows of cells.
@@ -145,17 +158,11 @@ pub(crate) fn open<'t, T: Element>(
             good = false;
         }
     }
-    let full_name = |name: &str| match T::SHORT_COLUMNS.contains(&name) {
-        true => format!("source.{name}"),
-        false => name.to_owned(),
-    };
     csv.columns = header.cells.len();
     header.columns = header
         .cells
         .iter()
-        .map(|cell| Column {
-            name: full_name(&cell.text),
-        })
+        .filter_map(|cell| Column::of::<T>(&cell.text))
         .collect();
     good.then_some((csv, header))
 }

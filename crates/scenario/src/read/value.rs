@@ -35,10 +35,10 @@ pub(crate) enum Kind<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fields<'a> {
     Toml(&'a DeTable<'a>),
-    /// A CSV row; a table nested in it consists of the columns that begin with `prefix`.
+    /// A CSV row, and which of its tables: empty for the element itself.
     Row {
         row: &'a Row<'a>,
-        prefix: &'static str,
+        table: &'static str,
     },
     /// Nothing but what `--set` options add.
     Empty,

@@ -59,7 +59,7 @@ impl Assembly<'_> {
             let place = row.place.unwrap_or(Place::new(file, 0..0));
             let fields = Fields::Row {
                 row: &row,
-                prefix: "",
+                table: "",
             };
             let section =
                 Section::new(self.findings, "this row", fields, place, T::KEYS).with(overrides);
