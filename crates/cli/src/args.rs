@@ -23,6 +23,7 @@ pub enum Command {
     Run(crate::run::RunArguments),
     Check(crate::check::CheckArguments),
     Explain(crate::explain::ExplainArguments),
+    New(crate::new::NewArguments),
     Profile(crate::profile::ProfileArguments),
     Completions(crate::completions::CompletionsArguments),
     /// Print the JSON schema of scenario files

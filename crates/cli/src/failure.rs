@@ -1,6 +1,7 @@
 //! Why the command ends without success, what is said about it, and the exit code.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use netflow::results;
@@ -24,6 +25,16 @@ pub enum Failure {
     /// A scenario or a profile file is wrong: exit code 2, or 3 if it cannot be read.
     #[error("{} problem(s)", .0.problems.len())]
     Input(Report),
+    /// A file could not be read or written: exit code 3.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// `read`, `write` …
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The results directory could not be written: exit code 3 (2 for a format that this build
     /// does not have).
     #[error(transparent)]
@@ -52,7 +63,7 @@ impl Failure {
             Failure::Input(report) if report.unreadable => 3,
             Failure::Input(_) => 2,
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Failure::Results(_) | Failure::Output(_) => 3,
+            Failure::File { .. } | Failure::Results(_) | Failure::Output(_) => 3,
             Failure::Interrupted(_) => 130,
         })
     }

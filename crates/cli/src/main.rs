@@ -7,6 +7,7 @@ mod explain;
 mod failure;
 mod input;
 mod interrupt;
+mod new;
 mod number;
 mod problems;
 mod profile;
@@ -43,6 +44,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(arguments, out),
         Command::Check(arguments) => check::check(arguments, out),
         Command::Explain(arguments) => explain::explain(arguments, out),
+        Command::New(arguments) => new::new(arguments, out),
         Command::Profile(arguments) => profile::profile(arguments, out),
         Command::Completions(arguments) => completions::completions(arguments, out),
         Command::Schema => schema::schema(out),

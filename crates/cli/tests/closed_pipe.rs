@@ -20,6 +20,7 @@ fn a_closed_pipe_is_no_error() {
         "profile compare nt bsd",
         "completions bash",
         "schema",
+        "new dumbbell",
     ] {
         let mut child = place
             .netflow(arguments.split(' '))

@@ -124,6 +124,7 @@ fn what_cannot_be_written_is_3() {
         );
     }
     assert_eq!(fs::read(place.path("file")).unwrap(), b"mine");
+    place.expect("new dumbbell -o file/below.toml", 3);
 }
 
 #[cfg(target_os = "linux")]
