@@ -17,6 +17,11 @@
 //!     from = "A"
 //!     to = "B"
 //!     bandwidth = "8 Mbq"
+//!
+//!     [[connection]]
+//!     from = "A"
+//!     to = "B"
+//!     source = { profile = "ns-reno" }
 //! "#;
 //! let problems = netflow_scenario::from_str("lab.toml", text, ".".as_ref(), &[]).unwrap_err();
 //! let first = &problems.into_vec()[0];

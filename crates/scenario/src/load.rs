@@ -10,7 +10,7 @@ use crate::prepared::Prepared;
 use crate::problem::{Findings, ProblemKind, Problems};
 use crate::read::Overrides;
 use crate::sources::{LARGEST_SCENARIO, Refusal, Sources, read_text};
-use crate::validate::{Surroundings, plain, validate};
+use crate::validate::{Surroundings, not_utf8, plain, validate};
 
 /// Reads a scenario file and everything it includes, checks it, and builds its network.
 ///
@@ -93,6 +93,9 @@ fn prepare(
     })
 }
 
+/// One syntax error brings others with it that are none.
+const MOST_SYNTAX_ERRORS: usize = 5;
+
 /// What the text says; `None` if it is no TOML.
 fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Scenario> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
@@ -105,7 +108,7 @@ fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Sc
     if errors.is_empty() {
         return Some(Scenario::read(document.get_ref(), overrides, findings));
     }
-    for error in errors {
+    for error in errors.into_iter().take(MOST_SYNTAX_ERRORS) {
         let span = error.span().unwrap_or(0..0);
         let message = format!("not valid TOML: {}", error.message().replace('\n', "; "));
         findings.error(
@@ -121,8 +124,11 @@ fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Sc
 fn unread(path: &Path, refusal: Refusal) -> Problems {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
-    let file = sources.add_unread(path);
-    let start = Place::new(file, 0..0);
+    if let Refusal::NotUtf8 { before } = refusal {
+        not_utf8(&mut sources, &mut findings, path, before);
+        return findings.into_problems(sources);
+    }
+    let start = Place::new(sources.add_unread(path), 0..0);
     match refusal {
         Refusal::Unreadable(error) => {
             let message = format!("cannot be read: {}", plain(&error));
@@ -130,9 +136,8 @@ fn unread(path: &Path, refusal: Refusal) -> Problems {
         }
         Refusal::Directory => {
             let message = "cannot be read: it is a directory";
-            findings
-                .error(ProblemKind::Unreadable, start, message)
-                .help("name the scenario file in it");
+            let finding = findings.error(ProblemKind::Unreadable, start, message);
+            finding.help("name the scenario file in it");
         }
         Refusal::TooLarge { bytes, largest } => {
             let message =
@@ -140,12 +145,7 @@ fn unread(path: &Path, refusal: Refusal) -> Problems {
             let finding = findings.error(ProblemKind::TooLarge, start, message);
             finding.help("put links and connections into CSV tables and include them");
         }
-        Refusal::NotUtf8 { byte, line, column } => {
-            let message = format!("not UTF-8 at byte {byte} (line {line}, column {column})");
-            findings
-                .error(ProblemKind::Syntax, start, message)
-                .help("save the file as UTF-8");
-        }
+        Refusal::NotUtf8 { .. } => {}
     }
     findings.into_problems(sources)
 }

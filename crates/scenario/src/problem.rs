@@ -240,6 +240,14 @@ impl Findings {
         self.errors
     }
 
+    /// Whether keys were refused, so that what they were meant to say is missing.
+    pub(crate) fn has_refused_keys(&self) -> bool {
+        let refused = [ProblemKind::UnknownKey, ProblemKind::WrongType];
+        self.list
+            .iter()
+            .any(|finding| refused.contains(&finding.kind))
+    }
+
     /// Whether further findings are only counted.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= MOST_PROBLEMS

@@ -45,9 +45,8 @@ pub(crate) enum Refusal {
         largest: u64,
     },
     NotUtf8 {
-        byte: usize,
-        line: usize,
-        column: usize,
+        /// What stands before the first byte that is not.
+        before: String,
     },
 }
 
@@ -145,12 +144,11 @@ pub(crate) fn read_text(path: &Path, largest: u64) -> Result<String, Refusal> {
         return Err(too_large(bytes.len() as u64));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let byte = error.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(error.as_bytes().get(..byte).unwrap_or_default());
+        let end = error.utf8_error().valid_up_to();
+        let mut bytes = error.into_bytes();
+        bytes.truncate(end);
         Refusal::NotUtf8 {
-            byte,
-            line: before.matches('\n').count() + 1,
-            column: before.rsplit('\n').next().unwrap_or("").chars().count() + 1,
+            before: String::from_utf8(bytes).unwrap_or_default(),
         }
     })
 }

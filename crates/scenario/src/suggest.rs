@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn slips_of_the_pen_are_understood() {
         let keys = ["from", "to", "bandwidth", "delay", "buffer", "max-window"];
-        let near = |name| nearest(name, keys.into_iter());
+        let near = |name: &str| nearest(name, keys.into_iter());
         assert_eq!(near("bandwith"), Some("bandwidth"));
         assert_eq!(near("Bandwidth"), Some("bandwidth"));
         assert_eq!(near("max_window"), Some("max-window"));

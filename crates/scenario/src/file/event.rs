@@ -59,7 +59,8 @@ impl Element for Event {
             event.up.is_some(),
         ];
         let changes = changes.iter().filter(|given| **given).count();
-        if changes != 1 && s.findings.errors() == before {
+        let misspelt = ["set", "down", "up"].iter().any(|key| s.is_misspelt(key));
+        if changes != 1 && !misspelt && s.findings.errors() == before {
             let message = match changes {
                 0 => "this event changes nothing",
                 _ => "this event changes several things at once",

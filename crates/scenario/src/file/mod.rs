@@ -112,10 +112,11 @@ impl Scenario {
         let scenario = Scenario {
             simulation,
             include: top.table::<Include>().map(Include::read),
-            nodes: top.list("name = \"A\""),
-            links: top.list("from = \"A\"\nto = \"B\"\nbandwidth = \"8 Mbit/s\""),
-            connections: top.list("from = \"A\"\nto = \"B\"\nsource = { profile = \"ns-reno\" }"),
-            events: top.list("at = \"20 s\"\nlink = \"A->B\"\ndown = true"),
+            nodes: top.list("`name = \"A\"`"),
+            links: top.list("`from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`"),
+            connections: top
+                .list("`from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`"),
+            events: top.list("`at = \"20 s\"`, `link = \"A->B\"` and `down = true`"),
         };
         top.later = &[
             ("aggregate", "edge conditioning ([[aggregate]]) is"),

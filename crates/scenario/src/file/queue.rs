@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{SizeSetting, allowed};
 use crate::place::Spanned;
 use crate::problem::{Findings, ProblemKind};
-use crate::read::{Kind, Quantity, Read, Section, Shown, Value, any, not_available, word};
+use crate::read::{Kind, Quantity, Read, Section, Shown, Value, any, word};
 
 /// Which packets a filling queue refuses.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -67,34 +67,20 @@ impl Red {
 enum Discipline {
     DropTail,
     Red,
-    Later(&'static str),
 }
-
-const DISCIPLINES: [(&str, Discipline); 5] = [
-    ("drop-tail", Discipline::DropTail),
-    ("red", Discipline::Red),
-    ("rio", Discipline::Later("queue discipline \"rio\" is")),
-    (
-        "priority",
-        Discipline::Later("queue discipline \"priority\" is"),
-    ),
-    ("wfq", Discipline::Later("queue discipline \"wfq\" is")),
-];
 
 impl Read for Discipline {
     fn read(value: &Value<'_>, _: &str, findings: &mut Findings) -> Option<Discipline> {
-        let discipline = word(value, "queue discipline", &DISCIPLINES, findings)?;
-        if let Discipline::Later(what) = discipline {
-            not_available(findings, value.place, what);
-            return None;
-        }
-        Some(discipline)
-    }
-}
-
-impl Shown for Discipline {
-    fn shown(&self) -> String {
-        String::new()
+        let words = [
+            ("drop-tail", Discipline::DropTail),
+            ("red", Discipline::Red),
+        ];
+        let later = [
+            ("rio", "queue discipline \"rio\" is"),
+            ("priority", "queue discipline \"priority\" is"),
+            ("wfq", "queue discipline \"wfq\" is"),
+        ];
+        word(value, "queue discipline", &words, &later, findings)
     }
 }
 

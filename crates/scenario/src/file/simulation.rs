@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{ByteSize, StepSetting, Time, allowed};
 use crate::place::Spanned;
 use crate::problem::Findings;
-use crate::read::{Element, Quantity, Read, Section, Shown, Value, any, not_available, word};
+use crate::read::{Element, Quantity, Read, Section, Shown, Value, any, word};
 
 /// How to evaluate the network.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -137,15 +137,11 @@ impl Element for Simulation {
 impl Read for Model {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Model> {
         let words = [
-            ("fluid", Some(Model::Fluid)),
-            ("fluid-literal", Some(Model::FluidLiteral)),
-            ("window", None),
+            ("fluid", Model::Fluid),
+            ("fluid-literal", Model::FluidLiteral),
         ];
-        let model = word(value, key, &words, findings)?;
-        if model.is_none() {
-            not_available(findings, value.place, "the window model is");
-        }
-        model
+        let later = [("window", "the window model is")];
+        word(value, key, &words, &later, findings)
     }
 }
 
@@ -155,7 +151,7 @@ impl Read for Transport {
             ("fifo", Transport::Fifo),
             ("well-mixed", Transport::WellMixed),
         ];
-        word(value, key, &words, findings)
+        word(value, key, &words, &[], findings)
     }
 }
 
@@ -165,7 +161,7 @@ impl Read for Coupling {
             ("implicit", Coupling::Implicit),
             ("lagged", Coupling::Lagged),
         ];
-        word(value, key, &words, findings)
+        word(value, key, &words, &[], findings)
     }
 }
 

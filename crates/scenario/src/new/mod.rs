@@ -1,1 +1,228 @@
-//! Scenarios to start from.
+//! Scenarios to start from: commented TOML texts of well-known shapes.
+//!
+//! The same wishes give the same text, and every text can be run as it is.
+//!
+//! ```
+//! use netflow_scenario::new::{Wishes, random};
+//!
+//! let text = random(&Wishes { nodes: Some(30), connections: Some(50), ..Wishes::default() })?;
+//! let scenario = netflow_scenario::from_str("random.toml", &text, ".".as_ref(), &[])?;
+//! assert_eq!(scenario.network.node_count(), 30);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod dumbbell;
+mod parking_lot;
+mod plan;
+mod random;
+mod star;
+mod transit_stub;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use dumbbell::dumbbell;
+pub use parking_lot::parking_lot;
+pub use random::random;
+pub use star::star;
+pub use transit_stub::transit_stub;
+
+/// How large a scenario should be; what is not said is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// Number of nodes.
+    pub nodes: Option<usize>,
+    /// Number of links, each of which leads both ways.
+    pub links: Option<usize>,
+    /// Number of connections.
+    pub connections: Option<usize>,
+    /// What everything random depends on.
+    pub seed: u64,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Wishes {
+            nodes: None,
+            links: None,
+            connections: None,
+            seed: 1,
+        }
+    }
+}
+
+/// The shapes there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// See [`dumbbell`].
+    Dumbbell,
+    /// See [`parking_lot`].
+    ParkingLot,
+    /// See [`random`].
+    Random,
+    /// See [`star`].
+    Star,
+    /// See [`transit_stub`].
+    TransitStub,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 5] = [
+        Kind::Dumbbell,
+        Kind::ParkingLot,
+        Kind::Random,
+        Kind::Star,
+        Kind::TransitStub,
+    ];
+
+    /// Its name: `parking-lot`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Dumbbell => "dumbbell",
+            Kind::ParkingLot => "parking-lot",
+            Kind::Random => "random",
+            Kind::Star => "star",
+            Kind::TransitStub => "transit-stub",
+        }
+    }
+
+    /// What it looks like, in a line.
+    pub fn description(self) -> &'static str {
+        match self {
+            Kind::Dumbbell => "senders and receivers on the two sides of one bottleneck",
+            Kind::ParkingLot => "a chain of bottlenecks, crossed by long and by short connections",
+            Kind::Random => "nodes in the plane, more likely linked the nearer they are (Waxman)",
+            Kind::Star => "hosts around one router",
+            Kind::TransitStub => "a backbone of routers with networks of hosts around it",
+        }
+    }
+
+    /// Writes a scenario of this shape.
+    ///
+    /// # Errors
+    /// Wishes that the shape cannot have.
+    pub fn write(self, wishes: &Wishes) -> Result<String, Impossible> {
+        match self {
+            Kind::Dumbbell => dumbbell(wishes),
+            Kind::ParkingLot => parking_lot(wishes),
+            Kind::Random => random(wishes),
+            Kind::Star => star(wishes),
+            Kind::TransitStub => transit_stub(wishes),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// There is no shape of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kind `{name}`; there are dumbbell, parking-lot, random, star and transit-stub")]
+pub struct UnknownKind {
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    fn from_str(name: &str) -> Result<Kind, UnknownKind> {
+        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| UnknownKind {
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// A wish that a shape cannot have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {wish} is {value}, but must be {allowed}")]
+pub struct Impossible {
+    /// The shape.
+    pub kind: Kind,
+    /// Which wish: `nodes`, `links` or `connections`.
+    pub wish: &'static str,
+    /// What was wished.
+    pub value: usize,
+    /// What is possible.
+    pub allowed: String,
+}
+
+/// A scenario file should stay one that an editor can open.
+const MOST_NODES: usize = 50_000;
+const MOST_LINKS: usize = 100_000;
+const MOST_CONNECTIONS: usize = 100_000;
+
+/// The wishes of one shape, being granted.
+struct Granting<'w> {
+    kind: Kind,
+    wishes: &'w Wishes,
+}
+
+impl Granting<'_> {
+    fn nodes(&self, default: usize, least: usize) -> Result<usize, Impossible> {
+        self.one("nodes", self.wishes.nodes, default, least, MOST_NODES)
+    }
+
+    fn connections(&self, default: usize) -> Result<usize, Impossible> {
+        let default = default.min(MOST_CONNECTIONS);
+        self.one(
+            "connections",
+            self.wishes.connections,
+            default,
+            1,
+            MOST_CONNECTIONS,
+        )
+    }
+
+    /// Links of a shape that can have more than the fewest.
+    fn links(&self, default: usize, nodes: usize) -> Result<usize, Impossible> {
+        let most = (nodes * (nodes - 1) / 2).min(MOST_LINKS);
+        let least = nodes - 1;
+        self.one(
+            "links",
+            self.wishes.links,
+            default.clamp(least, most),
+            least,
+            most,
+        )
+    }
+
+    /// Links of a shape whose nodes say how many there are.
+    fn links_of_tree(&self, nodes: usize) -> Result<(), Impossible> {
+        let least = nodes - 1;
+        self.one("links", self.wishes.links, least, least, least)
+            .map(drop)
+    }
+
+    fn one(
+        &self,
+        wish: &'static str,
+        value: Option<usize>,
+        default: usize,
+        least: usize,
+        most: usize,
+    ) -> Result<usize, Impossible> {
+        let value = value.unwrap_or(default);
+        if (least..=most).contains(&value) {
+            return Ok(value);
+        }
+        let allowed = match (wish, least == most) {
+            ("links", true) => format!("{least}, one less than the nodes"),
+            ("links", false) => format!(
+                "{least} to {most} (so that every node can be reached, and no link is there twice)"
+            ),
+            _ => format!("{least} to {most}"),
+        };
+        Err(Impossible {
+            kind: self.kind,
+            wish,
+            value,
+            allowed,
+        })
+    }
+}

@@ -134,14 +134,11 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// A setting that may be absent.
-    pub(crate) fn optional<T: Read>(
+    pub(crate) fn optional<T: Read + Shown>(
         &mut self,
         key: &'static str,
         allowed: &Allowed<T>,
-    ) -> Option<Spanned<T>>
-    where
-        T: Shown,
-    {
+    ) -> Option<Spanned<T>> {
         let value = self.get(key)?;
         self.read_in(&value, key, allowed)
     }
@@ -164,11 +161,13 @@ impl<'r, 'a> Section<'r, 'a> {
 
     /// Says that a key must be there.
     pub(crate) fn missing(&mut self, key: &str, example: &str) {
+        if self.is_misspelt(key) {
+            return; // `finish` says so
+        }
         let (message, help) = match self.fields {
-            Fields::Row { .. } => (
-                format!("no `{key}` in this row"),
-                format!("fill the column `{key}`"),
-            ),
+            Fields::Row { table, .. } => {
+                (format!("no `{key}` in this row"), column_help(table, key))
+            }
             _ => (
                 format!("{} has no `{key}`", self.what),
                 format!("add `{example}`"),
@@ -196,6 +195,22 @@ impl<'r, 'a> Section<'r, 'a> {
             return None;
         }
         Some(Spanned::new(found, value.place))
+    }
+
+    /// Whether an unknown key is likely meant to be this one.
+    pub(crate) fn is_misspelt(&self, key: &str) -> bool {
+        let Fields::Toml(table) = self.fields else {
+            return false;
+        };
+        let mut unknown = table
+            .keys()
+            .map(|key| key.get_ref().as_ref())
+            .filter(|name| !self.is_known(name));
+        unknown.any(|name| suggest::nearest(name, self.keys.iter().copied()) == Some(key))
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.keys.contains(&name) || self.later.iter().any(|(later, _)| *later == name)
     }
 
     /// Where a key itself stands, if it does in the document.
@@ -242,7 +257,9 @@ impl<'r, 'a> Section<'r, 'a> {
                 "`{name}` must be written [[{name}]], in double brackets: there can be many of them"
             );
             let finding = self.findings.error(ProblemKind::WrongType, place, message);
-            finding.help(format!("write\n[[{name}]]\n{examples}"));
+            finding.help(format!(
+                "write [[{name}]], and below it keys such as {examples}"
+            ));
             return Vec::new();
         };
         let mut list = Vec::with_capacity(array.len());
@@ -301,6 +318,14 @@ impl<'r, 'a> Section<'r, 'a> {
                 .error(ProblemKind::UnknownKey, place, message)
                 .help(help);
         }
+    }
+}
+
+fn column_help(table: &str, key: &str) -> String {
+    match (table, key) {
+        ("", "source") => "fill one of the columns profile, constant and poisson".to_owned(),
+        ("", _) => format!("fill the column `{key}`"),
+        _ => format!("fill the column `{table}.{key}`"),
     }
 }
 

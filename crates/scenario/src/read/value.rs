@@ -3,7 +3,7 @@
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
-use super::{Row, Scope};
+use super::{Row, Scope, not_available};
 use crate::place::{FileId, Place, Spanned};
 use crate::problem::{Findings, ProblemKind};
 use crate::suggest;
@@ -124,7 +124,16 @@ pub(crate) trait Read: Sized {
 /// A name of a node or a connection, or a text for people.
 impl Read for String {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<String> {
-        let text = value.text(key, "a string", findings)?;
+        let text = match value.kind {
+            Kind::String(text) | Kind::Cell(text) => text,
+            _ => {
+                value.wrong_type(key, "a string", findings);
+                if let Kind::Integer(number) = value.kind {
+                    findings.amend(format!("write `{key} = \"{}\"`", number.as_str()));
+                }
+                return None;
+            }
+        };
         let wrong = if text.trim().is_empty() {
             "empty"
         } else if text.trim() != text {
@@ -170,9 +179,13 @@ impl Read for bool {
 /// A whole number from 0 to 2^63 - 1.
 impl Read for u64 {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<u64> {
-        let number = match value.kind {
-            Kind::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
-            Kind::Cell(text) => text.parse().ok(),
+        let (text, number) = match value.kind {
+            Kind::Integer(number) => {
+                let parsed = i64::from_str_radix(number.as_str(), number.radix());
+                (number.as_str(), parsed.ok())
+            }
+            Kind::Cell(text) => (text, text.parse::<i64>().ok()),
+            Kind::Float(number) => (number.as_str(), None),
             _ => {
                 value.wrong_type(key, "a whole number", findings);
                 if let Kind::String(text) = value.kind
@@ -183,12 +196,19 @@ impl Read for u64 {
                 return None;
             }
         };
-        let number = number.and_then(|number| u64::try_from(number).ok());
-        if number.is_none() {
-            let message = format!("`{key}` must be a whole number from 0 to {}", i64::MAX);
+        let whole = number.and_then(|number| u64::try_from(number).ok());
+        if whole.is_none() {
+            let wrong = match number {
+                Some(_) => "cannot be negative",
+                None if text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() => {
+                    "is too large a number"
+                }
+                None => "must be a whole number",
+            };
+            let message = format!("`{key}` {wrong}: {text}");
             findings.error(ProblemKind::OutOfRange, value.place, message);
         }
-        number
+        whole
     }
 }
 
@@ -274,11 +294,12 @@ impl Read for Vec<Spanned<String>> {
     }
 }
 
-/// One of a few words.
+/// One of a few words; those in `later` are refused as not available yet.
 pub(crate) fn word<T: Copy>(
     value: &Value<'_>,
     key: &str,
     words: &[(&'static str, T)],
+    later: &[(&str, &str)],
     findings: &mut Findings,
 ) -> Option<T> {
     let names = words.iter().map(|(name, _)| *name);
@@ -286,6 +307,10 @@ pub(crate) fn word<T: Copy>(
     let text = value.text(key, &format!("one of {}", list.join(", ")), findings)?;
     if let Some((_, found)) = words.iter().find(|(name, _)| *name == text) {
         return Some(*found);
+    }
+    if let Some((_, what)) = later.iter().find(|(name, _)| *name == text) {
+        not_available(findings, value.place, what);
+        return None;
     }
     let message = format!("unknown {key} `{text}`");
     let help = suggest::help(text, "allowed", names);

@@ -69,27 +69,26 @@ impl Assembly<'_> {
             queue,
         };
         let place = link.from.place();
-        self.add_direction(spec.clone(), place, false);
-        if link.is_duplex() {
-            let back = LinkSpec {
-                from: to,
-                to: from,
-                ..spec
-            };
+        let back = LinkSpec {
+            from: to,
+            to: from,
+            ..spec.clone()
+        };
+        let new = self.add_direction(spec, place, false);
+        // A link that exists twice in one direction is not reported for the other as well.
+        if new && link.is_duplex() {
             self.add_direction(back, place, true);
         }
     }
 
-    fn add_direction(&mut self, spec: LinkSpec, place: Place, reverse: bool) {
+    /// Adds a link, unless there is one already.
+    fn add_direction(&mut self, spec: LinkSpec, place: Place, reverse: bool) -> bool {
         let ends = (spec.from, spec.to);
-        if let Some(known) = self.links.get(&ends) {
-            let Some(first) = self.link_list.get(known.index()).copied() else {
-                return;
-            };
-            // The other direction of a link that exists twice was reported with the first.
-            if reverse && first.reverse {
-                return;
-            }
+        let known = self
+            .links
+            .get(&ends)
+            .and_then(|known| self.link_list.get(known.index()));
+        if let Some(first) = known.copied() {
             let name = self.link_name(&first);
             let mut help = self.first_at(first.place);
             if reverse || first.reverse {
@@ -97,17 +96,17 @@ impl Assembly<'_> {
             }
             let message = format!("link `{name}` exists twice");
             self.error(ProblemKind::Duplicate, place, message, &help);
-            return;
+            return false;
         }
-        let link = PlacedLink {
+        let id = self.builder.link(spec);
+        self.links.insert(ends, id);
+        self.link_list.push(PlacedLink {
             from: ends.0,
             to: ends.1,
             place,
             reverse,
-        };
-        let id = self.builder.link(spec);
-        self.links.insert(ends, id);
-        self.link_list.push(link);
+        });
+        true
     }
 
     /// The node of a link's end, which exists by being named there.
@@ -134,6 +133,9 @@ impl Assembly<'_> {
     }
 
     pub(super) fn unknown_node(&mut self, name: &str, place: Place) {
+        if self.node_names.is_empty() {
+            return; // a scenario without links has another problem
+        }
         let message = format!("unknown node `{name}`: no link begins or ends there");
         let names = self.node_names.iter().map(String::as_str);
         let help = suggest::help(name, "nodes", names);

@@ -28,7 +28,7 @@ use crate::problem::{Findings, ProblemKind};
 use crate::read::Overrides;
 use crate::sources::Sources;
 
-pub(crate) use self::tables::plain;
+pub(crate) use self::tables::{not_utf8, plain};
 
 /// What validation makes of a scenario.
 pub(crate) struct Valid {
@@ -188,9 +188,9 @@ impl Assembly<'_> {
     /// Checks the whole, and builds it.
     fn finish(mut self, scenario: &Scenario) -> Option<Valid> {
         let start = Place::new(FileId::SCENARIO, 0..0);
-        let readable = !self.incomplete;
+        let readable = !self.incomplete && !self.findings.has_refused_keys();
         if self.link_list.is_empty() && readable && scenario.links.is_empty() {
-            let help = "add one, for instance\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"8 Mbit/s\"";
+            let help = "add one: [[link]], and below it `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
             self.error(
                 ProblemKind::Missing,
                 start,
@@ -199,7 +199,7 @@ impl Assembly<'_> {
             );
         }
         if self.connections.is_empty() && readable {
-            let help = "add one, for instance\n[[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = { profile = \"ns-reno\" }";
+            let help = "add one: [[connection]], and below it `from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`";
             self.error(
                 ProblemKind::Missing,
                 start,
@@ -214,17 +214,21 @@ impl Assembly<'_> {
         if self.incomplete || self.links.is_empty() {
             return None;
         }
-        if let Some(bytes) = memory::available() {
+        let available = memory::available();
+        if let Some(bytes) = available {
             self.builder.memory_limit(bytes);
         }
         let built = std::mem::take(&mut self.builder).build();
         match built {
-            Ok(network) => (!self.findings.has_errors()).then_some(Valid {
-                network,
-                options: self.settings.options,
-                seed: self.settings.seed,
-                notes: self.notes,
-            }),
+            Ok(network) => {
+                self.check_memory(&network, scenario, available);
+                (!self.findings.has_errors()).then_some(Valid {
+                    network,
+                    options: self.settings.options,
+                    seed: self.settings.seed,
+                    notes: self.notes,
+                })
+            }
             Err(errors) => {
                 for error in errors {
                     self.report(error);
@@ -232,6 +236,26 @@ impl Assembly<'_> {
                 None
             }
         }
+    }
+
+    /// Refuses what would not fit, before anything is allocated for it.
+    fn check_memory(&mut self, network: &Network, scenario: &Scenario, available: Option<u64>) {
+        let needed = memory::under_way(network, &self.settings.options);
+        if available.is_none_or(|available| needed <= available as f64) {
+            return;
+        }
+        let simulation = &scenario.simulation;
+        let place = simulation
+            .step
+            .as_ref()
+            .map_or(simulation.duration.place(), |step| step.place());
+        let message = format!(
+            "what is under way on the links needs {:.0} GB of memory, more than there is: \
+             their delays are many steps long",
+            needed / 1e9
+        );
+        let help = "make the step longer or the delays shorter, or write `transport = \"well-mixed\"`, which ignores delays";
+        self.error(ProblemKind::TooLarge, place, message, help);
     }
 
     /// Gives an error of the network's builder its place.

@@ -80,12 +80,13 @@ fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> St
             let Step::Fixed { step_s } = Options::default().step else {
                 return Options::default().step;
             };
-            too_many(
-                duration_s / step_s,
-                &simulation.duration,
-                "default step of 50 ms",
-                findings,
-            );
+            if duration_s / step_s > MOST_STEPS {
+                let message = format!(
+                    "the run would take {:.0e} steps of 50 ms",
+                    duration_s / step_s
+                );
+                too_many(&simulation.duration, message, findings);
+            }
             Step::Fixed {
                 step_s: step_s.min(duration_s),
             }
@@ -100,15 +101,19 @@ fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> St
                     let finding = findings.error(ProblemKind::OutOfRange, step.place(), message);
                     finding.help("make `step` at most `duration`; 50 ms is the default");
                 }
-                too_many(duration_s / step.get(), step, "step", findings);
+                let steps = duration_s / step.get();
+                if steps > MOST_STEPS {
+                    too_many(
+                        step,
+                        format!("the run would take {steps:.0e} steps of {}", ***step),
+                        findings,
+                    );
+                }
                 Step::Fixed { step_s: step.get() }
             }
             StepSetting::Adaptive(adaptive) => {
                 let (min_s, max_s) = adaptive.limits_s();
                 check_adaptive(adaptive, duration_s, &simulation.duration, findings);
-                if let Some(min) = &adaptive.min {
-                    too_many(duration_s / min.get() / 1e3, min, "shortest step", findings);
-                }
                 Step::Adaptive {
                     tolerance: *adaptive.tolerance,
                     min_s: min_s.min(duration_s),
@@ -138,19 +143,11 @@ fn check_adaptive<T: std::fmt::Display>(
     }
 }
 
-fn too_many<T: std::fmt::Display>(
-    steps: f64,
-    setting: &Spanned<T>,
-    what: &str,
-    findings: &mut Findings,
-) {
-    if steps > MOST_STEPS {
-        let message = format!("the run would take {steps:.1e} steps with a {what}");
-        let finding = findings.error(ProblemKind::TooLarge, setting.place(), message);
-        finding.help(format!(
-            "at most {MOST_STEPS:.0e} steps: make the step longer or the duration shorter"
-        ));
-    }
+fn too_many<T>(setting: &Spanned<T>, message: String, findings: &mut Findings) {
+    let finding = findings.error(ProblemKind::TooLarge, setting.place(), message);
+    finding.help(format!(
+        "at most {MOST_STEPS:.0e} steps: make the step longer or the duration shorter"
+    ));
 }
 
 /// What cannot go together.

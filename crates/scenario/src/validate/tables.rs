@@ -116,7 +116,8 @@ pub(super) fn refused(
         }
         Refusal::Directory => {
             let message = format!("{what} cannot be a directory: {shown}");
-            findings.error(ProblemKind::Unreadable, place, message);
+            let finding = findings.error(ProblemKind::Unreadable, place, message);
+            finding.help("name a file in it");
         }
         Refusal::TooLarge { bytes, largest } => {
             let message = format!(
@@ -124,15 +125,26 @@ pub(super) fn refused(
             );
             findings.error(ProblemKind::TooLarge, place, message);
         }
-        Refusal::NotUtf8 { byte, line, column } => {
-            sources.add_unread(path);
-            let message = format!(
-                "{what}, {shown}, is not UTF-8 at byte {byte} (line {line}, column {column})"
-            );
-            let finding = findings.error(ProblemKind::Syntax, place, message);
-            finding.help("save it as UTF-8");
-        }
+        Refusal::NotUtf8 { before } => not_utf8(sources, findings, path, before),
     }
+}
+
+/// Reports a file that is not UTF-8, at the first byte that is not.
+pub(crate) fn not_utf8(
+    sources: &mut Sources,
+    findings: &mut Findings,
+    path: &Path,
+    before: String,
+) {
+    let (file, text) = sources.add(path, before);
+    let byte = text.len();
+    let place = Place::new(file, byte..byte);
+    let finding = findings.error(
+        ProblemKind::Syntax,
+        place,
+        format!("not UTF-8 at byte {byte}"),
+    );
+    finding.help("save the file as UTF-8");
 }
 
 /// What the system says, without its number.

@@ -1,0 +1,49 @@
+//! One bottleneck.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::plan::{Connection, Link, Node, Plan, any_start};
+use super::{Granting, Impossible, Kind, Wishes};
+
+/// Senders `S1`, `S2` ... behind router `L`, receivers `D1`, `D2` ... behind router `R`, and one
+/// bottleneck from `L` to `R`. At least 4 nodes (default 10); as many connections as senders
+/// unless wished otherwise.
+///
+/// # Errors
+/// Wishes that this shape cannot have.
+pub fn dumbbell(wishes: &Wishes) -> Result<String, Impossible> {
+    let kind = Kind::Dumbbell;
+    let granting = Granting { kind, wishes };
+    let nodes = granting.nodes(10, 4)?;
+    granting.links_of_tree(nodes)?;
+    let senders = (nodes - 2) / 2;
+    let receivers = nodes - 2 - senders;
+    let connections = granting.connections(senders)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(wishes.seed);
+
+    let (left, right) = (0, 1);
+    let mut names = vec!["L".to_owned(), "R".to_owned()];
+    names.extend((1..=senders).map(|i| format!("S{i}")));
+    names.extend((1..=receivers).map(|i| format!("D{i}")));
+    let bottleneck = Link::new(left, right, 10.0, 20.0).remark("the bottleneck");
+    let mut links = vec![bottleneck];
+    // Each sender has its own distance, so that round-trip times differ.
+    links.extend((0..senders).map(|i| Link::new(2 + i, left, 100.0, 1.0 + (i % 10) as f64 * 2.0)));
+    links.extend((0..receivers).map(|i| Link::new(right, 2 + senders + i, 100.0, 1.0)));
+    let connections = (0..connections).map(|i| Connection {
+        from: 2 + i % senders,
+        to: 2 + senders + i % receivers,
+        start_s: any_start(&mut rng),
+        remark: "",
+    });
+    Ok(Plan {
+        kind,
+        wishes: *wishes,
+        about: "  S1 --.            .-- D1\n  S2 --+-- L ==== R --+-- D2\n  S3 --'            '-- D3",
+        connections: connections.collect(),
+        nodes: names.into_iter().map(Node::named).collect(),
+        links,
+    }
+    .write())
+}

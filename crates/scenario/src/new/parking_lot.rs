@@ -1,0 +1,44 @@
+//! A chain of bottlenecks.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::plan::{Connection, Link, Node, Plan, any_start};
+use super::{Granting, Impossible, Kind, Wishes};
+
+/// Routers `P1`, `P2` ... in a chain; the first connection crosses the whole chain, each of the
+/// others one link of it, in turn. At least 3 nodes (default 5); one connection for each link and
+/// the long one unless wished otherwise.
+///
+/// # Errors
+/// Wishes that this shape cannot have.
+pub fn parking_lot(wishes: &Wishes) -> Result<String, Impossible> {
+    let kind = Kind::ParkingLot;
+    let granting = Granting { kind, wishes };
+    let nodes = granting.nodes(5, 3)?;
+    granting.links_of_tree(nodes)?;
+    let connections = granting.connections(nodes)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(wishes.seed);
+
+    let connections = (0..connections).map(|i| {
+        let (from, to, remark) = match i.checked_sub(1) {
+            None => (0, nodes - 1, "the long one"),
+            Some(i) => (i % (nodes - 1), i % (nodes - 1) + 1, ""),
+        };
+        Connection {
+            from,
+            to,
+            start_s: any_start(&mut rng),
+            remark,
+        }
+    });
+    Ok(Plan {
+        kind,
+        wishes: *wishes,
+        about: "  P1 ==== P2 ==== P3 ==== ...\n   |------------------------->   one long connection\n   |----->  |----->  |----->     short ones",
+        connections: connections.collect(),
+        nodes: (1..=nodes).map(|i| Node::named(format!("P{i}"))).collect(),
+        links: (1..nodes).map(|i| Link::new(i - 1, i, 10.0, 10.0)).collect(),
+    }
+    .write())
+}

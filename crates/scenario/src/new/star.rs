@@ -1,0 +1,49 @@
+//! Hosts around one router.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::plan::{Connection, Link, Node, Plan, any_pair, any_start};
+use super::{Granting, Impossible, Kind, Wishes};
+
+/// Hosts `H1`, `H2` ... around the router `hub`, at different distances; connections between any
+/// two of them. At least 3 nodes (default 11); as many connections as hosts unless wished
+/// otherwise.
+///
+/// # Errors
+/// Wishes that this shape cannot have.
+pub fn star(wishes: &Wishes) -> Result<String, Impossible> {
+    let kind = Kind::Star;
+    let granting = Granting { kind, wishes };
+    let nodes = granting.nodes(11, 3)?;
+    granting.links_of_tree(nodes)?;
+    let hosts = nodes - 1;
+    let connections = granting.connections(hosts)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(wishes.seed);
+
+    let mut names = vec!["hub".to_owned()];
+    names.extend((1..=hosts).map(|i| format!("H{i}")));
+    let links = (1..=hosts).map(|host| {
+        let delay_ms = 1.0 + 19.0 * rng.random::<f64>();
+        Link::new(host, 0, 10.0, delay_ms)
+    });
+    let links = links.collect();
+    let connections = (0..connections).map(|_| {
+        let (from, to) = any_pair(hosts, &mut rng);
+        Connection {
+            from: from + 1,
+            to: to + 1,
+            start_s: any_start(&mut rng),
+            remark: "",
+        }
+    });
+    Ok(Plan {
+        kind,
+        wishes: *wishes,
+        about: "       H2\n       |\n  H1 --hub-- H3     every link is a bottleneck for those who meet there",
+        connections: connections.collect(),
+        nodes: names.into_iter().map(Node::named).collect(),
+        links,
+    }
+    .write())
+}

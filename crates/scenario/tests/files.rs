@@ -1,0 +1,190 @@
+//! Scenarios in several files.
+
+use std::fs;
+use std::path::Path;
+
+use netflow_scenario::{Prepared, ProblemKind, Problems, load};
+
+const SCENARIO: &str = "[simulation]\nduration = \"10 s\"\n[include]\nlinks = \"links.csv\"\nconnections = \"connections.csv\"\n";
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
+    folder
+}
+
+fn read(files: &[(&str, &str)]) -> Result<Prepared, Problems> {
+    let folder = folder(files);
+    load(&folder.path().join("topology.toml"), &[])
+}
+
+#[test]
+fn tables_say_what_toml_says() {
+    let prepared = read(&[
+        (
+            "topology.toml",
+            "[simulation]\nduration = \"10 s\"\n[include]\nlinks = \"links.csv\"\nconnections = \"connections.csv\"\n\
+             nodes = \"nodes.csv\"\nevents = \"events.csv\"\n\
+             [[link]]\nfrom = \"C\"\nto = \"D\"\nbandwidth = \"1 Mbit/s\"\n\
+             [[connection]]\nfrom = \"C\"\nto = \"D\"\nsource = { profile = \"nt\" }\n",
+        ),
+        (
+            "nodes.csv",
+            "name,label,x,y\nA,\"Aachen, \"\"Hbf\"\"\",1,2\n",
+        ),
+        (
+            "links.csv",
+            "\u{feff}# two links\r\n\r\nto,from, bandwidth ,duplex,queue.discipline,queue.min,queue.max,delay\r\n\
+             B,A,8 Mbit/s,,red,5 pkt,\"20 pkt\",\r\n   \r\nC,B,4 Mbit/s,true,,,,20 ms",
+        ),
+        (
+            "connections.csv",
+            "from,to,profile,constant,path,return-path,count\nA,C,ns-reno,,A > B>C,C>B > A,3\nA,B,,100 pkt/s,,,\n",
+        ),
+        (
+            "events.csv",
+            "at,link,down,set.bandwidth\n5 s,B->C,true,\n6 s,A->B,,4 Mbit/s\n",
+        ),
+    ]);
+    let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(prepared.warnings.is_empty(), "{:?}", prepared.warnings);
+    let network = &prepared.network;
+    assert_eq!(
+        (
+            network.node_count(),
+            network.link_count(),
+            network.connection_count()
+        ),
+        (4, 6, 3)
+    );
+    let names: Vec<&str> = network
+        .connections()
+        .map(|id| network.connection_name(id))
+        .collect();
+    assert_eq!(names, ["c1", "c2", "c3"]);
+    let link = network.link_spec(network.link_by_name("B->C").expect("the link B->C"));
+    assert_eq!((link.bandwidth_bps, link.delay_s), (4e6, 0.02));
+    assert!(matches!(
+        network
+            .link_spec(network.link_by_name("A->B").expect("the link A->B"))
+            .queue,
+        netflow_fluid::Queue::Red(_)
+    ));
+    assert_eq!(
+        network
+            .path(network.connection_by_name("c2").expect("c2"))
+            .len(),
+        2
+    );
+    assert_eq!(prepared.notes[0].label.as_deref(), Some("Aachen, \"Hbf\""));
+    let files: Vec<_> = prepared
+        .sources
+        .iter()
+        .filter_map(Path::file_name)
+        .collect();
+    assert_eq!(
+        files,
+        [
+            "topology.toml",
+            "links.csv",
+            "nodes.csv",
+            "events.csv",
+            "connections.csv"
+        ]
+    );
+}
+
+#[test]
+fn the_digest_is_that_of_all_files_together() {
+    let files = [
+        ("topology.toml", SCENARIO),
+        ("links.csv", "from,to,bandwidth\nA,B,1 Mbit/s\n"),
+        ("connections.csv", "from,to,profile\nA,B,nt\n"),
+    ];
+    let first = read(&files).expect("a scenario").digest;
+    // printf of the three texts | sha256sum
+    assert_eq!(first, DIGEST);
+    let mut others = files;
+    others[1].1 = "from,to,bandwidth\nA,B,2 Mbit/s\n";
+    assert_ne!(read(&others).expect("a scenario").digest, first);
+}
+
+const DIGEST: &str = "1f7b76f233d4b7143763605df8de4a10a11de57446be2bc6c476d4b0f5b256c2";
+
+#[test]
+fn a_missing_scenario_is_no_wrong_scenario() {
+    let problems = load("nowhere/topology.toml".as_ref(), &[]).unwrap_err();
+    assert!(problems.unreadable());
+    assert_eq!(
+        problems.to_string(),
+        "nowhere/topology.toml:1:1: error: cannot be read: there is no such file"
+    );
+    let problems = load(".".as_ref(), &[]).unwrap_err();
+    assert!(problems.unreadable());
+    let problems = read(&[("topology.toml", SCENARIO)]).unwrap_err();
+    assert!(problems.unreadable());
+    assert_eq!(problems.iter().count(), 2, "{problems}");
+    let problems = read(&[("topology.toml", "x")]).unwrap_err();
+    assert!(!problems.unreadable());
+}
+
+#[test]
+fn a_huge_scenario_is_refused_before_it_is_read() {
+    let folder = folder(&[]);
+    let path = folder.path().join("topology.toml");
+    // Sparse: it takes no place on the disk.
+    fs::File::create(&path)
+        .and_then(|file| file.set_len(1 << 40))
+        .expect("a sparse file");
+    let problems = load(&path, &[]).unwrap_err();
+    let problem = problems.iter().next().expect("a problem");
+    assert_eq!(problem.kind, ProblemKind::TooLarge);
+    assert!(!problems.unreadable());
+    assert!(problem.message.contains("1099511627776 bytes"), "{problem}");
+}
+
+#[test]
+fn a_scenario_is_not_its_own_table_by_any_name() {
+    let folder = folder(&[(
+        "topology.toml",
+        &SCENARIO.replace("links.csv", "./x/../topology.toml"),
+    )]);
+    fs::create_dir(folder.path().join("x")).expect("a folder");
+    let problems = load(&folder.path().join("topology.toml"), &[]).unwrap_err();
+    assert!(
+        problems.to_string().contains("cyclic include"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn a_table_full_of_errors_is_reported_in_part() {
+    let rows: String = (0..100_000)
+        .map(|i| format!("u{},A,X,ns-reno\n", i % 1000))
+        .collect();
+    let connections = format!("name,from,to,profile\n{rows}");
+    let problems = read(&[
+        ("topology.toml", SCENARIO),
+        ("links.csv", "from,to,bandwidth\nA,B,1 Mbit/s\n"),
+        ("connections.csv", &connections),
+    ]);
+    let problems = problems.unwrap_err().into_vec();
+    assert_eq!(problems.len(), 201);
+    let last = problems.last().expect("a problem");
+    assert_eq!(
+        (last.kind, last.message.as_str()),
+        (ProblemKind::More, "99800 more problems are not listed")
+    );
+}
+
+#[test]
+fn a_profile_file_beside_the_scenario_is_used() {
+    let text = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"1 Mbit/s\"\n\
+        [[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = { profile = \"mine.toml\" }\n";
+    let profile = "format = 1\nkind = \"mathis\"\nname = \"mine\"\n";
+    let prepared = read(&[("topology.toml", text), ("mine.toml", profile)]);
+    let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(prepared.sources.iter().count(), 2);
+}

@@ -1,0 +1,190 @@
+//! What is written reads back as the same scenario.
+
+use netflow_fluid::{Coupling, Model, Transport};
+use netflow_scenario::file::*;
+use netflow_scenario::{Quantity, Spanned, parse};
+use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size};
+use proptest::option::of;
+use proptest::prelude::*;
+
+fn text() -> impl Strategy<Value = Spanned<String>> {
+    "[A-Za-z0-9äß→'\"\\\\#=.,-]{1,12}".prop_map(Spanned::from)
+}
+
+fn time(range: std::ops::Range<f64>) -> impl Strategy<Value = Time> {
+    range.prop_map(|seconds| Quantity(Seconds(seconds)).into())
+}
+
+fn rate() -> impl Strategy<Value = RateSetting> {
+    let bits = (1.0..1e12).prop_map(|rate| Rate::BitsPerSecond(BitsPerSecond(rate)));
+    let packets = (1e-3..1e9).prop_map(|rate| Rate::PacketsPerSecond(PacketsPerSecond(rate)));
+    prop_oneof![bits, packets].prop_map(|rate| Quantity(rate).into())
+}
+
+fn size(range: std::ops::Range<f64>) -> impl Strategy<Value = SizeSetting> {
+    let bytes = range.clone().prop_map(|size| Size::Bytes(Bytes(size)));
+    let packets = range.prop_map(|size| Size::Packets(Packets(size)));
+    prop_oneof![bytes, packets].prop_map(|size| Quantity(size).into())
+}
+
+fn bytes() -> impl Strategy<Value = ByteSize> {
+    (1.0..1e6).prop_map(|size| Quantity(Bytes(size)).into())
+}
+
+fn packets() -> impl Strategy<Value = PacketCount> {
+    (1.0..1e9).prop_map(|packets| Quantity(Packets(packets)).into())
+}
+
+fn flag() -> impl Strategy<Value = Spanned<bool>> {
+    any::<bool>().prop_map(Spanned::from)
+}
+
+fn fraction() -> impl Strategy<Value = Spanned<f64>> {
+    (1e-9..=1.0).prop_map(Spanned::from)
+}
+
+fn number() -> impl Strategy<Value = Spanned<f64>> {
+    (-1e6..1e6).prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn adaptive()(
+        tolerance in fraction(),
+        min in of(time(1e-6..1e-3)),
+        max in of(time(1e-3..1e3)),
+    ) -> StepSetting {
+        StepSetting::Adaptive(Adaptive { tolerance, min, max })
+    }
+}
+
+fn step() -> impl Strategy<Value = Spanned<StepSetting>> {
+    prop_oneof![adaptive(), time(1e-6..10.0).prop_map(StepSetting::Fixed)].prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn simulation()(
+        duration in time(1e-3..1e6),
+        step in of(step()),
+        packet_size in of(bytes()),
+        seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
+        model in of(prop::sample::select(vec![Model::Fluid, Model::FluidLiteral]).prop_map(Spanned::from)),
+        acks in of(flag()),
+        transport in of(prop::sample::select(vec![Transport::Fifo, Transport::WellMixed]).prop_map(Spanned::from)),
+        coupling in of(prop::sample::select(vec![Coupling::Lagged, Coupling::Implicit]).prop_map(Spanned::from)),
+        burstiness_interval in of(time(1e-3..10.0)),
+    ) -> Simulation {
+        Simulation { duration, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval }
+    }
+}
+
+prop_compose! {
+    fn include()(nodes in of(text()), links in of(text()), connections in of(text()), events in of(text())) -> Include {
+        Include { nodes, links, connections, events }
+    }
+}
+
+prop_compose! {
+    fn node()(name in text(), label in of(text()), x in of(number()), y in of(number())) -> Node {
+        Node { name, label, x, y }
+    }
+}
+
+prop_compose! {
+    fn red()(
+        min in size(0.0..10.0),
+        max in size(10.0..1e6),
+        max_p in of(fraction()),
+        weight in of(fraction()),
+        gentle in of(flag()),
+    ) -> QueueSetting {
+        QueueSetting::Red(Red { discipline: RedDiscipline::Red, min, max, max_p, weight, gentle })
+    }
+}
+
+fn queue() -> impl Strategy<Value = Spanned<QueueSetting>> {
+    prop_oneof![Just(QueueSetting::Plain(Plain::DropTail)), red()].prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn link()(
+        from in text(),
+        to in text(),
+        bandwidth in rate(),
+        delay in of(time(0.0..3600.0)),
+        buffer in of(size(1.0..1e8)),
+        duplex in of(flag()),
+        queue in of(queue()),
+    ) -> Link {
+        Link { from, to, bandwidth, delay, buffer, duplex, queue }
+    }
+}
+
+fn source() -> impl Strategy<Value = Spanned<SourceSetting>> {
+    let source = prop_oneof![
+        text().prop_map(SourceSetting::Profile),
+        rate().prop_map(SourceSetting::Constant),
+        rate().prop_map(SourceSetting::Poisson),
+    ];
+    source.prop_map(Spanned::from)
+}
+
+fn path() -> impl Strategy<Value = Spanned<Vec<Spanned<String>>>> {
+    prop::collection::vec(text(), 2..5).prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn connection()(
+        (name, from, to, source, start, stop, size) in
+            (of(text()), text(), text(), source(), of(time(0.0..1e6)), of(time(0.0..1e6)), of(size(1e-3..1e15))),
+        (count, max_window, packet_size, path, return_path, acks, delayed_ack) in (
+            of((1..=1_000_000_000_u64).prop_map(Spanned::from)),
+            of(packets()),
+            of(bytes()),
+            of(path()),
+            of(path()),
+            of(flag()),
+            of(flag()),
+        ),
+    ) -> Connection {
+        Connection {
+            name, from, to, source, start, stop, size, count, max_window, packet_size, path, return_path, acks,
+            delayed_ack,
+        }
+    }
+}
+
+prop_compose! {
+    fn event()(at in time(0.0..1e6), link in text(), bandwidth in rate(), which in 0..3) -> Event {
+        let given = || Some(true.into());
+        Event {
+            at,
+            link,
+            set: (which == 0).then(|| Set { bandwidth }.into()),
+            down: if which == 1 { given() } else { None },
+            up: if which == 2 { given() } else { None },
+        }
+    }
+}
+
+prop_compose! {
+    fn scenario()(
+        simulation in simulation(),
+        include in of(include()),
+        nodes in prop::collection::vec(node(), 0..3),
+        links in prop::collection::vec(link(), 0..4),
+        connections in prop::collection::vec(connection(), 0..4),
+        events in prop::collection::vec(event(), 0..3),
+    ) -> Scenario {
+        Scenario { simulation, include, nodes, links, connections, events }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back_as_the_same_scenario(scenario in scenario()) {
+        let text = scenario.to_toml().expect("a text");
+        let again = parse("again.toml", &text);
+        let again = again.map_err(|problems| TestCaseError::fail(format!("{problems}\n{text}")))?;
+        prop_assert_eq!(again, scenario);
+    }
+}

@@ -1,0 +1,79 @@
+//! The scenarios in `scenarios/` are without problems, and are what they say they are.
+
+use std::path::{Path, PathBuf};
+
+use netflow_scenario::{Prepared, load};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+
+fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the folder of scenarios") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            scenarios(&path, found);
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            found.push(path);
+        }
+    }
+}
+
+fn good(path: &Path) -> Prepared {
+    load(path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn every_shipped_scenario_is_without_problems() {
+    let mut found = Vec::new();
+    scenarios(FOLDER.as_ref(), &mut found);
+    assert!(found.len() >= 8, "{found:?}");
+    for path in found {
+        let prepared = good(&path);
+        assert!(prepared.warnings.is_empty(), "{}", prepared.warnings[0]);
+    }
+}
+
+#[test]
+fn the_hundred_nodes_are_all_there() {
+    let prepared = good(&Path::new(FOLDER).join("hundred-nodes/topology.toml"));
+    let network = &prepared.network;
+    assert_eq!(
+        (
+            network.node_count(),
+            network.link_count(),
+            network.connection_count()
+        ),
+        (100, 240, 180)
+    );
+    let first = network
+        .connection_by_name("c1")
+        .expect("the first connection");
+    let names = |links: Vec<_>| {
+        links
+            .into_iter()
+            .map(|link| network.link_name(link).to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(network.path(first)),
+        ["H67->R16", "R16->R19", "R19->R14", "R14->R27", "R27->H41"]
+    );
+    assert_eq!(
+        names(network.return_path(first)),
+        ["H41->R27", "R27->R25", "R25->R13", "R13->R16", "R16->H67"]
+    );
+}
+
+#[test]
+fn the_red_scenario_can_be_compared_with_drop_tail() {
+    let option = "link.R->S.queue=drop-tail".to_owned();
+    let prepared = load(&Path::new(FOLDER).join("red.toml"), &[option]).expect("a scenario");
+    let network = &prepared.network;
+    let link = network.link_by_name("R->S").expect("the bottleneck");
+    assert_eq!(
+        network.link_spec(link).queue,
+        netflow_fluid::Queue::DropTail
+    );
+}

@@ -1,0 +1,362 @@
+//! What settings mean: from the text to the network.
+
+use netflow_fluid::{Acks, Buffer, Coupling, Model, Queue, Simulation, Source, Step, Transport};
+use netflow_scenario::{Prepared, Problem, Problems, from_str};
+
+const START: &str = "[simulation]\nduration = \"10 s\"\n";
+const LINK: &str = "\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"8 Mbit/s\"\n";
+const CONNECTION: &str = "\n[[connection]]\nname = \"c1\"\nfrom = \"A\"\nto = \"B\"\nsource = { profile = \"ns-reno\" }\n";
+
+fn read(text: &str) -> Result<Prepared, Problems> {
+    from_str("test.toml", text, "".as_ref(), &[])
+}
+
+fn good(text: &str) -> Prepared {
+    let prepared = read(text).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(prepared.warnings.is_empty(), "{}", prepared.warnings[0]);
+    prepared
+}
+
+fn with_options(options: &[&str]) -> Result<Prepared, Problems> {
+    let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+    from_str(
+        "test.toml",
+        &[START, LINK, CONNECTION].concat(),
+        "".as_ref(),
+        &options,
+    )
+}
+
+/// The only warning of a scenario that consists of these parts.
+fn warning(parts: &[&str]) -> String {
+    let prepared = read(&parts.concat()).unwrap_or_else(|problems| panic!("{problems}"));
+    let warnings: Vec<Problem> = prepared.warnings;
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].line.is_some());
+    warnings[0].message.clone()
+}
+
+#[test]
+fn defaults_are_those_of_the_reference() {
+    let prepared = good(&[START, LINK, CONNECTION].concat());
+    let options = prepared.options;
+    assert_eq!(options.duration_s, 10.0);
+    assert_eq!(options.step, Step::Fixed { step_s: 0.05 });
+    assert_eq!(options.model, Model::Fluid);
+    assert_eq!(
+        (options.transport, options.coupling),
+        (Transport::Fifo, Coupling::Implicit)
+    );
+    assert_eq!(prepared.seed, 1);
+    let network = &prepared.network;
+    assert_eq!(
+        (
+            network.node_count(),
+            network.link_count(),
+            network.connection_count()
+        ),
+        (2, 2, 1)
+    );
+    let link = network.link_spec(network.link_by_name("B->A").unwrap());
+    assert_eq!((link.bandwidth_bps, link.delay_s), (8e6, 0.0));
+    assert_eq!(
+        (link.buffer, link.queue),
+        (Buffer::Packets(100.0), Queue::DropTail)
+    );
+    let connection = network.connection_spec(network.connection_by_name("c1").unwrap());
+    assert!(matches!(&connection.source, Source::Profile(profile) if profile.name() == "ns-reno"));
+    assert_eq!(
+        (connection.start_s, connection.stop_s, connection.size_pkts),
+        (0.0, None, None)
+    );
+    assert_eq!((connection.count, connection.max_window_pkts), (1, None));
+    assert_eq!(
+        (connection.packet_size_bytes, connection.acks),
+        (1000.0, Acks::EveryPacket)
+    );
+}
+
+#[test]
+fn packets_are_counted_by_their_size() {
+    let simulation = "[simulation]\nduration = \"10 s\"\npacket-size = \"500 B\"\n";
+    let link = "\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"1000 pkt/s\"\nbuffer = \"64 KB\"\nduplex = false\n\
+        queue = { discipline = \"red\", min = \"5 KB\", max = \"40 pkt\", gentle = true }\n";
+    let udp = "\n[[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = { constant = \"1 Mbit/s\" }\npacket-size = \"1250 B\"\nsize = \"1 MB\"\n\
+        \n[[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = { poisson = \"30 pkt/s\" }\n";
+    let network = good(&[simulation, link, udp].concat()).network;
+    let spec = network.link_spec(network.link_by_name("A->B").unwrap());
+    assert_eq!(spec.bandwidth_bps, 4e6);
+    assert_eq!(spec.buffer, Buffer::Bytes(64_000.0));
+    let Queue::Red(red) = spec.queue else {
+        panic!("{:?}", spec.queue)
+    };
+    assert_eq!(
+        (
+            red.min_pkts,
+            red.max_pkts,
+            red.max_p,
+            red.weight,
+            red.gentle
+        ),
+        (10.0, 40.0, 0.1, 0.002, true)
+    );
+    assert_eq!(network.link_by_name("B->A"), None);
+    let constant = network.connection_spec(network.connection_by_name("c1").unwrap());
+    assert!(matches!(
+        constant.source,
+        Source::Constant { rate_pps: 100.0 }
+    ));
+    assert_eq!(
+        (constant.size_pkts, constant.acks),
+        (Some(800.0), Acks::None)
+    );
+    let poisson = network.connection_spec(network.connection_by_name("c2").unwrap());
+    assert!(matches!(poisson.source, Source::Poisson { rate_pps: 30.0 }));
+    assert_eq!(poisson.packet_size_bytes, 500.0);
+}
+
+#[test]
+fn acknowledgements_follow_the_simulation_unless_told_otherwise() {
+    let acks = |simulation: &str, connection: &str| {
+        let network = good(&[START, simulation, LINK, CONNECTION, connection].concat()).network;
+        network
+            .connection_spec(network.connection_by_name("c1").unwrap())
+            .acks
+    };
+    assert_eq!(acks("", ""), Acks::EveryPacket);
+    assert_eq!(acks("acks = false\n", ""), Acks::None);
+    assert_eq!(acks("acks = true\n", ""), Acks::EveryPacket);
+    assert_eq!(acks("", "acks = false\n"), Acks::None);
+    assert_eq!(acks("", "delayed-ack = true\n"), Acks::EverySecond);
+}
+
+#[test]
+fn models_and_steps_bring_their_transport() {
+    let options = |settings: &str| good(&[START, settings, LINK, CONNECTION].concat()).options;
+    let literal = options("model = \"fluid-literal\"\n");
+    assert_eq!(
+        (literal.transport, literal.coupling),
+        (Transport::WellMixed, Coupling::Lagged)
+    );
+    let adaptive = options("step = { tolerance = 1e-3, max = \"500 ms\" }\n");
+    let step = Step::Adaptive {
+        tolerance: 1e-3,
+        min_s: 1e-3,
+        max_s: 0.5,
+    };
+    assert_eq!(
+        (adaptive.step, adaptive.transport),
+        (step, Transport::WellMixed)
+    );
+    assert_eq!(adaptive.coupling, Coupling::Implicit);
+    let mixed = options("transport = \"well-mixed\"\ncoupling = \"lagged\"\n");
+    assert_eq!(
+        (mixed.transport, mixed.coupling),
+        (Transport::WellMixed, Coupling::Lagged)
+    );
+    let short = good(&["[simulation]\nduration = \"20 ms\"\n", LINK, CONNECTION].concat());
+    assert_eq!(short.options.step, Step::Fixed { step_s: 0.02 });
+}
+
+#[test]
+fn events_reach_one_or_both_directions() {
+    let events = "\n[[event]]\nat = \"2 s\"\nlink = \"A<->B\"\ndown = true\n\
+        \n[[event]]\nat = \"4 s\"\nlink = \"A -> B\"\nup = true\n\
+        \n[[event]]\nat = \"4 s\"\nlink = \"B->A\"\nup = true\n\
+        \n[[event]]\nat = \"5 s\"\nlink = \"A->B\"\nset = { bandwidth = \"500 pkt/s\" }\n";
+    good(&[START, LINK, CONNECTION, events].concat());
+
+    let delivers = |link: &str| {
+        let constant = CONNECTION.replace("profile = \"ns-reno\"", "constant = \"1 Mbit/s\"");
+        let event = format!("\n[[event]]\nat = \"0 s\"\nlink = \"{link}\"\ndown = true\n");
+        let prepared = good(&[START, LINK, &constant, &event].concat());
+        let mut simulation = Simulation::new(prepared.network, prepared.options).unwrap();
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        simulation.totals().delivered_pkts > 0.0
+    };
+    assert!(!delivers("A<->B"));
+    assert!(!delivers("B<->A"));
+    assert!(!delivers("A->B"));
+    assert!(delivers("B->A"));
+}
+
+#[test]
+fn nodes_have_labels_and_places() {
+    let nodes = "\n[[node]]\nname = \"A\"\nlabel = \"Amsterdam\"\nx = 1\ny = 2.5\n\n[[node]]\nname = \"B\"\n";
+    let prepared = good(&[START, nodes, LINK, CONNECTION].concat());
+    assert_eq!(prepared.notes.len(), 2);
+    assert_eq!(prepared.notes[0].label.as_deref(), Some("Amsterdam"));
+    assert_eq!(prepared.notes[0].position, Some((1.0, 2.5)));
+    assert_eq!(prepared.network.node_name(prepared.notes[1].node), "B");
+    assert_eq!(prepared.notes[1].position, None);
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_are_no_trouble() {
+    let text = format!("\u{feff}{START}{LINK}{CONNECTION}").replace('\n', "\r\n");
+    assert_eq!(good(&text).network.link_count(), 2);
+    let problem = read(&text.replace("8 Mbit/s", "8 Mbq"))
+        .unwrap_err()
+        .into_vec()
+        .remove(0);
+    assert_eq!((problem.line, problem.column), (Some(7), Some(16)));
+    let problem = read("\u{feff}duration = 1")
+        .unwrap_err()
+        .into_vec()
+        .pop()
+        .unwrap();
+    assert_eq!((problem.line, problem.column), (Some(1), Some(1)));
+}
+
+#[test]
+fn settings_without_effect_are_said() {
+    let constant = CONNECTION.replace("profile = \"ns-reno\"", "constant = \"1 Mbit/s\"");
+    let event =
+        |at: &str, what: &str| format!("\n[[event]]\nat = \"{at}\"\nlink = \"A->B\"\n{what}\n");
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &[START, LINK, &constant, "max-window = \"64 pkt\"\n"],
+            "`max-window` has no effect: only a profile source has a window",
+        ),
+        (
+            &[START, LINK, &constant, "acks = true\n"],
+            "`acks` has no effect: only a profile source is acknowledged",
+        ),
+        (
+            &[START, LINK, &constant, "delayed-ack = true\n"],
+            "`delayed-ack` has no effect: only a profile source is acknowledged",
+        ),
+        (
+            &[START, LINK, &constant, "return-path = [\"B\", \"A\"]\n"],
+            "`return-path` has no effect: nothing comes back from this source's receiver",
+        ),
+        (
+            &[
+                START,
+                LINK,
+                CONNECTION,
+                "acks = false\ndelayed-ack = true\n",
+            ],
+            "`delayed-ack` has no effect: this connection's acknowledgements are no traffic",
+        ),
+        (
+            &[
+                START,
+                "burstiness-interval = \"100 ms\"\n",
+                LINK,
+                CONNECTION,
+            ],
+            "`burstiness-interval` has no effect in this version",
+        ),
+        (
+            &[
+                START,
+                "packet-size = \"500 B\"\n",
+                LINK,
+                CONNECTION,
+                "packet-size = \"1 KB\"\n",
+            ],
+            "`packet-size` has no effect: every connection has its own",
+        ),
+        (
+            &[START, "acks = false\n", LINK, &constant],
+            "`acks` has no effect: no connection here takes it from the simulation",
+        ),
+        (
+            &[START, LINK, CONNECTION, "start = \"10 s\"\n"],
+            "starts at 10 s, when the run is over: it never sends",
+        ),
+        (
+            &[START, LINK, CONNECTION, "stop = \"11 s\"\n"],
+            "stops at 11 s, after the run is over: the end of the run comes first",
+        ),
+        (
+            &[START, LINK, CONNECTION, &event("10 s", "down = true")],
+            "happens at 10 s, when the run is over",
+        ),
+        (
+            &[START, LINK, CONNECTION, &event("1 s", "up = true")],
+            "this event has no effect: link `A->B` works already",
+        ),
+        (
+            &[
+                START,
+                LINK,
+                CONNECTION,
+                &event("2 s", "down = true"),
+                &event("1 s", "down = true"),
+            ],
+            "this event has no effect: link `A->B` has failed already",
+        ),
+        (
+            &[START, "\n[[node]]\nname = \"C\"\n", LINK, CONNECTION],
+            "node `C` is on no link",
+        ),
+        (
+            &[
+                START,
+                LINK,
+                "queue = { discipline = \"red\", min = \"10 pkt\", max = \"400 pkt\" }\n",
+                CONNECTION,
+            ],
+            "`max` is 400 pkt, above the room of the queue, 100 pkt",
+        ),
+    ];
+    for (parts, message) in cases {
+        assert_eq!(warning(parts), *message);
+    }
+}
+
+#[test]
+fn options_change_settings() {
+    let prepared = with_options(&["simulation.duration=20 s", "simulation.step = { tolerance"]);
+    assert!(prepared.is_err());
+    let prepared = with_options(&[
+        "simulation.duration = 20 s",
+        "simulation.duration=30 s",
+        "simulation.step.tolerance=1e-2",
+        "simulation.seed=7",
+        "link.A->B.bandwidth=\"4 Mbit/s\"",
+        "link.A->B.queue.discipline=red",
+        "link.A->B.queue.min=10 pkt",
+        "link.A->B.queue.max=20 pkt",
+        "connection.c1.max-window=20 pkt",
+        "connection.c1.source.poisson=10 pkt/s",
+        "connection.c1.path=A > B",
+    ]);
+    // A Poisson source has no window.
+    let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(prepared.warnings.len(), 1);
+    assert!(
+        prepared.warnings[0]
+            .message
+            .starts_with("--set `connection.c1.max-window=20 pkt`: `max-window`")
+    );
+    assert_eq!(prepared.warnings[0].file, None);
+    assert_eq!((prepared.options.duration_s, prepared.seed), (30.0, 7));
+    assert!(matches!(prepared.options.step, Step::Adaptive { tolerance, .. } if tolerance == 1e-2));
+    let network = &prepared.network;
+    let link = network.link_spec(network.link_by_name("A->B").unwrap());
+    assert_eq!(link.bandwidth_bps, 4e6);
+    assert!(matches!(link.queue, Queue::Red(_)));
+    let connection = network.connection_spec(network.connection_by_name("c1").unwrap());
+    assert!(matches!(
+        connection.source,
+        Source::Poisson { rate_pps: 10.0 }
+    ));
+    assert_eq!(connection.path.as_ref().map(Vec::len), Some(2));
+}
+
+#[test]
+fn an_array_of_tables_may_be_written_inline() {
+    let text = "link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\" }]\n\
+        connection = [{ from = \"A\", to = \"B\", source.profile = \"nt\" }]\n[simulation]\nduration = \"1 s\"\n";
+    assert_eq!(
+        good(text)
+            .network
+            .connection_name(good(text).network.connections().next().unwrap()),
+        "c1"
+    );
+}
