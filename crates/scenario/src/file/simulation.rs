@@ -53,8 +53,9 @@ pub struct Simulation {
     pub burstiness_interval: Option<Time>,
 }
 
-/// The names of the models, for the schema.
+/// Which equations move the queues.
 #[derive(JsonSchema)]
+// For the schema only: the type itself is the fluid crate's.
 #[schemars(rename = "Model", rename_all = "kebab-case")]
 #[allow(dead_code)]
 enum ModelName {
@@ -62,7 +63,7 @@ enum ModelName {
     FluidLiteral,
 }
 
-/// The names of the transports, for the schema.
+/// How the mix of connections travels.
 #[derive(JsonSchema)]
 #[schemars(rename = "Transport", rename_all = "kebab-case")]
 #[allow(dead_code)]
@@ -71,7 +72,7 @@ enum TransportName {
     WellMixed,
 }
 
-/// The names of the couplings, for the schema.
+/// When a source looks at the path it sends over.
 #[derive(JsonSchema)]
 #[schemars(rename = "Coupling", rename_all = "kebab-case")]
 #[allow(dead_code)]
