@@ -68,7 +68,9 @@ pub enum RunError<E = std::convert::Infallible> {
         reason: String,
     },
     /// The run would not fit into the memory that the network's builder allowed.
-    #[error("the run needs about {needed_bytes} bytes of memory, more than the {allowed_bytes} allowed; transport \"well-mixed\" needs the least")]
+    #[error(
+        "the run needs about {needed_bytes} bytes of memory, more than the {allowed_bytes} allowed; transport \"well-mixed\" needs the least"
+    )]
     TooLarge {
         /// Estimated need in bytes.
         needed_bytes: u64,

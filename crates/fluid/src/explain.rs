@@ -85,7 +85,11 @@ impl Engine {
         let hop = |place: u32, back: bool| {
             let l = &self.plan.links[place as usize];
             let link = &state.links[place as usize];
-            let bits = if back { 8.0 * ACK_BYTES } else { branch.data_bits };
+            let bits = if back {
+                8.0 * ACK_BYTES
+            } else {
+                branch.data_bits
+            };
             let mean_bits = match link.queue_pkts > 0.0 {
                 true => link.queue_bits / link.queue_pkts,
                 false => l.nominal_bits,

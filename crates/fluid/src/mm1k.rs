@@ -1,4 +1,4 @@
-//! One finite queue in equilibrium: M/M/1/K ([Prof] §3.3).
+//! One finite queue in equilibrium: M/M/1/K (\[Prof\] §3.3).
 //!
 //! K is the whole room, the place in service included; it need not be a whole number. Everything
 //! is written in x = ln ρ, where ρ = λ/μ: ρ = 1 is then an ordinary point, and ρ^K cannot overflow.
@@ -9,20 +9,11 @@
 //! - slope dN/dx = V(x) = f(x) − (K+1)²f((K+1)x) with f(a) = 1/(4 sinh²(a/2));
 //! - symmetry N(−x) = K − N(x); d ln B/dx = K − N; dπ₀/dx = −π₀N.
 
-/// Below this (K+1)|x| the closed forms lose digits by cancellation, and the series serves.
-const SERIES_BELOW: f64 = 0.75;
+mod inverse;
+mod math;
 
-/// Coefficients of 1/(eᵃ−1) − 1/a + 1/2 in odd powers of a: the Bernoulli numbers B₂ₙ/(2n)!.
-const BERNOULLI: [f64; 8] = [
-    1.0 / 12.0,
-    -1.0 / 720.0,
-    1.0 / 30_240.0,
-    -1.0 / 1_209_600.0,
-    1.0 / 47_900_160.0,
-    -691.0 / 1_307_674_368_000.0,
-    1.0 / 74_724_249_600.0,
-    -3617.0 / 10_670_622_842_880_000.0,
-];
+use inverse::{FAR, Few};
+use math::Langevin;
 
 /// An M/M/1/K queue at one load.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +39,7 @@ impl Equilibrium {
 ///
 /// `x` may be infinite: −∞ is the empty queue, +∞ the full one.
 pub fn equilibrium(x: f64, k: f64) -> Equilibrium {
-    let below = equilibrium_below(-x.abs(), k);
+    let below = equilibrium_below(x.abs(), k);
     if x <= 0.0 {
         below
     } else {
@@ -62,90 +53,116 @@ pub fn equilibrium(x: f64, k: f64) -> Equilibrium {
     }
 }
 
-/// [`equilibrium`] for x ≤ 0, where all exponentials decay.
-fn equilibrium_below(x: f64, k: f64) -> Equilibrium {
+/// [`equilibrium`] for x = −a ≤ 0, where all exponentials decay.
+///
+/// With y = (K+1)a/2, r = 1/(K+1), the Langevin function L and E(a) = 1/expm1(a):
+/// N = E(a) − (K+1)E((K+1)a) = K/2 − ((K+1)L(y) − L(ry))/2, V = ((K+1)²L'(y) − L'(ry))/4,
+/// B = E((K+1)a)/E(a), π₀ = (1 + E((K+1)a))/(1 + E(a)).
+#[inline]
+fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
     let k1 = k + 1.0;
-    let y = k1 * x;
-    // 1 − ρ and 1 − ρ^(K+1)
-    let (free, free_k1) = (-x.exp_m1(), -y.exp_m1());
-    if y > -SERIES_BELOW {
-        let (offset, slope) = series(x, k1);
-        let empty = if y == 0.0 { 1.0 / k1 } else { free / free_k1 };
+    let (far, near) = (0.5 * k1 * a, 0.5 * a);
+    if !(far > 1e-150) {
         return Equilibrium {
-            mean_pkts: 0.5 * k + offset,
-            blocking: empty * (k * x).exp(),
-            empty,
-            slope,
+            mean_pkts: 0.5 * k,
+            blocking: 1.0 / k1,
+            empty: 1.0 / k1,
+            slope: k * (k + 2.0) / 12.0,
         };
     }
-    let rho_k1 = 1.0 - free_k1;
-    let odds = (1.0 - free) / free; // ρ/(1−ρ)
-    let odds_k1 = rho_k1 / free_k1;
-    let empty = free / free_k1;
+    let (far, near) = (Langevin::new(far), Langevin::new(near));
+    // Each form where it loses no digits.
+    let few = far.mean < 0.5;
+    let mean_pkts = if few {
+        near.mean - k1 * far.mean
+    } else {
+        0.5 * (k - (k1 * far.value - near.value))
+    };
+    let slope = if few {
+        near.mean * (1.0 + near.mean) - k1 * k1 * (far.mean * (1.0 + far.mean))
+    } else {
+        0.25 * (k1 * k1 * far.slope - near.slope)
+    };
     Equilibrium {
-        mean_pkts: odds - k1 * odds_k1,
-        blocking: empty * (k * x).exp(),
-        empty,
-        slope: odds * (odds + 1.0) - k1 * k1 * odds_k1 * (odds_k1 + 1.0),
+        mean_pkts,
+        blocking: if near.mean > 0.0 {
+            far.mean / near.mean
+        } else {
+            0.0
+        },
+        empty: (1.0 + far.mean) / (1.0 + near.mean),
+        slope,
     }
 }
 
-/// N − K/2 and dN/dx by the odd Langevin series, for (K+1)|x| < 1.
-fn series(x: f64, k1: f64) -> (f64, f64) {
-    let (y, x2) = (k1 * x, x * x);
-    let y2 = y * y;
-    // Term n is c_n·(k1·y^(2n−1) − x^(2n−1)); both powers run along.
-    let (mut in_y, mut in_x) = (k1 * y, x);
-    let (mut offset, mut slope) = (0.0, 0.0);
-    let (mut slope_y, mut slope_x) = (k1 * k1, 1.0);
-    for (n, c) in BERNOULLI.iter().enumerate() {
-        offset += c * (in_y - in_x);
-        slope += c * (2 * n + 1) as f64 * (slope_y - slope_x);
-        in_y *= y2;
-        in_x *= x2;
-        slope_y *= y2;
-        slope_x *= x2;
-    }
-    (offset, slope)
-}
-
-/// The load x = ln ρ at which the mean number is `mean_pkts`: the inverse that [Prof] §3.3 needs.
+/// The load x = ln ρ at which the mean number is `mean_pkts`: the inverse that \[Prof\] §3.3 needs.
 ///
-/// `mean_pkts` outside [0, K] counts as the nearer end; 0 gives −∞ and K gives +∞. The result is
-/// good to a few units in the last place of N: N(x) = `mean_pkts` to 1e-12 relative.
+/// `mean_pkts` outside [0, K] counts as the nearer end; 0 gives −∞ and K gives +∞, and so does
+/// NaN. The result is good to a few units in the last place of N: N(x) = `mean_pkts` to 1e-12
+/// relative.
 pub fn load_of_mean(mean_pkts: f64, k: f64) -> f64 {
     let room = k - mean_pkts;
-    if mean_pkts <= room {
-        -load_below(mean_pkts.max(0.0), k)
-    } else {
-        load_below(room.max(0.0), k)
+    let light = mean_pkts <= room;
+    let m = if light { mean_pkts } else { room };
+    let a = match Few::of(m, k) {
+        Few::Near(near) => near.load(),
+        Few::Far => load_below(m.max(0.0), k),
+    };
+    if light { -a } else { a }
+}
+
+/// The blocking probability of the queue whose mean number is `mean_pkts` (\[Prof\] §3.3): 0 for
+/// the empty queue, 1 for the full one.
+///
+/// Relative error below 1e-12 wherever B > 1e-12. For K = 1, B = N. `mean_pkts` outside [0, K]
+/// counts as the nearer end, and NaN as the full queue; the result always lies within [0, 1].
+pub fn blocking_of_mean(mean_pkts: f64, k: f64) -> f64 {
+    let room = k - mean_pkts;
+    let light = mean_pkts <= room;
+    let m = if light { mean_pkts } else { room };
+    if k == 1.0 {
+        return if light { m.max(0.0) } else { 1.0 - m.max(0.0) };
+    }
+    match Few::of(m, k) {
+        Few::Near(near) => near.blocking(light),
+        Few::Far if light => blocking_light(m.max(0.0), k),
+        Few::Far => blocking_heavy(m.max(0.0), k),
     }
 }
 
-/// The blocking probability of the queue whose mean number is `mean_pkts` ([Prof] §3.3): 0 for
-/// the empty queue, 1 for the full one.
-///
-/// Relative error below 1e-12 wherever B > 1e-12. For K = 1, B = N.
-pub fn blocking_of_mean(mean_pkts: f64, k: f64) -> f64 {
-    let room = k - mean_pkts;
-    let k1 = k + 1.0;
-    if mean_pkts <= room {
-        let a = load_below(mean_pkts.max(0.0), k);
-        if a == f64::INFINITY {
-            return 0.0;
-        }
-        if a == 0.0 {
-            return 1.0 / k1;
-        }
-        // B = ρ^K (1−ρ)/(1−ρ^(K+1)), ρ = e^−a
-        (-k * a).exp() * (-a).exp_m1() / (-k1 * a).exp_m1()
-    } else {
-        let a = load_below(room.max(0.0), k);
-        if a == f64::INFINITY {
-            return 1.0;
-        }
-        (-a).exp_m1() / (-k1 * a).exp_m1()
+/// The blocking with `m` packets in the queue, few of its room or of one.
+#[cold]
+#[inline(never)]
+fn blocking_light(m: f64, k: f64) -> f64 {
+    // a > 1/(m + 1): nothing to the last digit.
+    if k > 746.0 * (m + 1.0) {
+        return 0.0;
     }
+    let a = load_below(m, k);
+    if a == f64::INFINITY {
+        return 0.0;
+    }
+    let k1 = k + 1.0;
+    if a == 0.0 {
+        return 1.0 / k1;
+    }
+    // B = ρ^K (1−ρ)/(1−ρ^(K+1)), ρ = e^−a
+    (-k * a).exp() * (-a).exp_m1() / (-k1 * a).exp_m1()
+}
+
+/// The blocking with room for `m` more packets, few of all the room or of one.
+fn blocking_heavy(m: f64, k: f64) -> f64 {
+    if k > FAR * (m + 0.5) {
+        return 1.0 / (1.0 + m); // 1 − ρ with N = ρ/(1−ρ)
+    }
+    let a = load_below(m, k);
+    if a == f64::INFINITY {
+        return 1.0;
+    }
+    if a == 0.0 {
+        return 1.0 / (k + 1.0);
+    }
+    (-a).exp_m1() / (-(k + 1.0) * a).exp_m1()
 }
 
 /// a = |x| ≥ 0 for which the smaller side (packets or free places) has the mean `m` ≤ K/2.
@@ -160,10 +177,9 @@ fn load_below(m: f64, k: f64) -> f64 {
     if d <= 0.0 {
         return 0.0;
     }
-    let k1 = k + 1.0;
     let odds_load = (1.0 / m).ln_1p();
     // So light that the other end of the buffer is not felt: N = ρ/(1−ρ) exactly.
-    if k1 * odds_load > 45.0 + 2.0 * k1.ln() {
+    if k * odds_load > FAR {
         return odds_load;
     }
     let slope0 = 12.0 / (k * (k + 2.0));
@@ -175,7 +191,7 @@ fn load_below(m: f64, k: f64) -> f64 {
             mean_pkts: n,
             slope: v,
             ..
-        } = equilibrium_below(-a, k);
+        } = equilibrium_below(a, k);
         let miss = (n - m) / m;
         if n > m {
             low = low.max(a);

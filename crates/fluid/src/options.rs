@@ -9,7 +9,7 @@ pub enum Model {
     /// Conservative, backward Euler, pointwise-stationary M/M/1/K: the default.
     #[default]
     Fluid,
-    /// Equations 4–7 of [Prof] as printed. Always [`Transport::WellMixed`] and
+    /// Equations 4–7 of \[Prof\] as printed. Always [`Transport::WellMixed`] and
     /// [`Coupling::Lagged`], with a fixed step.
     FluidLiteral,
 }
@@ -44,7 +44,7 @@ pub enum Transport {
     #[default]
     Fifo,
     /// What departs has the mix of the whole queue, and reaches the next link at once (equation 7
-    /// of [Prof]). Sources see the whole path as it is now.
+    /// of \[Prof\]). Sources see the whole path as it is now.
     WellMixed,
 }
 

@@ -194,7 +194,7 @@ impl Simulation {
         recorder: &mut R,
         stop: impl Fn() -> bool,
     ) -> Result<Outcome, RunError<R::Error>> {
-        if !(every_s > 0.0) {
+        if every_s.is_nan() || every_s <= 0.0 {
             return Err(RunError::BadOption {
                 option: "every",
                 reason: format!("it is {every_s} s, but must be positive"),
@@ -213,7 +213,9 @@ impl Simulation {
             }
             // A step longer than the interval covers several.
             recordings = recordings.max((self.state.time_s / every_s + 1e-6).floor() as u64);
-            recorder.interval(&Interval::new(self, &mark)).map_err(RunError::Record)?;
+            recorder
+                .interval(&Interval::new(self, &mark))
+                .map_err(RunError::Record)?;
             mark.set(self);
             if stop() && !self.is_done() {
                 return Ok(Outcome::Stopped);
@@ -358,12 +360,16 @@ impl Simulation {
         let hops = plan.hops_of_branch(b);
         let (data, acks) = hops.split_at((branch.path.1 - branch.path.0) as usize);
         let sum = |hops: &[u32], of: &dyn Fn(usize) -> f64| -> f64 {
-            hops.iter().map(|&h| of(h as usize) * plan.packets[h as usize]).sum()
+            hops.iter().map(|&h| of(h as usize)).sum()
         };
         let queued = |h| self.engine.queued(&self.state, h);
         let in_flight = |h| self.engine.in_flight(&self.state, h);
         let lost = |h: usize| self.state.lost[h];
-        let per_ack = acks.first().map_or(0.0, |&h| plan.packets[h as usize]);
+        let per_ack = if acks.is_empty() {
+            0.0
+        } else {
+            branch.packets_per_data
+        };
         let data = Totals {
             offered_pkts: state.sent_pkts,
             delivered_pkts: state.delivered_pkts,
@@ -375,9 +381,9 @@ impl Simulation {
         let acks = Totals {
             offered_pkts: state.delivered_pkts * per_ack,
             delivered_pkts: state.acknowledged_pkts * per_ack,
-            lost_pkts: sum(acks, &lost),
-            queued_pkts: sum(acks, &queued),
-            in_flight_pkts: sum(acks, &in_flight) + self.turning(b) * per_ack,
+            lost_pkts: sum(acks, &lost) * per_ack,
+            queued_pkts: sum(acks, &queued) * per_ack,
+            in_flight_pkts: (sum(acks, &in_flight) + self.turning(b)) * per_ack,
         };
         (data, acks)
     }
@@ -387,7 +393,9 @@ impl Simulation {
     fn turning(&self, b: usize) -> f64 {
         let plan = &self.engine.plan;
         let hop = plan.branches[b].last_data_hop;
-        let place = plan.links.partition_point(|l| l.first_hop < l.end_hop && l.end_hop <= hop);
+        let place = plan
+            .links
+            .partition_point(|l| l.first_hop < l.end_hop && l.end_hop <= hop);
         if hop >= plan.links[place].late_hop {
             self.state.handed[plan.branches.len() + hop as usize]
         } else {
@@ -453,13 +461,22 @@ impl Options {
                 max_s,
             } => {
                 if !(positive(tolerance) && tolerance < 1.0) {
-                    return bad("tolerance", format!("it is {tolerance}, but must lie between 0 and 1"));
+                    return bad(
+                        "tolerance",
+                        format!("it is {tolerance}, but must lie between 0 and 1"),
+                    );
                 }
                 if !(positive(max_s) && min_s <= max_s) {
-                    return bad("step", format!("min {min_s} s and max {max_s} s are not in order"));
+                    return bad(
+                        "step",
+                        format!("min {min_s} s and max {max_s} s are not in order"),
+                    );
                 }
                 if self.model == Model::FluidLiteral {
-                    return bad("step", "fluid-literal takes steps of one length only".to_owned());
+                    return bad(
+                        "step",
+                        "fluid-literal takes steps of one length only".to_owned(),
+                    );
                 }
                 if self.transport == Transport::Fifo {
                     return bad(
@@ -474,10 +491,19 @@ impl Options {
             return bad("step", format!("it is {step_s} s, but must be positive"));
         }
         if step_s > self.duration_s {
-            return bad("step", format!("it is {step_s} s, longer than the duration of {} s", self.duration_s));
+            return bad(
+                "step",
+                format!(
+                    "it is {step_s} s, longer than the duration of {} s",
+                    self.duration_s
+                ),
+            );
         }
         if self.model == Model::FluidLiteral && self.transport == Transport::Fifo {
-            return bad("transport", "fluid-literal mixes well: its queues have no order".to_owned());
+            return bad(
+                "transport",
+                "fluid-literal mixes well: its queues have no order".to_owned(),
+            );
         }
         Ok(step_s)
     }

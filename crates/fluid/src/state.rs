@@ -44,6 +44,8 @@ pub(crate) struct LinkState {
     /// Probability that a packet arriving now is refused.
     pub refused: f64,
     pub utilization: f64,
+    /// Steps in a row without anything here.
+    pub quiet_steps: u32,
     /// Average queue of random early detection.
     pub average_pkts: f64,
     /// Since the start:
@@ -81,6 +83,8 @@ pub(crate) struct BranchState {
 pub(crate) struct FifoState {
     /// When each of the last steps began, as a ring; step s at s mod length.
     pub step_start_s: Vec<f64>,
+    /// Steps of the regular length in a row.
+    pub regular_steps: u64,
     /// Packets by arrival slot and hop, block by block.
     pub queue_cells: Vec<f64>,
     /// Descriptions of the arrival slots, link by link.
@@ -129,6 +133,7 @@ impl State {
             load: LIGHT,
             refused: 0.0,
             utilization: 0.0,
+            quiet_steps: 0,
             average_pkts: 0.0,
             offered_pkts: 0.0,
             lost_pkts: 0.0,
@@ -194,8 +199,21 @@ impl State {
     pub(crate) fn fits(&self, other: &State) -> bool {
         let lengths = |s: &State| {
             let f = &s.fifo;
-            let engine = [s.links.len(), s.branches.len(), s.content.len(), s.handed.len(), s.inflow.len(), s.lost.len()];
-            let rings = [f.step_start_s.len(), f.queue_cells.len(), f.slots.len(), f.flight_cells.len(), f.seen.len()];
+            let engine = [
+                s.links.len(),
+                s.branches.len(),
+                s.content.len(),
+                s.handed.len(),
+                s.inflow.len(),
+                s.lost.len(),
+            ];
+            let rings = [
+                f.step_start_s.len(),
+                f.queue_cells.len(),
+                f.slots.len(),
+                f.flight_cells.len(),
+                f.seen.len(),
+            ];
             let queues = [f.queues.len(), f.soon.len(), f.late.len()];
             (engine, rings, queues)
         };
@@ -205,7 +223,8 @@ impl State {
     /// The largest difference of any queue, in units of the queue (at least of one packet).
     pub(crate) fn distance(a: &State, b: &State) -> f64 {
         let pairs = a.links.iter().zip(&b.links);
-        let differences = pairs.map(|(a, b)| (a.queue_pkts - b.queue_pkts).abs() / b.queue_pkts.max(1.0));
+        let differences =
+            pairs.map(|(a, b)| (a.queue_pkts - b.queue_pkts).abs() / b.queue_pkts.max(1.0));
         differences.fold(0.0, f64::max)
     }
 
@@ -221,7 +240,11 @@ impl State {
         });
         let contents = self.content.iter().zip(&whole.content);
         let mut losses = self.lost.iter().zip(&whole.lost).zip(&start.lost);
-        let mut deliveries = self.branches.iter().zip(&whole.branches).zip(&start.branches);
+        let mut deliveries = self
+            .branches
+            .iter()
+            .zip(&whole.branches)
+            .zip(&start.branches);
         let forward = losses.all(|((&h, &w), &s)| ahead(h, w) >= s)
             && deliveries.all(|((h, w), s)| {
                 ahead(h.sent_pkts, w.sent_pkts) >= s.sent_pkts
@@ -229,7 +252,10 @@ impl State {
                     && ahead(h.acknowledged_pkts, w.acknowledged_pkts) >= s.acknowledged_pkts
             });
         // What a transfer of limited size may still send bends its rate: nothing to extrapolate.
-        let limited = plan.sized.iter().any(|&b| self.branches[b as usize].sent_pkts > start.branches[b as usize].sent_pkts);
+        let limited = plan
+            .sized
+            .iter()
+            .any(|&b| self.branches[b as usize].sent_pkts > start.branches[b as usize].sent_pkts);
         if limited || !(within && forward && contents.clone().all(|(&h, &w)| ahead(h, w) >= 0.0)) {
             return;
         }
@@ -252,16 +278,16 @@ impl State {
             *half = ahead(*half, whole);
         }
         for (link, l) in self.links.iter_mut().zip(&plan.links) {
-            link.renew_load(l.room_pkts, l.light_load);
+            link.renew_load(l.room_pkts, l.light_rho);
         }
     }
 }
 
 impl LinkState {
     /// Load and blocking of the queue's present length.
-    fn renew_load(&mut self, room_pkts: f64, light_load: f64) {
+    fn renew_load(&mut self, room_pkts: f64, light_rho: f64) {
         let load = load_of_mean(self.queue_pkts, room_pkts);
-        if load < light_load {
+        if load < light_rho.ln() {
             (self.load, self.refused) = (LIGHT, 0.0);
         } else {
             self.load = load;
@@ -276,6 +302,7 @@ impl FifoState {
             return FifoState::default();
         }
         FifoState {
+            regular_steps: 0,
             step_start_s: vec![0.0; plan.flight_slots + 1],
             queue_cells: vec![0.0; plan.queue_cells],
             slots: vec![Slot::default(); plan.queue_slots],

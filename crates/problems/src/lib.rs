@@ -66,13 +66,7 @@ fn sender(
     }
 }
 
-fn constant(
-    name: &'static str,
-    rate: f64,
-    link: usize,
-    start_ms: f64,
-    stop_ms: f64,
-) -> Sender {
+fn constant(name: &'static str, rate: f64, link: usize, start_ms: f64, stop_ms: f64) -> Sender {
     Sender {
         name,
         kind: Kind::Constant(rate),
@@ -118,7 +112,13 @@ pub fn b3() -> Case {
         constant("cbr0", 0.2, 0, 10_000.0, 20_000.0),
         constant("cbr2", 0.3, 2, 15_000.0, 30_000.0),
     ];
-    row("B3", &[(0.3, 30.0), (0.2, 20.0), (0.25, 30.0)], &senders, 1, 40.0)
+    row(
+        "B3",
+        &[(0.3, 30.0), (0.2, 20.0), (0.25, 30.0)],
+        &senders,
+        1,
+        40.0,
+    )
 }
 
 /// One link in overload for a while.
@@ -136,7 +136,9 @@ fn row(
     duration_s: f64,
 ) -> Case {
     let mut b = NetworkBuilder::new();
-    let nodes: Vec<NodeId> = (0..=links.len()).map(|i| b.node(&format!("n{i}"))).collect();
+    let nodes: Vec<NodeId> = (0..=links.len())
+        .map(|i| b.node(&format!("n{i}")))
+        .collect();
     let add = |b: &mut NetworkBuilder, from, to, bandwidth_bps, delay_s, room| {
         b.link(LinkSpec {
             from,
@@ -151,7 +153,14 @@ fn row(
         .iter()
         .enumerate()
         .map(|(i, &(mu, room))| {
-            add(&mut b, nodes[i], nodes[i + 1], mu * 1000.0 * PACKET_BITS, 0.0, room)
+            add(
+                &mut b,
+                nodes[i],
+                nodes[i + 1],
+                mu * 1000.0 * PACKET_BITS,
+                0.0,
+                room,
+            )
         })
         .collect();
     let profiles: Vec<(&str, Arc<dyn Profile>)> = ["nt", "bsd", "sun"]

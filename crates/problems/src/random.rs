@@ -45,7 +45,11 @@ pub fn random_network(r: RandomNetwork) -> Network {
     }
     let mut links = Vec::new();
     for &(a, c) in &pairs {
-        let scale = if r.plain { 1e3 * r.connections as f64 / r.links as f64 } else { 100.0 };
+        let scale = if r.plain {
+            1e3 * r.connections as f64 / r.links as f64
+        } else {
+            100.0
+        };
         let room: f64 = 10.0_f64.powf(rng.random_range(0.0..4.0));
         let red = Red {
             min_pkts: room * 0.1,
@@ -60,7 +64,11 @@ pub fn random_network(r: RandomNetwork) -> Network {
             bandwidth_bps: 8000.0 * scale * rng.random_range(1.0..10.0),
             delay_s: 1e-3 * rng.random_range(0..100) as f64,
             buffer: Buffer::Packets(room),
-            queue: if !r.plain && rng.random_bool(0.2) { Queue::Red(red) } else { Queue::DropTail },
+            queue: if !r.plain && rng.random_bool(0.2) {
+                Queue::Red(red)
+            } else {
+                Queue::DropTail
+            },
         };
         let back = LinkSpec {
             from: nodes[c],
@@ -104,7 +112,11 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
             rate_pps: rng.random_range(1.0..300.0),
         },
     };
-    let start_s = if r.plain { 0.0 } else { rng.random_range(0.0..0.5 * r.duration_s) };
+    let start_s = if r.plain {
+        0.0
+    } else {
+        rng.random_range(0.0..0.5 * r.duration_s)
+    };
     let feedback = matches!(source, Source::Profile(_));
     let mut maybe = |p: f64, range: std::ops::Range<f64>| {
         (!r.plain && rng.random_bool(p)).then(|| rng.random_range(range))
@@ -119,7 +131,7 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
         size_pkts: maybe(0.3, 1.0..1000.0),
         count: maybe(0.3, 1.0..50.0).map_or(1, |n| n as u32),
         // Distinct windows make plain connections distinct classes.
-        max_window_pkts: maybe(0.3, 2.0..64.0).or(r.plain.then(|| 20.0 + 1e-5 * i as f64)),
+        max_window_pkts: maybe(0.3, 2.0..64.0).or(r.plain.then_some(20.0 + 1e-5 * i as f64)),
         packet_size_bytes: maybe(0.3, 64.0..1500.0).unwrap_or(1000.0),
         path: None,
         return_path: None,

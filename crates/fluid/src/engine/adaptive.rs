@@ -20,7 +20,10 @@ impl Simulation {
         else {
             return Ok(());
         };
-        let mut trials = self.trials.take().unwrap_or_else(|| Box::new((self.state.clone(), self.state.clone())));
+        let mut trials = self
+            .trials
+            .take()
+            .unwrap_or_else(|| Box::new((self.state.clone(), self.state.clone())));
         let (whole, halves) = &mut *trials;
         let result = loop {
             let wanted_s = self.state.next_step_s.clamp(min_s, max_s);
@@ -34,7 +37,11 @@ impl Simulation {
                 wanted_s
             };
             let start_s = self.state.time_s;
-            let end_s = if length_s == left_s { limit_s } else { start_s + length_s };
+            let end_s = if length_s == left_s {
+                limit_s
+            } else {
+                start_s + length_s
+            };
             self.engine.update_sources(&mut self.state, end_s);
             if let Err(e) = self.try_both(whole, halves, end_s) {
                 break Err(e);
@@ -62,7 +69,12 @@ impl Simulation {
         result
     }
 
-    fn try_both(&mut self, whole: &mut State, halves: &mut State, end_s: f64) -> Result<(), RunError> {
+    fn try_both(
+        &mut self,
+        whole: &mut State,
+        halves: &mut State,
+        end_s: f64,
+    ) -> Result<(), RunError> {
         let start_s = self.state.time_s;
         let middle_s = 0.5 * (start_s + end_s);
         let span = |start_s: f64, end_s: f64| Span {

@@ -9,7 +9,9 @@ impl Engine {
     /// Time of the next event or new routes after now; infinite if there is none.
     pub fn next_change_s(&self, state: &State) -> f64 {
         let events = &self.network.inner.events;
-        events.get(state.next_event).map_or(f64::INFINITY, |e| e.at_s)
+        events
+            .get(state.next_event)
+            .map_or(f64::INFINITY, |e| e.at_s)
     }
 
     /// Carries out all events that are due.
@@ -100,14 +102,22 @@ impl Engine {
         if !self.fifo {
             return pending;
         }
-        let done = if late { state.fifo.late[place] } else { state.fifo.soon[place] };
+        let done = if late {
+            state.fifo.late[place]
+        } else {
+            state.fifo.soon[place]
+        };
         let n = block.hops();
         let cells = &state.fifo.flight_cells[block.first_flight_cell..];
         let steps = done.step..state.steps;
         let on_the_way: f64 = steps
             .map(|step| {
                 let row = (step % u64::from(l.flight_slots)) as usize;
-                let part = if step == done.step { 1.0 - done.fraction } else { 1.0 };
+                let part = if step == done.step {
+                    1.0 - done.fraction
+                } else {
+                    1.0
+                };
                 part * cells[row * n + hop - block.first_hop as usize]
             })
             .sum();

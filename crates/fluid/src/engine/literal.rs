@@ -1,4 +1,4 @@
-//! `fluid-literal`: equations 4–7 of [Prof] as printed, so that the paper can be reproduced and
+//! `fluid-literal`: equations 4–7 of \[Prof\] as printed, so that the paper can be reproduced and
 //! its error shown.
 //!
 //! - (4) N_i(t+δ) = N_i + (λ_i − μ_i U_i)δ, kept within [0, K];
@@ -13,6 +13,7 @@
 //! Sources look at the state at the start of the step. Blocking thins nothing: what is blocked is
 //! delivered all the same, and what (4) cuts off is counted as lost; the two need not agree.
 
+use super::plan::Run;
 use super::queue::LIGHT;
 use super::step::Span;
 use super::{Engine, shares};
@@ -34,17 +35,31 @@ impl Engine {
         Ok(())
     }
 
-    fn move_queue_literally(&mut self, state: &mut State, place: usize, span: Span) -> Result<(), usize> {
+    fn move_queue_literally(
+        &mut self,
+        state: &mut State,
+        place: usize,
+        span: Span,
+    ) -> Result<(), usize> {
         let plan = &*self.plan;
         let l = &plan.links[place];
         let hops = l.first_hop as usize..l.end_hop as usize;
         let inflow = &mut state.inflow[hops.clone()];
-        shares::gather(&plan.up[hops.clone()], &state.handed, inflow);
-        let arriving = shares::mixed_sum(inflow, &plan.packets[hops.clone()], &plan.bits[hops.clone()]);
+        let blocks = &plan.blocks[l.first_block as usize..l.end_block as usize];
+        let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
+        let runs = &plan.runs[first.first_run as usize..last.end_run as usize];
+        let arriving = shares::arrive(runs, &plan.up[hops.clone()], &state.handed, inflow);
 
         let link = &mut state.links[place];
-        let (pkts, bits) = (link.queue_pkts + arriving.pkts, link.queue_bits + arriving.bits);
-        let mean_bits = if pkts > 0.0 { bits / pkts } else { l.nominal_bits };
+        let (pkts, bits) = (
+            link.queue_pkts + arriving.pkts,
+            link.queue_bits + arriving.bits,
+        );
+        let mean_bits = if pkts > 0.0 {
+            bits / pkts
+        } else {
+            l.nominal_bits
+        };
         let service = link.bandwidth_bps / mean_bits * span.length_s;
         let before = link.queue_pkts;
         let idle = before == 0.0 && arriving.pkts < service;
@@ -61,8 +76,7 @@ impl Engine {
         let content = &mut state.content[hops.clone()];
         let sources = plan.branches.len();
         let handed = &mut state.handed[sources + hops.start..sources + hops.end];
-        let mut queued = 0.0;
-        for (((v, content), handed), packets) in inflow.iter().zip(&mut *content).zip(handed).zip(&plan.packets[hops]) {
+        for ((v, content), handed) in inflow.iter().zip(&mut *content).zip(handed) {
             // The share of the queue that is this class's; of the arrivals if there is no queue.
             *handed = if before > 0.0 {
                 departed * *content / before
@@ -72,8 +86,13 @@ impl Engine {
                 0.0
             };
             *content = (*content + v - *handed).max(0.0);
-            queued += *content * packets;
         }
+        let of_run = |run: &Run| {
+            let start = run.first_hop as usize - hops.start;
+            let end = run.end_hop as usize - hops.start;
+            run.packets * content[start..end].iter().sum::<f64>()
+        };
+        let queued: f64 = runs.iter().map(of_run).sum();
         if queued > 0.0 {
             content.iter_mut().for_each(|c| *c *= after / queued);
         }

@@ -12,7 +12,12 @@ pub(crate) trait Divide: Sized + Send {
 }
 
 /// Does `work` on all `blocks`; in parallel if `fork` is set.
-pub(crate) fn for_blocks<W: Divide>(work: W, blocks: &[Block], fork: bool, each: &(impl Fn(W, &Block) + Sync)) {
+pub(crate) fn for_blocks<W: Divide>(
+    work: W,
+    blocks: &[Block],
+    fork: bool,
+    each: &(impl Fn(W, &Block) + Sync),
+) {
     match blocks {
         [] => {}
         [block] => each(work, block),

@@ -16,7 +16,8 @@ use petgraph::graph::DiGraph;
 use crate::network::{ACK_BYTES, Inner};
 use crate::{Acks, Queue, Red, Source, Transport};
 
-use super::queue::light_load;
+use super::queue::light_rho;
+use super::step::Lag;
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -31,11 +32,8 @@ const MAX_FEEDBACK_SLOTS: usize = 64;
 pub(crate) struct Plan {
     /// Where each hop's input lies in `handed`: branches (their sources) first, then hops.
     pub up: Vec<u32>,
-    /// Packets on this link per packet of data (0.5 where two data packets share an
-    /// acknowledgement).
-    pub packets: Vec<f64>,
-    /// Bits on this link per packet of data.
-    pub bits: Vec<f64>,
+    /// Runs of hops with packets of one kind, block by block.
+    pub runs: Vec<Run>,
     /// All links: those that are crossed in processing order, then the others.
     pub links: Vec<LinkPlan>,
     /// Ranges of `links`.
@@ -50,7 +48,7 @@ pub(crate) struct Plan {
     /// Hops of each branch, data first, then the way back: `hops[hops_of[b]..hops_of[b + 1]]`.
     pub hops_of: Vec<u32>,
     pub hops: Vec<u32>,
-    /// Branch of each hop, and whether it is on the way back.
+    /// Branch of each hop.
     pub branch_of: Vec<u32>,
     pub branches: Vec<BranchPlan>,
     /// Branches of limited size, class by class.
@@ -78,14 +76,11 @@ pub(crate) struct LinkPlan {
     pub end_hop: u32,
     pub first_block: u32,
     pub end_block: u32,
-    /// Whether packets of different sizes cross it.
-    pub mixed: bool,
     /// Mean bits per packet if nothing is known of the mix.
     pub nominal_bits: f64,
-    /// Packets per packet of data if not `mixed`.
-    pub packets: f64,
     pub room_pkts: f64,
-    pub light_load: f64,
+    /// ρ below which the room does not matter.
+    pub light_rho: f64,
     pub red: Option<Red>,
     pub delay_s: f64,
     /// FIFO: slots in the queue, and the place of their descriptions.
@@ -94,6 +89,9 @@ pub(crate) struct LinkPlan {
     /// FIFO: steps on the way over the link, and where their weights lie.
     pub flight_slots: u32,
     pub first_flight: u32,
+    /// The delay, for hops that hand on within the step and for the others.
+    pub soon_lag: Lag,
+    pub late_lag: Lag,
 }
 
 /// A piece of one link's hops.
@@ -103,12 +101,30 @@ pub(crate) struct Block {
     pub place: u32,
     pub first_hop: u32,
     pub end_hop: u32,
+    pub first_run: u32,
+    pub end_run: u32,
     /// FIFO: where its rings start.
     pub first_queue_cell: usize,
     pub first_flight_cell: usize,
 }
 
+/// Hops whose packets are alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub first_hop: u32,
+    pub end_hop: u32,
+    /// Packets on this link per packet of data (0.5 where two data packets share an
+    /// acknowledgement).
+    pub packets: f64,
+    /// Bits on this link per packet of data.
+    pub bits: f64,
+}
+
 impl Block {
+    pub fn range(&self) -> Range<usize> {
+        self.first_hop as usize..self.end_hop as usize
+    }
+
     pub fn hops(&self) -> usize {
         (self.end_hop - self.first_hop) as usize
     }
@@ -142,33 +158,71 @@ pub(crate) struct BranchPlan {
     pub last_hop: u32,
     pub first_hop: u32,
     pub data_bits: f64,
+    /// Acknowledgements per data packet.
+    pub packets_per_data: f64,
 }
 
 /// The source has no profile: it sends at its own rate.
 pub(crate) const NO_PROFILE: u32 = u32::MAX;
 
-/// One hop while the plan is made.
-#[derive(Clone, Copy)]
+/// One hop while the plan is made, in the order in which a link's hops lie: those that hand on
+/// within the step first, packets of one kind together, then by where they go next, so that what
+/// the next links read lies together, and in order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Draft {
+    late: bool,
+    kind: u32,
+    next: [u32; 2],
     branch: u32,
     /// Position on the branch's way, data first.
     position: u32,
 }
 
+/// The kinds of packets: packets, and bits, on a link per packet of data.
+#[derive(Default)]
+struct Kinds {
+    all: Vec<(f64, f64)>,
+    known: HashMap<(u64, u64), u32>,
+}
+
+impl Kinds {
+    fn id(&mut self, packets: f64, bits: f64) -> u32 {
+        *self
+            .known
+            .entry((packets.to_bits(), bits.to_bits()))
+            .or_insert_with(|| {
+                self.all.push((packets, bits));
+                self.all.len() as u32 - 1
+            })
+    }
+}
+
 impl Plan {
     pub fn new(inner: &Inner, transport: Transport, step_s: f64) -> Plan {
         let fifo = transport == Transport::Fifo;
-        let ways: Vec<Way> = (0..inner.branches.len() as u32).map(|b| Way::new(inner, b)).collect();
+        let ways: Vec<Way<'_>> = (0..inner.branches.len() as u32)
+            .map(|b| Way::new(inner, b))
+            .collect();
         let (order, level_of) = order_links(inner, &ways);
 
         let mut place = vec![0; inner.links.len()];
         for (p, &link) in order.iter().enumerate() {
             place[link as usize] = p as u32;
         }
+        let mut kinds = Kinds::default();
         let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); order.len()];
         for (b, way) in ways.iter().enumerate() {
-            for (i, link) in way.links().enumerate() {
+            let kind = [kinds.of_data(inner, b), kinds.of_acks(inner, b)];
+            for i in 0..way.len() {
+                let Some(link) = way.link(i) else { continue };
+                let level = |l: u32| level_of[l as usize];
+                let at = |i| way.link(i).map_or(u32::MAX, |l| place[l as usize]);
                 drafts[place[link as usize] as usize].push(Draft {
+                    late: way
+                        .link(i + 1)
+                        .is_some_and(|next| level(next) <= level(link)),
+                    kind: kind[usize::from(i >= way.data.len())],
+                    next: [at(i + 1), at(i + 2)],
                     branch: b as u32,
                     position: i as u32,
                 });
@@ -179,12 +233,15 @@ impl Plan {
         let hop_count = hops_of.last().copied().unwrap_or(0) as usize;
         let mut plan = Plan {
             up: vec![0; hop_count],
-            packets: vec![0.0; hop_count],
-            bits: vec![0.0; hop_count],
+            runs: Vec::new(),
             links: Vec::with_capacity(order.len()),
             levels: Vec::new(),
             blocks: Vec::new(),
-            path: inner.path_links.iter().map(|&l| place[l as usize]).collect(),
+            path: inner
+                .path_links
+                .iter()
+                .map(|&l| place[l as usize])
+                .collect(),
             place,
             profiles: Vec::new(),
             hops_of,
@@ -201,25 +258,30 @@ impl Plan {
             flight_slots: 0,
         };
 
+        let mut kind_of = vec![0_u32; hop_count];
         for (p, mut drafts) in drafts.into_iter().enumerate() {
-            let link = order[p];
-            let is_late = |d: &Draft| {
-                let next = ways[d.branch as usize].links().nth(d.position as usize + 1);
-                next.is_some_and(|n| level_of[n as usize] <= level_of[link as usize])
-            };
-            // Two runs, each in order of branches, so that what is read lies in order too.
-            let (soon, late): (Vec<Draft>, Vec<Draft>) = drafts.drain(..).partition(|d| !is_late(d));
+            drafts.sort_unstable();
             let first_hop = plan.links.last().map_or(0, |l: &LinkPlan| l.end_hop);
-            for (h, d) in (first_hop..).zip(soon.iter().chain(&late)) {
-                plan.place_hop(h, d, &ways[d.branch as usize], inner);
+            for (h, d) in (first_hop..).zip(&drafts) {
+                kind_of[h as usize] = d.kind;
+                plan.branch_of[h as usize] = d.branch;
+                plan.hops[(plan.hops_of[d.branch as usize] + d.position) as usize] = h;
             }
-            let late_hop = first_hop + soon.len() as u32;
-            plan.add_link(inner, link, first_hop, late_hop, late_hop + late.len() as u32);
+            let soon = drafts.partition_point(|d| !d.late) as u32;
+            let mean = |of: fn(&(f64, f64)) -> f64| -> f64 {
+                drafts.iter().map(|d| of(&kinds.all[d.kind as usize])).sum()
+            };
+            let nominal_bits = match drafts.is_empty() {
+                true => 1.0,
+                false => mean(|k| k.1) / mean(|k| k.0),
+            };
+            let hops = [first_hop, first_hop + soon, first_hop + drafts.len() as u32];
+            plan.add_link(inner, order[p], hops, nominal_bits);
         }
         plan.all_soon = plan.links.iter().all(|l| l.late_hop == l.end_hop);
         plan.link_inputs(&ways);
         plan.add_levels(&level_of);
-        plan.add_blocks();
+        plan.add_blocks(&kind_of, &kinds);
         plan.add_branches(inner, &ways);
         if fifo {
             plan.size_rings(inner, step_s);
@@ -242,6 +304,11 @@ impl Plan {
         let b = self.branch_of[hop as usize] as usize;
         let data = (self.branches[b].path.1 - self.branches[b].path.0) as usize;
         !self.hops_of_branch(b)[..data].contains(&hop)
+    }
+
+    /// The runs of this block.
+    pub fn runs_of(&self, block: &Block) -> &[Run] {
+        &self.runs[block.first_run as usize..block.end_run as usize]
     }
 
     /// The blocks of these places.
@@ -268,32 +335,19 @@ impl Plan {
 
     /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
-        let per_hop = 4 + 8 + 8 + 4 + 4 + 8 * 4;
+        let per_hop = 4 + 4 + 4 + 8 * 4;
         let per_branch = std::mem::size_of::<BranchPlan>() + 200 + 16 * self.feedback_slots;
         let cells = self.queue_cells + self.flight_cells;
         (per_hop * self.hop_count() + per_branch * self.branches.len() + 8 * cells) as u64
     }
 
-    fn place_hop(&mut self, h: u32, d: &Draft, way: &Way<'_>, inner: &Inner) {
-        let spec = inner.spec_of_class(inner.branches[d.branch as usize].class);
-        let (packets, bytes) = match (way.is_data(d.position), spec.acks) {
-            (true, _) => (1.0, spec.packet_size_bytes),
-            (false, Acks::EverySecond) => (0.5, ACK_BYTES),
-            (false, _) => (1.0, ACK_BYTES),
-        };
-        let i = h as usize;
-        self.packets[i] = packets;
-        self.bits[i] = 8.0 * bytes * packets;
-        self.branch_of[i] = d.branch;
-        self.hops[(self.hops_of[d.branch as usize] + d.position) as usize] = h;
-    }
-
-    fn add_link(&mut self, inner: &Inner, link: u32, first_hop: u32, late_hop: u32, end_hop: u32) {
-        let hops = first_hop as usize..end_hop as usize;
-        let (packets, bits) = (&self.packets[hops.clone()], &self.bits[hops]);
-        let same = |v: &[f64]| v.iter().all(|x| *x == v[0]);
-        let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
-        let crossed = !packets.is_empty();
+    fn add_link(
+        &mut self,
+        inner: &Inner,
+        link: u32,
+        [first_hop, late_hop, end_hop]: [u32; 3],
+        nominal_bits: f64,
+    ) {
         self.links.push(LinkPlan {
             link,
             first_hop,
@@ -301,11 +355,9 @@ impl Plan {
             end_hop,
             first_block: 0,
             end_block: 0,
-            mixed: !(same(packets) && same(bits)),
-            nominal_bits: if crossed { mean(bits) / mean(packets) } else { 1.0 },
-            packets: packets.first().copied().unwrap_or(1.0),
+            nominal_bits,
             room_pkts: inner.room_pkts[link as usize],
-            light_load: light_load(inner.room_pkts[link as usize]),
+            light_rho: light_rho(inner.room_pkts[link as usize]),
             red: match inner.links[link as usize].queue {
                 Queue::Red(red) => Some(red),
                 Queue::DropTail => None,
@@ -315,6 +367,8 @@ impl Plan {
             first_slot: 0,
             flight_slots: 0,
             first_flight: 0,
+            soon_lag: Lag::default(),
+            late_lag: Lag::default(),
         });
     }
 
@@ -341,14 +395,31 @@ impl Plan {
         }
     }
 
-    fn add_blocks(&mut self) {
+    fn add_blocks(&mut self, kind_of: &[u32], kinds: &Kinds) {
         for (place, link) in self.links.iter_mut().enumerate() {
             link.first_block = self.blocks.len() as u32;
             for first_hop in (link.first_hop..link.end_hop).step_by(BLOCK_HOPS) {
+                let end_hop = link.end_hop.min(first_hop + BLOCK_HOPS as u32);
+                let first_run = self.runs.len() as u32;
+                let mut start = first_hop;
+                let hops = &kind_of[first_hop as usize..end_hop as usize];
+                for same in hops.chunk_by(|a, b| a == b) {
+                    let (packets, bits) = kinds.all[same[0] as usize];
+                    let end = start + same.len() as u32;
+                    self.runs.push(Run {
+                        first_hop: start,
+                        end_hop: end,
+                        packets,
+                        bits,
+                    });
+                    start = end;
+                }
                 self.blocks.push(Block {
                     place: place as u32,
                     first_hop,
-                    end_hop: link.end_hop.min(first_hop + BLOCK_HOPS as u32),
+                    end_hop,
+                    first_run,
+                    end_run: self.runs.len() as u32,
                     first_queue_cell: 0,
                     first_flight_cell: 0,
                 });
@@ -367,7 +438,9 @@ impl Plan {
                 links.iter().map(|&l| inner.links[l as usize].delay_s).sum()
             };
             let (profile, rate_pps) = match &spec.source {
-                Source::Constant { rate_pps } | Source::Poisson { rate_pps } => (NO_PROFILE, *rate_pps),
+                Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
+                    (NO_PROFILE, *rate_pps)
+                }
                 Source::Profile(p) => {
                     let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
                         self.profiles.push(p.clone());
@@ -397,12 +470,14 @@ impl Plan {
                 },
                 first_hop: hops[0],
                 data_bits: 8.0 * spec.packet_size_bytes,
+                packets_per_data: packets_per_data(spec.acks),
             };
             self.branches.push(plan);
         }
         let limited = |b: &u32| self.branches[*b as usize].size_pkts < f64::INFINITY;
         self.sized = (0..ways.len() as u32).filter(limited).collect();
-        self.sized.sort_by_key(|&b| (self.branches[b as usize].class, b));
+        self.sized
+            .sort_by_key(|&b| (self.branches[b as usize].class, b));
     }
 
     fn size_rings(&mut self, inner: &Inner, step_s: f64) {
@@ -416,6 +491,8 @@ impl Plan {
             l.queue_slots = (slots(wait_s) + 2).min(MAX_QUEUE_SLOTS) as u32;
             l.first_slot = self.queue_slots as u32;
             l.flight_slots = (slots(l.delay_s) + 3 + landings) as u32;
+            l.soon_lag = Lag::new(l.delay_s, step_s);
+            l.late_lag = Lag::new((l.delay_s - step_s).max(0.0), step_s);
             l.first_flight = self.flight_weights as u32;
             self.flight_weights += l.flight_slots as usize;
             self.queue_slots += l.queue_slots as usize;
@@ -465,8 +542,30 @@ impl<'a> Way<'a> {
         self.data.iter().chain(self.acks).copied()
     }
 
-    fn is_data(&self, position: u32) -> bool {
-        (position as usize) < self.data.len()
+    fn link(&self, position: usize) -> Option<u32> {
+        let acks = || self.acks.get(position - self.data.len());
+        self.data.get(position).or_else(acks).copied()
+    }
+}
+
+impl Kinds {
+    fn of_data(&mut self, inner: &Inner, branch: usize) -> u32 {
+        let spec = inner.spec_of_class(inner.branches[branch].class);
+        self.id(1.0, 8.0 * spec.packet_size_bytes)
+    }
+
+    fn of_acks(&mut self, inner: &Inner, branch: usize) -> u32 {
+        let spec = inner.spec_of_class(inner.branches[branch].class);
+        let packets = packets_per_data(spec.acks);
+        self.id(packets, 8.0 * ACK_BYTES * packets)
+    }
+}
+
+/// Acknowledgements per data packet (irrelevant where there are none).
+pub(crate) fn packets_per_data(acks: Acks) -> f64 {
+    match acks {
+        Acks::EverySecond => 0.5,
+        Acks::None | Acks::EveryPacket => 1.0,
     }
 }
 
@@ -527,8 +626,13 @@ fn order_links(inner: &Inner, ways: &[Way<'_>]) -> (Vec<u32>, Vec<u32>) {
     inputs.sort_unstable_by_key(|&(to, from)| (rank[to as usize], from));
     for same in inputs.chunk_by(|a, b| a.0 == b.0) {
         let to = same[0].0;
-        let before = same.iter().filter(|&&(_, from)| rank[from as usize] < rank[to as usize]);
-        level_of[to as usize] = before.map(|&(_, from)| level_of[from as usize] + 1).max().unwrap_or(0);
+        let before = same
+            .iter()
+            .filter(|&&(_, from)| rank[from as usize] < rank[to as usize]);
+        level_of[to as usize] = before
+            .map(|&(_, from)| level_of[from as usize] + 1)
+            .max()
+            .unwrap_or(0);
     }
     order.sort_by_key(|&l| (level_of[l as usize], rank[l as usize]));
     order.extend((0..n as u32).filter(|&l| rank[l as usize] == u32::MAX));

@@ -15,6 +15,9 @@ use crate::mm1k::{Equilibrium, equilibrium};
 /// Below this, adding to or taking from one changes nothing: such a loss is none.
 const NEGLIGIBLE: f64 = 1e-17;
 
+/// So few packets are none; their inverse would not be a number.
+pub(crate) const NOTHING: f64 = 1e-200;
+
 /// Stands for the ln ρ of a queue so light that nobody needs to know it.
 pub(crate) const LIGHT: f64 = -700.0;
 
@@ -25,8 +28,8 @@ const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub room_pkts: f64,
-    /// Below this ln ρ the far end of the buffer is not felt ([`light_load`]).
-    pub light_load: f64,
+    /// Below this ρ the far end of the buffer is not felt ([`light_rho`]).
+    pub light_rho: f64,
     /// Packets at the start of the step.
     pub before_pkts: f64,
     /// δμ: packets served in the step if never idle.
@@ -34,6 +37,17 @@ pub(crate) struct Step {
     /// Load at the start of the step, where the search begins.
     pub guess: f64,
     pub red: Option<RedStep>,
+}
+
+impl Solution {
+    /// A link that fails everything.
+    pub fn down() -> Solution {
+        Solution {
+            refused: 1.0,
+            load: LIGHT,
+            ..Solution::default()
+        }
+    }
 }
 
 /// Random early detection over one step: the average moves towards the queue.
@@ -57,11 +71,11 @@ pub(crate) struct Solution {
     pub average: f64,
 }
 
-/// The ln ρ below which a queue with room for `room_pkts` behaves as if its room were endless:
+/// The ρ below which a queue with room for `room_pkts` behaves as if its room were endless:
 /// (K+1)² ρ^(K+1) is below rounding.
-pub(crate) fn light_load(room_pkts: f64) -> f64 {
+pub(crate) fn light_rho(room_pkts: f64) -> f64 {
     let k1 = room_pkts + 1.0;
-    -(38.0 + 2.0 * k1.ln()) / k1
+    (-(38.0 + 2.0 * k1.ln()) / k1).exp()
 }
 
 impl RedStep {
@@ -93,7 +107,7 @@ impl Step {
     /// The state at the end of the step if `arriving_pkts` arrive during it.
     pub fn solve(&self, arriving_pkts: f64) -> Solution {
         let available = self.before_pkts + arriving_pkts;
-        if available < f64::MIN_POSITIVE {
+        if available <= NOTHING {
             return self.empty();
         }
         if self.red.is_none() {
@@ -118,14 +132,13 @@ impl Step {
     fn solve_light(&self, available: f64) -> Option<Solution> {
         let half = 0.5 * (1.0 + self.service_pkts - available);
         let root = (half * half + available).sqrt();
-        let queue_pkts = if half < 0.0 { root - half } else { available / (half + root) };
+        let queue_pkts = if half < 0.0 {
+            root - half
+        } else {
+            available / (half + root)
+        };
         let rho = queue_pkts / (1.0 + queue_pkts);
-        // ln ρ ≤ ρ − 1 decides most cases without a logarithm.
-        let free = 1.0 / (1.0 + queue_pkts);
-        if -free > self.light_load && rho.ln() > self.light_load {
-            return None;
-        }
-        Some(Solution {
+        (rho < self.light_rho).then_some(Solution {
             load: LIGHT,
             queue_pkts,
             utilization: rho,
@@ -139,36 +152,35 @@ impl Step {
         let k = self.room_pkts;
         let (mut low, mut high) = LOAD_BOUNDS;
         let mut x = self.first_guess(arriving_pkts);
-        let scale = 1.0 + self.before_pkts + arriving_pkts;
-        let mut eq = equilibrium(x, k);
         for _ in 0..100 {
-            let busy = 1.0 - eq.empty;
-            let residual =
-                eq.mean_pkts - self.before_pkts + self.service_pkts * busy - arriving_pkts * (1.0 - eq.blocking);
+            let mut eq = equilibrium(x, k);
+            let residual = eq.mean_pkts - self.before_pkts + self.service_pkts * (1.0 - eq.empty)
+                - arriving_pkts * (1.0 - eq.blocking);
             if residual > 0.0 {
                 high = x;
             } else {
                 low = x;
             }
-            // dU/dx = π₀N, dB/dx = B(K−N)
-            let slope = eq.slope
-                + self.service_pkts * eq.empty * eq.mean_pkts
-                + arriving_pkts * eq.blocking * (k - eq.mean_pkts);
-            let mut next = x - residual / slope;
-            if !(next > low && next < high) {
-                next = 0.5 * (low + high);
+            // dN/dx = V, dU/dx = π₀N, dB/dx = B(K−N)
+            let empty_slope = -eq.empty * eq.mean_pkts;
+            let blocking_slope = eq.blocking * (k - eq.mean_pkts);
+            let slope = eq.slope - self.service_pkts * empty_slope + arriving_pkts * blocking_slope;
+            let moved = -residual / slope;
+            // So near that the tangent is as good as the curve: its error is the square of this.
+            if moved.abs() * (1.0 + k) < 1e-7 || high - low < 1e-15 * (1.0 + high.abs()) {
+                eq.mean_pkts += eq.slope * moved;
+                eq.empty += empty_slope * moved;
+                eq.blocking += blocking_slope * moved;
+                return self.solution(x + moved, &eq);
             }
-            let moved = next - x;
-            x = next;
-            eq = equilibrium(x, k);
-            // The step just taken leaves an error of its square.
-            if (moved * slope).abs() <= 1e-9 * scale && moved.abs() * (1.0 + k) < 1e-4
-                || moved.abs() <= 1e-15 * x.abs()
-            {
-                break;
-            }
+            let next = x + moved;
+            x = if next > low && next < high {
+                next
+            } else {
+                0.5 * (low + high)
+            };
         }
-        self.solution(x, &eq)
+        self.solution(x, &equilibrium(x, k))
     }
 
     /// Near the root wherever the step is short of equilibrium; Newton's method needs few steps
@@ -219,8 +231,8 @@ impl Step {
                 tried.refused += early * (1.0 - tried.refused);
             }
             arriving = arriving_pkts(&tried);
-            let residual =
-                eq.mean_pkts - self.before_pkts + self.service_pkts * tried.utilization - arriving * (1.0 - tried.refused);
+            let residual = eq.mean_pkts - self.before_pkts + self.service_pkts * tried.utilization
+                - arriving * (1.0 - tried.refused);
             (tried, arriving, residual)
         };
 
@@ -254,7 +266,11 @@ impl Step {
         let scale = 1.0 + self.before_pkts + self.service_pkts;
         let mut last_side = 0;
         for _ in 0..200 {
-            if f.abs() <= 1e-13 * scale || high - low <= 1e-15 * (1.0 + high.abs()) || f_low.is_nan() || f_high.is_nan() {
+            if f.abs() <= 1e-13 * scale
+                || high - low <= 1e-15 * (1.0 + high.abs())
+                || f_low.is_nan()
+                || f_high.is_nan()
+            {
                 break;
             }
             x = low + (high - low) * (f_low / (f_low - f_high));
@@ -277,7 +293,8 @@ impl Step {
             last_side = side;
         }
         if self.red.is_some() && volume > 0.0 && f.abs() > 1e-12 * scale {
-            let admitted = best.queue_pkts - self.before_pkts + self.service_pkts * best.utilization;
+            let admitted =
+                best.queue_pkts - self.before_pkts + self.service_pkts * best.utilization;
             best.refused = (1.0 - admitted / volume).clamp(0.0, 1.0);
         }
         best
@@ -292,7 +309,7 @@ mod tests {
     fn step(k: f64, before: f64, service: f64) -> Step {
         Step {
             room_pkts: k,
-            light_load: light_load(k),
+            light_rho: light_rho(k),
             before_pkts: before,
             service_pkts: service,
             guess: crate::mm1k::load_of_mean(before, k).clamp(-50.0, 50.0),

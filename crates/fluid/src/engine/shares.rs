@@ -3,11 +3,20 @@
 //! All volumes are packets of data (of a class, its weight included) during one step. The loops
 //! run over contiguous slices without branches, so that the compiler can vectorize them.
 
+use super::plan::Run;
+
 /// Sums over one block's arrivals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
     pub pkts: f64,
     pub bits: f64,
+}
+
+impl std::ops::AddAssign for Arrivals {
+    fn add_assign(&mut self, other: Arrivals) {
+        self.pkts += other.pkts;
+        self.bits += other.bits;
+    }
 }
 
 /// What a link's solution means for every one of its hops.
@@ -39,7 +48,7 @@ pub(crate) type Weight = (u32, f64);
 
 /// Fetches what arrives: `inflow[h] = handed[up[h]]`. Returns the sum, always formed in the same
 /// order.
-pub(crate) fn gather(up: &[u32], handed: &[f64], inflow: &mut [f64]) -> f64 {
+fn gather(up: &[u32], handed: &[f64], inflow: &mut [f64]) -> f64 {
     let mut sums = [0.0; 4];
     let mut ups = up.chunks_exact(4);
     let mut ins = inflow.chunks_exact_mut(4);
@@ -59,18 +68,25 @@ pub(crate) fn gather(up: &[u32], handed: &[f64], inflow: &mut [f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
-/// Packets and bits on a link where packets differ.
-pub(crate) fn mixed_sum(inflow: &[f64], packets: &[f64], bits: &[f64]) -> Arrivals {
+/// Fetches what arrives at one block, run by run; the sums are always formed in the same order.
+pub(crate) fn arrive(runs: &[Run], up: &[u32], handed: &[f64], inflow: &mut [f64]) -> Arrivals {
     let mut sum = Arrivals::default();
-    for ((v, p), b) in inflow.iter().zip(packets).zip(bits) {
-        sum.pkts += v * p;
-        sum.bits += v * b;
+    let mut start = 0;
+    for run in runs {
+        let end = start + (run.end_hop - run.first_hop) as usize;
+        let pkts = gather(&up[start..end], handed, &mut inflow[start..end]);
+        sum.pkts += pkts * run.packets;
+        sum.bits += pkts * run.bits;
+        start = end;
     }
     sum
 }
 
 /// Adds what was refused to what was lost before.
 pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
+    if fate.refused == 0.0 {
+        return;
+    }
     for (lost, v) in lost.iter_mut().zip(inflow) {
         *lost += v * fate.refused;
     }
@@ -79,7 +95,10 @@ pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
 /// Well-mixed: every hop keeps, and hands on, the same fraction.
 pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], handed: &mut [f64]) {
     let Fate {
-        admitted, keep, leave, ..
+        admitted,
+        keep,
+        leave,
+        ..
     } = *fate;
     for ((v, content), handed) in inflow.iter().zip(content).zip(handed) {
         let available = *content + v * admitted;
@@ -132,7 +151,13 @@ pub(crate) fn first_in_first_out(
             *cell = *cell * arrival_memory + v * fate.admitted;
         }
     }
-    weigh_rows(weights.departures, rings.queue, n, &mut rings.flight[row(flight_row)], 0);
+    weigh_rows(
+        weights.departures,
+        rings.queue,
+        n,
+        &mut rings.flight[row(flight_row)],
+        0,
+    );
     let (now, later) = handed.split_at_mut(soon);
     weigh_rows(weights.soon, rings.flight, n, now, 0);
     weigh_rows(weights.late, rings.flight, n, later, soon);

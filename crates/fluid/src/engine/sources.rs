@@ -21,7 +21,11 @@ pub(crate) struct Condition {
 impl Condition {
     pub fn of(link: &LinkState) -> Condition {
         Condition {
-            ln_pass: if link.refused == 0.0 { 0.0 } else { ln_pass(link.refused) },
+            ln_pass: if link.refused == 0.0 {
+                0.0
+            } else {
+                ln_pass(link.refused)
+            },
             waiting_s: link.queue_bits / link.bandwidth_bps,
         }
     }
@@ -52,17 +56,29 @@ pub(crate) struct ActiveSources {
 
 impl ActiveSources {
     /// The sources that may send from `time_s` on, until the next one starts.
-    pub fn gather(&mut self, inner: &Inner, plan: &Plan, state: &State, options: &Options, step_s: f64) {
+    pub fn gather(
+        &mut self,
+        inner: &Inner,
+        plan: &Plan,
+        state: &State,
+        options: &Options,
+        step_s: f64,
+    ) {
         let now = state.time_s;
         self.rates.clear();
         self.implicit.clear();
-        self.lagged.resize_with(plan.profiles.len(), Default::default);
+        self.lagged
+            .resize_with(plan.profiles.len(), Default::default);
         for (p, (profile, members)) in self.lagged.iter_mut().enumerate() {
             *profile = p as u32;
             members.clear();
         }
         self.until_s = f64::INFINITY;
-        for &b in inner.epochs[state.epoch].branch_of.iter().filter(|&&b| b != NO_BRANCH) {
+        for &b in inner.epochs[state.epoch]
+            .branch_of
+            .iter()
+            .filter(|&&b| b != NO_BRANCH)
+        {
             let branch = &plan.branches[b as usize];
             if branch.start_s >= now + step_s {
                 self.until_s = self.until_s.min(branch.start_s);
@@ -93,17 +109,26 @@ impl ActiveSources {
         let first_place = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
         let profile = |b: u32| plan.branches[b as usize].profile;
         self.by_link.clone_from(&self.implicit);
-        self.by_link.sort_unstable_by_key(|&b| (first_place(b), profile(b), b));
+        self.by_link
+            .sort_unstable_by_key(|&b| (first_place(b), profile(b), b));
         self.runs.clear();
         self.runs_at.clear();
         self.runs_at.resize(plan.links.len(), (0, 0));
         let mut start = 0;
-        for run in self.by_link.chunk_by(|&a, &b| (first_place(a), profile(a)) == (first_place(b), profile(b))) {
+        for run in self
+            .by_link
+            .chunk_by(|&a, &b| (first_place(a), profile(a)) == (first_place(b), profile(b)))
+        {
             let place = first_place(run[0]);
             let at = &mut self.runs_at[place as usize];
             let index = self.runs.len() as u32;
-            *at = if at.1 == 0 { (index, index + 1) } else { (at.0, index + 1) };
-            self.runs.push((place, profile(run[0]), start..start + run.len()));
+            *at = if at.1 == 0 {
+                (index, index + 1)
+            } else {
+                (at.0, index + 1)
+            };
+            self.runs
+                .push((place, profile(run[0]), start..start + run.len()));
             start += run.len();
         }
     }
@@ -123,15 +148,26 @@ pub(crate) fn fixed_round_trips(plan: &Plan, links: &[LinkState], out: &mut Vec<
     out.extend(plan.branches.iter().map(|b| {
         let transmission = |ways: (u32, u32), bits: f64| -> f64 {
             let places = &plan.path[ways.0 as usize..ways.1 as usize];
-            places.iter().map(|&p| bits / links[p as usize].bandwidth_bps).sum()
+            places
+                .iter()
+                .map(|&p| bits / links[p as usize].bandwidth_bps)
+                .sum()
         };
-        b.forward_s + b.back_s + transmission(b.path, b.data_bits) + transmission(b.way_back, 8.0 * ACK_BYTES)
+        b.forward_s
+            + b.back_s
+            + transmission(b.path, b.data_bits)
+            + transmission(b.way_back, 8.0 * ACK_BYTES)
     }));
 }
 
 /// ln of the probability that a packet gets through, and the round-trip time.
 #[inline]
-pub(crate) fn look(plan: &Plan, branch: &BranchPlan, conditions: &[Condition], fixed_s: f64) -> [f64; 2] {
+pub(crate) fn look(
+    plan: &Plan,
+    branch: &BranchPlan,
+    conditions: &[Condition],
+    fixed_s: f64,
+) -> [f64; 2] {
     let (mut ln_pass, mut rtt_s) = (0.0, fixed_s);
     for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
         let c = conditions[p as usize];
@@ -145,7 +181,13 @@ pub(crate) fn look(plan: &Plan, branch: &BranchPlan, conditions: &[Condition], f
 }
 
 /// Rates in packets/s of single connections that see this, limited by their windows.
-pub(crate) fn rates(profile: &dyn Profile, loss: &[f64], rtt_s: &[f64], window: impl Iterator<Item = f64>, out: &mut [f64]) {
+pub(crate) fn rates(
+    profile: &dyn Profile,
+    loss: &[f64],
+    rtt_s: &[f64],
+    window: impl Iterator<Item = f64>,
+    out: &mut [f64],
+) {
     profile.throughputs(loss, rtt_s, out);
     for ((rate, rtt), window) in out.iter_mut().zip(rtt_s).zip(window) {
         *rate = rate.min(window / rtt);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Engine;
 use super::parallel::{Divide, for_blocks};
 use super::plan::{Block, LinkPlan, Plan};
-use super::queue::{RedStep, Solution, Step};
+use super::queue::{self, RedStep, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
 use super::sources::{self, BATCH, Condition, look};
 use crate::state::{BranchState, FifoState, Handed, Slot, State};
@@ -47,6 +47,34 @@ impl Scratch {
     }
 }
 
+impl Scratch {
+    /// FIFO shares of one block.
+    #[allow(clippy::too_many_arguments)]
+    fn share_fifo(
+        &self,
+        link: &LinkPlan,
+        block: &Block,
+        fate: &Fate,
+        inflow: &[f64],
+        lost: &mut [f64],
+        rings: Rings<'_>,
+        handed: &mut [f64],
+    ) {
+        let list = |all, first: u32, n: u32| {
+            let all: &[Weight] = all;
+            &all[first as usize..(first + n) as usize]
+        };
+        let weights = Weights {
+            departures: list(&self.departures, link.first_slot, fate.fifo.departures),
+            soon: list(&self.soon, link.first_flight, fate.fifo.soon),
+            late: list(&self.late, link.first_flight, fate.fifo.late),
+        };
+        let soon = link.late_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
+        shares::lose(fate, inflow, lost);
+        shares::first_in_first_out(fate, inflow, soon as usize, &weights, rings, handed);
+    }
+}
+
 /// The step at hand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
@@ -63,14 +91,24 @@ impl Engine {
         if self.fifo {
             let ring = state.fifo.step_start_s.len();
             state.fifo.step_start_s[(state.steps % ring as u64) as usize] = span.start_s;
+            let regular = (span.length_s - self.step_s).abs() < 1e-9 * self.step_s;
+            state.fifo.regular_steps = if regular {
+                state.fifo.regular_steps + 1
+            } else {
+                0
+            };
         }
         self.send(state, span, fork);
         for &(first, end) in &plan.levels {
-            self.arrive(state, first..end, fork);
-            for place in first..end {
-                self.move_queue(state, place, span)?;
+            if fork {
+                self.step_level(&plan, state, first..end, span)?;
+                continue;
             }
-            self.share(state, first..end, fork);
+            // One after the other, with the same result: links of one level do not read what
+            // links before them in the level have just written.
+            for place in first..end {
+                self.step_link(&plan, state, place, span)?;
+            }
         }
         self.deliver(state, span);
         state.evaluations += 1;
@@ -82,7 +120,9 @@ impl Engine {
         self.look_at_links(state);
         for branches in self.plan.sized_classes() {
             let left = sources::may_send(&self.plan, branches, state);
-            branches.iter().for_each(|&b| self.scratch.may_send[b as usize] = left);
+            branches
+                .iter()
+                .for_each(|&b| self.scratch.may_send[b as usize] = left);
         }
         self.send_at_rates(state, span);
         self.send_by_profiles(state, span, fork);
@@ -101,7 +141,12 @@ impl Engine {
             let b = b as usize;
             let branch = &self.plan.branches[b];
             let active_s = sources::active_s(branch, span.start_s, span.end_s);
-            let [ln_pass, rtt_s] = look(&self.plan, branch, &self.scratch.conditions, self.fixed_s[b]);
+            let [ln_pass, rtt_s] = look(
+                &self.plan,
+                branch,
+                &self.scratch.conditions,
+                self.fixed_s[b],
+            );
             let wanted = branch.rate_pps * branch.weight * active_s;
             let sent = wanted.min(self.scratch.may_send[b]);
             state.handed[b] = sent;
@@ -111,13 +156,21 @@ impl Engine {
 
     fn send_by_profiles(&mut self, state: &mut State, span: Span, fork: bool) {
         let ring = state.fifo.seen.len();
-        let now = if ring == 0 { 0 } else { (state.steps % ring as u64) as usize };
-        let mut row = state.fifo.seen.get_mut(now).map(std::mem::take).unwrap_or_default();
+        let now = if ring == 0 {
+            0
+        } else {
+            (state.steps % ring as u64) as usize
+        };
+        let mut row = state
+            .fifo
+            .seen
+            .get_mut(now)
+            .map(std::mem::take)
+            .unwrap_or_default();
         let shared = SharedView {
             engine: self,
             span,
             step: state.steps,
-            now,
             seen: &state.fifo.seen,
         };
         for (profile, members) in &self.active.lagged {
@@ -140,7 +193,12 @@ impl Engine {
         for &b in &self.active.implicit {
             let b = b as usize;
             let branch = &self.plan.branches[b];
-            let seen = look(&self.plan, branch, &self.scratch.conditions, self.fixed_s[b]);
+            let seen = look(
+                &self.plan,
+                branch,
+                &self.scratch.conditions,
+                self.fixed_s[b],
+            );
             self.scratch.seen[b] = seen;
             state.handed[b] = 0.0; // until its first link's queue is solved
             let active_s = sources::active_s(branch, span.start_s, span.end_s);
@@ -155,72 +213,149 @@ impl Engine {
         f64::from(u8::from(profile.outside(-ln_pass.exp_m1(), rtt_s)))
     }
 
+    /// The links of one level, their hops shared among threads.
+    fn step_level(
+        &mut self,
+        plan: &Plan,
+        state: &mut State,
+        places: Range<usize>,
+        span: Span,
+    ) -> Result<(), usize> {
+        self.arrive(plan, state, places.clone());
+        for place in places.clone() {
+            let l = &plan.links[place];
+            let mut arriving = Arrivals::default();
+            for a in &self.scratch.arrivals[l.first_block as usize..l.end_block as usize] {
+                arriving += *a;
+            }
+            self.move_queue(plan, state, place, arriving, span)?;
+        }
+        self.share(plan, state, places);
+        Ok(())
+    }
+
+    /// One link with all its hops.
+    fn step_link(
+        &mut self,
+        plan: &Plan,
+        state: &mut State,
+        place: usize,
+        span: Span,
+    ) -> Result<(), usize> {
+        let l = &plan.links[place];
+        let blocks = &plan.blocks[l.first_block as usize..l.end_block as usize];
+        let mut arriving = Arrivals::default();
+        for block in blocks {
+            let hops = block.range();
+            let inflow = &mut state.inflow[hops.clone()];
+            arriving += shares::arrive(plan.runs_of(block), &plan.up[hops], &state.handed, inflow);
+        }
+        let link = &mut state.links[place];
+        let quiet =
+            arriving.pkts == 0.0 && link.queue_pkts == 0.0 && self.active.runs_at(place).is_empty();
+        if quiet && link.quiet_steps > l.flight_slots {
+            return Ok(()); // nothing here, nothing on the way, and the hops know it
+        }
+        if self.fifo && link.quiet_steps > l.flight_slots {
+            // What was on the way has been handed on long ago.
+            let nothing = Handed {
+                step: state.steps,
+                fraction: 0.0,
+            };
+            (state.fifo.soon[place], state.fifo.late[place]) = (nothing, nothing);
+        }
+        link.quiet_steps = if quiet { link.quiet_steps + 1 } else { 0 };
+
+        self.move_queue(plan, state, place, arriving, span)?;
+        let fate = &self.scratch.fates[place];
+        let sources = plan.branches.len();
+        for block in blocks {
+            let hops = block.range();
+            let handed = &mut state.handed[sources + hops.start..sources + hops.end];
+            let (inflow, lost) = (&state.inflow[hops.clone()], &mut state.lost[hops.clone()]);
+            if self.fifo {
+                let queue = block.first_queue_cell..plan.queue_cells_end(block);
+                let flight = block.first_flight_cell..plan.flight_cells_end(block);
+                let rings = Rings {
+                    queue: &mut state.fifo.queue_cells[queue],
+                    flight: &mut state.fifo.flight_cells[flight],
+                };
+                self.scratch
+                    .share_fifo(l, block, fate, inflow, lost, rings, handed);
+            } else {
+                shares::lose(fate, inflow, lost);
+                shares::mix(fate, inflow, &mut state.content[hops], handed);
+            }
+        }
+        Ok(())
+    }
+
     /// Fetches what arrives at the links of one level.
-    fn arrive(&mut self, state: &mut State, places: Range<usize>, fork: bool) {
-        let plan = &*self.plan;
+    fn arrive(&mut self, plan: &Plan, state: &mut State, places: Range<usize>) {
         let blocks = plan.blocks_of(places.clone());
-        let hops = plan.links[places.start].first_hop as usize..plan.links[places.end - 1].end_hop as usize;
-        let fork = fork && hops.len() >= FORK_HOPS;
+        let hops = plan.links[places.start].first_hop as usize
+            ..plan.links[places.end - 1].end_hop as usize;
+        let fork = hops.len() >= FORK_HOPS;
         let work = ArriveWork {
             first_hop: hops.start,
             inflow: &mut state.inflow[hops],
             arrivals: &mut self.scratch.arrivals[blocks.clone()],
         };
         let handed = &state.handed;
-        for_blocks(work, &plan.blocks[blocks], fork, &|work: ArriveWork<'_>, block: &Block| {
-            let hops = block.first_hop as usize..block.end_hop as usize;
-            let link = &plan.links[block.place as usize];
-            let inflow = &mut work.inflow[..hops.len()];
-            let sum = shares::gather(&plan.up[hops.clone()], handed, inflow);
-            work.arrivals[0] = if link.mixed {
-                shares::mixed_sum(inflow, &plan.packets[hops.clone()], &plan.bits[hops])
-            } else {
-                Arrivals {
-                    pkts: sum * link.packets,
-                    bits: sum * link.packets * link.nominal_bits,
-                }
-            };
-        });
+        for_blocks(
+            work,
+            &plan.blocks[blocks],
+            fork,
+            &|work: ArriveWork<'_>, block: &Block| {
+                let up = &plan.up[block.range()];
+                let inflow = &mut work.inflow[..up.len()];
+                work.arrivals[0] = shares::arrive(plan.runs_of(block), up, handed, inflow);
+            },
+        );
     }
 
-    /// Solves one queue, and writes down what that means for its hops.
-    fn move_queue(&mut self, state: &mut State, place: usize, span: Span) -> Result<(), usize> {
-        let plan = self.plan.clone();
+    /// Solves one queue; the result is what that means for its hops.
+    fn move_queue(
+        &mut self,
+        plan: &Plan,
+        state: &mut State,
+        place: usize,
+        mut arriving: Arrivals,
+        span: Span,
+    ) -> Result<(), usize> {
         let l = &plan.links[place];
-        let mut arriving = Arrivals::default();
-        for a in &self.scratch.arrivals[l.first_block as usize..l.end_block as usize] {
-            arriving.pkts += a.pkts;
-            arriving.bits += a.bits;
-        }
-        let link = state.links[place];
-        let implicit = !self.active.runs_at(place).is_empty();
+        let link = &state.links[place];
 
         // The service rate follows from the mean packet among what is there during the step.
-        let (pkts, bits) = (link.queue_pkts + arriving.pkts, link.queue_bits + arriving.bits);
-        let mean_bits = if pkts > 1e-9 { bits / pkts } else { l.nominal_bits };
+        let (pkts, bits) = (
+            link.queue_pkts + arriving.pkts,
+            link.queue_bits + arriving.bits,
+        );
+        let mean_bits = if pkts > 1e-9 {
+            bits / pkts
+        } else {
+            l.nominal_bits
+        };
         let step = Step {
             room_pkts: l.room_pkts,
-            light_load: l.light_load,
+            light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts: link.bandwidth_bps / mean_bits * span.length_s,
             guess: link.load,
             red: l.red.map(|red| RedStep {
                 red,
                 average_before: link.average_pkts,
-                memory: (1.0 - red.weight).powf(arriving.pkts.max(1e-12)),
+                memory: (1.0 - red.weight).powf(arriving.pkts),
             }),
         };
         let mut solution = if link.down {
-            Solution {
-                refused: 1.0,
-                load: super::queue::LIGHT,
-                ..Solution::default()
-            }
-        } else if implicit {
-            self.solve_with_sources(state, place, &step, mean_bits, &mut arriving, span)
-        } else {
+            Solution::down()
+        } else if self.active.runs_at(place).is_empty() {
             step.solve(arriving.pkts)
+        } else {
+            self.solve_with_sources(plan, state, place, &step, mean_bits, &mut arriving, span)
         };
+        let link = &state.links[place];
         let admitted = arriving.pkts * (1.0 - solution.refused);
         let available = link.queue_pkts + admitted;
         solution.queue_pkts = solution.queue_pkts.min(available);
@@ -229,21 +364,31 @@ impl Engine {
             return Err(place);
         }
 
-        let leave = if available > 0.0 { departed / available } else { 1.0 };
-        let fate = Fate {
+        // Too little to divide by leaves as a whole.
+        let something = available > queue::NOTHING;
+        let per_pkt = if something { 1.0 / available } else { 0.0 };
+        let mut fate = Fate {
             admitted: 1.0 - solution.refused,
             refused: solution.refused,
-            keep: if available > 0.0 { solution.queue_pkts / available } else { 0.0 },
-            leave,
+            keep: solution.queue_pkts * per_pkt,
+            leave: if something { departed * per_pkt } else { 1.0 },
             fifo: FifoFate::default(),
         };
-        let bits_available = link.queue_bits + arriving.bits * fate.admitted;
+        let admitted_bits = arriving.bits * fate.admitted;
+        let bits_available = link.queue_bits + admitted_bits;
         let mut bits_after = bits_available * fate.keep;
         if self.fifo {
-            let fifo = self.queue_slots(state, place, admitted, arriving.bits * fate.admitted, departed, &mut bits_after, span);
-            self.scratch.fates[place] = Fate { fifo, ..fate };
-        } else {
-            self.scratch.fates[place] = fate;
+            let admitted = Arrivals {
+                pkts: admitted,
+                bits: admitted_bits,
+            };
+            let bits_departed;
+            (fate.fifo, bits_departed) = self.queue_slots(l, state, place, admitted, departed);
+            bits_after = (bits_available - bits_departed).max(0.0);
+            if state.fifo.queues[place].count == 0 {
+                bits_after = 0.0;
+            }
+            self.hand_on(l, state, place, span, &mut fate.fifo);
         }
         let link = &mut state.links[place];
         link.offered_pkts += arriving.pkts;
@@ -258,15 +403,16 @@ impl Engine {
         link.refused = solution.refused;
         link.utilization = solution.utilization;
         link.average_pkts = solution.average;
+        self.scratch.fates[place] = fate;
         Ok(())
     }
 
     /// Hands the fates of one level's links to their hops.
-    fn share(&mut self, state: &mut State, places: Range<usize>, fork: bool) {
-        let plan = &*self.plan;
+    fn share(&mut self, plan: &Plan, state: &mut State, places: Range<usize>) {
         let blocks = plan.blocks_of(places.clone());
-        let hops = plan.links[places.start].first_hop as usize..plan.links[places.end - 1].end_hop as usize;
-        let fork = fork && hops.len() >= FORK_HOPS;
+        let hops = plan.links[places.start].first_hop as usize
+            ..plan.links[places.end - 1].end_hop as usize;
+        let fork = hops.len() >= FORK_HOPS;
         let (first, last) = (&plan.blocks[blocks.start], &plan.blocks[blocks.end - 1]);
         let sources = plan.branches.len();
         let work = ShareWork {
@@ -274,7 +420,11 @@ impl Engine {
             first_queue_cell: first.first_queue_cell,
             first_flight_cell: first.first_flight_cell,
             handed: &mut state.handed[sources + hops.start..sources + hops.end],
-            content: if self.fifo { &mut [] } else { &mut state.content[hops.clone()] },
+            content: if self.fifo {
+                &mut []
+            } else {
+                &mut state.content[hops.clone()]
+            },
             lost: &mut state.lost[hops],
             queue: if self.fifo {
                 &mut state.fifo.queue_cells[first.first_queue_cell..plan.queue_cells_end(last)]
@@ -288,35 +438,28 @@ impl Engine {
             },
         };
         let (scratch, inflow, fifo) = (&self.scratch, &state.inflow, self.fifo);
-        for_blocks(work, &plan.blocks[blocks], fork, &|work: ShareWork<'_>, block: &Block| {
-            let hops = block.first_hop as usize..block.end_hop as usize;
-            let n = hops.len();
-            let inflow = &inflow[hops];
-            let link = &plan.links[block.place as usize];
-            let fate = &scratch.fates[block.place as usize];
-            if fate.refused > 0.0 {
-                shares::lose(fate, inflow, &mut work.lost[..n]);
-            }
-            if !fifo {
-                shares::mix(fate, inflow, &mut work.content[..n], &mut work.handed[..n]);
-                return;
-            }
-            let list = |all, first: u32, n: u32| {
-                let all: &[Weight] = all;
-                &all[first as usize..(first + n) as usize]
-            };
-            let weights = Weights {
-                departures: list(&scratch.departures, link.first_slot, fate.fifo.departures),
-                soon: list(&scratch.soon, link.first_flight, fate.fifo.soon),
-                late: list(&scratch.late, link.first_flight, fate.fifo.late),
-            };
-            let rings = Rings {
-                queue: &mut work.queue[..n * link.queue_slots as usize],
-                flight: &mut work.flight[..n * link.flight_slots as usize],
-            };
-            let soon = link.late_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
-            shares::first_in_first_out(fate, inflow, soon as usize, &weights, rings, &mut work.handed[..n]);
-        });
+        for_blocks(
+            work,
+            &plan.blocks[blocks],
+            fork,
+            &|work: ShareWork<'_>, block: &Block| {
+                let inflow = &inflow[block.range()];
+                let n = inflow.len();
+                let link = &plan.links[block.place as usize];
+                let fate = &scratch.fates[block.place as usize];
+                let (handed, lost) = (&mut work.handed[..n], &mut work.lost[..n]);
+                if fifo {
+                    let rings = Rings {
+                        queue: &mut work.queue[..n * link.queue_slots as usize],
+                        flight: &mut work.flight[..n * link.flight_slots as usize],
+                    };
+                    scratch.share_fifo(link, block, fate, inflow, lost, rings, handed);
+                } else {
+                    shares::lose(fate, inflow, lost);
+                    shares::mix(fate, inflow, &mut work.content[..n], handed);
+                }
+            },
+        );
     }
 
     /// What leaves the network, and the end of limited transfers.
@@ -370,11 +513,22 @@ impl BranchState {
         rate_pps.min(before * round_trips.exp2())
     }
 
-    fn account(&mut self, sent: f64, rate_pps: f64, [ln_pass, rtt_s]: [f64; 2], active_s: f64, outside_s: f64) {
+    fn account(
+        &mut self,
+        sent: f64,
+        rate_pps: f64,
+        [ln_pass, rtt_s]: [f64; 2],
+        active_s: f64,
+        outside_s: f64,
+    ) {
         self.rate_pps = rate_pps;
         self.sent_pkts += sent;
         self.rtt_time += rtt_s * active_s;
-        self.loss_time -= if ln_pass == 0.0 { 0.0 } else { ln_pass.exp_m1() * active_s };
+        self.loss_time -= if ln_pass == 0.0 {
+            0.0
+        } else {
+            ln_pass.exp_m1() * active_s
+        };
         self.active_s += active_s;
         self.outside_s += outside_s;
     }
@@ -385,7 +539,6 @@ struct SharedView<'a> {
     engine: &'a Engine,
     span: Span,
     step: u64,
-    now: usize,
     seen: &'a [Vec<[f64; 2]>],
 }
 
@@ -427,12 +580,18 @@ impl SharedView<'_> {
             branches: branches_r,
             row: row_r,
         };
-        rayon::join(|| self.send(profile, left, fork), || self.send(profile, right, fork));
+        rayon::join(
+            || self.send(profile, left, fork),
+            || self.send(profile, right, fork),
+        );
     }
 
     fn send_serially(&self, profile: &dyn netflow_profile::Profile, work: SourceWork<'_>) {
         let Engine {
-            plan, scratch, fixed_s, ..
+            plan,
+            scratch,
+            fixed_s,
+            ..
         } = self.engine;
         let domain = profile.domain();
         let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
@@ -449,7 +608,11 @@ impl SharedView<'_> {
                     let first = *work.branches[mine].first_look.get_or_insert(self.step);
                     self.after_the_way_back(b, now, first)
                 };
-                loss[i] = if ln_pass == 0.0 { 0.0 } else { -ln_pass.exp_m1() };
+                loss[i] = if ln_pass == 0.0 {
+                    0.0
+                } else {
+                    -ln_pass.exp_m1()
+                };
                 rtt[i] = rtt_s;
                 if !self.seen.is_empty() {
                     loss[i] = work.branches[mine].learn(loss[i], self.span.length_s);
@@ -468,7 +631,11 @@ impl SharedView<'_> {
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = (rate[i] * branch.weight * active_s).min(scratch.may_send[b]);
                 work.handed[b - work.first] = sent;
-                let outside = if domain.contains(loss[i], rtt[i]) { 0.0 } else { active_s };
+                let outside = if domain.contains(loss[i], rtt[i]) {
+                    0.0
+                } else {
+                    active_s
+                };
                 state.rate_pps = rate[i];
                 state.sent_pkts += sent;
                 state.rtt_time += rtt[i] * active_s;
@@ -538,8 +705,12 @@ impl Divide for ShareWork<'_> {
         let (handed_l, handed_r) = self.handed.split_at_mut(hop);
         let (content_l, content_r) = self.content.split_at_mut(hop.min(self.content.len()));
         let (lost_l, lost_r) = self.lost.split_at_mut(hop);
-        let (queue_l, queue_r) = self.queue.split_at_mut(block.first_queue_cell - self.first_queue_cell);
-        let (flight_l, flight_r) = self.flight.split_at_mut(block.first_flight_cell - self.first_flight_cell);
+        let (queue_l, queue_r) = self
+            .queue
+            .split_at_mut(block.first_queue_cell - self.first_queue_cell);
+        let (flight_l, flight_r) = self
+            .flight
+            .split_at_mut(block.first_flight_cell - self.first_flight_cell);
         let left = ShareWork {
             first_hop: self.first_hop,
             first_queue_cell: self.first_queue_cell,
@@ -565,50 +736,39 @@ impl Divide for ShareWork<'_> {
 }
 
 impl Engine {
-    /// FIFO bookkeeping of one queue: which slots what arrives, departs and is handed on goes to
-    /// and comes from.
-    #[allow(clippy::too_many_arguments)]
+    /// FIFO bookkeeping of one queue: which slots what arrives goes to and what departs comes
+    /// from. Also returns the bits that depart.
     fn queue_slots(
         &mut self,
+        l: &LinkPlan,
         state: &mut State,
         place: usize,
-        admitted_pkts: f64,
-        admitted_bits: f64,
+        admitted: Arrivals,
         departed_pkts: f64,
-        bits_after: &mut f64,
-        span: Span,
-    ) -> FifoFate {
-        let l = &self.plan.links[place];
-        let FifoState {
-            slots,
-            queues,
-            step_start_s,
-            soon,
-            late,
-            ..
-        } = &mut state.fifo;
+    ) -> (FifoFate, f64) {
         let capacity = l.queue_slots;
-        let slots = &mut slots[l.first_slot as usize..(l.first_slot + capacity) as usize];
-        let queue = &mut queues[place];
+        let slots =
+            &mut state.fifo.slots[l.first_slot as usize..(l.first_slot + capacity) as usize];
+        let queue = &mut state.fifo.queues[place];
         let mut fate = FifoFate::default();
 
         // Arrivals: a slot of their own while there is one.
+        let wrap = |i: u32| if i >= capacity { i - capacity } else { i };
         if queue.count < capacity {
-            fate.arrival_row = (queue.head + queue.count) % capacity;
-            fate.arrival_memory = 0.0;
+            fate.arrival_row = wrap(queue.head + queue.count);
             queue.count += 1;
             slots[fate.arrival_row as usize] = Slot {
-                pkts: admitted_pkts,
-                bits: admitted_bits,
+                pkts: admitted.pkts,
+                bits: admitted.bits,
                 remains: 1.0,
             };
         } else {
-            fate.arrival_row = (queue.head + capacity - 1) % capacity;
+            fate.arrival_row = wrap(queue.head + capacity - 1);
             let slot = &mut slots[fate.arrival_row as usize];
             fate.arrival_memory = slot.remains;
             *slot = Slot {
-                pkts: slot.pkts * slot.remains + admitted_pkts,
-                bits: slot.bits * slot.remains + admitted_bits,
+                pkts: slot.pkts * slot.remains + admitted.pkts,
+                bits: slot.bits * slot.remains + admitted.bits,
                 remains: 1.0,
             };
         }
@@ -616,51 +776,80 @@ impl Engine {
         // Departures: from the head on.
         let departures = &mut self.scratch.departures[l.first_slot as usize..];
         let mut to_go = departed_pkts;
-        let emptied = state.links[place].queue_pkts + admitted_pkts <= departed_pkts;
+        let mut bits = 0.0;
+        let emptied = state.links[place].queue_pkts + admitted.pkts <= departed_pkts;
         while queue.count > 0 {
             let slot = &mut slots[queue.head as usize];
             let there = slot.pkts * slot.remains;
-            if there <= to_go || emptied {
-                departures[fate.departures as usize] = (queue.head, slot.remains);
-                fate.departures += 1;
-                to_go -= there;
-                queue.head = (queue.head + 1) % capacity;
-                queue.count -= 1;
-            } else {
-                if to_go > 0.0 {
-                    let part = (to_go / slot.pkts).min(slot.remains);
-                    departures[fate.departures as usize] = (queue.head, part);
-                    fate.departures += 1;
-                    slot.remains -= part;
-                }
+            let whole = there <= to_go || emptied;
+            if !whole && to_go <= 0.0 {
                 break;
             }
+            let part = if whole {
+                slot.remains
+            } else {
+                (to_go / slot.pkts).min(slot.remains)
+            };
+            departures[fate.departures as usize] = (queue.head, part);
+            fate.departures += 1;
+            bits += slot.bits * part;
+            slot.remains -= part;
+            if !whole {
+                break;
+            }
+            to_go -= there;
+            queue.head = wrap(queue.head + 1);
+            queue.count -= 1;
         }
-        *bits_after = (0..queue.count)
-            .map(|i| &slots[((queue.head + i) % capacity) as usize])
-            .map(|s| s.bits * s.remains)
-            .sum();
+        (fate, bits)
+    }
 
-        // On the way over the link.
-        fate.flight_row = (state.steps % u64::from(l.flight_slots)) as u32;
+    /// What a link hands on of what left its queue in this step and before.
+    fn hand_on(
+        &mut self,
+        l: &LinkPlan,
+        state: &mut State,
+        place: usize,
+        span: Span,
+        fate: &mut FifoFate,
+    ) {
+        let FifoState {
+            step_start_s,
+            soon,
+            late,
+            regular_steps,
+            ..
+        } = &mut state.fifo;
         let clock = Clock {
             starts: step_start_s,
             step: state.steps,
+            row: ring_row(state.steps, l.flight_slots),
+            slots: l.flight_slots,
             end_s: span.end_s,
+            regular: *regular_steps > u64::from(l.flight_slots),
         };
+        fate.flight_row = clock.row;
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
-        fate.soon = clock.hand_on(l, span.end_s - l.delay_s, &mut soon[place], &mut self.scratch.soon[range.clone()]);
+        let weights = &mut self.scratch.soon[range.clone()];
+        fate.soon = clock.hand_on(
+            l.soon_lag,
+            span.end_s - l.delay_s,
+            &mut soon[place],
+            weights,
+        );
         if l.late_hop < l.end_hop {
             let until_s = (span.end_s + span.length_s - l.delay_s).min(span.end_s);
-            fate.late = clock.hand_on(l, until_s, &mut late[place], &mut self.scratch.late[range]);
+            let weights = &mut self.scratch.late[range];
+            fate.late = clock.hand_on(l.late_lag, until_s, &mut late[place], weights);
         }
-        fate
     }
 
     /// The queue of a link whose own sources are evaluated within the step; what they send is
     /// added to `arriving`, and to what their first hops received.
+    #[allow(clippy::too_many_arguments)]
     fn solve_with_sources(
         &mut self,
+        plan: &Plan,
         state: &mut State,
         place: usize,
         step: &Step,
@@ -668,7 +857,6 @@ impl Engine {
         arriving: &mut Arrivals,
         span: Span,
     ) -> Solution {
-        let plan = self.plan.clone();
         let bandwidth = state.links[place].bandwidth_bps;
         let here = self.scratch.conditions[place];
         let others = arriving.pkts;
@@ -704,7 +892,9 @@ impl Engine {
         });
         let mut sent_by: Vec<(usize, f64, f64)> = std::mem::take(&mut self.sent_by);
         sent_by.clear();
-        sources_at(&solution, &mut |b, rate, sent| sent_by.push((b, rate, sent)));
+        sources_at(&solution, &mut |b, rate, sent| {
+            sent_by.push((b, rate, sent))
+        });
         for &(b, rate, sent) in &sent_by {
             state.handed[b] = sent;
             state.branches[b].rate_pps = rate;
@@ -719,11 +909,42 @@ impl Engine {
     }
 }
 
+/// The row of a ring that belongs to a step.
+fn ring_row(step: u64, slots: u32) -> u32 {
+    match u32::try_from(step) {
+        Ok(step) => step % slots, // several times faster
+        Err(_) => (step % u64::from(slots)) as u32,
+    }
+}
+
+/// A delay in whole steps and a fraction of one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lag {
+    pub steps: u32,
+    pub fraction: f64,
+}
+
+impl Lag {
+    pub fn new(delay_s: f64, step_s: f64) -> Lag {
+        let steps = (delay_s / step_s + 1e-9).floor();
+        let fraction = delay_s / step_s - steps;
+        Lag {
+            steps: steps as u32,
+            fraction: if fraction < 1e-9 { 0.0 } else { fraction },
+        }
+    }
+}
+
 /// When the last steps began.
 struct Clock<'a> {
     starts: &'a [f64],
     step: u64,
+    /// Row of this step, among `slots`.
+    row: u32,
+    slots: u32,
     end_s: f64,
+    /// Whether all steps on the way were of the regular length.
+    regular: bool,
 }
 
 impl Clock<'_> {
@@ -736,11 +957,51 @@ impl Clock<'_> {
 
     /// Hands on everything that left the queue before `until_s` and was not handed on yet, as
     /// weights of rows; returns how many.
-    fn hand_on(&self, l: &LinkPlan, until_s: f64, done: &mut Handed, weights: &mut [Weight]) -> u32 {
+    fn hand_on(&self, lag: Lag, until_s: f64, done: &mut Handed, weights: &mut [Weight]) -> u32 {
+        if self.regular && self.step > u64::from(lag.steps) {
+            // `lag` ago: the rest of one step, and the beginning of the next.
+            let newest = self.step - u64::from(lag.steps);
+            let before = Handed {
+                step: newest - u64::from(lag.fraction > 0.0),
+                fraction: if lag.fraction > 0.0 {
+                    1.0 - lag.fraction
+                } else {
+                    0.0
+                },
+            };
+            if *done == before {
+                let back = |n: u32| {
+                    if self.row >= n {
+                        self.row - n
+                    } else {
+                        self.row + self.slots - n
+                    }
+                };
+                if lag.fraction == 0.0 {
+                    weights[0] = (back(lag.steps), 1.0);
+                    done.step = newest + 1;
+                    return 1;
+                }
+                weights[0] = (back(lag.steps + 1), lag.fraction);
+                weights[1] = (back(lag.steps), 1.0 - lag.fraction);
+                done.step = newest;
+                return 2;
+            }
+        }
+        self.hand_on_irregularly(lag, until_s, done, weights)
+    }
+
+    fn hand_on_irregularly(
+        &self,
+        lag: Lag,
+        until_s: f64,
+        done: &mut Handed,
+        weights: &mut [Weight],
+    ) -> u32 {
         let mut n = 0;
         let mut push = |step: u64, weight: f64| {
             if weight > 0.0 {
-                weights[n as usize] = ((step % u64::from(l.flight_slots)) as u32, weight);
+                weights[n as usize] = (ring_row(step, self.slots), weight);
                 n += 1;
             }
         };
@@ -755,7 +1016,10 @@ impl Clock<'_> {
                 };
                 continue;
             }
-            let fraction = (until_s - start) / (end - start);
+            let mut fraction = (until_s - start) / (end - start);
+            if (fraction - (1.0 - lag.fraction)).abs() < 1e-9 {
+                fraction = 1.0 - lag.fraction; // as in a row of regular steps
+            }
             if fraction > done.fraction {
                 push(done.step, fraction - done.fraction);
                 done.fraction = fraction;

@@ -117,7 +117,11 @@ impl NetworkBuilder {
             }
             if let Queue::Red(red) = link.queue {
                 check("red min_pkts", red.min_pkts, Allowed::NotNegative);
-                check("red max_pkts", red.max_pkts - red.min_pkts, Allowed::Positive);
+                check(
+                    "red max_pkts",
+                    red.max_pkts - red.min_pkts,
+                    Allowed::Positive,
+                );
                 check("red max_p", red.max_p, Allowed::UnitInterval);
                 check("red weight", red.weight, Allowed::UnitInterval);
             }
@@ -251,7 +255,9 @@ impl NetworkBuilder {
         // Whoever cannot be reached when all links work is a mistake; later it is a failure.
         let mut ways = self.ways(&router, classes, &down)?;
         routes.open_epoch(0.0, &ways, &|_| true);
-        let changes = events.iter().filter(|e| !matches!(e.change, Change::Bandwidth(_)));
+        let changes = events
+            .iter()
+            .filter(|e| !matches!(e.change, Change::Bandwidth(_)));
         let changes: Vec<&LinkEvent> = changes.collect();
         for at_once in changes.chunk_by(|a, b| a.at_s == b.at_s) {
             for e in at_once {
@@ -272,7 +278,11 @@ impl NetworkBuilder {
         down: &[bool],
     ) -> Result<Vec<Option<Ways>>, Vec<BuildError>> {
         let (ways, errors) = self.ways_now(router, classes, down);
-        if errors.is_empty() { Ok(ways) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(ways)
+        } else {
+            Err(errors)
+        }
     }
 
     /// The ways of every class; `None`, and an error, where there is none.
@@ -282,7 +292,11 @@ impl NetworkBuilder {
         classes: &[Class],
         down: &[bool],
     ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
-        let specs = || classes.iter().map(|c| &self.connections[c.connection as usize]);
+        let specs = || {
+            classes
+                .iter()
+                .map(|c| &self.connections[c.connection as usize])
+        };
         let by_ends: HashMap<(NodeId, NodeId), u32> = (0..)
             .zip(&self.links)
             .map(|(i, l)| ((l.from, l.to), i))
@@ -295,7 +309,9 @@ impl NetworkBuilder {
         let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
         for spec in specs() {
             data.push(match &spec.path {
-                Some(nodes) => self.given_path(spec, nodes, spec.from, spec.to, &by_ends, &mut errors),
+                Some(nodes) => {
+                    self.given_path(spec, nodes, spec.from, spec.to, &by_ends, &mut errors)
+                }
                 None => {
                     let path = found.next().flatten();
                     if path.is_none() {
@@ -333,7 +349,11 @@ impl NetworkBuilder {
             if path.is_none() && needed {
                 errors.push(self.unreachable(spec, spec.to, spec.from));
             }
-            back[class] = if needed { path } else { Some(path.unwrap_or_default()) };
+            back[class] = if needed {
+                path
+            } else {
+                Some(path.unwrap_or_default())
+            };
         }
         let both = |(data, back): (Option<_>, Option<_>)| {
             Some(Ways {

@@ -157,13 +157,18 @@ impl Network {
     /// The link of this name (`FROM->TO`).
     pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
         let names = &self.inner.link_names;
-        names.iter().position(|n| n == name).map(|i| LinkId(i as u32))
+        names
+            .iter()
+            .position(|n| n == name)
+            .map(|i| LinkId(i as u32))
     }
 
     /// The connection of this name.
     pub fn connection_by_name(&self, name: &str) -> Option<ConnectionId> {
         let all = &self.inner.connections;
-        all.iter().position(|c| c.name == name).map(|i| ConnectionId(i as u32))
+        all.iter()
+            .position(|c| c.name == name)
+            .map(|i| ConnectionId(i as u32))
     }
 
     /// What the link was built from.

@@ -44,7 +44,9 @@ impl Router {
             let ends = (link.from.0.into(), link.to.0.into());
             graph.add_edge(ends.0, ends.1, i as u32);
         }
-        let cost = links.iter().map(|l| Cost((l.delay_s * 1e12).round() as u64, 1));
+        let cost = links
+            .iter()
+            .map(|l| Cost((l.delay_s * 1e12).round() as u64, 1));
         Router {
             graph,
             cost: cost.collect(),
