@@ -1,0 +1,174 @@
+//! What the inverse needs of the exponential and of the Langevin function, without calls to the
+//! system's library: fast, and the same bits on every machine.
+
+/// ln 2 in two parts: the first has 32 significant bits, so that its product with an exponent is
+/// exact.
+const LN_2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
+const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+
+const ONE: u64 = 0x3FF0_0000 << 32;
+/// 1.5·2^52: adding it to a number leaves the nearest integer in the low bits.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+
+/// e^x to 2 units in the last place, for −708 ≤ x ≤ 709.
+#[inline(always)]
+pub(super) fn exp(x: f64) -> f64 {
+    // x = k·ln 2 + r with |r| ≤ ln 2 / 2.
+    let rounded = x * std::f64::consts::LOG2_E + ROUNDER;
+    let k = rounded - ROUNDER;
+    let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
+    // The power series to r^13.
+    let r2 = r * r;
+    let r4 = r2 * r2;
+    let a = 1.0 / 2.0 + r * (1.0 / 6.0);
+    let b = 1.0 / 24.0 + r * (1.0 / 120.0);
+    let c = 1.0 / 720.0 + r * (1.0 / 5040.0);
+    let d = 1.0 / 40_320.0 + r * (1.0 / 362_880.0);
+    let e = 1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0);
+    let f = 1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0);
+    let series = (a + r2 * b) + r4 * ((c + r2 * d) + r4 * (e + r2 * f));
+    let power = 1.0 + (r + r2 * series);
+    // 2^k: k is in the low bits of `rounded`, in two's complement.
+    power * f64::from_bits((rounded.to_bits() << 52).wrapping_add(ONE))
+}
+
+/// e^x − 1 for |x| < 1e-3.
+#[inline(always)]
+pub(super) fn exp_m1_tiny(x: f64) -> f64 {
+    x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x * (1.0 / 120.0)))))
+}
+
+/// The Langevin function coth y − 1/y and what belongs to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Langevin {
+    pub value: f64,
+    /// Its derivative 1 − L² − 2L/y.
+    pub slope: f64,
+    pub curvature: f64,
+    /// 1/expm1(2y), which is (coth y − 1)/2.
+    pub mean: f64,
+}
+
+impl Langevin {
+    /// For 0 < y < ∞.
+    #[inline(always)]
+    pub fn new(y: f64) -> Langevin {
+        Langevin::with_inverse(y, 1.0 / y)
+    }
+
+    /// The same for one who has 1/y already.
+    #[inline(always)]
+    pub fn with_inverse(y: f64, inverse: f64) -> Langevin {
+        // The continued fraction y/(3 + y²/(5 + y²/(7 + …))), to the term of 13.
+        let z = y * y;
+        let above = 45_045.0 + z * (2772.0 + z * 27.0);
+        let below = 135_135.0 + z * (17_325.0 + z * (378.0 + z));
+        let (value, mean) = if y < 0.4 {
+            let value = y * (above / below);
+            (value, 0.5 * (value + inverse - 1.0))
+        } else {
+            // From there on e^(−2y) is nothing.
+            let p = if y < 354.0 { exp(-2.0 * y) } else { 0.0 };
+            let mean = p / (1.0 - p);
+            (2.0 * mean + (1.0 - inverse), mean)
+        };
+        let slope = 1.0 - value * (value + 2.0 * inverse);
+        let curvature = 2.0 * (inverse * (value * inverse - slope) - value * slope);
+        Langevin {
+            value,
+            slope,
+            curvature,
+            mean,
+        }
+    }
+}
+
+/// The Langevin function's inverse to 2e-5, relative, for 0 ≤ u < 0.96.
+///
+/// A fit of y(1−u²)/u, which goes from 3 to 2, by a polynomial in u².
+#[inline(always)]
+pub(super) fn inverse_langevin(u: f64) -> f64 {
+    let v = u * u;
+    let v2 = v * v;
+    let v4 = v2 * v2;
+    let a = 3.000_029_553_590_015_5 - 1.205_153_096_631_444_5 * v;
+    let b = 0.042_375_710_630_203_268 - 1.480_731_882_457_703_8 * v;
+    let c = 8.084_217_713_645_426_6 - 22.018_554_042_126_321 * v;
+    let d = 33.675_805_210_180_889 - 25.636_179_612_974_797 * v;
+    let fit = (a + v2 * b) + v4 * ((c + v2 * d) + v4 * 7.541_740_071_180_732_7);
+    fit * (u / (1.0 - v)) // the division does not wait for the fit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(found: f64, wanted: f64) -> f64 {
+        ((found - wanted) / wanted).abs()
+    }
+
+    #[test]
+    fn the_exponential_agrees_with_the_systems() {
+        for i in -200_000..200_000_i32 {
+            let x = f64::from(i) * 3.5e-3;
+            assert!(error(exp(x), x.exp()) < 5e-16, "{x}");
+            let tiny = f64::from(i) * 5e-9 + 1e-15;
+            assert!(error(exp_m1_tiny(tiny), tiny.exp_m1()) < 5e-16, "{tiny}");
+        }
+    }
+
+    /// Above 1, where they do not cancel, the textbook's forms; below, the power series
+    /// y/3 − y³/45 + 2y⁵/945 − y⁷/4725 + …
+    #[test]
+    fn the_langevin_function_agrees_with_its_other_forms() {
+        for i in 1..100_000_u32 {
+            let y = f64::from(i) * 3e-3;
+            let l = Langevin::new(y);
+            let mean = 1.0 / (2.0 * y).exp_m1();
+            assert!(error(l.mean, mean) < 2e-14, "{y}");
+            if y > 1.0 {
+                assert!(error(l.value, 1.0 / y.tanh() - 1.0 / y) < 1e-15, "{y}");
+                let slope = 1.0 / (y * y) - 1.0 / (y.sinh() * y.sinh());
+                let curvature = 2.0 * y.cosh() / y.sinh().powi(3) - 2.0 / y.powi(3);
+                assert!((l.slope - slope).abs() < 4e-15, "{y} {l:?} {slope}");
+                assert!(
+                    (l.curvature - curvature).abs() < 1e-14,
+                    "{y} {l:?} {curvature}"
+                );
+            }
+            let y = f64::from(i) * 3e-6;
+            let z = y * y;
+            let l = Langevin::new(y);
+            let series = y
+                * (1.0 / 3.0
+                    - z * (1.0 / 45.0
+                        - z * (2.0 / 945.0
+                            - z * (1.0 / 4725.0
+                                - z * (2.0 / 93_555.0 - z * 1_382.0 / 638_512_875.0)))));
+            let slope = 1.0 / 3.0
+                - z * (3.0 / 45.0
+                    - z * (10.0 / 945.0
+                        - z * (7.0 / 4725.0
+                            - z * (18.0 / 93_555.0 - z * 15_202.0 / 638_512_875.0))));
+            assert!(
+                error(l.value, series) < 1e-8 * z * z * z + 5e-16,
+                "{y} {l:?} {series}"
+            );
+            assert!(
+                (l.slope - slope).abs() < 1e-7 * z * z * z + 1e-15,
+                "{y} {l:?} {slope}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_start_is_near() {
+        for i in 1..96_000_u32 {
+            let u = f64::from(i) * 1e-5;
+            let y = inverse_langevin(u);
+            let l = Langevin::new(y);
+            let miss = (l.value - u) / (l.slope * y);
+            assert!(miss.abs() < 2e-5, "{u} {miss}");
+        }
+    }
+}
