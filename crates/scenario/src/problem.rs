@@ -177,7 +177,7 @@ pub(crate) struct Findings {
     list: Vec<Finding>,
     errors: usize,
     left_out: usize,
-    /// Where a finding goes that is not kept.
+    /// The last finding, if it is not kept.
     last: Option<Finding>,
 }
 
@@ -215,11 +215,15 @@ impl Findings {
             help: None,
             place,
         };
-        // Errors may push warnings out of the list, but not the other way round.
+        // What stands nowhere took the place of something that was refused already.
+        if place.is_nowhere() {
+            return self.last.insert(finding);
+        }
         if self.list.len() >= MOST_PROBLEMS {
             self.left_out += 1;
             return self.last.insert(finding);
         }
+        self.last = None;
         self.list.push(finding);
         let end = self.list.len() - 1;
         &mut self.list[end]
@@ -227,7 +231,8 @@ impl Findings {
 
     /// Adds help to the last finding.
     pub(crate) fn amend(&mut self, help: impl Into<String>) {
-        if let Some(finding) = self.last.as_mut().or(self.list.last_mut()) {
+        let kept = self.list.last_mut().filter(|_| self.last.is_none());
+        if let Some(finding) = kept {
             finding.help(help);
         }
     }

@@ -140,8 +140,6 @@ fn apply(text: &str, damages: &[Damage]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn a_damaged_scenario_is_read_or_refused_with_places(
         which in any::<prop::sample::Index>(),

@@ -26,7 +26,7 @@ pub fn dumbbell(wishes: &Wishes) -> Result<String, Impossible> {
     let mut names = vec!["L".to_owned(), "R".to_owned()];
     names.extend((1..=senders).map(|i| format!("S{i}")));
     names.extend((1..=receivers).map(|i| format!("D{i}")));
-    let bottleneck = Link::new(left, right, 10.0, 20.0).remark("the bottleneck");
+    let bottleneck = Link::new(left, right, 10.0, 30.0).remark("the bottleneck");
     let mut links = vec![bottleneck];
     // Each sender has its own distance, so that round-trip times differ.
     links.extend((0..senders).map(|i| Link::new(2 + i, left, 100.0, 1.0 + (i % 10) as f64 * 2.0)));

@@ -38,7 +38,7 @@ pub fn parking_lot(wishes: &Wishes) -> Result<String, Impossible> {
         about: "  P1 ==== P2 ==== P3 ==== ...\n   |------------------------->   one long connection\n   |----->  |----->  |----->     short ones",
         connections: connections.collect(),
         nodes: (1..=nodes).map(|i| Node::named(format!("P{i}"))).collect(),
-        links: (1..nodes).map(|i| Link::new(i - 1, i, 10.0, 10.0)).collect(),
+        links: (1..nodes).map(|i| Link::new(i - 1, i, 10.0, 35.0)).collect(),
     }
     .write())
 }

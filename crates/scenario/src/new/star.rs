@@ -24,7 +24,7 @@ pub fn star(wishes: &Wishes) -> Result<String, Impossible> {
     let mut names = vec!["hub".to_owned()];
     names.extend((1..=hosts).map(|i| format!("H{i}")));
     let links = (1..=hosts).map(|host| {
-        let delay_ms = 1.0 + 19.0 * rng.random::<f64>();
+        let delay_ms = 15.0 + 35.0 * rng.random::<f64>();
         Link::new(host, 0, 10.0, delay_ms)
     });
     let links = links.collect();

@@ -20,7 +20,7 @@ impl Assembly<'_> {
     pub(super) fn add_event(&mut self, event: &Event) {
         let duration_s = self.settings.options.duration_s;
         let at_s = event.at.get();
-        if event.at.is_sound() && at_s >= duration_s {
+        if at_s >= duration_s {
             let message = format!("happens at {}, when the run is over", **event.at);
             self.warning(ProblemKind::WithoutEffect, event.at.place(), message, "");
         }
