@@ -62,7 +62,7 @@ pub fn equilibrium(x: f64, k: f64) -> Equilibrium {
 fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
     let k1 = k + 1.0;
     let (far, near) = (0.5 * k1 * a, 0.5 * a);
-    if !(far > 1e-150) {
+    if far.is_nan() || far < 1e-150 {
         return Equilibrium {
             mean_pkts: 0.5 * k,
             blocking: 1.0 / k1,

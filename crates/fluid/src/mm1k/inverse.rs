@@ -42,13 +42,14 @@ impl Few {
     /// The load of the mean `m` ≤ K/2.
     #[inline(always)]
     pub fn of(m: f64, k: f64) -> Few {
-        // Also where the far end is not felt, since a > 1/(m + ½), and for NaN.
-        if !(m >= LEAST_MEAN && k <= FAR * (m + 0.5)) {
+        // Not where the far end is not felt (a > 1/(m + ½)), and not for NaN.
+        let felt = m >= LEAST_MEAN && k <= FAR * (m + 0.5);
+        if !felt {
             return Few::Far;
         }
         let r = 1.0 / (k + 1.0);
         let u = (k - 2.0 * m) * r;
-        if !(u > 0.0) {
+        if u <= 0.0 {
             return Few::Far; // the middle
         }
         // A rough start, p/q, for what the second term takes: r·5x/(15 + x²) at x = rp/q.
