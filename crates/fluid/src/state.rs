@@ -228,6 +228,17 @@ impl State {
         differences.fold(0.0, f64::max)
     }
 
+    /// The largest difference between what a queue did before and after the middle of a step, in
+    /// the same units.
+    pub(crate) fn bend(start: &State, middle: &State, end: &State) -> f64 {
+        let times = start.links.iter().zip(&middle.links).zip(&end.links);
+        let bends = times.map(|((a, m), b)| {
+            let (first, second) = (m.queue_pkts - a.queue_pkts, b.queue_pkts - m.queue_pkts);
+            (first - second).abs() / b.queue_pkts.max(1.0)
+        });
+        bends.fold(0.0, f64::max)
+    }
+
     /// Replaces this state, reached from `start` by two half steps, by twice itself minus the
     /// `whole` step's, unless that leaves the bounds of a queue or takes back what has happened.
     /// All volumes are replaced, so they still balance.
