@@ -5,8 +5,14 @@ use netflow_problems::{RandomNetwork, random_network};
 use proptest::prelude::*;
 
 fn any_network() -> impl Strategy<Value = RandomNetwork> {
-    (2_usize..30, 0_usize..30, 1_usize..60, 0_usize..12, any::<u64>()).prop_map(
-        |(nodes, more, connections, events, seed)| RandomNetwork {
+    (
+        2_usize..30,
+        0_usize..30,
+        1_usize..60,
+        0_usize..12,
+        any::<u64>(),
+    )
+        .prop_map(|(nodes, more, connections, events, seed)| RandomNetwork {
             nodes,
             links: nodes - 1 + more,
             connections,
@@ -14,40 +20,48 @@ fn any_network() -> impl Strategy<Value = RandomNetwork> {
             duration_s: 10.0,
             seed,
             plain: false,
-        },
-    )
+        })
 }
 
 fn any_options() -> impl Strategy<Value = Options> {
     let transport = prop_oneof![Just(Transport::Fifo), Just(Transport::WellMixed)];
     let coupling = prop_oneof![Just(Coupling::Lagged), Just(Coupling::Implicit)];
-    (transport, coupling, 0.01_f64..0.5, any::<bool>()).prop_map(|(transport, coupling, step_s, adaptive)| Options {
-        duration_s: 10.0,
-        model: Model::Fluid,
-        step: if adaptive && transport == Transport::WellMixed {
-            Step::Adaptive {
-                tolerance: 1e-2,
-                min_s: 1e-3,
-                max_s: 1.0,
-            }
-        } else {
-            Step::Fixed { step_s }
+    (transport, coupling, 0.01_f64..0.5, any::<bool>()).prop_map(
+        |(transport, coupling, step_s, adaptive)| Options {
+            duration_s: 10.0,
+            model: Model::Fluid,
+            step: if adaptive && transport == Transport::WellMixed {
+                Step::Adaptive {
+                    tolerance: 1e-2,
+                    min_s: 1e-3,
+                    max_s: 1.0,
+                }
+            } else {
+                Step::Fixed { step_s }
+            },
+            transport,
+            coupling,
         },
-        transport,
-        coupling,
-    })
+    )
 }
 
 /// offered = delivered + lost + queued + in flight: in total, for every class, for every link.
 fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
     for totals in [sim.totals(), sim.ack_totals()] {
         prop_assert!(totals.imbalance() < 1e-9, "{totals:?}");
-        prop_assert!(totals.queued_pkts >= 0.0 && totals.in_flight_pkts >= -1e-9 * totals.offered_pkts.max(1.0), "{totals:?}");
+        prop_assert!(
+            totals.queued_pkts >= 0.0
+                && totals.in_flight_pkts >= -1e-9 * totals.offered_pkts.max(1.0),
+            "{totals:?}"
+        );
     }
     for id in sim.network().connections() {
         let c = sim.connection_totals(id);
         let accounted = c.delivered_pkts + c.lost_pkts + c.queued_pkts + c.in_flight_pkts;
-        prop_assert!((c.offered_pkts - accounted).abs() <= 1e-9 * c.offered_pkts.max(1.0), "{c:?}");
+        prop_assert!(
+            (c.offered_pkts - accounted).abs() <= 1e-9 * c.offered_pkts.max(1.0),
+            "{c:?}"
+        );
         for p in [c.loss_probability, c.outside_profile_fraction] {
             prop_assert!((0.0..=1.0).contains(&p), "{c:?}");
         }
@@ -59,7 +73,10 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
     for id in sim.network().links() {
         let l = sim.link_totals(id);
         let accounted = l.departed_pkts + l.lost_pkts + l.queued_pkts;
-        prop_assert!((l.offered_pkts - accounted).abs() <= 1e-9 * l.offered_pkts.max(1.0), "{l:?}");
+        prop_assert!(
+            (l.offered_pkts - accounted).abs() <= 1e-9 * l.offered_pkts.max(1.0),
+            "{l:?}"
+        );
         prop_assert!((0.0..=1.0 + 1e-9).contains(&l.utilization), "{l:?}");
     }
     Ok(())

@@ -1,11 +1,14 @@
 //! How a step moves the network.
 
 mod adaptive;
+mod arrays;
 mod events;
+mod fifo;
 mod literal;
 mod parallel;
 pub(crate) mod plan;
 pub(crate) mod queue;
+mod send;
 mod shares;
 pub(crate) mod sources;
 mod step;

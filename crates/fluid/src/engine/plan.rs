@@ -16,8 +16,8 @@ use petgraph::graph::DiGraph;
 use crate::network::{ACK_BYTES, Inner};
 use crate::{Acks, Queue, Red, Source, Transport};
 
+use super::fifo::Lag;
 use super::queue::light_rho;
-use super::step::Lag;
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -78,6 +78,9 @@ pub(crate) struct LinkPlan {
     pub end_block: u32,
     /// Mean bits per packet if nothing is known of the mix.
     pub nominal_bits: f64,
+    pub pkts_per_bit: f64,
+    /// Whether all packets are of that size.
+    pub one_kind: bool,
     pub room_pkts: f64,
     /// ρ below which the room does not matter.
     pub light_rho: f64,
@@ -276,7 +279,8 @@ impl Plan {
                 false => mean(|k| k.1) / mean(|k| k.0),
             };
             let hops = [first_hop, first_hop + soon, first_hop + drafts.len() as u32];
-            plan.add_link(inner, order[p], hops, nominal_bits);
+            let one_kind = drafts.iter().all(|d| d.kind == drafts[0].kind);
+            plan.add_link(inner, order[p], hops, nominal_bits, one_kind);
         }
         plan.all_soon = plan.links.iter().all(|l| l.late_hop == l.end_hop);
         plan.link_inputs(&ways);
@@ -347,6 +351,7 @@ impl Plan {
         link: u32,
         [first_hop, late_hop, end_hop]: [u32; 3],
         nominal_bits: f64,
+        one_kind: bool,
     ) {
         self.links.push(LinkPlan {
             link,
@@ -356,6 +361,8 @@ impl Plan {
             first_block: 0,
             end_block: 0,
             nominal_bits,
+            pkts_per_bit: 1.0 / nominal_bits,
+            one_kind,
             room_pkts: inner.room_pkts[link as usize],
             light_rho: light_rho(inner.room_pkts[link as usize]),
             red: match inner.links[link as usize].queue {

@@ -198,7 +198,9 @@ impl Network {
 
     fn path_at_start(&self, id: ConnectionId, path: fn(&Inner, u32) -> &[u32]) -> Vec<LinkId> {
         let inner = &*self.inner;
-        match inner.epochs[0].branch_of[inner.class_of[id.index()] as usize] {
+        // An event at time 0 opens a second epoch there.
+        let begun = inner.epochs.partition_point(|e| e.at_s <= 0.0);
+        match inner.epochs[begun - 1].branch_of[inner.class_of[id.index()] as usize] {
             NO_BRANCH => Vec::new(),
             branch => path(inner, branch).iter().map(|&l| LinkId(l)).collect(),
         }

@@ -1,0 +1,240 @@
+//! How time and memory grow, printed as tables: `cargo bench --bench scale [-- --quick]`.
+//!
+//! 1. the step, in nanoseconds per active (class × hop), in cache and far out of it, beside the
+//!    machine's streaming bandwidth measured in the same run;
+//! 2. 1 k to 1 M distinct connections on a random network of 1000 nodes, 60 s at 50 ms;
+//! 3. the whole process on `scenarios/hundred-nodes`, results written, beside `ns` on the same
+//!    network without traces, if `ns` is installed.
+//!
+//! `--quick` leaves out what takes longer than a few seconds. Each row of the second table is a
+//! process of its own, so that its peak memory is its own.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use netflow_fluid::{Coupling, Model, Network, Options, Simulation, Step, Transport};
+use netflow_problems::{RandomNetwork, random_network};
+
+const STEP_S: f64 = 0.05;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(i) = args.iter().position(|a| a == "--one-size") {
+        let connections = args[i + 1].parse().expect("a number of connections");
+        return one_size(connections, args[i + 2].parse().expect("a number of steps"));
+    }
+    // `cargo test --benches` asks for a smoke test.
+    let quick = args.iter().any(|a| a == "--quick" || a == "--test");
+    println!("machine: {} threads\n", std::thread::available_parallelism().map_or(1, usize::from));
+    steps(quick);
+    sizes(quick);
+    whole_process(quick);
+}
+
+fn network(nodes: usize, links: usize, connections: usize) -> Network {
+    random_network(RandomNetwork {
+        nodes,
+        links,
+        connections,
+        events: 0,
+        duration_s: 60.0,
+        seed: 1,
+        plain: true,
+    })
+}
+
+fn simulation(network: &Network, transport: Transport) -> Simulation {
+    let options = Options {
+        duration_s: 60.0,
+        model: Model::Fluid,
+        step: Step::Fixed { step_s: STEP_S },
+        transport,
+        coupling: Coupling::Lagged,
+    };
+    Simulation::new(network.clone(), options).expect("good options")
+}
+
+fn hops(network: &Network) -> usize {
+    let all = network.connections();
+    all.map(|c| network.path(c).len() + network.return_path(c).len()).sum()
+}
+
+/// Seconds of one step, on a pool of this many threads: the best of several batches.
+fn step_s(sim: &mut Simulation, threads: usize, steps: usize) -> f64 {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    pool.install(|| {
+        sim.step().expect("a step");
+        let batches = (0..5).map(|_| {
+            let clock = Instant::now();
+            for _ in 0..steps {
+                sim.step().expect("a step");
+            }
+            clock.elapsed().as_secs_f64() / steps as f64
+        });
+        batches.fold(f64::INFINITY, f64::min)
+    })
+}
+
+/// Bytes/s that one thread streams: a[i] = b[i] + s·c[i] over arrays far larger than the caches.
+fn streaming_bandwidth() -> f64 {
+    let n = 16 << 20;
+    let (b, c) = (vec![1.0_f64; n], vec![2.0_f64; n]);
+    let mut a = vec![0.0_f64; n];
+    let mut best = f64::INFINITY;
+    for i in 0..5 {
+        let clock = Instant::now();
+        for ((a, b), c) in a.iter_mut().zip(&b).zip(&c) {
+            *a = b + f64::from(i) * c;
+        }
+        best = best.min(clock.elapsed().as_secs_f64());
+        black_box(&mut a);
+    }
+    24.0 * n as f64 / best
+}
+
+/// What a well-mixed step moves per hop at least: where its input lies (4 bytes), that input,
+/// the arrivals written and read, the queue read and written, and what is handed on.
+const BYTES_PER_HOP: f64 = 4.0 + 6.0 * 8.0;
+
+fn steps(quick: bool) {
+    println!("the step, one thread (ACKs are hops like any other):");
+    println!("{:>12} {:>10} {:>12} {:>10} {:>22}", "hops", "transport", "per step", "ns/hop", "of streaming bandwidth");
+    let bandwidth = streaming_bandwidth();
+    // 50 nodes: a megabyte, in the second-level cache; 650 k connections: 10 million hops.
+    let cases: &[(usize, usize, usize, usize)] = match quick {
+        true => &[(50, 100, 1500, 20)],
+        false => &[(50, 100, 1500, 200), (1000, 1500, 650_000, 3)],
+    };
+    for &(nodes, links, connections, steps) in cases {
+        let network = network(nodes, links, connections);
+        let hops = hops(&network);
+        for transport in [Transport::WellMixed, Transport::Fifo] {
+            let s = step_s(&mut simulation(&network, transport), 1, steps);
+            let share = match transport {
+                Transport::WellMixed => format!("{:.0} %", 100.0 * BYTES_PER_HOP * hops as f64 / s / bandwidth),
+                Transport::Fifo => String::new(),
+            };
+            let name = format!("{transport:?}");
+            println!("{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {share:>22}", 1e3 * s, 1e9 * s / hops as f64);
+        }
+    }
+    println!("streaming bandwidth of one thread: {:.1} GB/s\n", bandwidth / 1e9);
+}
+
+fn sizes(quick: bool) {
+    println!("distinct connections on a random network of 1000 nodes and 3000 directed links,");
+    println!("60 s at 50 ms, well-mixed, ACKs as traffic; all threads:");
+    println!("{:>12} {:>12} {:>10} {:>10} {:>12} {:>14} {:>12}", "connections", "hops", "build", "run", "ns/hop/step", "two threads", "peak memory");
+    let sizes: &[(usize, usize)] = match quick {
+        true => &[(1000, 100), (10_000, 20)],
+        false => &[(1000, 1200), (10_000, 1200), (100_000, 1200), (1_000_000, 1200)],
+    };
+    for (connections, steps) in sizes {
+        let me = std::env::current_exe().expect("the path of this program");
+        let one = Command::new(me)
+            .args(["--one-size", &connections.to_string(), &steps.to_string()])
+            .status()
+            .expect("this program runs");
+        assert!(one.success(), "the run with {connections} connections failed");
+    }
+    println!();
+}
+
+fn one_size(connections: usize, steps: usize) {
+    let clock = Instant::now();
+    let network = network(1000, 1500, connections);
+    let mut sim = simulation(&network, Transport::WellMixed);
+    let build_s = clock.elapsed().as_secs_f64();
+    let hops = hops(&network);
+    let clock = Instant::now();
+    for _ in 0..steps {
+        sim.step().expect("a step");
+    }
+    let run_s = clock.elapsed().as_secs_f64();
+    let ns = 1e9 * run_s / steps as f64 / hops as f64;
+    let speedup = match connections {
+        1_000_000.. => {
+            let mut sim = simulation(&network, Transport::WellMixed);
+            let one = step_s(&mut sim, 1, 4);
+            let two = step_s(&mut sim, 2, 4);
+            format!("{:.2} times", one / two)
+        }
+        _ => String::new(),
+    };
+    let memory = peak_memory_bytes().map_or("unknown".to_owned(), |b| format!("{:.2} GiB", b / 1073741824.0));
+    println!("{connections:>12} {hops:>12} {build_s:>8.2} s {run_s:>8.2} s {ns:>12.2} {speedup:>14} {memory:>12}");
+}
+
+fn peak_memory_bytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(1024.0 * kib)
+}
+
+/// User CPU seconds of all children so far.
+fn children_s() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // Fields from the third on follow the name in parentheses; cutime is the 16th, in 1/100 s.
+    let after = stat.rsplit(')').next()?;
+    Some(after.split_whitespace().nth(13)?.parse::<f64>().ok()? / 100.0)
+}
+
+fn user_s(times: u32, mut command: impl FnMut() -> Command) -> Option<f64> {
+    let before = children_s()?;
+    for _ in 0..times {
+        let output = command().output().ok()?;
+        if !output.status.success() {
+            return None;
+        }
+    }
+    Some((children_s()? - before) / f64::from(times))
+}
+
+fn whole_process(quick: bool) {
+    println!("whole process, scenarios/hundred-nodes, 100 s at 50 ms, user CPU:");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let netflow = root.join("target/release/netflow");
+    if !netflow.exists() {
+        println!("  skipped: {} is not built (cargo build --release)", netflow.display());
+        return;
+    }
+    let results = std::env::temp_dir().join(format!("netflow-scale-{}", std::process::id()));
+    let run = |extra: &[&str]| {
+        let mut c = Command::new(&netflow);
+        c.arg("run").arg(root.join("scenarios/hundred-nodes/topology.toml"));
+        c.arg("--quiet").arg("-o").arg(&results).args(extra);
+        c
+    };
+    let times = if quick { 2 } else { 50 };
+    let fifo = user_s(times, || run(&[]));
+    let mixed = user_s(times, || run(&["--set", "simulation.transport=well-mixed", "--set", "simulation.coupling=lagged"]));
+    let _ = std::fs::remove_dir_all(&results);
+    let (Some(fifo), Some(mixed)) = (fifo, mixed) else {
+        println!("  failed to run or to read /proc/self/stat");
+        return;
+    };
+    println!("  netflow, results every 0.5 s          {:>9.1} ms", 1e3 * fifo);
+    println!("  netflow, well-mixed and lagged        {:>9.1} ms", 1e3 * mixed);
+    if quick {
+        println!("  ns: left out (--quick)");
+        return;
+    }
+    let script = root.join("benches/hundred-nodes.tcl");
+    let ns = user_s(1, || {
+        let mut c = Command::new("ns");
+        c.arg(&script);
+        c
+    });
+    match ns {
+        Some(ns) => println!(
+            "  ns 2, no traces, one seed             {:>9.1} ms: {:.0} times netflow's ({:.0} well-mixed)",
+            1e3 * ns,
+            ns / fifo,
+            ns / mixed
+        ),
+        None => println!("  ns: SKIPPED, `ns` is not installed (apt-get install ns2)"),
+    }
+}

@@ -1,0 +1,346 @@
+//! What sources send during a step: at their own rate, by a profile and what they have seen, or
+//! by a profile within the solution of their first link's queue.
+
+use netflow_profile::Profile;
+
+use super::plan::Plan;
+use super::queue::{Solution, Step};
+use super::shares::Arrivals;
+use super::sources::{self, BATCH, Condition, look};
+use super::{Engine, Span};
+use crate::state::{BranchState, State};
+
+/// Sources that one thread evaluates at least.
+const FORK_SOURCES: usize = 2048;
+
+impl Engine {
+    /// What every source sends during the step, but for those evaluated within it.
+    pub(crate) fn send(&mut self, state: &mut State, span: Span, fork: bool) {
+        self.look_at_links(state);
+        for branches in self.plan.sized_classes() {
+            let left = sources::may_send(&self.plan, branches, state);
+            branches
+                .iter()
+                .for_each(|&b| self.scratch.may_send[b as usize] = left);
+        }
+        self.send_at_rates(state, span);
+        self.send_by_profiles(state, span, fork);
+        self.look_within_step(state, span);
+    }
+
+    /// What each link does to a packet that arrives now.
+    pub(crate) fn look_at_links(&mut self, state: &State) {
+        for (c, link) in self.scratch.conditions.iter_mut().zip(&state.links) {
+            *c = Condition::of(link);
+        }
+    }
+
+    fn send_at_rates(&self, state: &mut State, span: Span) {
+        for &b in &self.active.rates {
+            let b = b as usize;
+            let branch = &self.plan.branches[b];
+            let active_s = sources::active_s(branch, span.start_s, span.end_s);
+            let [ln_pass, rtt_s] = look(
+                &self.plan,
+                branch,
+                &self.scratch.conditions,
+                self.fixed_s[b],
+            );
+            let wanted = branch.rate_pps * branch.weight * active_s;
+            let sent = wanted.min(self.scratch.may_send[b]);
+            state.handed[b] = sent;
+            state.branches[b].account(sent, branch.rate_pps, [ln_pass, rtt_s], active_s, 0.0);
+        }
+    }
+
+    fn send_by_profiles(&mut self, state: &mut State, span: Span, fork: bool) {
+        let ring = state.fifo.seen.len();
+        let now = if ring == 0 {
+            0
+        } else {
+            (state.steps % ring as u64) as usize
+        };
+        let mut row = state
+            .fifo
+            .seen
+            .get_mut(now)
+            .map(std::mem::take)
+            .unwrap_or_default();
+        let shared = SharedView {
+            engine: self,
+            span,
+            step: state.steps,
+            seen: &state.fifo.seen,
+        };
+        for (profile, members) in &self.active.lagged {
+            let work = SourceWork {
+                members,
+                first: 0,
+                handed: &mut state.handed[..self.plan.branches.len()],
+                branches: &mut state.branches,
+                row: &mut row,
+            };
+            shared.send(&*self.plan.profiles[*profile as usize], work, fork);
+        }
+        if let Some(place) = state.fifo.seen.get_mut(now) {
+            *place = row;
+        }
+    }
+
+    /// Sources evaluated within the step: what they see at its start.
+    fn look_within_step(&mut self, state: &mut State, span: Span) {
+        for &b in &self.active.implicit {
+            let b = b as usize;
+            let branch = &self.plan.branches[b];
+            let seen = look(
+                &self.plan,
+                branch,
+                &self.scratch.conditions,
+                self.fixed_s[b],
+            );
+            self.scratch.seen[b] = seen;
+            state.handed[b] = 0.0; // until its first link's queue is solved
+            let active_s = sources::active_s(branch, span.start_s, span.end_s);
+            let outside = self.outside(branch.profile, seen);
+            state.branches[b].account(0.0, 0.0, seen, active_s, outside * active_s);
+        }
+    }
+
+    /// 1 if the profile was not measured where this is seen.
+    fn outside(&self, profile: u32, [ln_pass, rtt_s]: [f64; 2]) -> f64 {
+        let profile = &self.plan.profiles[profile as usize];
+        f64::from(u8::from(profile.outside(-ln_pass.exp_m1(), rtt_s)))
+    }
+
+    /// The queue of a link whose own sources are evaluated within the step; what they send is
+    /// added to `arriving`, and to what their first hops received.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn solve_with_sources(
+        &mut self,
+        plan: &Plan,
+        state: &mut State,
+        place: usize,
+        step: &Step,
+        arriving: &mut Arrivals,
+        span: Span,
+    ) -> Solution {
+        let here = self.scratch.conditions[place];
+        let others = arriving.pkts;
+        let sources_at = |tried: &Solution, each: &mut dyn FnMut(usize, f64, f64)| {
+            let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
+            let waiting_s = tried.queue_pkts * span.length_s / step.service_pkts - here.waiting_s;
+            let (mut loss, mut rtt, mut rate) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
+            for (_, profile, range) in self.active.runs_at(place) {
+                for batch in self.active.by_link[range.clone()].chunks(BATCH) {
+                    let n = batch.len();
+                    for (i, &b) in batch.iter().enumerate() {
+                        let seen = self.scratch.seen[b as usize];
+                        loss[i] = -(seen[0] + ln_pass).exp_m1();
+                        rtt[i] = seen[1] + waiting_s;
+                    }
+                    let windows = batch.iter().map(|&b| plan.branches[b as usize].window_pkts);
+                    let profile = &*plan.profiles[*profile as usize];
+                    sources::rates(profile, &loss[..n], &rtt[..n], windows, &mut rate[..n]);
+                    for (i, &b) in batch.iter().enumerate() {
+                        let b = b as usize;
+                        let branch = &plan.branches[b];
+                        let active_s = sources::active_s(branch, span.start_s, span.end_s);
+                        let sent = rate[i] * branch.weight * active_s;
+                        each(b, rate[i], sent.min(self.scratch.may_send[b]));
+                    }
+                }
+            }
+        };
+        let solution = step.solve_by(|tried| {
+            let mut sum = others;
+            sources_at(tried, &mut |_, _, sent| sum += sent);
+            sum
+        });
+        let mut sent_by: Vec<(usize, f64, f64)> = std::mem::take(&mut self.sent_by);
+        sent_by.clear();
+        sources_at(&solution, &mut |b, rate, sent| {
+            sent_by.push((b, rate, sent))
+        });
+        for &(b, rate, sent) in &sent_by {
+            state.handed[b] = sent;
+            state.branches[b].rate_pps = rate;
+            state.branches[b].sent_pkts += sent;
+            let hop = plan.branches[b].first_hop as usize;
+            state.inflow[hop] = sent;
+            arriving.pkts += sent;
+            arriving.bits += sent * plan.branches[b].data_bits;
+        }
+        self.sent_by = sent_by;
+        solution
+    }
+}
+
+impl BranchState {
+    /// The loss that a TCP source reckons with, as it learns it: from the losses themselves. One
+    /// comes every 1/p packets, so the memory is as long, and without losses the estimate falls
+    /// like one over the packets sent since the last: dp̂/dt = rate · max(p, p̂) · (p − p̂).
+    /// Backward Euler, with the rate of the last step.
+    fn learn(&mut self, loss: f64, length_s: f64) -> f64 {
+        let losses = self.rate_pps * length_s * loss.max(self.learnt_loss);
+        self.learnt_loss += (loss - self.learnt_loss) * (losses / (1.0 + losses));
+        self.learnt_loss
+    }
+
+    /// The fastest that TCP grows is slow start: from two packets, doubling every round trip.
+    fn at_most_doubled(&self, rate_pps: f64, rtt_s: f64, length_s: f64) -> f64 {
+        let before = self.rate_pps.max(2.0 / rtt_s);
+        // 2^x ≥ 1 + x ln 2 decides most cases without an exponential.
+        let round_trips = length_s / rtt_s;
+        if rate_pps <= before * (1.0 + std::f64::consts::LN_2 * round_trips) {
+            return rate_pps;
+        }
+        rate_pps.min(before * round_trips.exp2())
+    }
+
+    fn account(
+        &mut self,
+        sent: f64,
+        rate_pps: f64,
+        [ln_pass, rtt_s]: [f64; 2],
+        active_s: f64,
+        outside_s: f64,
+    ) {
+        self.rate_pps = rate_pps;
+        self.sent_pkts += sent;
+        self.rtt_time += rtt_s * active_s;
+        self.loss_time -= if ln_pass == 0.0 {
+            0.0
+        } else {
+            ln_pass.exp_m1() * active_s
+        };
+        self.active_s += active_s;
+        self.outside_s += outside_s;
+    }
+}
+
+/// What all threads that evaluate sources read.
+struct SharedView<'a> {
+    engine: &'a Engine,
+    span: Span,
+    step: u64,
+    seen: &'a [Vec<[f64; 2]>],
+}
+
+/// Some sources of one profile, in order of branches, and what is written for them; the slices
+/// start at branch `first`.
+struct SourceWork<'a> {
+    members: &'a [u32],
+    first: usize,
+    handed: &'a mut [f64],
+    branches: &'a mut [BranchState],
+    row: &'a mut [[f64; 2]],
+}
+
+impl SharedView<'_> {
+    fn send(&self, profile: &dyn Profile, work: SourceWork<'_>, fork: bool) {
+        let n = work.members.len();
+        if !fork || n < 2 * FORK_SOURCES {
+            return self.send_serially(profile, work);
+        }
+        // Whole batches on each side: the same batches for any number of threads.
+        let middle = n / 2 / BATCH * BATCH;
+        let (left, right) = work.members.split_at(middle);
+        let cut = right[0] as usize - work.first;
+        let (handed_l, handed_r) = work.handed.split_at_mut(cut);
+        let (branches_l, branches_r) = work.branches.split_at_mut(cut);
+        let row_cut = cut.min(work.row.len());
+        let (row_l, row_r) = work.row.split_at_mut(row_cut);
+        let left = SourceWork {
+            members: left,
+            first: work.first,
+            handed: handed_l,
+            branches: branches_l,
+            row: row_l,
+        };
+        let right = SourceWork {
+            members: right,
+            first: work.first + cut,
+            handed: handed_r,
+            branches: branches_r,
+            row: row_r,
+        };
+        rayon::join(
+            || self.send(profile, left, fork),
+            || self.send(profile, right, fork),
+        );
+    }
+
+    fn send_serially(&self, profile: &dyn Profile, work: SourceWork<'_>) {
+        let Engine {
+            plan,
+            scratch,
+            fixed_s,
+            ..
+        } = self.engine;
+        let domain = profile.domain();
+        let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
+        let mut rate = [0.0; BATCH];
+        for batch in work.members.chunks(BATCH) {
+            for (i, &b) in batch.iter().enumerate() {
+                let b = b as usize;
+                let now = look(plan, &plan.branches[b], &scratch.conditions, fixed_s[b]);
+                let mine = b - work.first;
+                let [ln_pass, rtt_s] = if self.seen.is_empty() {
+                    now
+                } else {
+                    work.row[mine] = now;
+                    let first = *work.branches[mine].first_look.get_or_insert(self.step);
+                    self.after_the_way_back(b, now, first)
+                };
+                loss[i] = if ln_pass == 0.0 {
+                    0.0
+                } else {
+                    -ln_pass.exp_m1()
+                };
+                rtt[i] = rtt_s;
+                if !self.seen.is_empty() {
+                    loss[i] = work.branches[mine].learn(loss[i], self.span.length_s);
+                }
+            }
+            let n = batch.len();
+            let windows = batch.iter().map(|&b| plan.branches[b as usize].window_pkts);
+            sources::rates(profile, &loss[..n], &rtt[..n], windows, &mut rate[..n]);
+            for (i, &b) in batch.iter().enumerate() {
+                let b = b as usize;
+                let branch = &plan.branches[b];
+                let state = &mut work.branches[b - work.first];
+                if !self.seen.is_empty() {
+                    rate[i] = state.at_most_doubled(rate[i], rtt[i], self.span.length_s);
+                }
+                let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
+                let sent = (rate[i] * branch.weight * active_s).min(scratch.may_send[b]);
+                work.handed[b - work.first] = sent;
+                let outside = if domain.contains(loss[i], rtt[i]) {
+                    0.0
+                } else {
+                    active_s
+                };
+                state.rate_pps = rate[i];
+                state.sent_pkts += sent;
+                state.rtt_time += rtt[i] * active_s;
+                state.loss_time += loss[i] * active_s;
+                state.active_s += active_s;
+                state.outside_s += outside;
+            }
+        }
+    }
+
+    /// What a source learns now is what its packets met when those that are acknowledged now
+    /// were at the receiver: the way back, and the waiting on the whole way, ago.
+    fn after_the_way_back(&self, b: usize, now: [f64; 2], first_look: u64) -> [f64; 2] {
+        let ago_s = now[1] - self.engine.plan.branches[b].forward_s;
+        let slots = self.seen.len() as u64;
+        let lag = ((ago_s / self.engine.step_s).round() as u64)
+            .min(slots - 1)
+            .min(self.step - first_look);
+        match lag {
+            0 => now,
+            _ => self.seen[((self.step - lag) % slots) as usize][b],
+        }
+    }
+}
