@@ -27,7 +27,10 @@ fn main() {
     }
     // `cargo test --benches` asks for a smoke test.
     let quick = args.iter().any(|a| a == "--quick" || a == "--test");
-    println!("machine: {} threads\n", std::thread::available_parallelism().map_or(1, usize::from));
+    println!(
+        "machine: {} threads\n",
+        std::thread::available_parallelism().map_or(1, usize::from)
+    );
     steps(quick);
     sizes(quick);
     whole_process(quick);
@@ -58,12 +61,16 @@ fn simulation(network: &Network, transport: Transport) -> Simulation {
 
 fn hops(network: &Network) -> usize {
     let all = network.connections();
-    all.map(|c| network.path(c).len() + network.return_path(c).len()).sum()
+    all.map(|c| network.path(c).len() + network.return_path(c).len())
+        .sum()
 }
 
 /// Seconds of one step, on a pool of this many threads: the best of several batches.
 fn step_s(sim: &mut Simulation, threads: usize, steps: usize) -> f64 {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .expect("a pool");
     pool.install(|| {
         sim.step().expect("a step");
         let batches = (0..5).map(|_| {
@@ -100,7 +107,10 @@ const BYTES_PER_HOP: f64 = 4.0 + 6.0 * 8.0;
 
 fn steps(quick: bool) {
     println!("the step, one thread (ACKs are hops like any other):");
-    println!("{:>12} {:>10} {:>12} {:>10} {:>22}", "hops", "transport", "per step", "ns/hop", "of streaming bandwidth");
+    println!(
+        "{:>12} {:>10} {:>12} {:>10} {:>22}",
+        "hops", "transport", "per step", "ns/hop", "of streaming bandwidth"
+    );
     let bandwidth = streaming_bandwidth();
     // 50 nodes: a megabyte, in the second-level cache; 650 k connections: 10 million hops.
     let cases: &[(usize, usize, usize, usize)] = match quick {
@@ -113,23 +123,41 @@ fn steps(quick: bool) {
         for transport in [Transport::WellMixed, Transport::Fifo] {
             let s = step_s(&mut simulation(&network, transport), 1, steps);
             let share = match transport {
-                Transport::WellMixed => format!("{:.0} %", 100.0 * BYTES_PER_HOP * hops as f64 / s / bandwidth),
+                Transport::WellMixed => format!(
+                    "{:.0} %",
+                    100.0 * BYTES_PER_HOP * hops as f64 / s / bandwidth
+                ),
                 Transport::Fifo => String::new(),
             };
             let name = format!("{transport:?}");
-            println!("{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {share:>22}", 1e3 * s, 1e9 * s / hops as f64);
+            println!(
+                "{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {share:>22}",
+                1e3 * s,
+                1e9 * s / hops as f64
+            );
         }
     }
-    println!("streaming bandwidth of one thread: {:.1} GB/s\n", bandwidth / 1e9);
+    println!(
+        "streaming bandwidth of one thread: {:.1} GB/s\n",
+        bandwidth / 1e9
+    );
 }
 
 fn sizes(quick: bool) {
     println!("distinct connections on a random network of 1000 nodes and 3000 directed links,");
     println!("60 s at 50 ms, well-mixed, ACKs as traffic; all threads:");
-    println!("{:>12} {:>12} {:>10} {:>10} {:>12} {:>14} {:>12}", "connections", "hops", "build", "run", "ns/hop/step", "two threads", "peak memory");
+    println!(
+        "{:>12} {:>12} {:>10} {:>10} {:>12} {:>14} {:>12}",
+        "connections", "hops", "build", "run", "ns/hop/step", "two threads", "peak memory"
+    );
     let sizes: &[(usize, usize)] = match quick {
         true => &[(1000, 100), (10_000, 20)],
-        false => &[(1000, 1200), (10_000, 1200), (100_000, 1200), (1_000_000, 1200)],
+        false => &[
+            (1000, 1200),
+            (10_000, 1200),
+            (100_000, 1200),
+            (1_000_000, 1200),
+        ],
     };
     for (connections, steps) in sizes {
         let me = std::env::current_exe().expect("the path of this program");
@@ -137,7 +165,10 @@ fn sizes(quick: bool) {
             .args(["--one-size", &connections.to_string(), &steps.to_string()])
             .status()
             .expect("this program runs");
-        assert!(one.success(), "the run with {connections} connections failed");
+        assert!(
+            one.success(),
+            "the run with {connections} connections failed"
+        );
     }
     println!();
 }
@@ -163,8 +194,12 @@ fn one_size(connections: usize, steps: usize) {
         }
         _ => String::new(),
     };
-    let memory = peak_memory_bytes().map_or("unknown".to_owned(), |b| format!("{:.2} GiB", b / 1073741824.0));
-    println!("{connections:>12} {hops:>12} {build_s:>8.2} s {run_s:>8.2} s {ns:>12.2} {speedup:>14} {memory:>12}");
+    let memory = peak_memory_bytes().map_or("unknown".to_owned(), |b| {
+        format!("{:.2} GiB", b / 1073741824.0)
+    });
+    println!(
+        "{connections:>12} {hops:>12} {build_s:>8.2} s {run_s:>8.2} s {ns:>12.2} {speedup:>14} {memory:>12}"
+    );
 }
 
 fn peak_memory_bytes() -> Option<f64> {
@@ -198,26 +233,43 @@ fn whole_process(quick: bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let netflow = root.join("target/release/netflow");
     if !netflow.exists() {
-        println!("  skipped: {} is not built (cargo build --release)", netflow.display());
+        println!(
+            "  skipped: {} is not built (cargo build --release)",
+            netflow.display()
+        );
         return;
     }
     let results = std::env::temp_dir().join(format!("netflow-scale-{}", std::process::id()));
     let run = |extra: &[&str]| {
         let mut c = Command::new(&netflow);
-        c.arg("run").arg(root.join("scenarios/hundred-nodes/topology.toml"));
+        c.arg("run")
+            .arg(root.join("scenarios/hundred-nodes/topology.toml"));
         c.arg("--quiet").arg("-o").arg(&results).args(extra);
         c
     };
     let times = if quick { 2 } else { 50 };
     let fifo = user_s(times, || run(&[]));
-    let mixed = user_s(times, || run(&["--set", "simulation.transport=well-mixed", "--set", "simulation.coupling=lagged"]));
+    let mixed = user_s(times, || {
+        run(&[
+            "--set",
+            "simulation.transport=well-mixed",
+            "--set",
+            "simulation.coupling=lagged",
+        ])
+    });
     let _ = std::fs::remove_dir_all(&results);
     let (Some(fifo), Some(mixed)) = (fifo, mixed) else {
         println!("  failed to run or to read /proc/self/stat");
         return;
     };
-    println!("  netflow, results every 0.5 s          {:>9.1} ms", 1e3 * fifo);
-    println!("  netflow, well-mixed and lagged        {:>9.1} ms", 1e3 * mixed);
+    println!(
+        "  netflow, results every 0.5 s          {:>9.1} ms",
+        1e3 * fifo
+    );
+    println!(
+        "  netflow, well-mixed and lagged        {:>9.1} ms",
+        1e3 * mixed
+    );
     if quick {
         println!("  ns: left out (--quick)");
         return;

@@ -178,11 +178,19 @@ fn print_rtt(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 
 fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     if let (Some(profile), Some(rate_pps)) = (&it.profile, it.profile_pps) {
+        if (it.seen_loss_probability, it.seen_rtt_s) != (it.loss_probability, it.rtt_s) {
+            writeln!(
+                out,
+                " seen after the way back: rtt {} ms; loss learnt from the last losses: {}",
+                short(it.seen_rtt_s * 1e3),
+                percent(it.seen_loss_probability),
+            )?;
+        }
         writeln!(
             out,
             " F({}, {} ms) of {profile} = {} pkt/s{}",
-            percent(it.loss_probability),
-            short(it.rtt_s * 1e3),
+            percent(it.seen_loss_probability),
+            short(it.seen_rtt_s * 1e3),
             short(rate_pps),
             if it.outside {
                 ", outside the domain where it was measured"
@@ -198,8 +206,14 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
         writeln!(
             out,
             " window{window} / {} ms = {} pkt/s",
-            short(it.rtt_s * 1e3),
+            short(it.seen_rtt_s * 1e3),
             short(limit_pps)
+        )?;
+    }
+    if it.slow_start {
+        writeln!(
+            out,
+            " slow start: at most twice the rate of one round trip before"
         )?;
     }
     let bits = |pps: f64| short(pps * spec.packet_size_bytes * 8.0 / 1e6);
@@ -232,11 +246,14 @@ struct JsonExplanation<'a> {
     hops: Vec<JsonHop<'a>>,
     loss_probability: f64,
     rtt_s: f64,
+    seen_loss_probability: f64,
+    seen_rtt_s: f64,
     propagation_s: f64,
     profile: Option<&'a str>,
     profile_pps: Option<f64>,
     outside_profile: bool,
     window_limit_pps: Option<f64>,
+    slow_start: bool,
     rate_pps: f64,
 }
 
@@ -276,11 +293,14 @@ fn print_json(
         hops: it.hops.iter().map(hop).collect(),
         loss_probability: it.loss_probability,
         rtt_s: it.rtt_s,
+        seen_loss_probability: it.seen_loss_probability,
+        seen_rtt_s: it.seen_rtt_s,
         propagation_s: it.propagation_s,
         profile: it.profile.as_deref(),
         profile_pps: it.profile_pps,
         outside_profile: it.outside,
         window_limit_pps: it.window_limit_pps,
+        slow_start: it.slow_start,
         rate_pps: it.rate_pps,
     };
     serde_json::to_writer_pretty(&mut *out, &explanation)?;

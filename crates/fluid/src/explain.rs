@@ -22,16 +22,24 @@ pub struct Explanation {
     pub loss_probability: f64,
     /// Waiting, transmission and propagation over all hops, in seconds.
     pub rtt_s: f64,
+    /// The loss probability that the source reckons with: with FIFO transport what it has learnt
+    /// from its losses, else that of the path.
+    pub seen_loss_probability: f64,
+    /// The round-trip time that it sees, in seconds: with FIFO transport that of the packets
+    /// acknowledged in the last step, else that of the path.
+    pub seen_rtt_s: f64,
     /// The propagation among it, in seconds.
     pub propagation_s: f64,
     /// Name of the profile, if the source has one.
     pub profile: Option<String>,
-    /// The profile's throughput in packets/s at this loss and round-trip time.
+    /// The profile's throughput in packets/s at the loss and round-trip time seen.
     pub profile_pps: Option<f64>,
     /// Whether the profile was not measured there.
     pub outside: bool,
     /// Window limit / round-trip time, in packets/s.
     pub window_limit_pps: Option<f64>,
+    /// Whether it is slow start that limits it: at most doubling every round trip.
+    pub slow_start: bool,
     /// What it sends when it sends: the least of the above, or its own rate. Packets/s.
     pub rate_pps: f64,
 }
@@ -70,11 +78,14 @@ impl Engine {
             hops: Vec::new(),
             loss_probability: 0.0,
             rtt_s: 0.0,
+            seen_loss_probability: 0.0,
+            seen_rtt_s: 0.0,
             propagation_s: 0.0,
             profile: None,
             profile_pps: None,
             outside: false,
             window_limit_pps: None,
+            slow_start: false,
             rate_pps: 0.0,
         };
         let b = inner.epochs[state.epoch].branch_of[class as usize];
@@ -119,6 +130,15 @@ impl Engine {
         explanation.loss_probability = loss;
         explanation.rtt_s = rtt_s;
         explanation.propagation_s = branch.forward_s + branch.back_s;
+        // In the last step, if there was one: the rate shown is the rate sent.
+        let source = &state.branches[b as usize];
+        let looked = self.fifo && source.first_look.is_some();
+        let (loss, rtt_s) = match looked {
+            true => (source.learnt_loss, source.seen_rtt_s),
+            false => (loss, rtt_s),
+        };
+        explanation.seen_loss_probability = loss;
+        explanation.seen_rtt_s = rtt_s;
         if branch.profile == NO_PROFILE {
             explanation.rate_pps = branch.rate_pps;
             return explanation;
@@ -133,6 +153,10 @@ impl Engine {
             let limit = branch.window_pkts / rtt_s;
             explanation.window_limit_pps = Some(limit);
             explanation.rate_pps = from_profile.min(limit);
+        }
+        if looked && explanation.sending {
+            explanation.slow_start = source.rate_pps < explanation.rate_pps * (1.0 - 1e-9);
+            explanation.rate_pps = source.rate_pps;
         }
         explanation
     }

@@ -62,8 +62,9 @@ pub(crate) struct LinkState {
 pub(crate) struct BranchState {
     /// Packets/s of one connection during the last step.
     pub rate_pps: f64,
-    /// The loss it reckons with (FIFO transport).
+    /// The loss it reckons with, and the round-trip time it last saw (FIFO transport).
     pub learnt_loss: f64,
+    pub seen_rtt_s: f64,
     pub sent_pkts: f64,
     pub delivered_pkts: f64,
     /// Packets of data whose acknowledgement arrived.

@@ -66,17 +66,27 @@ impl Engine {
             .get_mut(now)
             .map(std::mem::take)
             .unwrap_or_default();
+        let before_s = match state.steps.checked_sub(1) {
+            Some(before) if ring > 0 => {
+                let starts = &state.fifo.step_start_s;
+                span.start_s - starts[(before % starts.len() as u64) as usize]
+            }
+            _ => span.length_s,
+        };
+        let (by_branch, by_hop) = state.handed.split_at_mut(self.plan.branches.len());
         let shared = SharedView {
             engine: self,
             span,
             step: state.steps,
+            before_s,
+            handed: by_hop,
             seen: &state.fifo.seen,
         };
         for (profile, members) in &self.active.lagged {
             let work = SourceWork {
                 members,
                 first: 0,
-                handed: &mut state.handed[..self.plan.branches.len()],
+                handed: &mut *by_branch,
                 branches: &mut state.branches,
                 row: &mut row,
             };
@@ -186,9 +196,12 @@ impl BranchState {
         self.learnt_loss
     }
 
-    /// The fastest that TCP grows is slow start: from two packets, doubling every round trip.
-    fn at_most_doubled(&self, rate_pps: f64, rtt_s: f64, length_s: f64) -> f64 {
-        let before = self.rate_pps.max(2.0 / rtt_s);
+    /// The fastest that TCP grows is slow start: from two packets, doubling every round trip, and
+    /// clocked by acknowledgements, each of which lets go of two packets.
+    fn at_most_doubled(&self, rate_pps: f64, rtt_s: f64, length_s: f64, delivered_pps: f64) -> f64 {
+        let first = 2.0 / rtt_s;
+        let rate_pps = rate_pps.min((2.0 * delivered_pps).max(first));
+        let before = self.rate_pps.max(first);
         // 2^x ≥ 1 + x ln 2 decides most cases without an exponential.
         let round_trips = length_s / rtt_s;
         if rate_pps <= before * (1.0 + std::f64::consts::LN_2 * round_trips) {
@@ -223,6 +236,9 @@ struct SharedView<'a> {
     engine: &'a Engine,
     span: Span,
     step: u64,
+    /// Length of the step before, and what hops handed on in it.
+    before_s: f64,
+    handed: &'a [f64],
     seen: &'a [Vec<[f64; 2]>],
 }
 
@@ -310,7 +326,11 @@ impl SharedView<'_> {
                 let branch = &plan.branches[b];
                 let state = &mut work.branches[b - work.first];
                 if !self.seen.is_empty() {
-                    rate[i] = state.at_most_doubled(rate[i], rtt[i], self.span.length_s);
+                    let delivered = self.handed[branch.last_data_hop as usize];
+                    let delivered_pps = delivered / (branch.weight * self.before_s);
+                    let length_s = self.span.length_s;
+                    rate[i] = state.at_most_doubled(rate[i], rtt[i], length_s, delivered_pps);
+                    state.seen_rtt_s = rtt[i];
                 }
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = (rate[i] * branch.weight * active_s).min(scratch.may_send[b]);
