@@ -137,3 +137,57 @@ proptest! {
         prop_assert_eq!(bits(through.state()), bits(second.state()));
     }
 }
+
+/// In an emptying well-mixed queue the content shrinks by a factor every step, down to where its
+/// inverse is no number any more: it once became NaN there, half a minute after the last packet.
+#[test]
+fn a_queue_left_alone_for_long_stays_a_number() {
+    let case = netflow_problems::cbr();
+    for coupling in [Coupling::Lagged, Coupling::Implicit] {
+        let options = Options {
+            duration_s: 200.0,
+            model: Model::Fluid,
+            step: Step::Fixed { step_s: 0.05 },
+            transport: Transport::WellMixed,
+            coupling,
+        };
+        let mut sim = Simulation::new(case.network.clone(), options).unwrap();
+        while !sim.is_done() {
+            sim.step().unwrap();
+        }
+        assert!(sim.queue_pkts(case.links[0]) < 1e-100);
+        assert!(sim.totals().imbalance() < 1e-12);
+    }
+}
+
+/// Steady state of one Poisson-fed queue: M/M/1/K, by both transports and any step.
+#[test]
+fn a_poisson_fed_queue_settles_at_mm1k() {
+    let (mu, room) = (1000.0, 20.0);
+    for rho in [0.3, 0.8, 1.0, 1.3, 3.0] {
+        let network = netflow_problems::poisson_queue(mu, room, rho * mu);
+        let link = network.links().next().unwrap();
+        // Σ n ρⁿ / Σ ρⁿ and ρ^K / Σ ρⁿ, summed term by term.
+        let weights: Vec<f64> = (0..=20).map(|n| f64::powi(rho, n)).collect();
+        let total: f64 = weights.iter().sum();
+        let mean: f64 = (0..).zip(&weights).map(|(n, w)| f64::from(n) * w).sum::<f64>() / total;
+        let blocking = weights[20] / total;
+        for transport in [Transport::Fifo, Transport::WellMixed] {
+            for step_s in [0.01, 0.05, 0.2] {
+                let options = Options {
+                    duration_s: 20.0,
+                    step: Step::Fixed { step_s },
+                    transport,
+                    ..Options::default()
+                };
+                let mut sim = Simulation::new(network.clone(), options).unwrap();
+                while !sim.is_done() {
+                    sim.step().unwrap();
+                }
+                assert!((sim.queue_pkts(link) - mean).abs() < 1e-9 * mean, "{rho}");
+                assert!((sim.blocking(link) - blocking).abs() < 1e-12, "{rho}");
+                assert!((sim.utilization(link) - rho * (1.0 - blocking)).abs() < 1e-9, "{rho}");
+            }
+        }
+    }
+}

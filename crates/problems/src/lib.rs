@@ -212,3 +212,36 @@ fn row(
         duration_s,
     }
 }
+
+/// One link of `mu_pps` packets/s with room for `room` packets, fed with Poisson packets.
+pub fn poisson_queue(mu_pps: f64, room: f64, rate_pps: f64) -> Network {
+    let mut b = NetworkBuilder::new();
+    let (from, to) = (b.node("a"), b.node("b"));
+    b.link(LinkSpec {
+        from,
+        to,
+        bandwidth_bps: mu_pps * PACKET_BITS,
+        delay_s: 0.0,
+        buffer: Buffer::Packets(room),
+        queue: Queue::DropTail,
+    });
+    b.connection(ConnectionSpec {
+        name: "poisson".to_owned(),
+        from,
+        to,
+        source: Source::Poisson { rate_pps },
+        start_s: 0.0,
+        stop_s: None,
+        size_pkts: None,
+        count: 1,
+        max_window_pkts: None,
+        packet_size_bytes: PACKET_BITS / 8.0,
+        path: None,
+        return_path: None,
+        acks: Acks::None,
+    });
+    match b.build() {
+        Ok(network) => network,
+        Err(errors) => unreachable!("{errors:?}"),
+    }
+}
