@@ -593,6 +593,13 @@ fn other_settings(cases: &Cases) -> String {
                 with(&["simulation.transport=well-mixed"], None),
             ),
             (
+                "`transport = \"well-mixed\"`, `step = \"5 ms\"`",
+                with(
+                    &["simulation.transport=well-mixed", "simulation.step=5 ms"],
+                    None,
+                ),
+            ),
+            (
                 "`model = \"fluid-literal\"`",
                 with(&["simulation.model=fluid-literal"], None),
             ),
