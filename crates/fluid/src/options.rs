@@ -57,7 +57,8 @@ pub enum Coupling {
     /// other from step to step, around a mean that is not the equilibrium.
     Lagged,
     /// Within the step: the sources whose first link this is are evaluated inside the link's
-    /// scalar solve. The equilibrium is the true one at any step.
+    /// scalar solve. Where that link is the bottleneck, the equilibrium is the true one at any
+    /// step; where it lies further on, steps have to be short or adaptive, as with `Lagged`.
     #[default]
     Implicit,
 }

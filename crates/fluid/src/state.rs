@@ -97,8 +97,18 @@ pub(crate) struct FifoState {
     /// step, and for the others.
     pub soon: Vec<Handed>,
     pub late: Vec<Handed>,
-    /// What sources saw in the last steps: `seen[slot][branch]` = (ln of passing, rtt).
-    pub seen: Vec<Vec<[f64; 2]>>,
+    /// What sources saw and did in the last steps: `seen[slot][branch]`.
+    pub seen: Vec<Vec<Seen>>,
+}
+
+/// A source's path at the start of a step, and what it sent then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// ln of the probability to get through.
+    pub ln_pass: f64,
+    pub rtt_s: f64,
+    /// Packets/s of one connection.
+    pub rate_pps: f64,
 }
 
 /// What arrived in a queue during one step (or, in a crowded queue, several).
@@ -322,7 +332,7 @@ impl FifoState {
             flight_cells: vec![0.0; plan.flight_cells],
             soon: vec![Handed::default(); plan.links.len()],
             late: vec![Handed::default(); plan.links.len()],
-            seen: vec![vec![[0.0; 2]; plan.branches.len()]; plan.feedback_slots],
+            seen: vec![vec![Seen::default(); plan.branches.len()]; plan.feedback_slots],
         }
     }
 }

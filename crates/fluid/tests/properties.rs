@@ -170,7 +170,11 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
         // Σ n ρⁿ / Σ ρⁿ and ρ^K / Σ ρⁿ, summed term by term.
         let weights: Vec<f64> = (0..=20).map(|n| f64::powi(rho, n)).collect();
         let total: f64 = weights.iter().sum();
-        let mean: f64 = (0..).zip(&weights).map(|(n, w)| f64::from(n) * w).sum::<f64>() / total;
+        let mean: f64 = (0..)
+            .zip(&weights)
+            .map(|(n, w)| f64::from(n) * w)
+            .sum::<f64>()
+            / total;
         let blocking = weights[20] / total;
         for transport in [Transport::Fifo, Transport::WellMixed] {
             for step_s in [0.01, 0.05, 0.2] {
@@ -186,7 +190,10 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
                 }
                 assert!((sim.queue_pkts(link) - mean).abs() < 1e-9 * mean, "{rho}");
                 assert!((sim.blocking(link) - blocking).abs() < 1e-12, "{rho}");
-                assert!((sim.utilization(link) - rho * (1.0 - blocking)).abs() < 1e-9, "{rho}");
+                assert!(
+                    (sim.utilization(link) - rho * (1.0 - blocking)).abs() < 1e-9,
+                    "{rho}"
+                );
             }
         }
     }

@@ -340,7 +340,7 @@ impl Plan {
     /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
         let per_hop = 4 + 4 + 4 + 8 * 4;
-        let per_branch = std::mem::size_of::<BranchPlan>() + 200 + 16 * self.feedback_slots;
+        let per_branch = std::mem::size_of::<BranchPlan>() + 200 + 24 * self.feedback_slots;
         let cells = self.queue_cells + self.flight_cells;
         (per_hop * self.hop_count() + per_branch * self.branches.len() + 8 * cells) as u64
     }

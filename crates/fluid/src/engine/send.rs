@@ -8,7 +8,7 @@ use super::queue::{Solution, Step};
 use super::shares::Arrivals;
 use super::sources::{self, BATCH, Condition, look};
 use super::{Engine, Span};
-use crate::state::{BranchState, State};
+use crate::state::{BranchState, Seen, State};
 
 /// Sources that one thread evaluates at least.
 const FORK_SOURCES: usize = 2048;
@@ -189,8 +189,11 @@ impl BranchState {
     /// The loss that a TCP source reckons with, as it learns it: from the losses themselves. One
     /// comes every 1/p packets, so the memory is as long, and without losses the estimate falls
     /// like one over the packets sent since the last: dp̂/dt = rate · max(p, p̂) · (p − p̂).
+    /// Several losses among the packets of one round trip (`window_pkts`) count as one, as they do
+    /// to TCP, so p is at most one per window; at rest it is less by itself.
     /// Backward Euler, with the rate of the last step.
-    fn learn(&mut self, loss: f64, length_s: f64) -> f64 {
+    fn learn(&mut self, loss: f64, window_pkts: f64, length_s: f64) -> f64 {
+        let loss = loss.min(1.0 / window_pkts.max(1.0));
         let losses = self.rate_pps * length_s * loss.max(self.learnt_loss);
         self.learnt_loss += (loss - self.learnt_loss) * (losses / (1.0 + losses));
         self.learnt_loss
@@ -239,7 +242,7 @@ struct SharedView<'a> {
     /// Length of the step before, and what hops handed on in it.
     before_s: f64,
     handed: &'a [f64],
-    seen: &'a [Vec<[f64; 2]>],
+    seen: &'a [Vec<Seen>],
 }
 
 /// Some sources of one profile, in order of branches, and what is written for them; the slices
@@ -249,7 +252,7 @@ struct SourceWork<'a> {
     first: usize,
     handed: &'a mut [f64],
     branches: &'a mut [BranchState],
-    row: &'a mut [[f64; 2]],
+    row: &'a mut [Seen],
 }
 
 impl SharedView<'_> {
@@ -301,21 +304,24 @@ impl SharedView<'_> {
                 let b = b as usize;
                 let now = look(plan, &plan.branches[b], &scratch.conditions, fixed_s[b]);
                 let mine = b - work.first;
-                let [ln_pass, rtt_s] = if self.seen.is_empty() {
-                    now
-                } else {
-                    work.row[mine] = now;
-                    let first = *work.branches[mine].first_look.get_or_insert(self.step);
-                    self.after_the_way_back(b, now, first)
+                let mut seen = Seen {
+                    ln_pass: now[0],
+                    rtt_s: now[1],
+                    rate_pps: work.branches[mine].rate_pps,
                 };
-                loss[i] = if ln_pass == 0.0 {
-                    0.0
-                } else {
-                    -ln_pass.exp_m1()
-                };
-                rtt[i] = rtt_s;
                 if !self.seen.is_empty() {
-                    loss[i] = work.branches[mine].learn(loss[i], self.span.length_s);
+                    work.row[mine] = seen;
+                    let first = *work.branches[mine].first_look.get_or_insert(self.step);
+                    seen = self.after_the_way_back(b, seen, first);
+                }
+                loss[i] = match seen.ln_pass {
+                    0.0 => 0.0,
+                    ln_pass => -ln_pass.exp_m1(),
+                };
+                rtt[i] = seen.rtt_s;
+                if !self.seen.is_empty() {
+                    let window_pkts = seen.rate_pps * seen.rtt_s;
+                    loss[i] = work.branches[mine].learn(loss[i], window_pkts, self.span.length_s);
                 }
             }
             let n = batch.len();
@@ -331,6 +337,7 @@ impl SharedView<'_> {
                     let length_s = self.span.length_s;
                     rate[i] = state.at_most_doubled(rate[i], rtt[i], length_s, delivered_pps);
                     state.seen_rtt_s = rtt[i];
+                    work.row[b - work.first].rate_pps = rate[i];
                 }
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = (rate[i] * branch.weight * active_s).min(scratch.may_send[b]);
@@ -352,8 +359,8 @@ impl SharedView<'_> {
 
     /// What a source learns now is what its packets met when those that are acknowledged now
     /// were at the receiver: the way back, and the waiting on the whole way, ago.
-    fn after_the_way_back(&self, b: usize, now: [f64; 2], first_look: u64) -> [f64; 2] {
-        let ago_s = now[1] - self.engine.plan.branches[b].forward_s;
+    fn after_the_way_back(&self, b: usize, now: Seen, first_look: u64) -> Seen {
+        let ago_s = now.rtt_s - self.engine.plan.branches[b].forward_s;
         let slots = self.seen.len() as u64;
         let lag = ((ago_s / self.engine.step_s).round() as u64)
             .min(slots - 1)
