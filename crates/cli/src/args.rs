@@ -25,6 +25,9 @@ pub enum Command {
     Explain(crate::explain::ExplainArguments),
     New(crate::new::NewArguments),
     Profile(crate::profile::ProfileArguments),
+    Trace(crate::trace::TraceArguments),
+    Export(crate::export::ExportArguments),
+    Compare(crate::compare::CompareArguments),
     Completions(crate::completions::CompletionsArguments),
     /// Print the JSON schema of scenario files
     Schema,

@@ -2,8 +2,10 @@
 
 mod args;
 mod check;
+mod compare;
 mod completions;
 mod explain;
+mod export;
 mod failure;
 mod input;
 mod interrupt;
@@ -15,6 +17,7 @@ mod progress;
 mod run;
 mod schema;
 mod table;
+mod trace;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -46,6 +49,9 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Explain(arguments) => explain::explain(arguments, out),
         Command::New(arguments) => new::new(arguments, out),
         Command::Profile(arguments) => profile::profile(arguments, out),
+        Command::Trace(arguments) => trace::trace(arguments, out),
+        Command::Export(arguments) => export::export(arguments, out),
+        Command::Compare(arguments) => compare::compare(arguments, out),
         Command::Completions(arguments) => completions::completions(arguments, out),
         Command::Schema => schema::schema(out),
     }

@@ -106,6 +106,7 @@ mod compare;
 mod domain;
 mod error;
 mod file;
+pub mod fit;
 mod grid;
 mod math;
 mod power_law;

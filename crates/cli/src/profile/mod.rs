@@ -1,6 +1,7 @@
-//! `netflow profile list|show|compare`
+//! `netflow profile list|show|fit|compare`
 
 mod compare;
+mod fit;
 mod list;
 mod show;
 
@@ -24,6 +25,7 @@ pub struct ProfileArguments {
 enum ProfileCommand {
     List(list::ListArguments),
     Show(show::ShowArguments),
+    Fit(fit::FitArguments),
     Compare(compare::CompareArguments),
 }
 
@@ -31,6 +33,7 @@ pub fn profile(arguments: &ProfileArguments, out: &mut dyn Write) -> Result<(), 
     match &arguments.command {
         ProfileCommand::List(arguments) => list::list(arguments, out),
         ProfileCommand::Show(arguments) => show::show(arguments, out),
+        ProfileCommand::Fit(arguments) => fit::fit(arguments, out),
         ProfileCommand::Compare(arguments) => compare::compare(arguments, out),
     }
 }

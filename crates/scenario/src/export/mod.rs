@@ -1,0 +1,1 @@
+//! Scenarios in the languages of other tools.

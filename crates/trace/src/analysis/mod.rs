@@ -1,0 +1,1 @@
+//! Summaries, link and connection series, burstiness.

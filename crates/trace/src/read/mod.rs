@@ -1,0 +1,1 @@
+//! Readers: one stream of events above every format.

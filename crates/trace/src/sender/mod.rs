@@ -1,0 +1,1 @@
+//! What a TCP sender's own trace tells: retransmissions, round-trip times, samples.
