@@ -75,6 +75,7 @@ fn transfer(name: &str, from: NodeId, to: NodeId, start_s: f64) -> ConnectionSpe
         from,
         to,
         source: Source::Profile(profile),
+        application: Application::Bulk,
         start_s,
         stop_s: None,
         size_pkts: None,

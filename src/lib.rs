@@ -59,6 +59,7 @@
 //!     from: a,
 //!     to: b,
 //!     source: Source::Constant { rate_pps: 800.0 },
+//!     application: Application::Bulk,
 //!     start_s: 0.0,
 //!     stop_s: None,
 //!     size_pkts: None,
@@ -93,9 +94,10 @@ pub use netflow_units as units;
 /// What most programs need.
 pub mod prelude {
     pub use crate::fluid::{
-        Acks, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling, EventSpec,
-        Explanation, Interval, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId, Options,
-        Outcome, Queue, Recorder, Red, RunError, Simulation, Source, State, Step, Transport,
+        Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling,
+        EventSpec, Explanation, Interval, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId,
+        Options, Outcome, Queue, Recorder, Red, RunError, Simulation, Source, State, Step,
+        Transport,
     };
     pub use crate::profile::Profile;
     pub use crate::results::{Format, Results, Summary, Writer};

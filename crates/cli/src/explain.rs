@@ -210,6 +210,13 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
             short(limit_pps)
         )?;
     }
+    if let Some(application_pps) = it.application_pps {
+        writeln!(
+            out,
+            " the application makes {} pkt/s",
+            short(application_pps)
+        )?;
+    }
     if it.slow_start {
         writeln!(
             out,
@@ -253,6 +260,7 @@ struct JsonExplanation<'a> {
     profile_pps: Option<f64>,
     outside_profile: bool,
     window_limit_pps: Option<f64>,
+    application_pps: Option<f64>,
     slow_start: bool,
     rate_pps: f64,
 }
@@ -300,6 +308,7 @@ fn print_json(
         profile_pps: it.profile_pps,
         outside_profile: it.outside,
         window_limit_pps: it.window_limit_pps,
+        application_pps: it.application_pps,
         slow_start: it.slow_start,
         rate_pps: it.rate_pps,
     };

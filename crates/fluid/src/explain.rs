@@ -38,6 +38,8 @@ pub struct Explanation {
     pub outside: bool,
     /// Window limit / round-trip time, in packets/s.
     pub window_limit_pps: Option<f64>,
+    /// What its application makes, in packets/s; `None` if there is always more to send.
+    pub application_pps: Option<f64>,
     /// Whether it is slow start that limits it: at most doubling every round trip.
     pub slow_start: bool,
     /// What it sends when it sends: the least of the above, or its own rate. Packets/s.
@@ -85,6 +87,7 @@ impl Engine {
             profile_pps: None,
             outside: false,
             window_limit_pps: None,
+            application_pps: None,
             slow_start: false,
             rate_pps: 0.0,
         };
@@ -154,8 +157,16 @@ impl Engine {
             explanation.window_limit_pps = Some(limit);
             explanation.rate_pps = from_profile.min(limit);
         }
+        let application_pps = branch.application_pps;
+        if application_pps < f64::INFINITY {
+            explanation.application_pps = Some(application_pps);
+            if !looked {
+                explanation.rate_pps = explanation.rate_pps.min(application_pps);
+            }
+        }
         if looked && explanation.sending {
-            explanation.slow_start = source.rate_pps < explanation.rate_pps * (1.0 - 1e-9);
+            let less = source.rate_pps < explanation.rate_pps * (1.0 - 1e-9);
+            explanation.slow_start = less && source.rate_pps < 0.99 * application_pps;
             explanation.rate_pps = source.rate_pps;
         }
         explanation

@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use netflow_fluid::{
-//!     Acks, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, Options, Queue, Simulation, Source,
+//!     Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, Options, Queue, Simulation, Source,
 //! };
 //!
 //! let mut network = NetworkBuilder::new();
@@ -29,6 +29,7 @@
 //!     from: a,
 //!     to: b,
 //!     source: Source::Poisson { rate_pps: 1000.0 },
+//!     application: Application::Bulk,
 //!     start_s: 0.0,
 //!     stop_s: None,
 //!     size_pkts: None,
@@ -73,6 +74,8 @@ pub use network::{Network, NetworkBuilder};
 pub use options::{Coupling, Model, Options, Step, Transport};
 pub use record::{ClassInterval, ConnectionInterval, Interval, LinkInterval, Recorder};
 pub use simulation::{Outcome, Simulation};
-pub use spec::{Acks, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source};
+pub use spec::{
+    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,
+};
 pub use state::State;
 pub use totals::{ConnectionTotals, LinkTotals, Totals};

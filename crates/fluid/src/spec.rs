@@ -75,6 +75,20 @@ pub enum Source {
     },
 }
 
+/// What gives a TCP source its data; sources without a window make their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Application {
+    /// As much as TCP can send.
+    #[default]
+    Bulk,
+    /// Packets at random moments; the fluid models see their mean rate. What TCP cannot send at
+    /// once waits at the sender, without limit.
+    Poisson {
+        /// Mean packets per second of each connection.
+        rate_pps: f64,
+    },
+}
+
 /// The acknowledgements that a connection's receiver sends back (40 B each).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Acks {
@@ -98,6 +112,8 @@ pub struct ConnectionSpec {
     pub to: NodeId,
     /// What makes it send.
     pub source: Source,
+    /// What gives a profile source its data; without effect on others.
+    pub application: Application,
     /// When it starts, in seconds.
     pub start_s: f64,
     /// When it stops sending, in seconds; `None`: at the end of the run.

@@ -273,9 +273,9 @@ impl State {
                     && ahead(h.delivered_pkts, w.delivered_pkts) >= s.delivered_pkts
                     && ahead(h.acknowledged_pkts, w.acknowledged_pkts) >= s.acknowledged_pkts
             });
-        // What a transfer of limited size may still send bends its rate: nothing to extrapolate.
+        // What a limited source may still send bends its rate: nothing to extrapolate.
         let limited = plan
-            .sized
+            .limited
             .iter()
             .any(|&b| self.branches[b as usize].sent_pkts > start.branches[b as usize].sent_pkts);
         if limited || !(within && forward && contents.clone().all(|(&h, &w)| ahead(h, w) >= 0.0)) {

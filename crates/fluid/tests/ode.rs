@@ -12,8 +12,8 @@
 
 use diffsol::{MatrixCommon, NalgebraMat, OdeBuilder, OdeSolverMethod};
 use netflow_fluid::{
-    Acks, Buffer, ConnectionSpec, Coupling, LinkId, LinkSpec, Model, Network, NetworkBuilder,
-    Options, Queue, Simulation, Source, Step, Transport,
+    Acks, Application, Buffer, ConnectionSpec, Coupling, LinkId, LinkSpec, Model, Network,
+    NetworkBuilder, Options, Queue, Simulation, Source, Step, Transport,
 };
 use netflow_profile::builtin;
 
@@ -103,6 +103,7 @@ fn network() -> (Network, LinkId) {
         from,
         to,
         source: Source::Profile(builtin("nt").unwrap()),
+        application: Application::Bulk,
         start_s: 0.0,
         stop_s: None,
         size_pkts: None,

@@ -8,8 +8,8 @@ mod random;
 use std::sync::Arc;
 
 use netflow_fluid::{
-    Acks, Buffer, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Network, NetworkBuilder, NodeId,
-    Queue, Source,
+    Acks, Application, Buffer, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Network,
+    NetworkBuilder, NodeId, Queue, Source,
 };
 use netflow_profile::{Profile, builtin};
 
@@ -188,6 +188,7 @@ fn row(
             from,
             to,
             source,
+            application: Application::Bulk,
             start_s: s.start_ms / 1000.0,
             stop_s: s.stop_ms.map(|t| t / 1000.0),
             size_pkts: None,
@@ -230,6 +231,7 @@ pub fn poisson_queue(mu_pps: f64, room: f64, rate_pps: f64) -> Network {
         from,
         to,
         source: Source::Poisson { rate_pps },
+        application: Application::Bulk,
         start_s: 0.0,
         stop_s: None,
         size_pkts: None,

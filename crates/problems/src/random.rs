@@ -1,8 +1,8 @@
 //! Random networks of any size.
 
 use netflow_fluid::{
-    Acks, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Network, NetworkBuilder, NodeId,
-    Queue, Red, Source,
+    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Network,
+    NetworkBuilder, NodeId, Queue, Red, Source,
 };
 use netflow_profile::builtin;
 use rand::{Rng, RngExt, SeedableRng};
@@ -125,6 +125,9 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
         name: format!("c{i}"),
         from: nodes[from],
         to: nodes[to],
+        application: maybe(0.2, 1.0..300.0).map_or(Application::Bulk, |rate_pps| {
+            Application::Poisson { rate_pps }
+        }),
         source,
         start_s,
         stop_s: maybe(0.4, 0.1..0.5 * r.duration_s).map(|d| start_s + d),

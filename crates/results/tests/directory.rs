@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use netflow_fluid::{
-    Acks, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Options, Queue, Simulation,
-    Source,
+    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Options, Queue,
+    Simulation, Source,
 };
 use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer};
 
@@ -28,6 +28,7 @@ fn network() -> Network {
         from: a,
         to: b,
         source: Source::Constant { rate_pps: 40.0 },
+        application: Application::Bulk,
         start_s: 0.0,
         stop_s: None,
         size_pkts: None,

@@ -128,6 +128,10 @@ fn source() -> impl Strategy<Value = Spanned<SourceSetting>> {
     source.prop_map(Spanned::from)
 }
 
+fn application() -> impl Strategy<Value = Spanned<ApplicationSetting>> {
+    rate().prop_map(|rate| ApplicationSetting::Poisson(rate).into())
+}
+
 fn path() -> impl Strategy<Value = Spanned<Vec<Spanned<String>>>> {
     prop::collection::vec(text(), 2..5).prop_map(Spanned::from)
 }
@@ -136,7 +140,8 @@ prop_compose! {
     fn connection()(
         (name, from, to, source, start, stop, size) in
             (of(text()), text(), text(), source(), of(time(0.0..1e6)), of(time(0.0..1e6)), of(size(1e-3..1e15))),
-        (count, max_window, packet_size, path, return_path, acks, delayed_ack) in (
+        (application, count, max_window, packet_size, path, return_path, acks, delayed_ack) in (
+            of(application()),
             of((1..=1_000_000_000_u64).prop_map(Spanned::from)),
             of(packets()),
             of(bytes()),
@@ -147,7 +152,7 @@ prop_compose! {
         ),
     ) -> Connection {
         Connection {
-            name, from, to, source, start, stop, size, count, max_window, packet_size, path, return_path, acks,
+            name, from, to, source, application, start, stop, size, count, max_window, packet_size, path, return_path, acks,
             delayed_ack,
         }
     }

@@ -14,7 +14,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
 use crate::network::{ACK_BYTES, Inner};
-use crate::{Acks, Queue, Red, Source, Transport};
+use crate::{Acks, Application, Queue, Red, Source, Transport};
 
 use super::fifo::Lag;
 use super::queue::light_rho;
@@ -51,8 +51,8 @@ pub(crate) struct Plan {
     /// Branch of each hop.
     pub branch_of: Vec<u32>,
     pub branches: Vec<BranchPlan>,
-    /// Branches of limited size, class by class.
-    pub sized: Vec<u32>,
+    /// Branches that have only so much to send, class by class.
+    pub limited: Vec<u32>,
     /// Whether routes form no cycle: everything is handed on within the step.
     pub all_soon: bool,
     /// Sizes of the rings of FIFO transport (0 without it).
@@ -152,6 +152,8 @@ pub(crate) struct BranchPlan {
     pub window_pkts: f64,
     /// Packets to deliver for all of the class; infinite if nothing limits it.
     pub size_pkts: f64,
+    /// Packets/s that the application of one connection makes; infinite if it always has some.
+    pub application_pps: f64,
     /// Propagation to the receiver and back.
     pub forward_s: f64,
     pub back_s: f64,
@@ -163,6 +165,13 @@ pub(crate) struct BranchPlan {
     pub data_bits: f64,
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
+}
+
+impl BranchPlan {
+    /// Whether it may run out of packets to send.
+    pub fn is_limited(&self) -> bool {
+        self.size_pkts < f64::INFINITY || self.application_pps < f64::INFINITY
+    }
 }
 
 /// The source has no profile: it sends at its own rate.
@@ -251,7 +260,7 @@ impl Plan {
             hops: vec![0; hop_count],
             branch_of: vec![0; hop_count],
             branches: Vec::new(),
-            sized: Vec::new(),
+            limited: Vec::new(),
             all_soon: true,
             queue_cells: 0,
             flight_cells: 0,
@@ -298,9 +307,9 @@ impl Plan {
     }
 
     /// The branches of each class of limited size.
-    pub fn sized_classes(&self) -> impl Iterator<Item = &[u32]> {
+    pub fn limited_classes(&self) -> impl Iterator<Item = &[u32]> {
         let class = |b: u32| self.branches[b as usize].class;
-        self.sized.chunk_by(move |&a, &b| class(a) == class(b))
+        self.limited.chunk_by(move |&a, &b| class(a) == class(b))
     }
 
     /// Whether the hop is on the way back.
@@ -468,6 +477,10 @@ impl Plan {
                 stop_s: spec.stop_s.unwrap_or(f64::INFINITY),
                 window_pkts: spec.max_window_pkts.unwrap_or(f64::INFINITY),
                 size_pkts: spec.size_pkts.map_or(f64::INFINITY, |s| s * weight),
+                application_pps: match spec.application {
+                    Application::Poisson { rate_pps } if profile != NO_PROFILE => rate_pps,
+                    _ => f64::INFINITY,
+                },
                 forward_s: delay(way.data),
                 back_s: delay(way.back),
                 last_data_hop: hops[way.data.len() - 1],
@@ -481,9 +494,9 @@ impl Plan {
             };
             self.branches.push(plan);
         }
-        let limited = |b: &u32| self.branches[*b as usize].size_pkts < f64::INFINITY;
-        self.sized = (0..ways.len() as u32).filter(limited).collect();
-        self.sized
+        let limited = |b: &u32| self.branches[*b as usize].is_limited();
+        self.limited = (0..ways.len() as u32).filter(limited).collect();
+        self.limited
             .sort_by_key(|&b| (self.branches[b as usize].class, b));
     }
 

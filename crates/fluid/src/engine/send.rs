@@ -17,8 +17,8 @@ impl Engine {
     /// What every source sends during the step, but for those evaluated within it.
     pub(crate) fn send(&mut self, state: &mut State, span: Span, fork: bool) {
         self.look_at_links(state);
-        for branches in self.plan.sized_classes() {
-            let left = sources::may_send(&self.plan, branches, state);
+        for branches in self.plan.limited_classes() {
+            let left = sources::may_send(&self.plan, branches, state, span.end_s);
             branches
                 .iter()
                 .for_each(|&b| self.scratch.may_send[b as usize] = left);
@@ -340,7 +340,12 @@ impl SharedView<'_> {
                     work.row[b - work.first].rate_pps = rate[i];
                 }
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-                let sent = (rate[i] * branch.weight * active_s).min(scratch.may_send[b]);
+                let wanted = rate[i] * branch.weight * active_s;
+                let sent = wanted.min(scratch.may_send[b]);
+                if sent < wanted && branch.application_pps < f64::INFINITY {
+                    // It neither grows nor loses with what it does not send.
+                    rate[i] = sent / (branch.weight * active_s);
+                }
                 work.handed[b - work.first] = sent;
                 let outside = if domain.contains(loss[i], rtt[i]) {
                     0.0

@@ -200,10 +200,14 @@ pub(crate) fn active_s(branch: &BranchPlan, t0: f64, t1: f64) -> f64 {
     (branch.stop_s.min(t1) - branch.start_s.max(t0)).max(0.0)
 }
 
-/// Packets that a class of limited size may still send, over all its branches: what is neither
-/// delivered nor on its way.
-pub(crate) fn may_send(plan: &Plan, branches: &[u32], state: &State) -> f64 {
-    let mut left = plan.branches[branches[0] as usize].size_pkts;
+/// Packets that a limited class may send until `end_s`, over all its branches: what its
+/// application has made until then, or what there is of it, and is neither delivered nor on its way.
+pub(crate) fn may_send(plan: &Plan, branches: &[u32], state: &State, end_s: f64) -> f64 {
+    let one = &plan.branches[branches[0] as usize];
+    let mut left = one.size_pkts;
+    if one.application_pps < f64::INFINITY {
+        left = left.min(one.application_pps * one.weight * active_s(one, 0.0, end_s));
+    }
     for &b in branches {
         let branch = &plan.branches[b as usize];
         let data = (branch.path.1 - branch.path.0) as usize;

@@ -373,7 +373,7 @@ impl Engine {
                 state_b.acknowledged_pkts += state.handed[sources + branch.last_hop as usize];
             }
         }
-        for branches in self.plan.sized_classes() {
+        for branches in self.plan.limited_classes() {
             let one = &self.plan.branches[branches[0] as usize];
             let each = branches.iter().map(|&b| b as usize);
             let before = each.clone().any(|b| state.branches[b].finished_s.is_some());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::routing::{Request, Router};
 use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
 use crate::{
-    Acks, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec,
-    NodeId, Queue, Source,
+    Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId,
+    LinkSpec, NodeId, Queue, Source,
 };
 
 /// Bytes of an acknowledgement on the wire.
@@ -165,6 +165,9 @@ impl NetworkBuilder {
             }
             if let Source::Constant { rate_pps } | Source::Poisson { rate_pps } = c.source {
                 check("rate_pps", rate_pps, Allowed::Positive);
+            }
+            if let Application::Poisson { rate_pps } = c.application {
+                check("application rate_pps", rate_pps, Allowed::Positive);
             }
             if c.from == c.to {
                 errors.push(BuildError::BadPath {

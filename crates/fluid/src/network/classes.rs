@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Class;
-use crate::{Acks, ConnectionSpec, NodeId, Source};
+use crate::{Acks, Application, ConnectionSpec, NodeId, Source};
 
 /// All that makes two connections behave differently.
 #[derive(PartialEq, Eq, Hash)]
 struct Behaviour<'a> {
     ends: (NodeId, NodeId),
     source: SourceKey,
+    application: Option<u64>,
     times: (u64, Option<u64>),
     size: Option<u64>,
     window: Option<u64>,
@@ -34,6 +35,10 @@ fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
             Source::Profile(p) => SourceKey::Profile(Arc::as_ptr(p).cast()),
             Source::Constant { rate_pps } => SourceKey::Constant(rate_pps.to_bits()),
             Source::Poisson { rate_pps } => SourceKey::Poisson(rate_pps.to_bits()),
+        },
+        application: match c.application {
+            Application::Bulk => None,
+            Application::Poisson { rate_pps } => Some(rate_pps.to_bits()),
         },
         times: (c.start_s.to_bits(), c.stop_s.map(f64::to_bits)),
         size: c.size_pkts.map(f64::to_bits),

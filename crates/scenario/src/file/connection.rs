@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ByteSize, PacketCount, SizeSetting, SourceSetting, Time, allowed};
+use super::{ApplicationSetting, ByteSize, PacketCount, SizeSetting, SourceSetting, Time, allowed};
 use crate::place::Spanned;
 use crate::read::{Element, Section, any};
 
@@ -21,6 +21,9 @@ pub struct Connection {
     pub to: Spanned<String>,
     /// What makes it send.
     pub source: Spanned<SourceSetting>,
+    /// What gives a profile source its data. Default: there is always more to send.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<Spanned<ApplicationSetting>>,
     /// When it starts. Default: 0 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Time>,
@@ -61,6 +64,7 @@ impl Element for Connection {
         "from",
         "to",
         "source",
+        "application",
         "start",
         "stop",
         "size",
@@ -72,10 +76,8 @@ impl Element for Connection {
         "acks",
         "delayed-ack",
     ];
-    const LATER: &'static [(&'static str, &'static str)] = &[
-        ("aggregate", "edge conditioning (`aggregate`) is"),
-        ("application", "applications (`application`) are"),
-    ];
+    const LATER: &'static [(&'static str, &'static str)] =
+        &[("aggregate", "edge conditioning (`aggregate`) is")];
     const COLUMNS: &'static [&'static str] = &[
         "name",
         "from",
@@ -83,6 +85,7 @@ impl Element for Connection {
         "profile",
         "constant",
         "poisson",
+        "application.poisson",
         "start",
         "stop",
         "size",
@@ -116,6 +119,7 @@ impl Element for Connection {
                 SourceSetting::EXAMPLE,
                 SourceSetting::fallback(),
             ),
+            application: s.optional("application", &any()),
             start: s.optional("start", &allowed::MOMENT),
             stop: s.optional("stop", &allowed::MOMENT),
             size: s.optional("size", &allowed::TRANSFER),

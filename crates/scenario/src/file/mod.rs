@@ -2,6 +2,7 @@
 //! of the format: the JSON schema is made of them.
 
 mod allowed;
+mod application;
 mod connection;
 mod event;
 mod include;
@@ -12,6 +13,7 @@ mod simulation;
 mod source;
 mod step;
 
+pub use application::ApplicationSetting;
 pub use connection::Connection;
 pub use event::{Event, Set};
 pub use include::Include;

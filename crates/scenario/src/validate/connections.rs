@@ -1,12 +1,12 @@
 //! The traffic.
 
-use netflow_fluid::{Acks, ConnectionSpec, NodeId, Source};
+use netflow_fluid::{Acks, Application, ConnectionSpec, NodeId, Source};
 use netflow_units::{Bytes, Rate};
 
 use super::Assembly;
 use super::names::Names;
-use crate::file::{Connection, SourceSetting};
-use crate::place::Place;
+use crate::file::{ApplicationSetting, Connection, SourceSetting};
+use crate::place::{Place, Spanned};
 use crate::problem::ProblemKind;
 
 /// More packets than this cannot be counted exactly.
@@ -112,6 +112,11 @@ impl Assembly<'_> {
             let message = "`max-window` has no effect: only a profile source has a window";
             self.warning(ProblemKind::WithoutEffect, window.place(), message, "");
         }
+        let application = self.application(
+            connection.application.as_ref(),
+            is_profile(&connection.source),
+            packet_size,
+        );
         let source = self.source(&connection.source, packet_size);
         let ends = from.zip(to);
         let path = self.path(connection.path.as_ref(), ends, "path");
@@ -139,6 +144,7 @@ impl Assembly<'_> {
             from,
             to,
             source,
+            application,
             start_s,
             stop_s,
             size_pkts,
@@ -245,6 +251,27 @@ impl Assembly<'_> {
                 );
                 Acks::None
             }
+        }
+    }
+
+    fn application(
+        &mut self,
+        setting: Option<&Spanned<ApplicationSetting>>,
+        is_profile: bool,
+        packet_size: Bytes,
+    ) -> Application {
+        let Some(setting) = setting else {
+            return Application::Bulk;
+        };
+        if !is_profile {
+            let message =
+                "`application` has no effect: only a profile source sends what it is given";
+            self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
+            return Application::Bulk;
+        }
+        let ApplicationSetting::Poisson(rate) = &**setting;
+        Application::Poisson {
+            rate_pps: rate.0.packets_per_second(packet_size).get(),
         }
     }
 
