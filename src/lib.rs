@@ -15,6 +15,7 @@
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
 //! | [`results`] | results directories, written and read |
+//! | [`tcpmodel`] | how long a short TCP transfer takes |
 //! | [`trace`] | packet traces of ns-2 and captures, and what can be computed from them |
 //! | [`compare`] | a scenario evaluated here and run by ns-2, side by side |
 //! | [`units`] | quantities with units |
@@ -88,6 +89,7 @@ pub use netflow_fluid as fluid;
 pub use netflow_profile as profile;
 pub use netflow_results as results;
 pub use netflow_scenario as scenario;
+pub use netflow_tcpmodel as tcpmodel;
 pub use netflow_trace as trace;
 pub use netflow_units as units;
 

@@ -25,6 +25,7 @@ pub enum Command {
     Explain(crate::explain::ExplainArguments),
     New(crate::new::NewArguments),
     Profile(crate::profile::ProfileArguments),
+    Latency(crate::latency::LatencyArguments),
     Trace(crate::trace::TraceArguments),
     Export(crate::export::ExportArguments),
     Compare(crate::compare::CompareArguments),

@@ -9,6 +9,7 @@ mod export;
 mod failure;
 mod input;
 mod interrupt;
+mod latency;
 mod new;
 mod number;
 mod problems;
@@ -49,6 +50,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Explain(arguments) => explain::explain(arguments, out),
         Command::New(arguments) => new::new(arguments, out),
         Command::Profile(arguments) => profile::profile(arguments, out),
+        Command::Latency(arguments) => latency::latency(arguments, out),
         Command::Trace(arguments) => trace::trace(arguments, out),
         Command::Export(arguments) => export::export(arguments, out),
         Command::Compare(arguments) => compare::compare(arguments, out),

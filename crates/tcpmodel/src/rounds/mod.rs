@@ -1,0 +1,1 @@
+//! Transfers that proceed in whole round trips.
