@@ -1,1 +1,154 @@
-//! Transfers that proceed in whole round trips.
+//! Transfers that proceed in whole round trips: a real stack, simulated packet by packet.
+//!
+//! [\[Short\]](crate) and the models it is compared with add averages: so many timeouts, so many
+//! rounds. A real transfer takes whole round trips, and one lost packet costs a round trip or a
+//! timeout depending on which packet it is. [`Rounds`] plays one transfer after another, with the
+//! rules of a [`Stack`] on both ends and every packet lost independently, and keeps the whole
+//! distribution.
+//!
+//! ```no_run
+//! use netflow_tcpmodel::{Stack, rounds::{Options, Rounds, Transfer}};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let stack: Stack = todo!();
+//! let transfer = Transfer {
+//!     loss_forward: 0.05,
+//!     loss_back: 0.05,
+//!     ..Transfer::push(10_240, 512, 0.05)
+//! };
+//! let latency = Rounds { stack, transfer }.solve(&Options::default())?;
+//! println!("mean {} s, median {} s", latency.mean_s(), latency.quantile(0.5));
+//! # Ok(())
+//! # }
+//! ```
+
+mod distribution;
+
+pub use distribution::Distribution;
+
+use crate::Stack;
+
+/// One transfer over one path, to be repeated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// What is transferred, in bytes of payload; at least 1.
+    pub bytes: u64,
+    /// The largest payload of a packet, in bytes; at least 1.
+    pub mss_bytes: u32,
+    /// Propagation delay each way, in seconds; at least 0.
+    pub delay_s: f64,
+    /// The probability that a packet that travels with the data is lost, in [0, 1).
+    pub loss_forward: f64,
+    /// The probability that a packet that travels against the data is lost, in [0, 1).
+    pub loss_back: f64,
+    /// The bandwidth of the path, each way, in bits per second; without, packets take no time.
+    pub bandwidth_bps: Option<f64>,
+    /// Who sends the data.
+    pub exchange: Exchange,
+    /// When the transfer is over.
+    pub until: Until,
+}
+
+impl Transfer {
+    /// Sends `bytes` from the end that opens the connection, without loss, over links that are
+    /// fast; over when all of them have arrived.
+    pub fn push(bytes: u64, mss_bytes: u32, delay_s: f64) -> Self {
+        Self {
+            bytes,
+            mss_bytes,
+            delay_s,
+            loss_forward: 0.0,
+            loss_back: 0.0,
+            bandwidth_bps: None,
+            exchange: Exchange::Push,
+            until: Until::Delivered,
+        }
+    }
+
+    /// Asks for `bytes` with a request of `request_bytes`, otherwise as [`push`](Self::push).
+    pub fn fetch(request_bytes: u64, bytes: u64, mss_bytes: u32, delay_s: f64) -> Self {
+        Self {
+            exchange: Exchange::Fetch { request_bytes },
+            ..Self::push(bytes, mss_bytes, delay_s)
+        }
+    }
+}
+
+/// Who sends the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// The end that opens the connection sends the data.
+    Push,
+    /// The end that opens the connection sends a request; the other end replies with the data.
+    Fetch {
+        /// The size of the request, in bytes of payload; at least 1.
+        request_bytes: u64,
+    },
+}
+
+/// When a transfer is over. It always begins when the first SYN is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// All of the data has arrived.
+    Delivered,
+    /// The sender of the data knows that all of it has arrived.
+    Acknowledged,
+}
+
+/// How a transfer is repeated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// How many transfers are played; at least 2.
+    pub trials: u64,
+    /// Names the random numbers: the same seed gives the same transfers.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            trials: 100_000,
+            seed: 1,
+        }
+    }
+}
+
+/// A transfer by a stack: both ends follow its rules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rounds {
+    /// The rules.
+    pub stack: Stack,
+    /// What is transferred, and over which path.
+    pub transfer: Transfer,
+}
+
+impl Rounds {
+    /// Plays the transfer `options.trials` times.
+    ///
+    /// # Errors
+    ///
+    /// If a number of the transfer, the stack or the options is outside of what it may be.
+    pub fn solve(&self, options: &Options) -> Result<Distribution, Error> {
+        let _ = options;
+        Err(Error::OutOfRange {
+            what: "trials",
+            value: options.trials as f64,
+            allowed: "not yet",
+        })
+    }
+}
+
+/// Why a transfer cannot be played.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A number is not allowed.
+    #[error("{what}: {value} is not allowed: it must be {allowed}")]
+    OutOfRange {
+        /// Which number.
+        what: &'static str,
+        /// What it is.
+        value: f64,
+        /// What it may be.
+        allowed: &'static str,
+    },
+}

@@ -1,0 +1,74 @@
+//! How long transfers take: the distribution over trials.
+
+/// How long a transfer takes, over many trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution {
+    /// What every trial took, in seconds, ascending.
+    sorted_s: Vec<f64>,
+    mean_s: f64,
+    std_s: f64,
+    handshake_s: f64,
+    timeout_s: f64,
+    timeouts: f64,
+    retransmissions: f64,
+}
+
+impl Distribution {
+    /// The number of trials.
+    pub fn trials(&self) -> usize {
+        self.sorted_s.len()
+    }
+
+    /// The mean, in seconds: [`handshake_s`](Self::handshake_s) +
+    /// [`timeout_s`](Self::timeout_s) + [`transfer_s`](Self::transfer_s).
+    pub fn mean_s(&self) -> f64 {
+        self.mean_s
+    }
+
+    /// The standard deviation of one transfer, in seconds.
+    pub fn std_s(&self) -> f64 {
+        self.std_s
+    }
+
+    /// The standard error of the mean, in seconds.
+    pub fn standard_error_s(&self) -> f64 {
+        self.std_s / (self.sorted_s.len() as f64).sqrt()
+    }
+
+    /// The time that a share `q` (from 0 to 1) of the transfers stays below, in seconds.
+    pub fn quantile(&self, q: f64) -> f64 {
+        let last = self.sorted_s.len().saturating_sub(1);
+        let place = (q.clamp(0.0, 1.0) * last as f64).round() as usize;
+        self.sorted_s.get(place).copied().unwrap_or(f64::NAN)
+    }
+
+    /// What every trial took, in seconds, ascending.
+    pub fn sorted_s(&self) -> &[f64] {
+        &self.sorted_s
+    }
+
+    /// The mean time until the sender of the data could first send, in seconds.
+    pub fn handshake_s(&self) -> f64 {
+        self.handshake_s
+    }
+
+    /// The mean time in which the data waited for retransmission timers, in seconds.
+    pub fn timeout_s(&self) -> f64 {
+        self.timeout_s
+    }
+
+    /// The mean time in which the data moved, in seconds.
+    pub fn transfer_s(&self) -> f64 {
+        self.mean_s - self.handshake_s - self.timeout_s
+    }
+
+    /// How many timeouts a transfer has after its handshake, on average.
+    pub fn timeouts(&self) -> f64 {
+        self.timeouts
+    }
+
+    /// How many packets of data are sent again, on average.
+    pub fn retransmissions(&self) -> f64 {
+        self.retransmissions
+    }
+}
