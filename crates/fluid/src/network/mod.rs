@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
 
-use crate::{Change, ConnectionId, ConnectionSpec, LinkId, LinkSpec, NodeId, Source};
+use crate::{Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Source};
 
 /// No branch: the class has no route, and cannot send.
 pub(crate) const NO_BRANCH: u32 = u32::MAX;
@@ -188,21 +188,41 @@ impl Network {
 
     /// The links from sender to receiver at time 0; empty if a failure at time 0 leaves no way.
     pub fn path(&self, id: ConnectionId) -> Vec<LinkId> {
-        self.path_at_start(id, |inner, b| inner.data_path(b))
+        self.path_at(id, 0.0)
     }
 
     /// The links from receiver to sender at time 0.
     pub fn return_path(&self, id: ConnectionId) -> Vec<LinkId> {
-        self.path_at_start(id, |inner, b| inner.back_path(b))
+        self.return_path_at(id, 0.0)
     }
 
-    fn path_at_start(&self, id: ConnectionId, path: fn(&Inner, u32) -> &[u32]) -> Vec<LinkId> {
+    /// The links from sender to receiver at this time (s), the events of that moment included;
+    /// empty while failures leave no way.
+    pub fn path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
+        self.way_at(id, time_s, |inner, b| inner.data_path(b))
+    }
+
+    /// The links from receiver to sender at this time (s), likewise.
+    pub fn return_path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
+        self.way_at(id, time_s, |inner, b| inner.back_path(b))
+    }
+
+    /// What happens to links, in order of time.
+    pub fn events(&self) -> impl Iterator<Item = EventSpec> + '_ {
+        self.inner.events.iter().map(|event| EventSpec {
+            at_s: event.at_s,
+            link: LinkId(event.link),
+            change: event.change,
+        })
+    }
+
+    fn way_at(&self, id: ConnectionId, time_s: f64, way: fn(&Inner, u32) -> &[u32]) -> Vec<LinkId> {
         let inner = &*self.inner;
-        // An event at time 0 opens a second epoch there.
-        let begun = inner.epochs.partition_point(|e| e.at_s <= 0.0);
+        // The first epoch begins at 0; an event at time 0 opens a second one there.
+        let begun = inner.epochs.partition_point(|e| e.at_s <= time_s.max(0.0));
         match inner.epochs[begun - 1].branch_of[inner.class_of[id.index()] as usize] {
             NO_BRANCH => Vec::new(),
-            branch => path(inner, branch).iter().map(|&l| LinkId(l)).collect(),
+            branch => way(inner, branch).iter().map(|&l| LinkId(l)).collect(),
         }
     }
 }

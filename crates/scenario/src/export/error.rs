@@ -1,0 +1,91 @@
+//! What a scenario has and the other tool cannot have.
+
+/// Why a scenario cannot be exported.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExportError {
+    /// An option is outside its range.
+    #[error("{option} is {value}, but must be {allowed}")]
+    Option {
+        /// Which.
+        option: &'static str,
+        /// What was given.
+        value: f64,
+        /// What may be given.
+        allowed: &'static str,
+    },
+    /// ns-2 counts bytes in 32 bits.
+    #[error(
+        "an interval of {every_s} s is too long: ns-2 counts up to {most} bytes, and more can cross link {link} in it",
+        most = u32::MAX
+    )]
+    Interval {
+        /// The interval asked for, in seconds.
+        every_s: f64,
+        /// The fastest link.
+        link: String,
+    },
+    /// A link to be traced that does not exist.
+    #[error("there is no link `{0}` to trace")]
+    UnknownLink(String),
+    /// A queue without a place to wait.
+    #[error(
+        "link {link}: its buffer has room for {room_pkts} pkt, but ns-2's queues hold at least 2 (the packet in service and one more)"
+    )]
+    Room {
+        /// Which link.
+        link: String,
+        /// Packets that its buffer holds.
+        room_pkts: f64,
+    },
+    /// A packet that would never get through.
+    #[error(
+        "link {link}: packets of {packet_bytes} B (connection {connection}) do not fit into its buffer beside one in service, so ns-2 would let none through"
+    )]
+    LargePacket {
+        /// Which link.
+        link: String,
+        /// Whose packets.
+        connection: String,
+        /// Their size on the wire in bytes.
+        packet_bytes: f64,
+    },
+    /// A packet size that ns-2 cannot have.
+    #[error("connection {connection}: its packets have {packet_bytes} B, but must have {allowed}")]
+    PacketSize {
+        /// Which connection.
+        connection: String,
+        /// Size on the wire in bytes.
+        packet_bytes: f64,
+        /// What ns-2 can have.
+        allowed: &'static str,
+    },
+    /// A profile that does not say which TCP it was measured from.
+    #[error(
+        "connection {connection}: which TCP of ns-2 stands for profile `{profile}` is not known; choose one for all (--tcp)"
+    )]
+    UnknownTcp {
+        /// Which connection.
+        connection: String,
+        /// Its profile's name.
+        profile: String,
+    },
+    /// A transfer of a size from a Poisson source.
+    #[error(
+        "connection {connection}: ns-2's Poisson sources do not end after a number of packets; give it a `stop` instead of its `size`"
+    )]
+    PoissonSize {
+        /// Which connection.
+        connection: String,
+    },
+    /// A transfer larger than ns-2 can count.
+    #[error(
+        "connection {connection}: {size_pkts} packets are more than the {most} that ns-2 can count",
+        most = crate::export::ns2::MOST_PACKETS
+    )]
+    Size {
+        /// Which connection.
+        connection: String,
+        /// Packets to send.
+        size_pkts: f64,
+    },
+}

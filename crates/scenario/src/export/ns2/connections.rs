@@ -1,0 +1,240 @@
+//! The section of connections and their routes.
+
+use netflow_fluid::{Acks, Application, ConnectionId, ConnectionSpec, LinkId, Source};
+use netflow_profile::Profile;
+
+use super::super::tcl::{list, word};
+use super::super::{ExportError, Tcp};
+use super::{Export, MOST_PACKETS, Warnings};
+
+/// The window in packets of who has no limit.
+const UNLIMITED_PKTS: f64 = 10_000.0;
+
+/// Bytes of an acknowledgement on the wire, in ns-2 as in netflow.
+const ACK_BYTES: f64 = 40.0;
+
+/// Exponential sources without bursts send one packet after each gap; at this rate (bit/s) the
+/// packet itself takes no time.
+const AT_ONCE_BPS: f64 = 1e15;
+
+/// The largest packet that ns-2 should meet in bytes, far above any.
+const LARGEST_PACKET: f64 = 1e9;
+
+pub(super) fn is_tcp(spec: &ConnectionSpec) -> bool {
+    matches!(spec.source, Source::Profile(_))
+}
+
+impl Export<'_> {
+    pub(super) fn connections(&self, warnings: &mut Warnings) -> Result<String, ExportError> {
+        let mut text = String::from("\n# ---- connections and their routes\n");
+        for id in self.network.connections() {
+            let spec = self.network.connection_spec(id);
+            text.push('\n');
+            match &spec.source {
+                Source::Profile(profile) => text += &self.tcp(spec, &**profile)?,
+                Source::Constant { rate_pps } => {
+                    text += &self.udp(spec, constant(spec, *rate_pps)?)?;
+                }
+                Source::Poisson { rate_pps } => {
+                    text += &self.udp(spec, poisson(spec, *rate_pps)?)?
+                }
+            }
+            text += &self.routes(id, spec);
+        }
+        let beside = self.acks_beside().count();
+        if beside > 0 {
+            warnings.add(format!(
+                "acknowledgements that are no traffic ({beside} of the connections) do not wait in any queue"
+            ));
+        }
+        self.warn_of_constant_sizes(warnings);
+        Ok(text)
+    }
+
+    fn tcp(&self, spec: &ConnectionSpec, profile: &dyn Profile) -> Result<String, ExportError> {
+        let by_name = || {
+            Tcp::of_profile(profile.name()).ok_or_else(|| ExportError::UnknownTcp {
+                connection: spec.name.clone(),
+                profile: profile.name().to_owned(),
+            })
+        };
+        let tcp = self.options.tcp.map_or_else(by_name, Ok)?;
+        let allowed = match tcp {
+            Tcp::Vegas => "a whole number of bytes, at least 1",
+            _ => "a whole number of bytes, at least 41 (40 are header)",
+        };
+        let payload = payload(spec, tcp.header_bytes(), allowed)?;
+        let window = spec.max_window_pkts.or(profile.window_limit_pkts());
+        let agent = format!(
+            "{{{} packetSize_ {payload} window_ {}}}",
+            tcp.agent(),
+            window.unwrap_or(UNLIMITED_PKTS)
+        );
+        let mut options = options(spec);
+        if let Some(size) = whole_size(spec)? {
+            options += &format!(" size {size}");
+        }
+        if tcp == Tcp::Cubic {
+            options += " control cubic";
+        }
+        if let Application::Poisson { rate_pps } = spec.application {
+            let source = exponential(payload, rate_pps);
+            if spec.size_pkts.is_some() {
+                return Err(ExportError::PoissonSize {
+                    connection: spec.name.clone(),
+                });
+            }
+            options += &format!(" application {{{source}}}");
+        }
+        let sink = tcp.sink(spec.acks == Acks::EverySecond);
+        Ok(format!(
+            "tcp {} {agent} {sink} {{{options}}}\n",
+            self.name_and_ends(spec)
+        ))
+    }
+
+    fn udp(&self, spec: &ConnectionSpec, source: String) -> Result<String, ExportError> {
+        Ok(format!(
+            "udp {} {{{source}}} {{{}}}\n",
+            self.name_and_ends(spec),
+            options(spec)
+        ))
+    }
+
+    /// The ways at the start.
+    fn routes(&self, id: ConnectionId, spec: &ConnectionSpec) -> String {
+        let mut text = self.way(spec, &self.network.path(id));
+        if is_tcp(spec) {
+            let back = self.network.return_path(id);
+            text += &match spec.acks {
+                Acks::None => self.beside(spec, &back),
+                _ => self.way_back(spec, &back),
+            };
+        }
+        text
+    }
+
+    /// The way of the data from now on.
+    pub(super) fn way(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
+        if way.is_empty() {
+            return format!("no-route {}\n", self.name_and_ends(spec));
+        }
+        self.route(spec, way)
+    }
+
+    /// The way of the acknowledgements from now on; without any they go where they went before.
+    pub(super) fn way_back(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
+        match way.is_empty() {
+            true => String::new(),
+            false => self.route(spec, way),
+        }
+    }
+
+    fn route(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
+        let nodes = list(self.way_nodes(way));
+        format!("route {} {nodes}\n", word(&spec.name))
+    }
+
+    fn beside(&self, spec: &ConnectionSpec, back: &[LinkId]) -> String {
+        let delay_s: f64 = back
+            .iter()
+            .map(|&link| {
+                let link = self.network.link_spec(link);
+                link.delay_s + ACK_BYTES * 8.0 / link.bandwidth_bps
+            })
+            .sum();
+        let name = |node| word(self.network.node_name(node));
+        let (from, to) = (name(spec.to), name(spec.from));
+        format!("beside {} {from} {to} {delay_s}\n", word(&spec.name))
+    }
+
+    pub(super) fn name_and_ends(&self, spec: &ConnectionSpec) -> String {
+        let name = |node| word(self.network.node_name(node));
+        let (from, to) = (name(spec.from), name(spec.to));
+        format!("{} {from} {to}", word(&spec.name))
+    }
+
+    /// netflow sends until so much has arrived; nothing tells a source without feedback.
+    fn warn_of_constant_sizes(&self, warnings: &mut Warnings) {
+        for id in self.network.connections() {
+            let spec = self.network.connection_spec(id);
+            if !is_tcp(spec) && spec.size_pkts.is_some() {
+                warnings.add(format!(
+                    "connection {}: it ends when its size is sent, not when it is delivered",
+                    word(&spec.name)
+                ));
+            }
+        }
+    }
+}
+
+/// Start, stop and count.
+fn options(spec: &ConnectionSpec) -> String {
+    let mut options = format!("start {}", spec.start_s);
+    if let Some(stop_s) = spec.stop_s {
+        options += &format!(" stop {stop_s}");
+    }
+    if spec.count != 1 {
+        options += &format!(" count {}", spec.count);
+    }
+    options
+}
+
+/// ns-2's packet size: that on the wire without the header that ns-2 adds.
+fn payload(
+    spec: &ConnectionSpec,
+    header_bytes: f64,
+    allowed: &'static str,
+) -> Result<f64, ExportError> {
+    let bytes = spec.packet_size_bytes;
+    let payload = bytes - header_bytes;
+    match bytes.fract() == 0.0 && payload >= 1.0 && bytes <= LARGEST_PACKET {
+        true => Ok(payload),
+        false => Err(ExportError::PacketSize {
+            connection: spec.name.clone(),
+            packet_bytes: bytes,
+            allowed,
+        }),
+    }
+}
+
+/// The transfer in whole packets, the last of which may be part of one.
+fn whole_size(spec: &ConnectionSpec) -> Result<Option<f64>, ExportError> {
+    let size = spec.size_pkts.map(f64::ceil);
+    match size {
+        Some(size_pkts) if size_pkts > MOST_PACKETS => Err(ExportError::Size {
+            connection: spec.name.clone(),
+            size_pkts,
+        }),
+        size => Ok(size),
+    }
+}
+
+fn constant(spec: &ConnectionSpec, rate_pps: f64) -> Result<String, ExportError> {
+    let bytes = payload(spec, 0.0, "a whole number of bytes, at least 1")?;
+    let rate_bps = rate_pps * 8.0 * bytes;
+    let mut source =
+        format!("Application/Traffic/CBR packetSize_ {bytes} rate_ {rate_bps} random_ 0");
+    if let Some(size) = whole_size(spec)? {
+        source += &format!(" maxpkts_ {size}");
+    }
+    Ok(source)
+}
+
+fn poisson(spec: &ConnectionSpec, rate_pps: f64) -> Result<String, ExportError> {
+    if spec.size_pkts.is_some() {
+        return Err(ExportError::PoissonSize {
+            connection: spec.name.clone(),
+        });
+    }
+    let bytes = payload(spec, 0.0, "a whole number of bytes, at least 1")?;
+    Ok(exponential(bytes, rate_pps))
+}
+
+/// Packets with exponential gaps.
+fn exponential(bytes: f64, rate_pps: f64) -> String {
+    format!(
+        "Application/Traffic/Exponential packetSize_ {bytes} burst_time_ 0 idle_time_ {} rate_ {AT_ONCE_BPS:e}",
+        1.0 / rate_pps
+    )
+}

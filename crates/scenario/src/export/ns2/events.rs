@@ -1,0 +1,88 @@
+//! The section of what happens on the way.
+
+use netflow_fluid::{Acks, Change, EventSpec, LinkId, Queue};
+use std::collections::BTreeSet;
+
+use super::super::tcl::word;
+use super::connections::is_tcp;
+use super::{Export, Warnings};
+
+impl Export<'_> {
+    /// Empty if nothing happens.
+    pub(super) fn events(&self, warnings: &mut Warnings) -> String {
+        let events: Vec<EventSpec> = self.events_in_time().collect();
+        if events.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from("\n# ---- what happens on the way\n\n");
+        let breakable: BTreeSet<LinkId> = self.reroutings().map(|event| event.link).collect();
+        for link in breakable {
+            text += &format!("breakable {}\n", self.ends(link));
+        }
+        let mut before_s = 0.0;
+        for at_once in events.chunk_by(|a, b| a.at_s == b.at_s) {
+            let Some(at_s) = at_once.first().map(|event| event.at_s) else {
+                continue;
+            };
+            for event in at_once {
+                text += &format!("$ns at {at_s} {{{}}}\n", self.change(event));
+            }
+            text += &self.new_routes(before_s, at_s);
+            before_s = at_s;
+        }
+        self.warn_of_events(&events, warnings);
+        text
+    }
+
+    fn change(&self, event: &EventSpec) -> String {
+        let ends = self.ends(event.link);
+        match event.change {
+            Change::Bandwidth(bps) => format!("bandwidth {ends} {bps}"),
+            Change::Down => format!("down {ends}"),
+            Change::Up => format!("up {ends}"),
+        }
+    }
+
+    /// The routes that are not what they were.
+    fn new_routes(&self, before_s: f64, at_s: f64) -> String {
+        let network = self.network;
+        let mut text = String::new();
+        for id in network.connections() {
+            let spec = network.connection_spec(id);
+            let data = network.path_at(id, at_s);
+            let mut commands = String::new();
+            if data != network.path_at(id, before_s) {
+                commands += &self.way(spec, &data);
+            }
+            let back = network.return_path_at(id, at_s);
+            let goes_back = is_tcp(spec) && spec.acks != Acks::None;
+            if goes_back && back != network.return_path_at(id, before_s) {
+                commands += &self.way_back(spec, &back);
+            }
+            for command in commands.lines() {
+                text += &format!("$ns at {at_s} {{{command}}}\n");
+            }
+        }
+        text
+    }
+
+    fn warn_of_events(&self, events: &[EventSpec], warnings: &mut Warnings) {
+        let network = self.network;
+        for event in events {
+            let spec = network.link_spec(event.link);
+            if matches!(event.change, Change::Bandwidth(_)) && spec.queue != Queue::DropTail {
+                warnings.add(format!(
+                    "link {}: when its bandwidth changes, RED goes on reckoning with the first one while the queue is empty",
+                    word(network.link_name(event.link))
+                ));
+            }
+        }
+        let reroutes = self.reroutings().next().is_some();
+        if reroutes && self.acks_beside().next().is_some() {
+            warnings.add(
+                "acknowledgements that are no traffic take as long after failures as before"
+                    .to_owned(),
+            );
+        }
+    }
+}

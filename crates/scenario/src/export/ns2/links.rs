@@ -1,0 +1,176 @@
+//! The section of links.
+
+use netflow_fluid::{Buffer, LinkId, Queue, Red};
+
+use super::super::ExportError;
+use super::super::tcl::word;
+use super::{Export, Warnings};
+
+/// The largest `limit_` of a queue.
+const MOST_LIMIT: f64 = i32::MAX as f64;
+
+/// ns-2 reads 0 as "choose one"; this is as little.
+const SMALLEST_THRESHOLD: f64 = 1e-9;
+
+/// The data packets that cross a link at the start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    connections: f64,
+    bytes: f64,
+    /// The largest of them, and the number of the connection they are of.
+    largest: Option<(f64, usize)>,
+}
+
+impl Export<'_> {
+    pub(super) fn links(&self, warnings: &mut Warnings) -> Result<String, ExportError> {
+        let loads = self.loads();
+        let network = self.network;
+        let mut rows = vec![["# from", "to", "bit/s", "delay s", "queue"].map(str::to_owned)];
+        for (id, load) in network.links().zip(&loads) {
+            let spec = network.link_spec(id);
+            rows.push([
+                format!("link {}", word(network.node_name(spec.from))),
+                word(network.node_name(spec.to)),
+                spec.bandwidth_bps.to_string(),
+                spec.delay_s.to_string(),
+                self.queue(id, load, warnings)?,
+            ]);
+        }
+        Ok(format!(
+            "\n# ---- links; a queue's limit is what its buffer holds, the packet in service included\n\
+             # (RED does not count that packet)\n\n{}",
+            aligned(&rows)
+        ))
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        let network = self.network;
+        let mut loads = vec![Load::default(); network.link_count()];
+        for id in network.connections() {
+            let spec = network.connection_spec(id);
+            let (count, bytes) = (f64::from(spec.count), spec.packet_size_bytes);
+            for link in network.path(id) {
+                let Some(load) = loads.get_mut(link.index()) else {
+                    continue;
+                };
+                load.connections += count;
+                load.bytes += count * bytes;
+                if load.largest.is_none_or(|(largest, _)| bytes > largest) {
+                    load.largest = Some((bytes, id.index()));
+                }
+            }
+        }
+        loads
+    }
+
+    /// The queue's class in ns-2, and its variables.
+    fn queue(
+        &self,
+        id: LinkId,
+        load: &Load,
+        warnings: &mut Warnings,
+    ) -> Result<String, ExportError> {
+        let network = self.network;
+        let room_pkts = network.room_pkts(id);
+        if room_pkts < 2.0 {
+            return Err(ExportError::Room {
+                link: network.link_name(id).to_owned(),
+                room_pkts,
+            });
+        }
+        let whole_pkts = room_pkts.floor().min(MOST_LIMIT);
+        let spec = network.link_spec(id);
+        let mut in_packets = |why: &str| {
+            if whole_pkts != room_pkts {
+                let link = word(network.link_name(id));
+                warnings.add(format!(
+                    "link {link}: its buffer holds {whole_pkts} pkt, not {room_pkts}{why}"
+                ));
+            }
+        };
+        match (spec.queue, spec.buffer) {
+            (Queue::Red(red), buffer) => {
+                in_packets(match buffer {
+                    Buffer::Bytes(_) => ": RED counts packets here",
+                    Buffer::Packets(_) => "",
+                });
+                Ok(red_queue(&red, whole_pkts, load))
+            }
+            (Queue::DropTail, Buffer::Packets(_)) => {
+                in_packets("");
+                Ok(format!("{{DropTail limit_ {whole_pkts}}}"))
+            }
+            (Queue::DropTail, Buffer::Bytes(bytes)) => {
+                self.queue_in_bytes(id, bytes, bytes / room_pkts, load)
+            }
+        }
+    }
+
+    /// ns-2 drops a packet with which the waiting bytes would reach the limit. Here they may be as
+    /// many as fit beside a packet of mean size in service.
+    fn queue_in_bytes(
+        &self,
+        id: LinkId,
+        buffer_bytes: f64,
+        mean_bytes: f64,
+        load: &Load,
+    ) -> Result<String, ExportError> {
+        let waiting_bytes = (buffer_bytes - mean_bytes).floor().min(MOST_LIMIT - 1.0);
+        let limit = waiting_bytes + 1.0;
+        if let Some((packet_bytes, connection)) = load.largest
+            && packet_bytes > waiting_bytes
+        {
+            let mut connections = self.network.connections();
+            let name = connections.nth(connection).map_or_else(String::new, |id| {
+                self.network.connection_name(id).to_owned()
+            });
+            return Err(ExportError::LargePacket {
+                link: self.network.link_name(id).to_owned(),
+                connection: name,
+                packet_bytes,
+            });
+        }
+        Ok(format!(
+            "{{DropTail limit_ {limit} queue_in_bytes_ true mean_pktsize_ 1}}"
+        ))
+    }
+}
+
+/// RED with nothing automatic. What `mean_pktsize_` is for: how many packets might have been sent
+/// while the queue was empty.
+fn red_queue(red: &Red, room_pkts: f64, load: &Load) -> String {
+    let mean_bytes = match load.connections > 0.0 {
+        true => (load.bytes / load.connections).round().max(1.0),
+        false => 40.0,
+    };
+    format!(
+        "{{RED limit_ {} thresh_ {} maxthresh_ {} linterm_ {} q_weight_ {} gentle_ {} \
+         mean_pktsize_ {mean_bytes} bytes_ false queue_in_bytes_ false adaptive_ 0}}",
+        room_pkts - 1.0,
+        red.min_pkts.max(SMALLEST_THRESHOLD),
+        red.max_pkts,
+        1.0 / red.max_p,
+        red.weight,
+        red.gentle,
+    )
+}
+
+/// Columns one under the other; the first row is a comment.
+fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.len().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(widths);
+        let line: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        text += line.join(" ").trim_end();
+        text.push('\n');
+    }
+    text
+}

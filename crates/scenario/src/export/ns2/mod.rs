@@ -1,0 +1,349 @@
+//! Scenarios as scripts of ns-2, version 2.35.
+
+mod connections;
+mod events;
+mod links;
+
+use netflow_fluid::{Acks, Change, ConnectionId, EventSpec, LinkId, Network};
+
+use super::tcl::word;
+use super::{ExportError, Tcp};
+use crate::prepared::Prepared;
+
+/// The file with what happened at links.
+pub const NS2_LINKS_FILE: &str = "ns-links.csv";
+
+/// Its columns. Counts are of the interval that ends at `time_s`; `waiting_pkts` is the time
+/// average over it, without the packet in service; a packet has departed when its service begins.
+pub const NS2_LINK_COLUMNS: [&str; 7] = [
+    "time_s",
+    "link",
+    "arrived_pkts",
+    "dropped_pkts",
+    "departed_pkts",
+    "departed_bytes",
+    "waiting_pkts",
+];
+
+/// The file with what connections did.
+pub const NS2_CONNECTIONS_FILE: &str = "ns-connections.csv";
+
+/// Its columns: counts of the interval that ends at `time_s`, with `count = n` the sum over the n
+/// connections. `sent_pkts` has retransmissions and SYN in it; `acked_pkts` are data packets
+/// acknowledged in order (of sources without acknowledgements, those received).
+pub const NS2_CONNECTION_COLUMNS: [&str; 6] = [
+    "time_s",
+    "connection",
+    "sent_pkts",
+    "acked_pkts",
+    "retransmitted_pkts",
+    "timeouts",
+];
+
+/// The file with the packet trace, where there is one.
+pub const NS2_TRACE_FILE: &str = "ns-trace.tr";
+
+/// ns-2's largest sequence number, half of the 32 bits with a sign.
+pub(super) const MOST_PACKETS: f64 = 1_073_741_823.0;
+
+/// The largest seed of ns-2.
+const MOST_SEED: u64 = 2_147_483_646;
+
+/// What ns-2 multiplies out to the time-to-live of a packet by default: it crosses 31 links.
+const LINKS_BY_DEFAULT: usize = 31;
+
+/// How to export to ns-2.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ns2Options {
+    /// The TCP of all connections with a profile; `None`: by the profile's name.
+    pub tcp: Option<Tcp>,
+    /// Every connection starts at its time and up to this much later (s), at random.
+    pub start_jitter_s: f64,
+    /// TCP waits a random time up to this (s) before it sends a packet (ns-2's `overhead_`). This
+    /// breaks the lockstep in which deterministic packets meet drop-tail queues.
+    pub overhead_s: f64,
+    /// Length in seconds of the intervals in the files that the script writes.
+    pub every_s: f64,
+    /// Which links' packets are traced.
+    pub trace: Ns2Trace,
+}
+
+impl Default for Ns2Options {
+    fn default() -> Ns2Options {
+        Ns2Options {
+            tcp: None,
+            start_jitter_s: 0.0,
+            overhead_s: 0.0,
+            every_s: 0.5,
+            trace: Ns2Trace::None,
+        }
+    }
+}
+
+/// Which links' packets are traced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ns2Trace {
+    /// None: there is no trace.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those of these names (`FROM->TO`).
+    Links(Vec<String>),
+}
+
+/// The scenario as a script that ns-2.35 runs: `ns SCRIPT [SEED [DIRECTORY [TRACE]]]`.
+///
+/// The seed is the scenario's unless given. The script writes [`NS2_LINKS_FILE`] and
+/// [`NS2_CONNECTIONS_FILE`] into the directory (the current one unless given), and, if wanted, a
+/// packet trace into [`NS2_TRACE_FILE`] there or into the file given (`/dev/null`, say). The trace
+/// begins with a line `# netflow node NUMBER NAME` for every node, in which newline, carriage
+/// return and backslash are written `\n`, `\r` and `\\`.
+///
+/// Everything is as in the scenario: links, rooms (the packet in service counts), paths and return
+/// paths of every connection, starts, stops, sizes, windows, packet sizes. A connection with
+/// `count = n` is n agents. Profiles become the TCP they were measured from
+/// ([`Tcp::of_profile`]), with a window of at most `max-window`, else the profile's limit, else
+/// 10 000 packets, and Poisson sources and applications exponential gaps. Where failures leave a
+/// connection no way it goes on trying, as TCP does. What is not quite as in the scenario is said
+/// in the script's first comment.
+///
+/// Acknowledgements that are no traffic (`acks = false`) come back beside the network, after the
+/// propagation and transmission of the return path, without waiting in its queues.
+///
+/// # Errors
+/// What ns-2 cannot do, and options out of range.
+pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportError> {
+    check(options)?;
+    let export = Export {
+        network: &scenario.network,
+        duration_s: scenario.options.duration_s,
+        options,
+    };
+    export.check_interval()?;
+    let mut warnings = Warnings::default();
+    let seed = seed(scenario.seed, &mut warnings);
+    // The sections first: what they cannot say exactly stands at the top.
+    let links = export.links(&mut warnings)?;
+    let connections = export.connections(&mut warnings)?;
+    let events = export.events(&mut warnings);
+    let trace = export.trace()?;
+
+    let mut script = header(scenario, &warnings);
+    script += &export.settings(seed);
+    script += include_str!("setup.tcl");
+    if export.acks_beside().next().is_some() {
+        script += include_str!("beside.tcl");
+    }
+    if !events.is_empty() {
+        script += include_str!("events.tcl");
+    }
+    if !trace.is_empty() {
+        script += include_str!("trace.tcl");
+    }
+    script += &export.nodes();
+    script += &links;
+    script += &connections;
+    script += &events;
+    script += &trace;
+    script += include_str!("run.tcl");
+    Ok(script)
+}
+
+fn check(options: &Ns2Options) -> Result<(), ExportError> {
+    let check = |option, value: f64, good: bool, allowed| match good && value.is_finite() {
+        true => Ok(()),
+        false => Err(ExportError::Option {
+            option,
+            value,
+            allowed,
+        }),
+    };
+    let (jitter_s, overhead_s) = (options.start_jitter_s, options.overhead_s);
+    let every_s = options.every_s;
+    check("start jitter (s)", jitter_s, jitter_s >= 0.0, "0 or more")?;
+    check("overhead (s)", overhead_s, overhead_s >= 0.0, "0 or more")?;
+    check("interval (s)", every_s, every_s > 0.0, "above 0")
+}
+
+fn seed(seed: u64, warnings: &mut Warnings) -> u64 {
+    if (1..=MOST_SEED).contains(&seed) {
+        return seed;
+    }
+    let instead = seed % MOST_SEED + 1;
+    warnings.add(format!(
+        "seed {seed} is {instead} here: ns-2 takes 1 to {MOST_SEED}"
+    ));
+    instead
+}
+
+fn header(scenario: &Prepared, warnings: &Warnings) -> String {
+    let file = scenario.sources.iter().next();
+    let name = file.map_or_else(String::new, |path| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        format!(" {}", word(&name.to_string_lossy()))
+    });
+    let mut text = format!(
+        "# The scenario{name} for ns-2.35, written by `netflow export --to ns2`.\n\
+         #\n\
+         #   ns SCRIPT [SEED [DIRECTORY [TRACE]]]\n\
+         #\n\
+         # writes {NS2_LINKS_FILE} and {NS2_CONNECTIONS_FILE} into the directory (default: this one).\n"
+    );
+    if !warnings.0.is_empty() {
+        text += "#\n# Not quite as in the scenario:\n";
+        for warning in &warnings.0 {
+            text += &format!("# - {warning}\n");
+        }
+    }
+    text
+}
+
+/// What is said at the top of the script.
+#[derive(Default)]
+struct Warnings(Vec<String>);
+
+impl Warnings {
+    fn add(&mut self, warning: String) {
+        self.0.push(warning);
+    }
+}
+
+/// What every section of the script is made from.
+struct Export<'a> {
+    network: &'a Network,
+    duration_s: f64,
+    options: &'a Ns2Options,
+}
+
+impl Export<'_> {
+    fn settings(&self, seed: u64) -> String {
+        let Ns2Options {
+            start_jitter_s,
+            overhead_s,
+            every_s,
+            ..
+        } = self.options;
+        let (links, connections) = (NS2_LINK_COLUMNS.join(","), NS2_CONNECTION_COLUMNS.join(","));
+        let mut text = format!(
+            "\nset seed {seed}\n\
+             set duration {}         ;# s\n\
+             set every {every_s}            ;# s, the intervals of the files\n\
+             set start_jitter {start_jitter_s}       ;# s; connections start up to this much later, at random\n\
+             set overhead {overhead_s}           ;# s; TCP waits up to this before it sends a packet, at random\n\
+             set link_columns {links}\n\
+             set connection_columns {connections}\n",
+            self.duration_s,
+        );
+        let longest = self.longest_way();
+        if longest > LINKS_BY_DEFAULT {
+            let ttl = longest + 1;
+            text +=
+                &format!("Agent set ttl_ {ttl}          ;# the longest path has {longest} links\n");
+        }
+        text + "\n"
+    }
+
+    fn longest_way(&self) -> usize {
+        let network = self.network;
+        let changes: Vec<f64> = std::iter::once(0.0)
+            .chain(self.reroutings().map(|event| event.at_s))
+            .collect();
+        let lengths = network.connections().flat_map(|id| {
+            changes.iter().map(move |&at_s| {
+                let back = network.return_path_at(id, at_s).len();
+                network.path_at(id, at_s).len().max(back)
+            })
+        });
+        lengths.max().unwrap_or(0)
+    }
+
+    /// A counter of bytes holds what crosses the fastest link in an interval.
+    fn check_interval(&self) -> Result<(), ExportError> {
+        let network = self.network;
+        let every_s = self.options.every_s.min(self.duration_s);
+        let changed = self
+            .events_in_time()
+            .filter_map(|event| match event.change {
+                Change::Bandwidth(bps) => Some((event.link, bps)),
+                _ => None,
+            });
+        let too_fast = network
+            .links()
+            .map(|id| (id, network.link_spec(id).bandwidth_bps))
+            .chain(changed)
+            .find(|&(_, bps)| bps / 8.0 * every_s > f64::from(u32::MAX));
+        match too_fast {
+            Some((id, _)) => Err(ExportError::Interval {
+                every_s,
+                link: network.link_name(id).to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn nodes(&self) -> String {
+        let mut text = String::from("\n# ---- nodes\n\n");
+        for id in self.network.nodes() {
+            text += &format!("node {}\n", word(self.network.node_name(id)));
+        }
+        text
+    }
+
+    fn trace(&self) -> Result<String, ExportError> {
+        let network = self.network;
+        let links: Vec<LinkId> = match &self.options.trace {
+            Ns2Trace::None => return Ok(String::new()),
+            Ns2Trace::All => network.links().collect(),
+            Ns2Trace::Links(names) => names
+                .iter()
+                .map(|name| {
+                    let known = network.link_by_name(name);
+                    known.ok_or_else(|| ExportError::UnknownLink(name.clone()))
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        let mut text = String::from("\n# ---- the trace\n\nopen-trace\n");
+        for id in links {
+            text += &format!("trace-packets {}\n", self.ends(id));
+        }
+        Ok(text)
+    }
+
+    /// Both ends of a link, as two words.
+    fn ends(&self, id: LinkId) -> String {
+        let spec = self.network.link_spec(id);
+        let name = |node| word(self.network.node_name(node));
+        format!("{} {}", name(spec.from), name(spec.to))
+    }
+
+    /// The names of the nodes on a way of at least one link.
+    fn way_nodes(&self, way: &[LinkId]) -> Vec<&str> {
+        let network = self.network;
+        let first = way.first().map(|&link| network.link_spec(link).from);
+        let others = way.iter().map(|&link| network.link_spec(link).to);
+        let nodes = first.into_iter().chain(others);
+        nodes.map(|node| network.node_name(node)).collect()
+    }
+
+    /// Events that happen before the end.
+    fn events_in_time(&self) -> impl Iterator<Item = EventSpec> + '_ {
+        let events = self.network.events();
+        events.filter(|event| event.at_s < self.duration_s)
+    }
+
+    /// Events that change routes.
+    fn reroutings(&self) -> impl Iterator<Item = EventSpec> + '_ {
+        let events = self.events_in_time();
+        events.filter(|event| matches!(event.change, Change::Down | Change::Up))
+    }
+
+    /// TCP connections whose acknowledgements are no traffic.
+    fn acks_beside(&self) -> impl Iterator<Item = ConnectionId> + '_ {
+        let network = self.network;
+        network.connections().filter(|&id| {
+            let spec = network.connection_spec(id);
+            spec.acks == Acks::None && connections::is_tcp(spec)
+        })
+    }
+}

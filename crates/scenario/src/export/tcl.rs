@@ -1,0 +1,57 @@
+//! Names and numbers as Tcl reads them: data, whatever is in them.
+
+/// A word of Tcl, in a command as in a list, that stands for exactly these bytes.
+///
+/// Bare where nothing in it means anything to Tcl, else in quotes. Bytes that are not printable
+/// ASCII are written as such, so that the script means the same in every locale.
+pub(super) fn word(name: &str) -> String {
+    if !name.is_empty() && name.bytes().all(is_plain) {
+        return name.to_owned();
+    }
+    let mut word = String::from("\"");
+    for byte in name.bytes() {
+        match byte {
+            b'\\' | b'"' | b'$' | b'[' | b']' | b'{' | b'}' => {
+                word.push('\\');
+                word.push(char::from(byte));
+            }
+            b' '..=b'~' => word.push(char::from(byte)),
+            // Three digits end the escape, whatever follows.
+            _ => word += &format!("\\{byte:03o}"),
+        }
+    }
+    word.push('"');
+    word
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.:/+@<>=,".contains(&byte)
+}
+
+/// A list of words, as one word.
+pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<String> = names.into_iter().map(word).collect();
+    format!("{{{}}}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_names_stay_bare() {
+        assert_eq!(word("N5->N7"), "N5->N7");
+        assert_eq!(list(["N1", "host.example"]), "{N1 host.example}");
+    }
+
+    #[test]
+    fn nothing_is_left_that_tcl_would_act_upon() {
+        assert_eq!(word("[exec touch x]"), r#""\[exec touch x\]""#);
+        assert_eq!(word("$a;b"), r#""\$a;b""#);
+        assert_eq!(word("a\"{}\\"), r#""a\"\{\}\\""#);
+        assert_eq!(word("#"), "\"#\"");
+        assert_eq!(word(""), "\"\"");
+        // A newline (octal 12) before a digit; u-umlaut is C3 BC in UTF-8.
+        assert_eq!(word("\n1\u{fc}"), r#""\0121\303\274""#);
+    }
+}
