@@ -66,6 +66,7 @@ mod simulation;
 mod spec;
 mod state;
 mod totals;
+pub mod window;
 
 pub use error::{BuildError, RunError};
 pub use explain::{ExplainedHop, Explanation};
@@ -75,7 +76,7 @@ pub use options::{Coupling, Model, Options, Step, Transport};
 pub use record::{ClassInterval, ConnectionInterval, Interval, LinkInterval, Recorder};
 pub use simulation::{Outcome, Simulation};
 pub use spec::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,
+    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source, TcpVariant, WindowSource,
 };
 pub use state::State;
 pub use totals::{ConnectionTotals, LinkTotals, Totals};

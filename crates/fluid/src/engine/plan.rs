@@ -457,6 +457,7 @@ impl Plan {
                 Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                     (NO_PROFILE, *rate_pps)
                 }
+                Source::Window(_) => (NO_PROFILE, 0.0),
                 Source::Profile(p) => {
                     let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
                         self.profiles.push(p.clone());

@@ -26,6 +26,7 @@ enum SourceKey {
     Profile(*const ()),
     Constant(u64),
     Poisson(u64),
+    Window(crate::TcpVariant, [u64; 8]),
 }
 
 fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
@@ -33,6 +34,20 @@ fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
         ends: (c.from, c.to),
         source: match &c.source {
             Source::Profile(p) => SourceKey::Profile(Arc::as_ptr(p).cast()),
+            Source::Window(w) => SourceKey::Window(
+                w.variant,
+                [
+                    w.initial_window_pkts,
+                    w.initial_rto_s,
+                    w.min_rto_s,
+                    w.max_rto_s,
+                    w.send_jitter_s,
+                    w.vegas_alpha_pkts,
+                    w.vegas_beta_pkts,
+                    w.vegas_gamma_pkts,
+                ]
+                .map(f64::to_bits),
+            ),
             Source::Constant { rate_pps } => SourceKey::Constant(rate_pps.to_bits()),
             Source::Poisson { rate_pps } => SourceKey::Poisson(rate_pps.to_bits()),
         },

@@ -32,6 +32,7 @@ impl Export<'_> {
             text.push('\n');
             match &spec.source {
                 Source::Profile(profile) => text += &self.tcp(spec, &**profile)?,
+                Source::Window(_) => {}
                 Source::Constant { rate_pps } => {
                     text += &self.udp(spec, constant(spec, *rate_pps)?)?;
                 }
