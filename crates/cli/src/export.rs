@@ -1,5 +1,6 @@
 //! `netflow export SCENARIO --to ns2`
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -92,16 +93,20 @@ fn traced(scenario: &Scenario, trace: Option<&Option<String>>) -> Ns2Trace {
     }
 }
 
-/// Complete or not at all.
+/// Complete or not at all; what is no file (`/dev/stdout`, a pipe) is written to as it is.
 fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    let name = path.file_name().unwrap_or_default();
-    let directory = path.parent().unwrap_or(Path::new(""));
-    let mut file = PartialFile::create(directory, &name.to_string_lossy())?;
-    file.write_all(text.as_bytes())
-        .map_err(|source| Failure::File {
-            action: "write",
-            path: path.to_owned(),
-            source,
-        })?;
-    Ok(file.publish()?)
+    let cannot = |source| Failure::File {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    };
+    match path.file_name() {
+        Some(name) if !path.exists() || path.is_file() => {
+            let directory = path.parent().unwrap_or(Path::new(""));
+            let mut file = PartialFile::create(directory, &name.to_string_lossy())?;
+            file.write_all(text.as_bytes()).map_err(cannot)?;
+            Ok(file.publish()?)
+        }
+        _ => fs::write(path, text).map_err(cannot),
+    }
 }

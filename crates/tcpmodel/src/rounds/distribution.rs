@@ -1,5 +1,7 @@
 //! How long transfers take: the distribution over trials.
 
+use super::trial::Taken;
+
 /// How long a transfer takes, over many trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
@@ -14,6 +16,28 @@ pub struct Distribution {
 }
 
 impl Distribution {
+    /// The distribution of what transfers took; there must be at least two.
+    pub(super) fn of(taken: &[Taken]) -> Self {
+        let trials = taken.len() as f64;
+        let mean = |of: fn(&Taken) -> f64| taken.iter().map(of).sum::<f64>() / trials;
+        let mean_s = mean(|taken| taken.latency_s);
+        let squares: f64 = taken
+            .iter()
+            .map(|taken| (taken.latency_s - mean_s).powi(2))
+            .sum();
+        let mut sorted_s: Vec<f64> = taken.iter().map(|taken| taken.latency_s).collect();
+        sorted_s.sort_unstable_by(f64::total_cmp);
+        Self {
+            mean_s,
+            std_s: (squares / (trials - 1.0)).sqrt(),
+            sorted_s,
+            handshake_s: mean(|taken| taken.handshake_s),
+            timeout_s: mean(|taken| taken.timeout_s),
+            timeouts: mean(|taken| f64::from(taken.timeouts)),
+            retransmissions: mean(|taken| f64::from(taken.retransmissions)),
+        }
+    }
+
     /// The number of trials.
     pub fn trials(&self) -> usize {
         self.sorted_s.len()

@@ -1,0 +1,79 @@
+//! The path between two ends: packets on their way.
+
+use std::collections::VecDeque;
+
+/// What a packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Open, please.
+    Syn,
+    /// Opened.
+    SynAck,
+    /// An acknowledgement without data.
+    Ack,
+    /// A segment of data, and an acknowledgement.
+    Data {
+        /// Which, counted from 0.
+        segment: u32,
+    },
+}
+
+/// A packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub kind: Kind,
+    /// All segments before this one have arrived.
+    pub ack: u32,
+    /// How many different segments had arrived: what a selective acknowledgement tells.
+    pub arrivals: u32,
+    /// Tells of a segment that came twice.
+    pub duplicate: bool,
+    /// When it was sent, in seconds.
+    pub sent_s: f64,
+    /// When the packet was sent that moved `ack`, in seconds.
+    pub echo_s: f64,
+}
+
+/// One direction of the path.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Way {
+    on_the_way: VecDeque<(f64, Packet)>,
+    free_s: f64,
+    delay_s: f64,
+    seconds_per_byte: f64,
+}
+
+impl Way {
+    pub(super) fn new(delay_s: f64, bandwidth_bps: Option<f64>) -> Self {
+        Self {
+            delay_s,
+            seconds_per_byte: bandwidth_bps.map_or(0.0, |bps| 8.0 / bps),
+            ..Self::default()
+        }
+    }
+
+    /// Makes it as new.
+    pub(super) fn clear(&mut self) {
+        self.on_the_way.clear();
+        self.free_s = 0.0;
+    }
+
+    /// Sends a packet; one that gets lost takes its time on the link, too.
+    pub(super) fn send(&mut self, now_s: f64, packet: Packet, bytes: f64, lost: bool) {
+        self.free_s = self.free_s.max(now_s) + bytes * self.seconds_per_byte;
+        if !lost {
+            let at_s = self.free_s + self.delay_s;
+            self.on_the_way.push_back((at_s, packet));
+        }
+    }
+
+    /// When the next packet arrives, in seconds.
+    pub(super) fn next_s(&self) -> f64 {
+        self.on_the_way.front().map_or(f64::INFINITY, |next| next.0)
+    }
+
+    /// The next packet.
+    pub(super) fn receive(&mut self) -> Option<Packet> {
+        self.on_the_way.pop_front().map(|next| next.1)
+    }
+}

@@ -1,0 +1,208 @@
+//! A sender that knows only what is acknowledged cumulatively: Reno and NewReno.
+
+use super::super::{
+    clock::Clock,
+    rto::Rto,
+    rules::{Recovery, Rules},
+};
+
+/// Duplicate acknowledgements that stand for a loss.
+const DUPLICATES: u32 = 3;
+
+/// A Reno or NewReno sender.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Classic {
+    recovery: Recovery,
+    limited_transmit: bool,
+    decrease: f64,
+    clock: Clock,
+    pub rto: Rto,
+    segments: u32,
+    /// All segments before this one are acknowledged.
+    pub acknowledged: u32,
+    /// The next to be sent; falls back to `acknowledged` at a timeout.
+    next: u32,
+    /// All segments before this one have been sent at least once.
+    sent: u32,
+    window: f64,
+    threshold: f64,
+    duplicates: u32,
+    recovering: bool,
+    /// Nothing before this segment makes the window smaller again.
+    recover: u32,
+    after_timeout: bool,
+    /// The segment whose round-trip time is being measured, and when it was sent.
+    timed: Option<(u32, f64)>,
+    round_end: u32,
+    pub timer_s: f64,
+}
+
+impl Classic {
+    pub(super) fn new(rules: &Rules, rto: Rto, clock: Clock, segments: u32) -> Self {
+        Self {
+            recovery: rules.recovery,
+            limited_transmit: rules.limited_transmit,
+            decrease: rules.decrease,
+            clock,
+            rto,
+            segments,
+            acknowledged: 0,
+            next: 0,
+            sent: 0,
+            window: 0.0,
+            threshold: f64::INFINITY,
+            duplicates: 0,
+            recovering: false,
+            recover: 0,
+            after_timeout: false,
+            timed: None,
+            round_end: 0,
+            timer_s: f64::INFINITY,
+        }
+    }
+
+    /// The connection is open: may send `window` packets, in slow start until `threshold`.
+    pub(super) fn open(&mut self, window: f64, threshold: f64) {
+        self.window = window;
+        self.threshold = threshold;
+    }
+
+    /// Sends what the window allows.
+    pub(super) fn send(&mut self, now_s: f64, out: &mut Vec<u32>) {
+        let extra = if self.limited_transmit && !self.recovering && !self.after_timeout {
+            f64::from(self.duplicates.min(DUPLICATES - 1))
+        } else {
+            0.0
+        };
+        let allowed = (self.window + extra).floor().min(f64::from(u32::MAX)) as u32;
+        let end = self.segments.min(self.acknowledged.saturating_add(allowed));
+        while self.next < end {
+            self.transmit(now_s, self.next, out);
+            self.next += 1;
+        }
+    }
+
+    fn transmit(&mut self, now_s: f64, segment: u32, out: &mut Vec<u32>) {
+        if segment >= self.sent {
+            self.sent = segment + 1;
+            self.timed.get_or_insert((segment, now_s));
+        }
+        if self.timer_s == f64::INFINITY {
+            self.set_timer(now_s);
+        }
+        out.push(segment);
+    }
+
+    fn set_timer(&mut self, now_s: f64) {
+        self.timer_s = self.clock.after(now_s, self.rto.timeout_s());
+    }
+
+    /// An acknowledgement arrives; `echo_s` is when the packet was sent that it answers.
+    pub(super) fn receive(
+        &mut self,
+        now_s: f64,
+        acknowledged: u32,
+        pure: bool,
+        echo_s: f64,
+        out: &mut Vec<u32>,
+    ) {
+        if acknowledged > self.acknowledged {
+            self.advance(now_s, acknowledged, echo_s, out);
+        } else if pure && acknowledged < self.acknowledged {
+            self.duplicates = 0;
+        } else if pure && self.timer_s < f64::INFINITY {
+            self.duplicate(now_s, out);
+        }
+    }
+
+    fn advance(&mut self, now_s: f64, acknowledged: u32, echo_s: f64, out: &mut Vec<u32>) {
+        let newly = acknowledged - self.acknowledged;
+        self.acknowledged = acknowledged;
+        self.next = self.next.max(acknowledged);
+        self.measure(now_s, echo_s);
+        if acknowledged == self.sent {
+            self.timer_s = f64::INFINITY;
+        } else {
+            self.set_timer(now_s);
+        }
+        if self.after_timeout && acknowledged >= self.recover {
+            self.after_timeout = false;
+        }
+        if self.recovering {
+            if self.recovery == Recovery::NewReno && acknowledged < self.recover {
+                self.window = (self.window - f64::from(newly) + 1.0).max(1.0);
+                self.transmit(now_s, acknowledged, out);
+                self.set_timer(now_s);
+                self.send(now_s, out);
+                return;
+            }
+            self.window = self.window.min(self.threshold);
+            self.recovering = false;
+        }
+        self.duplicates = 0;
+        self.window += if self.window < self.threshold {
+            1.0
+        } else {
+            1.0 / self.window
+        };
+        self.send(now_s, out);
+    }
+
+    fn measure(&mut self, now_s: f64, echo_s: f64) {
+        let first = self.acknowledged > self.round_end;
+        if self.rto.has_timestamps() {
+            self.rto.measure(now_s, echo_s, first);
+        } else if let Some((segment, sent_s)) = self.timed
+            && self.acknowledged > segment
+        {
+            self.timed = None;
+            self.rto.measure(now_s, sent_s, first);
+        }
+        if first {
+            self.round_end = self.sent;
+        }
+        self.rto.forget_back_off();
+    }
+
+    fn duplicate(&mut self, now_s: f64, out: &mut Vec<u32>) {
+        self.duplicates += 1;
+        if self.duplicates < DUPLICATES {
+            self.send(now_s, out);
+        } else if self.duplicates == DUPLICATES {
+            // Duplicates of what was sent again after a timeout tell nothing new.
+            let anew = !self.after_timeout && self.acknowledged >= self.recover;
+            self.recovering = true;
+            if anew {
+                self.halve();
+                self.timer_s = f64::INFINITY;
+                self.timed = None;
+                self.recover = self.sent;
+                self.transmit(now_s, self.acknowledged, out);
+                self.window = self.threshold + f64::from(DUPLICATES);
+                self.send(now_s, out);
+            }
+        } else {
+            self.window += 1.0;
+            self.send(now_s, out);
+        }
+    }
+
+    fn halve(&mut self) {
+        self.threshold = (self.window * self.decrease).floor().max(2.0);
+    }
+
+    /// The retransmission timer fires.
+    pub(super) fn timeout(&mut self, now_s: f64, out: &mut Vec<u32>) {
+        self.halve();
+        self.window = 1.0;
+        self.rto.back_off();
+        self.set_timer(now_s);
+        self.next = self.acknowledged;
+        self.recover = self.sent;
+        self.after_timeout = true;
+        self.recovering = false;
+        self.duplicates = 0;
+        self.timed = None;
+        self.send(now_s, out);
+    }
+}
