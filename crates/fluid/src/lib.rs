@@ -57,6 +57,7 @@
 mod engine;
 mod error;
 mod explain;
+mod fluid;
 mod ids;
 pub mod mm1k;
 mod network;
@@ -66,7 +67,7 @@ mod simulation;
 mod spec;
 mod state;
 mod totals;
-pub mod window;
+mod window;
 
 pub use error::{BuildError, RunError};
 pub use explain::{ExplainedHop, Explanation};

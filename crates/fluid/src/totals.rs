@@ -19,6 +19,10 @@ pub struct LinkTotals {
     pub departed_pkts: f64,
     /// Packets in the queue now.
     pub queued_pkts: f64,
+    /// Standard deviation over mean of the packets that arrived in an interval of
+    /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
+    /// arrived, and of fluids.
+    pub arrival_cov: Option<f64>,
 }
 
 /// One connection since the start: its data, all `count` of it together.

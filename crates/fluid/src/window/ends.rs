@@ -22,6 +22,11 @@ pub struct Transfer {
     /// Packets that reached the receiver, and those of them that were new.
     pub arrived: u64,
     pub delivered: u64,
+    pub acks_sent: u64,
+    pub acks_arrived: u64,
+    /// What it has to deliver, and when that was done.
+    size: Option<u64>,
+    finished_ns: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -114,6 +119,10 @@ impl Transfer {
             stopped: false,
             arrived: 0,
             delivered: 0,
+            acks_sent: 0,
+            acks_arrived: 0,
+            size: spec.size_pkts.map(|size| size.ceil() as u64),
+            finished_ns: None,
         }
     }
 
@@ -128,6 +137,52 @@ impl Transfer {
             Kind::Open { .. } => NEVER,
             Kind::Tcp(tcp) => tcp.due_ns().min(tcp.receiver.due_ns).min(stop_ns),
         }
+    }
+
+    /// Packets sent, repeated ones included.
+    pub fn sent(&self) -> u64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.sent,
+            Kind::Open { sent, .. } => *sent,
+        }
+    }
+
+    /// Packets/s: the window over the round-trip time, or the mean rate.
+    pub fn rate_pps(&self, now_ns: u64) -> f64 {
+        match &self.kind {
+            _ if !self.is_sending(now_ns) => 0.0,
+            Kind::Tcp(tcp) => match tcp.sender.smoothed_rtt_s() {
+                rtt_s if rtt_s > 0.0 => tcp.sender.window.min(tcp.sender.limit) / rtt_s,
+                _ => 0.0,
+            },
+            Kind::Open { interval_ns, .. } => 1e9 / interval_ns,
+        }
+    }
+
+    /// Whether it has begun and not ended.
+    pub fn is_sending(&self, now_ns: u64) -> bool {
+        self.start_ns <= now_ns && now_ns < self.stop_ns && self.finished_ns.is_none()
+    }
+
+    /// The smoothed round-trip time as the sender's timer has it, in seconds.
+    pub fn seen_rtt_s(&self) -> f64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
+            Kind::Open { .. } => 0.0,
+        }
+    }
+
+    /// The sum of the round-trip times measured, in seconds, and their number.
+    pub fn rtt_sum(&self) -> (f64, f64) {
+        match &self.kind {
+            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
+            Kind::Open { .. } => (0.0, 0.0),
+        }
+    }
+
+    /// When its size was delivered.
+    pub fn finished_ns(&self) -> Option<u64> {
+        self.finished_ns
     }
 
     /// All that happens at both ends before `until_ns`; whether packets are on their way here.
@@ -186,6 +241,9 @@ impl Transfer {
                     self.arrived += 1;
                     let (new, at_once) = tcp.receiver.receive(packet.time_ns, packet.seq);
                     self.delivered += u64::from(new);
+                    if self.size == Some(self.delivered) && new {
+                        self.finished_ns = Some(packet.time_ns);
+                    }
                     if !at_once {
                         continue;
                     }
@@ -197,6 +255,7 @@ impl Transfer {
                 }
                 _ => return,
             };
+            self.acks_sent += 1;
             wires[ends.acks.wire as usize].push_unsorted(Packet {
                 time_ns: at_ns,
                 hop: ends.acks.hop,
@@ -233,6 +292,7 @@ impl Transfer {
                 }
             } else if let Some(packet) = ack {
                 wires[ends.acks_in as usize].pop();
+                self.acks_arrived += 1;
                 if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
                     tcp.try_to_send(now_ns);
                 }

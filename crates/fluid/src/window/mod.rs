@@ -9,6 +9,7 @@ mod ends;
 mod plan;
 mod queue;
 mod receiver;
+mod stepper;
 mod tcp;
 mod vegas;
 mod wire;
@@ -20,8 +21,10 @@ use plan::{Plan, Target};
 use queue::{LinkCounts, Queue};
 use wire::Packet;
 
+pub(crate) use stepper::Window;
+
 use crate::network::Network;
-use crate::{Options, Queue as Discipline, RunError};
+use crate::Queue as Discipline;
 
 /// The streams of random numbers: one for each purpose and place.
 #[derive(Clone, Copy)]
@@ -45,7 +48,7 @@ struct Link {
 
 /// A network of packets.
 #[derive(Clone, Debug)]
-pub struct Engine {
+pub(crate) struct Engine {
     network: Network,
     plan: Plan,
     links: Vec<Link>,
@@ -71,11 +74,11 @@ pub struct Engine {
     pub steps: u64,
     batch: Vec<Packet>,
     lost: Vec<u64>,
+    lost_acks: u64,
 }
 
 impl Engine {
-    pub fn new(network: Network, options: &Options, seed: u64) -> Result<Engine, RunError> {
-        let _ = options;
+    pub fn new(network: Network, seed: u64) -> Engine {
         let plan = Plan::new(&network);
         let inner = &network.inner;
         let links: Vec<Link> = inner
@@ -109,6 +112,7 @@ impl Engine {
         let due_ns = transfers.iter().map(Transfer::due_ns).collect();
         let mut engine = Engine {
             lost: vec![0; transfers.len()],
+            lost_acks: 0,
             is_awake: vec![false; transfers.len()],
             awake: Vec::new(),
             due_ns,
@@ -129,7 +133,7 @@ impl Engine {
             network,
         };
         engine.choose_steps();
-        Ok(engine)
+        engine
     }
 
     /// The step: the shortest delay; and how many of them each link and each transfer takes at
@@ -326,8 +330,9 @@ impl Engine {
                 _ => hop.service_ns,
             };
             let Some(left_ns) = link.queue.arrive(packet.time_ns, service_ns) else {
-                if !self.plan.is_ack[packet.hop as usize] {
-                    self.lost[hop.transfer as usize] += 1;
+                match self.plan.is_ack[packet.hop as usize] {
+                    false => self.lost[hop.transfer as usize] += 1,
+                    true => self.lost_acks += 1,
                 }
                 continue;
             };
@@ -352,6 +357,10 @@ impl Engine {
         self.batch = batch;
     }
 
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
     pub fn link_counts(&self, l: usize) -> LinkCounts {
         self.links[l].queue.counts
     }
@@ -362,33 +371,81 @@ impl Engine {
         queue.counts.sojourn_ns as f64 - queue.still_ns(self.now_ns) as f64
     }
 
+    pub fn queue_pkts(&self, l: usize) -> usize {
+        self.links[l].queue.length(self.now_ns)
+    }
+
+    /// Nanoseconds of work in the queue.
+    pub fn work_ns(&self, l: usize) -> u64 {
+        self.links[l].queue.work_ns(self.now_ns)
+    }
+
+    pub fn transfers(&self) -> usize {
+        self.transfers.len()
+    }
+
     pub fn transfer(&self, i: usize) -> &Transfer {
         &self.transfers[i]
     }
-}
 
-impl Engine {
-    /// For experiments: (connection, sent, delivered, repeated, timeouts, fast retransmits).
-    pub fn rows(&self) -> Vec<(u32, u64, u64, u64, u64, u64)> {
-        self.transfers
-            .iter()
-            .map(|t| match &t.kind {
-                ends::Kind::Tcp(tcp) => (
-                    t.ends.connection,
-                    tcp.sender.sent,
-                    tcp.sender.acknowledged.max(0) as u64,
-                    tcp.sender.repeated,
-                    tcp.sender.timeouts,
-                    tcp.sender.fast_retransmits,
-                ),
-                ends::Kind::Open { sent, .. } => (t.ends.connection, *sent, t.delivered, 0, 0, 0),
-            })
-            .collect()
+    /// Data packets of a transfer that were lost.
+    pub fn lost(&self, i: usize) -> u64 {
+        self.lost[i]
     }
-    /// For experiments: offered, lost, service ns.
-    pub fn link_row(&self, l: usize) -> (u64, u64, u64) {
-        let c = self.links[l].queue.counts;
-        (c.offered, c.lost, c.service_ns)
+
+    pub fn lost_acks(&self) -> u64 {
+        self.lost_acks
+    }
+
+    /// Data packets of each transfer in queues and between them.
+    pub fn data_under_way(&self) -> Vec<(u32, u32)> {
+        let mut by_transfer = vec![(0, 0); self.transfers.len()];
+        self.each_under_way(|hop, _, queued| {
+            if !self.plan.is_ack[hop] {
+                let (in_queues, flying) = &mut by_transfer[self.plan.hops[hop].transfer as usize];
+                *in_queues += u32::from(queued);
+                *flying += u32::from(!queued);
+            }
+        });
+        by_transfer
+    }
+
+    /// Acknowledgements in queues and between them.
+    pub fn acks_under_way(&self) -> (u64, u64) {
+        let (mut in_queues, mut flying) = (0, 0);
+        self.each_under_way(|hop, _, queued| {
+            if self.plan.is_ack[hop] {
+                in_queues += u64::from(queued);
+                flying += u64::from(!queued);
+            }
+        });
+        (in_queues, flying)
+    }
+
+    /// Data packets of each transfer in the queue of a link.
+    pub fn queued_at(&self, l: usize) -> Vec<u32> {
+        let mut by_transfer = vec![0; self.transfers.len()];
+        self.each_under_way(|hop, link, queued| {
+            if queued && link == l && !self.plan.is_ack[hop] {
+                by_transfer[self.plan.hops[hop].transfer as usize] += 1;
+            }
+        });
+        by_transfer
+    }
+
+    /// Every packet: the hop it has last been accepted at, the link of that hop, and whether it
+    /// is still in that queue.
+    fn each_under_way(&self, mut each: impl FnMut(usize, usize, bool)) {
+        for (wire, origin) in self.plan.wires.iter().zip(&self.plan.origins) {
+            let Some(l) = *origin else {
+                continue; // all that ends have sent has reached its first link
+            };
+            let delay_ns = self.links[l as usize].delay_ns;
+            for packet in wire.waiting() {
+                let queued = packet.time_ns - delay_ns > self.now_ns;
+                each(packet.hop as usize - 1, l as usize, queued);
+            }
+        }
     }
 }
 

@@ -87,11 +87,19 @@ impl Queue {
             self.leave(now_ns);
             if self.departures.len() - self.head >= self.room {
                 self.counts.lost += 1;
+                if let Some(average) = &mut self.red {
+                    average.count = 0.0;
+                }
                 return None;
             }
         }
         self.free_ns = self.free_ns.max(now_ns) + service_ns;
         self.departures.push(self.free_ns);
+        let length = (self.departures.len() - self.head) as u32;
+        if length > self.counts.most {
+            self.leave(now_ns);
+            self.counts.most = self.counts.most.max((self.departures.len() - self.head) as u32);
+        }
         self.counts.accepted += 1;
         self.counts.service_ns += service_ns;
         self.counts.sojourn_ns += self.free_ns - now_ns;
@@ -114,11 +122,9 @@ impl Queue {
     }
 
     /// Packets there now.
-    pub fn length(&mut self, now_ns: u64) -> usize {
-        self.leave(now_ns);
-        let length = self.departures.len() - self.head;
-        self.counts.most = self.counts.most.max(length as u32);
-        length
+    pub fn length(&self, now_ns: u64) -> usize {
+        let there = &self.departures[self.head..];
+        there.len() - there.partition_point(|&t| t <= now_ns)
     }
 
     /// Nanoseconds that those that are there now have still to spend here.
