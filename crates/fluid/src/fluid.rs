@@ -75,11 +75,7 @@ impl Fluid {
     /// # Errors
     /// As [`Fluid::new`]; and [`RunError::BadOption`] if the state is not one of this
     /// network with these options.
-    pub fn resume(
-        network: Network,
-        options: Options,
-        state: State,
-    ) -> Result<Fluid, RunError> {
+    pub fn resume(network: Network, options: Options, state: State) -> Result<Fluid, RunError> {
         let (engine, first_step_s) = Self::engine(network, options)?;
         let fresh = State::new(&engine.network.inner, &engine.plan, first_step_s);
         if !state.fits(&fresh) {

@@ -77,7 +77,8 @@ pub use options::{Coupling, Model, Options, Step, Transport};
 pub use record::{ClassInterval, ConnectionInterval, Interval, LinkInterval, Recorder};
 pub use simulation::{Outcome, Simulation};
 pub use spec::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source, TcpVariant, WindowSource,
+    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,
+    TcpVariant, WindowSource,
 };
 pub use state::State;
 pub use totals::{ConnectionTotals, LinkTotals, Totals};

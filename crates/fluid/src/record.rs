@@ -102,11 +102,7 @@ pub struct Interval<'a> {
 }
 
 impl<'a> Interval<'a> {
-    pub(crate) fn new(
-        simulation: &'a Simulation,
-        before: &'a Mark,
-        now: &'a Mark,
-    ) -> Interval<'a> {
+    pub(crate) fn new(simulation: &'a Simulation, before: &'a Mark, now: &'a Mark) -> Interval<'a> {
         Interval {
             time_s: now.time_s,
             length_s: now.time_s - before.time_s,

@@ -98,7 +98,7 @@ pub struct WindowSource {
 }
 
 impl Default for WindowSource {
-    /// Reno with the values of ns-2.35.
+    /// Reno with the values of ns-2.35, and the send delay that keeps phases from locking there.
     fn default() -> Self {
         WindowSource {
             variant: TcpVariant::default(),
@@ -106,7 +106,7 @@ impl Default for WindowSource {
             initial_rto_s: 3.0,
             min_rto_s: 0.2,
             max_rto_s: 60.0,
-            send_jitter_s: 0.0,
+            send_jitter_s: 1e-3,
             vegas_alpha_pkts: 1.0,
             vegas_beta_pkts: 3.0,
             vegas_gamma_pkts: 1.0,

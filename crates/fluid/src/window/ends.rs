@@ -205,7 +205,12 @@ impl Transfer {
                         hop: ends.data.hop,
                         seq: 1,
                     });
-                    *next_ns += *interval_ns * if *random_times { exponential(random) } else { 1.0 };
+                    *next_ns += *interval_ns
+                        * if *random_times {
+                            exponential(random)
+                        } else {
+                            1.0
+                        };
                 }
                 self.stopped = *next_ns >= self.stop_ns as f64;
                 let wire = &mut wires[ends.data_in as usize];

@@ -23,8 +23,8 @@ use wire::Packet;
 
 pub(crate) use stepper::Window;
 
-use crate::network::Network;
 use crate::Queue as Discipline;
+use crate::network::Network;
 
 /// The streams of random numbers: one for each purpose and place.
 #[derive(Clone, Copy)]
@@ -91,9 +91,12 @@ impl Engine {
                 Link {
                     queue: match spec.queue {
                         Discipline::DropTail => Queue::new(room),
-                        Discipline::Red(red) => {
-                            Queue::with_red(room, red, packet_ns, random(seed, Purpose::Queue, i as u32))
-                        }
+                        Discipline::Red(red) => Queue::with_red(
+                            room,
+                            red,
+                            packet_ns,
+                            random(seed, Purpose::Queue, i as u32),
+                        ),
                     },
                     delay_ns: (spec.delay_s * 1e9).round() as u64,
                     pending: Vec::new(),
@@ -207,7 +210,8 @@ impl Engine {
             if let Some(packet) = self.plan.wires[w as usize].first() {
                 let time_ns = packet.time_ns;
                 let log = self.wire_log[w as usize];
-                self.calendar.add(w, self.begin_ns, time_ns, self.step_ns, log, self.since);
+                self.calendar
+                    .add(w, self.begin_ns, time_ns, self.step_ns, log, self.since);
             }
         }
     }
@@ -249,8 +253,7 @@ impl Engine {
             let log = self.transfer_log[i];
             // A chunk that began earlier ends where it was to end.
             let begun = self.since & !((1 << log) - 1);
-            let until_ns =
-                (self.begin_ns + (begun + (1 << log)) * self.step_ns).min(end_ns);
+            let until_ns = (self.begin_ns + (begun + (1 << log)) * self.step_ns).min(end_ns);
             let transfer = &mut self.transfers[i];
             let ends = transfer.ends;
             transfer.act(until_ns, &mut self.plan.wires);
@@ -484,14 +487,25 @@ impl Calendar {
     /// Notes a wire at the step where the chunk begins in which its packet arrives, at `earliest`
     /// at least. What is too far off is looked at earlier, and noted again.
     #[inline]
-    fn add(&mut self, wire: u32, begin_ns: u64, time_ns: u64, step_ns: u64, log: u8, earliest: u64) {
+    fn add(
+        &mut self,
+        wire: u32,
+        begin_ns: u64,
+        time_ns: u64,
+        step_ns: u64,
+        log: u8,
+        earliest: u64,
+    ) {
         let step = time_ns.saturating_sub(begin_ns) / step_ns;
         let day = (step & !((1 << log) - 1)).clamp(earliest, earliest + DAYS - 2);
         self.days[(day % DAYS) as usize].push(wire);
     }
 
     fn take(&mut self, step: u64) -> Vec<u32> {
-        std::mem::replace(&mut self.days[(step % DAYS) as usize], std::mem::take(&mut self.empty))
+        std::mem::replace(
+            &mut self.days[(step % DAYS) as usize],
+            std::mem::take(&mut self.empty),
+        )
     }
 
     fn give_back(&mut self, day: Vec<u32>) {

@@ -98,7 +98,10 @@ impl Queue {
         let length = (self.departures.len() - self.head) as u32;
         if length > self.counts.most {
             self.leave(now_ns);
-            self.counts.most = self.counts.most.max((self.departures.len() - self.head) as u32);
+            self.counts.most = self
+                .counts
+                .most
+                .max((self.departures.len() - self.head) as u32);
         }
         self.counts.accepted += 1;
         self.counts.service_ns += service_ns;

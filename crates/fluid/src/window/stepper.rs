@@ -125,7 +125,9 @@ impl Window {
 
     /// 1 where the queue is full now.
     pub fn blocking(&self, id: LinkId) -> f64 {
-        f64::from(u8::from(self.queue_pkts(id) >= self.network().room_pkts(id).floor()))
+        f64::from(u8::from(
+            self.queue_pkts(id) >= self.network().room_pkts(id).floor(),
+        ))
     }
 
     /// Since the start: what it is now is 0 or 1.
@@ -176,7 +178,9 @@ impl Window {
         let count = f64::from(spec.count);
         Explanation {
             time_s: self.time_s(),
-            sending: self.transfers(id).any(|t| t.is_sending(self.engine.now_ns())),
+            sending: self
+                .transfers(id)
+                .any(|t| t.is_sending(self.engine.now_ns())),
             count: spec.count,
             propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
             loss_probability: totals.loss_probability,
@@ -311,7 +315,9 @@ impl Window {
     pub fn classes_at(&self, link: LinkId) -> Vec<ClassInterval> {
         let queued = self.engine.queued_at(link.index());
         let network = self.network();
-        let crossing = network.connections().filter(|&c| network.path(c).contains(&link));
+        let crossing = network
+            .connections()
+            .filter(|&c| network.path(c).contains(&link));
         crossing
             .map(|connection| ClassInterval {
                 link,

@@ -368,7 +368,9 @@ impl Sender {
         if self.window < self.ssthresh {
             self.window += 1.0;
         } else if self.variant == TcpVariant::Cubic {
-            self.window += self.cubic.growth(now_ns, self.window, self.smoothed_rtt_s());
+            self.window += self
+                .cubic
+                .growth(now_ns, self.window, self.smoothed_rtt_s());
         } else {
             self.window += 1.0 / self.window;
         }

@@ -30,7 +30,10 @@ impl Wire {
     #[inline]
     pub fn push_unsorted(&mut self, packet: Packet) {
         self.unseen |= self.is_empty();
-        self.unsorted |= self.packets.last().is_some_and(|p| p.time_ns > packet.time_ns);
+        self.unsorted |= self
+            .packets
+            .last()
+            .is_some_and(|p| p.time_ns > packet.time_ns);
         self.packets.push(packet);
     }
 

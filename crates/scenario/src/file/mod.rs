@@ -12,6 +12,7 @@ mod queue;
 mod simulation;
 mod source;
 mod step;
+mod window;
 
 pub use application::ApplicationSetting;
 pub use connection::Connection;
@@ -23,6 +24,7 @@ pub use queue::{Plain, QueueSetting, Red, RedDiscipline};
 pub use simulation::Simulation;
 pub use source::SourceSetting;
 pub use step::{Adaptive, StepSetting};
+pub use window::WindowSetting;
 
 use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
 use schemars::JsonSchema;

@@ -16,7 +16,7 @@ mod tables;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use netflow_fluid::{BuildError, LinkId, Network, NetworkBuilder, NodeId, Options};
+use netflow_fluid::{BuildError, LinkId, Model, Network, NetworkBuilder, NodeId, Options};
 
 use self::connections::Connections;
 use self::profiles::Profiles;
@@ -70,6 +70,7 @@ pub(crate) fn validate(
         connections: Connections::default(),
         profiles: Profiles::default(),
         changes: Vec::new(),
+        window_source: None,
         incomplete: false,
     };
     let include = scenario.include.clone().unwrap_or_default();
@@ -124,6 +125,8 @@ struct Assembly<'s> {
     connections: Connections,
     profiles: Profiles,
     changes: Vec<events::PlacedChange>,
+    /// Where the first window source stands.
+    window_source: Option<Place>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
     /// there are and what can be reached.
     incomplete: bool,
@@ -207,6 +210,7 @@ impl Assembly<'_> {
                 help,
             );
         }
+        self.choose_model(scenario);
         self.check_events();
         self.check_unused_settings(scenario);
         self.refuse_unused_overrides();
@@ -234,6 +238,22 @@ impl Assembly<'_> {
                     self.report(error);
                 }
                 None
+            }
+        }
+    }
+
+    /// Window sources need the window model, which is then the default.
+    fn choose_model(&mut self, scenario: &Scenario) {
+        let Some(place) = self.window_source else {
+            return;
+        };
+        match &scenario.simulation.model {
+            None => self.settings.options.model = Model::Window,
+            Some(model) if **model == Model::Window => {}
+            Some(_) => {
+                let message = "a window source needs the window model".to_owned();
+                let help = "write `model = \"window\"` in [simulation], or leave `model` out";
+                self.error(ProblemKind::Conflict, place, message, help);
             }
         }
     }

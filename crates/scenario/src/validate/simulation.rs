@@ -29,10 +29,6 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
     let model = simulation.model.as_deref().copied().unwrap_or_default();
     let step = step(simulation, duration_s, findings);
     check_step_and_model(simulation, model, findings);
-    if let Some(interval) = &simulation.burstiness_interval {
-        let message = "`burstiness-interval` has no effect in this version";
-        findings.warning(ProblemKind::WithoutEffect, interval.place(), message);
-    }
     let literal = model == Model::FluidLiteral;
     let mixed = literal || matches!(step, Step::Adaptive { .. });
     let default_transport = if mixed {
@@ -59,6 +55,13 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
             .as_deref()
             .copied()
             .unwrap_or(default_coupling),
+        seed: simulation.seed.as_deref().copied().unwrap_or(1),
+        burstiness_interval_s: simulation
+            .burstiness_interval
+            .as_ref()
+            .map_or(Options::default().burstiness_interval_s, |interval| {
+                interval.get()
+            }),
     };
     Settings {
         options,
