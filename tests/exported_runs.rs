@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,7 +56,8 @@ fn a_hundred_nodes_run_as_they_did() {
 /// Runs the scenario over the seeds, plain and jittered, and holds it against the reference.
 fn compare(name: &str, scenario: &str, plain_seeds: u64, jittered_seeds: u64) {
     if Command::new("ns").arg("/dev/null").output().is_err() {
-        eprintln!("SKIPPED: ns is not installed");
+        // Past the test's captured output, so that it is seen.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: ns is not installed");
         return;
     }
     for (how, overhead_s, seeds) in [
