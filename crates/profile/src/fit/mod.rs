@@ -1,1 +1,5 @@
 //! Profiles from samples.
+
+mod sample;
+
+pub use sample::{FlowSamples, Sample};
