@@ -1,7 +1,9 @@
 //! How long a short TCP transfer takes.
 #![warn(missing_docs)]
 
+mod error;
 pub mod rounds;
 mod stack;
 
-pub use stack::Stack;
+pub use error::Error;
+pub use stack::{Recovery, RtoRule, Stack, StackError, StackErrorKind, builtin_names};
