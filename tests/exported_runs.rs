@@ -53,11 +53,117 @@ fn a_hundred_nodes_run_as_they_did() {
     );
 }
 
-/// Runs the scenario over the seeds, plain and jittered, and holds it against the reference.
-fn compare(name: &str, scenario: &str, plain_seeds: u64, jittered_seeds: u64) {
-    if Command::new("ns").arg("/dev/null").output().is_err() {
+/// The clients of `scenarios/burst`: the coefficient of variation of what arrives at the gateway in
+/// 0.1 s, over 200 s.
+#[test]
+#[ignore = "ten minutes of ns-2"]
+fn many_small_clients_are_as_bursty_as_they_were() {
+    if !has_ns() {
+        return;
+    }
+    let before = table(&root().join("tests/reference/ns2/burst/arrivals.csv"));
+    for protocol in ["udp", "reno", "reno-delayed", "vegas"] {
+        for queue in ["fifo", "red"] {
+            for clients in ["20", "39"] {
+                let is = |row: &&BTreeMap<String, String>| {
+                    row["protocol"] == protocol
+                        && row["queue"] == queue
+                        && row["clients"] == clients
+                };
+                let before = before.iter().filter(is).map(|row| number(row, "cov"));
+                let before = MeanAndStd::of(&before.collect::<Vec<_>>());
+                let now = MeanAndStd::of(&burstiness(protocol, queue, clients, 3));
+                println!(
+                    "{protocol:12} {queue:4} {clients}  {:.4} ± {:.4} before {:.4} ± {:.4}",
+                    now.mean, now.std, before.mean, before.std
+                );
+                // Three seeds each; the width of both is the same.
+                let width = (0.5 * (now.std.powi(2) + before.std.powi(2))).sqrt();
+                let noise = 3.0 * width * (2.0_f64 / 3.0).sqrt();
+                let off = (now.mean - before.mean).abs();
+                assert!(off < 0.03 * before.mean + noise, "{off}");
+            }
+        }
+    }
+}
+
+/// Coefficients of variation for seeds from 1.
+fn burstiness(protocol: &str, queue: &str, clients: &str, seeds: u64) -> Vec<f64> {
+    let folder = root().join("scenarios/burst");
+    let place = tempfile::tempdir().unwrap();
+    let all = fs::read_to_string(folder.join(format!("{protocol}.csv"))).unwrap();
+    let first: Vec<&str> = all
+        .lines()
+        .take(1 + clients.parse::<usize>().unwrap())
+        .collect();
+    let connections = place.path().join("clients.csv");
+    fs::write(&connections, first.join("\n")).unwrap();
+    let mut settings = vec![format!("include.connections={}", connections.display())];
+    if queue == "red" {
+        for setting in ["discipline=red", "min=10 pkt", "max=40 pkt"] {
+            settings.push(format!("link.G->S.queue.{setting}"));
+        }
+    }
+    let prepared = netflow::scenario::load(&folder.join("topology.toml"), &settings).unwrap();
+    let options = Ns2Options {
+        every_s: 0.1,
+        ..Ns2Options::default()
+    };
+    let script = place.path().join("script.tcl");
+    fs::write(&script, export::ns2(&prepared, &options).unwrap()).unwrap();
+    (1..=seeds)
+        .map(|seed| {
+            run_script(&script, seed, place.path());
+            let rows = table(&place.path().join(NS2_LINKS_FILE));
+            let at_gateway = rows.iter().filter(|row| row["link"] == "G->S");
+            let arrivals: Vec<f64> = at_gateway.map(|row| number(row, "arrived_pkts")).collect();
+            assert_eq!(arrivals.len(), 2000);
+            let MeanAndStd { mean, std } = MeanAndStd::of(&arrivals);
+            std / mean
+        })
+        .collect()
+}
+
+struct MeanAndStd {
+    mean: f64,
+    std: f64,
+}
+
+impl MeanAndStd {
+    fn of(values: &[f64]) -> MeanAndStd {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let square = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+        MeanAndStd {
+            mean,
+            std: (square / (n - 1.0)).sqrt(),
+        }
+    }
+}
+
+fn has_ns() -> bool {
+    let has = Command::new("ns").arg("/dev/null").output().is_ok();
+    if !has {
         // Past the test's captured output, so that it is seen.
         let _ = writeln!(std::io::stderr(), "SKIPPED: ns is not installed");
+    }
+    has
+}
+
+fn run_script(script: &Path, seed: u64, place: &Path) {
+    let output = Command::new("ns")
+        .arg(script)
+        .arg(seed.to_string())
+        .arg(place)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+/// Runs the scenario over the seeds, plain and jittered, and holds it against the reference.
+fn compare(name: &str, scenario: &str, plain_seeds: u64, jittered_seeds: u64) {
+    if !has_ns() {
         return;
     }
     for (how, overhead_s, seeds) in [
@@ -98,17 +204,7 @@ fn runs(scenario: &str, overhead_s: f64, seeds: u64) -> BTreeMap<Key, Vec<f64>> 
     fs::write(&script_path, script).unwrap();
     let mut all: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
     for seed in 1..=seeds {
-        let output = Command::new("ns")
-            .arg(&script_path)
-            .arg(seed.to_string())
-            .arg(place.path())
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        run_script(&script_path, seed, place.path());
         for (key, value) in one_run(place.path()) {
             all.entry(key).or_default().push(value);
         }
@@ -203,9 +299,7 @@ impl Quantity {
     fn check(&self, runs: &BTreeMap<Key, Vec<f64>>) -> f64 {
         let ours = &runs[&self.key];
         let n = ours.len() as f64;
-        let mean = ours.iter().sum::<f64>() / n;
-        let square = ours.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
-        let our_std = (square / (n - 1.0)).sqrt();
+        let MeanAndStd { mean, std: our_std } = MeanAndStd::of(ours);
         // Both are of the same distribution; few seeds tell little about its width, least of all
         // by their agreement.
         let floor = match n.min(self.seeds) < 4.0 {
