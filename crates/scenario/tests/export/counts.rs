@@ -385,3 +385,21 @@ fn only_the_links_named_are_traced() {
     assert!(lines(&run.trace).count() > 100);
     assert!(lines(&run.trace).all(|line| line.link == (&*b, &*d)));
 }
+
+/// ns-2 gives packets a time to live of 32.
+#[test]
+fn paths_may_be_long() {
+    let mut text = String::from("[simulation]\nduration = \"5 s\"\n");
+    for node in 0..45 {
+        text += &format!(
+            "[[link]]\nfrom = \"n{node}\"\nto = \"n{}\"\nbandwidth = \"8 Mbit/s\"\ndelay = \"1 ms\"\n",
+            node + 1
+        );
+    }
+    text += "[[connection]]\nname = \"far\"\nfrom = \"n0\"\nto = \"n45\"\nsize = \"50 KB\"\n\
+             source = { profile = \"ns-reno\" }\n";
+    let Some(run) = run(&prepared(&text), &Ns2Options::default(), 1) else {
+        return;
+    };
+    assert_eq!(sums(&run.connections)["far"][1], 50.0);
+}
