@@ -2,12 +2,16 @@
 
 use rand::{Rng, RngExt};
 
+use crate::Stack;
+
 use super::{
     Exchange, Transfer, Until,
     clock::Clock,
     end::{End, Handshake},
     path::{Kind, Packet, Way},
-    rules::Rules,
+    receiver::Receiver,
+    rto::Rto,
+    sender::Sender,
 };
 
 /// Headers of a packet, in bytes.
@@ -35,7 +39,7 @@ pub(super) struct Taken {
 /// What does not change between transfers.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
-    pub rules: Rules,
+    pub stack: Stack,
     /// Segments that the opener and the listener send.
     segments: [u32; 2],
     /// The payload of their last segments, in bytes.
@@ -45,7 +49,6 @@ pub(super) struct Setting {
     bandwidth_bps: Option<f64>,
     /// A packet is lost if 32 random bits are below.
     lost_below: [u64; 2],
-    rtt_s: f64,
     /// Who sends the data that counts.
     source: usize,
     until: Until,
@@ -53,7 +56,7 @@ pub(super) struct Setting {
 
 impl Setting {
     /// `transfer` must be in range.
-    pub(super) fn new(rules: Rules, transfer: &Transfer) -> Self {
+    pub(super) fn new(stack: Stack, transfer: &Transfer) -> Self {
         let segments = |bytes: u64| bytes.div_ceil(u64::from(transfer.mss_bytes)) as u32;
         let last = |bytes: u64| {
             let before =
@@ -69,14 +72,13 @@ impl Setting {
             }
         };
         Self {
-            rules,
+            stack,
             segments: bytes.map(segments),
             last_bytes: bytes.map(last),
             mss_bytes: f64::from(transfer.mss_bytes),
             delay_s: transfer.delay_s,
             bandwidth_bps: transfer.bandwidth_bps,
             lost_below,
-            rtt_s: 2.0 * transfer.delay_s,
             source,
             until: transfer.until,
         }
@@ -109,15 +111,18 @@ enum Event {
 impl<'a, R: Rng> Trial<'a, R> {
     /// A transfer about to begin.
     pub(super) fn new(setting: &'a Setting, rng: &'a mut R) -> Self {
+        let stack = &setting.stack;
         let phase: f64 = rng.random();
         let ends = [OPENER, LISTENER].map(|who| {
-            let clock = Clock::new(setting.rules.timers, phase);
-            let tick_phase = rng.random();
-            let mut end = End::new(&setting.rules, clock, tick_phase, setting.segments[who]);
+            let clock = Clock::new(stack, phase);
+            let rto = Rto::new(stack, rng.random());
+            let sender = Sender::new(stack, rto, clock, setting.segments[who]);
             let other = setting.segments[1 - who];
-            end.receiver
-                .start(other, clock, rng.random(), setting.rtt_s);
-            end
+            End::new(
+                clock,
+                sender,
+                Receiver::new(stack, other, clock, rng.random()),
+            )
         });
         let way = Way::new(setting.delay_s, setting.bandwidth_bps);
         Self {
@@ -136,7 +141,7 @@ impl<'a, R: Rng> Trial<'a, R> {
         let mut now_s = 0.0;
         self.ends[OPENER].handshake = Handshake::SynSent;
         self.send(OPENER, 0.0, Kind::Syn);
-        self.ends[OPENER].set_handshake_timer(&self.setting.rules, 0.0, true);
+        self.ends[OPENER].set_handshake_timer(&self.setting.stack, 0.0, true);
         while !self.is_over() {
             let (at_s, who, event) = self.next_event();
             if at_s == f64::INFINITY {
@@ -244,12 +249,12 @@ impl<'a, R: Rng> Trial<'a, R> {
         let end = &mut self.ends[LISTENER];
         match end.handshake {
             Handshake::Listening => end.handshake = Handshake::SynReceived,
-            Handshake::SynReceived if self.setting.rules.syn_answered_again => {
+            Handshake::SynReceived if self.setting.stack.syn_answered_again => {
                 end.handshake_again += 1;
             }
             _ => return,
         }
-        end.set_handshake_timer(&self.setting.rules, now_s, false);
+        end.set_handshake_timer(&self.setting.stack, now_s, false);
         self.send(LISTENER, now_s, Kind::SynAck);
     }
 
@@ -257,7 +262,7 @@ impl<'a, R: Rng> Trial<'a, R> {
         let end = &mut self.ends[OPENER];
         end.receiver.set_echo(packet.sent_s);
         if end.handshake == Handshake::SynSent {
-            end.open(&self.setting.rules, now_s, packet.echo_s);
+            end.open(&self.setting.stack, now_s, packet.echo_s);
             self.taken.handshake_s = now_s;
             self.send(OPENER, now_s, Kind::Ack);
             self.ends[OPENER].sender.send(now_s, &mut self.out);
@@ -276,7 +281,7 @@ impl<'a, R: Rng> Trial<'a, R> {
             (listener, opener)
         };
         if end.handshake == Handshake::SynReceived {
-            end.open(&self.setting.rules, now_s, packet.echo_s);
+            end.open(&self.setting.stack, now_s, packet.echo_s);
         }
         if end.handshake != Handshake::Open {
             return;
@@ -308,7 +313,7 @@ impl<'a, R: Rng> Trial<'a, R> {
         let end = &mut self.ends[who];
         end.handshake_timeouts += 1;
         end.handshake_again += 1;
-        end.set_handshake_timer(&self.setting.rules, now_s, who == OPENER);
+        end.set_handshake_timer(&self.setting.stack, now_s, who == OPENER);
         let kind = if who == OPENER {
             Kind::Syn
         } else {

@@ -1,7 +1,8 @@
 //! A sender with selective acknowledgements: RACK and tail loss probes (RFC 8985), proportional
 //! rate reduction (RFC 6937) and F-RTO (RFC 5682), as Linux 6 has them.
 
-use super::super::{clock::Clock, path::Packet, rto::Rto, rules::Rules};
+use super::super::{clock::Clock, path::Packet, rto::Rto};
+use crate::{Recovery, Stack};
 
 /// Selectively acknowledged.
 const SACKED: u8 = 1;
@@ -60,6 +61,11 @@ enum Resend {
 /// A sender with selective acknowledgements.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Selective {
+    /// Are losses found by time?
+    rack: bool,
+    probes: bool,
+    /// So many segments that arrived stand for the loss of one before them.
+    loss_at: u32,
     decrease: f64,
     min_rto_s: f64,
     clock: Clock,
@@ -97,10 +103,13 @@ pub(in super::super) struct Selective {
 }
 
 impl Selective {
-    pub(super) fn new(rules: &Rules, rto: Rto, clock: Clock, segments: u32) -> Self {
+    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock, segments: u32) -> Self {
         Self {
-            decrease: rules.decrease,
-            min_rto_s: rules.min_rto_s,
+            rack: stack.recovery == Recovery::Rack,
+            probes: stack.tail_loss_probe,
+            loss_at: stack.duplicate_acks,
+            decrease: stack.window_after_loss,
+            min_rto_s: stack.min_rto_s,
             clock,
             rto,
             segments,
@@ -214,7 +223,7 @@ impl Selective {
     }
 
     fn schedule_probe(&mut self, now_s: f64, advancing: bool) -> bool {
-        if self.out() == 0 || self.state != State::Open {
+        if !self.probes || self.out() == 0 || self.state != State::Open {
             return false;
         }
         let srtt_s = self.rto.srtt_s();
@@ -304,7 +313,6 @@ impl Selective {
             self.again -= u32::from(mark & AGAIN != 0);
         }
         if news.advanced {
-            let head_sent_s = self.sent_s.get(packet.ack as usize).copied();
             self.acknowledged = packet.ack;
             let first = self.acknowledged > self.round_end;
             if first {
@@ -314,7 +322,6 @@ impl Selective {
                 .measure(now_s, measured.unwrap_or(packet.echo_s), first);
             self.rto.forget_back_off();
             news.set_timer = true;
-            let _ = head_sent_s;
         }
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
@@ -478,12 +485,18 @@ impl Selective {
 
     /// Marks what is lost; returns for how long other segments still may be on their way.
     fn detect(&mut self, now_s: f64) -> f64 {
-        let tolerated_s =
-            if self.state == State::Recovery || self.state == State::Loss || self.sacked >= 3 {
-                0.0
-            } else {
-                (self.min_rtt_s / 4.0).min(self.rto.srtt_s())
-            };
+        let tolerated_s = if self.state == State::Recovery
+            || self.state == State::Loss
+            || self.sacked >= self.loss_at
+        {
+            0.0
+        } else {
+            (self.min_rtt_s / 4.0).min(self.rto.srtt_s())
+        };
+        if !self.rack {
+            self.count();
+            return 0.0;
+        }
         let mut wait_s: f64 = 0.0;
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
@@ -508,6 +521,22 @@ impl Selective {
             }
         }
         wait_s
+    }
+
+    /// RFC 6675: a segment is lost when enough after it have arrived.
+    fn count(&mut self) {
+        let mut after = 0;
+        for segment in (self.acknowledged..self.next).rev() {
+            let Some(mark) = self.marks.get_mut(segment as usize) else {
+                continue;
+            };
+            if *mark & SACKED != 0 {
+                after += 1;
+            } else if after >= self.loss_at && *mark & (LOST | AGAIN) == 0 {
+                *mark |= LOST;
+                self.lost += 1;
+            }
+        }
     }
 
     fn move_window(&mut self, news: &News) {
