@@ -1,7 +1,7 @@
 //! A sender that knows only what is acknowledged cumulatively: Tahoe, Reno and NewReno.
 
 use super::super::{clock::Clock, rto::Rto};
-use crate::{Recovery, Stack};
+use crate::{Recovery, RtoRule, Stack};
 
 /// A sender that retransmits fast or only after timeouts.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ pub(in super::super) struct Classic {
     loss_at: u32,
     limited_transmit: bool,
     early_retransmit: bool,
+    /// Is the timer set with what was known before the acknowledgement, as ns-2 does?
+    timer_first: bool,
     decrease: f64,
     clock: Clock,
     pub rto: Rto,
@@ -44,6 +46,7 @@ impl Classic {
             },
             limited_transmit: stack.limited_transmit,
             early_retransmit: stack.early_retransmit,
+            timer_first: stack.rto_rule == RtoRule::Ticks,
             decrease: stack.window_after_loss,
             clock,
             rto,
@@ -121,11 +124,12 @@ impl Classic {
         let newly = acknowledged - self.acknowledged;
         self.acknowledged = acknowledged;
         self.next = self.next.max(acknowledged);
-        self.measure(now_s, echo_s);
-        if acknowledged == self.sent {
-            self.timer_s = f64::INFINITY;
+        if self.timer_first {
+            self.restart_timer(now_s);
+            self.measure(now_s, echo_s);
         } else {
-            self.set_timer(now_s);
+            self.measure(now_s, echo_s);
+            self.restart_timer(now_s);
         }
         if self.after_timeout && acknowledged >= self.recover {
             self.after_timeout = false;
@@ -148,6 +152,14 @@ impl Classic {
             1.0 / self.window
         };
         self.send(now_s, out);
+    }
+
+    fn restart_timer(&mut self, now_s: f64) {
+        if self.acknowledged == self.sent {
+            self.timer_s = f64::INFINITY;
+        } else {
+            self.set_timer(now_s);
+        }
     }
 
     fn measure(&mut self, now_s: f64, echo_s: f64) {
