@@ -13,6 +13,8 @@ pub(in super::super) struct Classic {
     early_retransmit: bool,
     /// Is the timer set with what was known before the acknowledgement, as ns-2 does?
     timer_first: bool,
+    /// Does slow start count what is acknowledged rather than acknowledgements, as Linux does?
+    counts: bool,
     decrease: f64,
     clock: Clock,
     pub rto: Rto,
@@ -47,6 +49,7 @@ impl Classic {
             limited_transmit: stack.limited_transmit,
             early_retransmit: stack.early_retransmit,
             timer_first: stack.rto_rule == RtoRule::Ticks,
+            counts: stack.rto_rule == RtoRule::Linux,
             decrease: stack.window_after_loss,
             clock,
             rto,
@@ -147,7 +150,7 @@ impl Classic {
         }
         self.duplicates = 0;
         self.window += if self.window < self.threshold {
-            1.0
+            if self.counts { f64::from(newly) } else { 1.0 }
         } else {
             1.0 / self.window
         };

@@ -323,6 +323,7 @@ impl Selective {
             self.rto.forget_back_off();
             news.set_timer = true;
         }
+        let mut sacked_sent_s = None;
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
             let (Some(mark), Some(&place)) = (self.marks.get_mut(i), arrived.get(i)) else {
@@ -342,7 +343,19 @@ impl Selective {
                 news.original |= segment < self.high;
             }
             let sent_s = self.sent_s.get(i).copied().unwrap_or(now_s);
+            if before & EVER == 0 {
+                sacked_sent_s.get_or_insert(sent_s);
+            }
             self.take_latest(now_s, segment, sent_s, before);
+        }
+        if let Some(sent_s) = sacked_sent_s
+            && !news.advanced
+        {
+            self.rto.measure(now_s, sent_s, false);
+            self.rto.forget_back_off();
+            // The timer starts anew only if the oldest segment was sent again since.
+            let oldest = self.sent_s.get(self.acknowledged as usize);
+            news.set_timer = oldest.is_some_and(|&oldest_s| sent_s < oldest_s);
         }
         news
     }
@@ -663,7 +676,7 @@ impl Selective {
             self.prior_window = self.window;
             self.threshold = (self.window * self.decrease).floor().max(2.0);
         }
-        self.frto = anew && self.state != State::Recovery || self.timeouts > 0;
+        self.frto = matches!(self.state, State::Open | State::Disorder) || self.timeouts > 0;
         let rtt_s = self.latest_rtt_s;
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
