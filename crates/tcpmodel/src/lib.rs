@@ -3,6 +3,7 @@
 
 mod error;
 pub mod rounds;
+pub mod rto;
 mod stack;
 
 pub use error::Error;
