@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use netflow::profile::fit::{Fit, FlowSamples, Method, Names, fit};
-use netflow::profile::{Profile, from_toml, to_toml};
+use netflow::profile::{from_toml, to_toml};
 use netflow::trace::read::{Reader, from_reader, open};
 use netflow::trace::sender::{Options, Samplers};
 use rayon::prelude::*;

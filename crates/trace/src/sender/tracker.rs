@@ -113,8 +113,8 @@ impl Tracker {
     pub fn rtt_method(&self) -> RttMethod {
         match self.options.rtt_method {
             Some(method) => method,
-            None if self.stamps => RttMethod::Timestamps,
             None if self.sacks => RttMethod::Sack,
+            None if self.stamps => RttMethod::Timestamps,
             None => RttMethod::Karn,
         }
     }
@@ -179,7 +179,10 @@ impl Tracker {
             false => self.count_arrivals(segment, position, &covered),
         };
         let about = match self.rtt_method() {
-            RttMethod::Timestamps => covered.echoed,
+            RttMethod::Timestamps => match covered.resent {
+                true => covered.echoed,
+                false => covered.newest,
+            },
             RttMethod::Sack => match covered.newest {
                 Some(sent) if !covered.resent => Some(newer(sacked, sent)),
                 _ => sacked,
