@@ -70,8 +70,10 @@ pub struct Tracker {
     high: u64,
     /// The highest acknowledgement.
     acked: u64,
-    /// Payload of a full packet.
-    unit: u32,
+    /// Payload of a full packet; `None` before the first one, when a segment is a packet.
+    unit: Option<u32>,
+    /// Whether sequence numbers count packets, as far as is known.
+    in_packets: bool,
     flight: Flight,
     needless: Needless,
     /// Whether data carried timestamps.
@@ -95,7 +97,8 @@ impl Tracker {
             started: false,
             high: FIRST,
             acked: FIRST,
-            unit: 1,
+            unit: None,
+            in_packets: true,
             flight: Flight::default(),
             needless: Needless::default(),
             stamps: false,
@@ -226,34 +229,38 @@ impl Tracker {
     /// Probes whether the other side is still there: the last byte again, or none, when everything
     /// is acknowledged (RFC 9293 §3.8.4). In ns-2, whose packets count one, there are none.
     fn is_keep_alive(&self, len: u32, end: u64) -> bool {
-        self.unit > 1 && len == 1 && end == self.high && self.acked == self.high
+        !self.in_packets && len == 1 && end == self.high && self.acked == self.high
     }
 
     /// What a full packet carries is the greatest common divisor of the payloads: a capture at the
     /// sender shows super-segments, before the network card cuts them.
     fn learn_unit(&mut self, len: u32) {
+        self.in_packets &= len == 1;
         if len < LEAST_FULL {
             return;
         }
-        let divisor = match self.unit {
-            1 => len,
-            unit => common_divisor(unit, len),
-        };
+        let divisor = self.unit.map_or(len, |unit| common_divisor(unit, len));
         if divisor >= LEAST_FULL {
-            self.unit = divisor;
+            self.unit = Some(divisor);
         }
     }
 
     fn packets(&self, length: u64) -> u32 {
-        u32::try_from(length.div_ceil(u64::from(self.unit))).unwrap_or(u32::MAX)
+        let unit = match self.unit {
+            Some(unit) => u64::from(unit),
+            None if self.in_packets => 1,
+            None => return 1,
+        };
+        u32::try_from(length.div_ceil(unit)).unwrap_or(u32::MAX)
     }
 
     /// New packets, from one position to another.
     fn send(&mut self, start: u64, end: u64, time_ns: i64, timestamp: Option<u32>) -> u32 {
         let mut pkts = 0;
         let mut at = start;
+        let step = self.unit.map_or(end.saturating_sub(start), u64::from);
         while at < end {
-            let next = end.min(at + u64::from(self.unit));
+            let next = end.min(at + step);
             self.flight.push(Sent {
                 start: at,
                 end: next,
