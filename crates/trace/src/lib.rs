@@ -22,4 +22,4 @@ pub mod sender;
 
 pub use error::{Error, Fault, Faults, KEPT_FAULTS, Position};
 pub use event::{Endpoint, Event, Link, Packet, Segment, Transport, What};
-pub use read::{Format, NodeNames, Reader, from_reader, open};
+pub use read::{Format, LONGEST_LINE, LONGEST_PACKET, NodeNames, Reader, from_reader, open};

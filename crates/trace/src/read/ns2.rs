@@ -162,7 +162,8 @@ impl Ns2 {
                 .add(Position::Byte(self.buffer.offset()), message);
         }
         // A short text of which nothing was right.
-        if self.events == 0 && self.faults.count > 0 && self.faults.skipped == 0 {
+        let whole = self.buffer.broken().is_none();
+        if whole && self.events == 0 && self.faults.count > 0 && self.faults.skipped == 0 {
             let first = self.faults.first.first();
             return Err(Error::NotATrace {
                 name: self.buffer.name().to_owned(),
@@ -185,13 +186,36 @@ fn parse(line: &[u8], event: &mut Event) -> Result<Parsed, Wrong> {
         b'-' => What::Dequeued,
         b'r' => What::Received,
         b'd' => What::Dropped,
-        // Comments, variables, nam's lines, blanks.
-        b'#' | b'v' | b'f' | b'E' | b'e' | b'h' | b'n' | b'l' | b'q' | b'a' | b'c' | b'V'
-        | b'W' | b'A' | b'T' | b' ' | b'\t' | b'\r' => return Ok(Parsed::Other),
+        // Comments, variables (which begin with their time), nam's lines, blanks.
+        b'#'
+        | b'v'
+        | b'f'
+        | b'E'
+        | b'e'
+        | b'h'
+        | b'n'
+        | b'l'
+        | b'q'
+        | b'a'
+        | b'c'
+        | b'V'
+        | b'W'
+        | b'A'
+        | b'T'
+        | b' '
+        | b'\t'
+        | b'\r'
+        | b'0'..=b'9' => return Ok(Parsed::Other),
         _ => return Err(Wrong("a line of a trace begins with +, -, r or d", 0)),
     };
     if line.get(1) != Some(&b' ') {
         return Err(Wrong("there is no space after the first letter", 1));
+    }
+    if line.get(2..4) == Some(b"-t") {
+        return Err(Wrong(
+            "this is a line for nam; the trace is another file",
+            2,
+        ));
     }
     let mut fields = Fields { line, at: 2 };
     event.what = what;
