@@ -82,9 +82,9 @@ fn timers_that_have_nothing_in_common_are_no_trouble() {
         let odd = distribution(&ExactDistribution, RtoChain::new(packets, loss, odd));
         assert!((odd.mean_s() / exact.mean_s - 1.0).abs() < 1e-9);
         for q in [0.123, 0.456, 0.789, 0.987] {
-            // Its points are about a hundredth of a second apart.
-            let difference = (odd.quantile(q) - near.quantile(q)).abs();
-            assert!(difference < 0.1, "{packets} {loss} {q}: {difference}");
+            // Its points are a small part of a standard deviation apart.
+            let difference = (odd.quantile(q) - near.quantile(q)).abs() / exact.std_s;
+            assert!(difference < 0.005, "{packets} {loss} {q}: {difference}");
         }
     }
 }
@@ -351,7 +351,7 @@ fn distribution(solver: &dyn Solver, chain: RtoChain) -> netflow_tcpmodel::rto::
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     /// Whatever the timers are: probabilities sum to one, and the distribution's mean is the
     /// recursion's.
     #[test]
@@ -379,7 +379,9 @@ proptest! {
         let spread = squares.sqrt();
         prop_assert!((spread / solved.std_s - 1.0).abs() < 0.011 || loss < 1e-6);
     }
+}
 
+proptest! {
     /// More packets, more loss and longer timers take longer.
     #[test]
     fn time_increases_in_everything(
