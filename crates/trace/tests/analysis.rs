@@ -263,3 +263,30 @@ proptest! {
         prop_assert!((bps - 8e6).abs() < 1.0, "{}", bps);
     }
 }
+
+/// A time of centuries takes no memory of centuries.
+#[test]
+fn a_time_out_of_order_is_left_out() {
+    let line = |time: &str| format!("+ {time} 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n");
+    let text = line("0.5") + &line("9000000000") + &line("0.7");
+    let mut trace = from_reader("made", Cursor::new(text.into_bytes())).unwrap();
+    let mut links = Links::new(0.5);
+    let mut connections = Connections::new(0.5, Options::default());
+    let mut burstiness = Burstiness::new(0.1, 0.0, None);
+    while let Some(event) = trace.next().unwrap() {
+        links.on(event);
+        connections.on(event);
+        burstiness.on(event);
+    }
+    assert_eq!(
+        (
+            links.left_out(),
+            connections.left_out(),
+            burstiness.left_out()
+        ),
+        (1, 1, 1)
+    );
+    assert_eq!(links.finish()[0].bins.len(), 2);
+    assert_eq!(connections.finish()[0].bins.len(), 2);
+    assert_eq!(burstiness.finish()[0].intervals, 8);
+}

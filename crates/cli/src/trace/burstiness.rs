@@ -9,7 +9,7 @@ use netflow::trace::analysis::{Burstiness, Spread};
 use serde::Serialize;
 
 use super::summary::print_rest;
-use super::{Files, SeriesFormat, read};
+use super::{Files, SeriesFormat, complete, read};
 use crate::args::{positive_time, time_from_zero};
 use crate::failure::Failure;
 use crate::number::{plain, short};
@@ -112,6 +112,7 @@ fn quoted(field: &str) -> String {
 fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<Shown>, Failure> {
     let mut counting = Burstiness::new(arguments.interval, arguments.from, arguments.until);
     let reader = read(file, |event| counting.on(event))?;
+    complete(counting.left_out(), arguments.interval)?;
     let names: &NodeNames = reader.names();
     let spreads = counting.finish().into_iter();
     let rows = spreads.map(|spread| Shown {

@@ -11,7 +11,7 @@ use netflow::trace::{NodeNames, Reader};
 use serde::Serialize;
 
 use super::summary::print_rest;
-use super::{Files, SeriesFormat, read};
+use super::{Files, SeriesFormat, complete, read};
 use crate::args::positive_time;
 use crate::failure::Failure;
 use crate::number::{percent, short};
@@ -86,6 +86,7 @@ fn gather(
 ) -> Result<(Vec<ConnectionSeries>, Reader), Failure> {
     let mut connections = Connections::new(arguments.every, Options::default());
     let reader = read(file, |event| connections.on(event))?;
+    complete(connections.left_out(), arguments.every)?;
     Ok((connections.finish(), reader))
 }
 

@@ -11,7 +11,7 @@ use netflow::units::{BitsPerSecond, Rate};
 use serde::Serialize;
 
 use super::summary::print_rest;
-use super::{Files, SeriesFormat, read};
+use super::{Files, SeriesFormat, complete, read};
 use crate::args::positive_time;
 use crate::failure::Failure;
 use crate::number::{percent, short};
@@ -94,6 +94,7 @@ pub fn links(arguments: &LinksArguments, out: &mut dyn Write) -> Result<(), Fail
 fn gather(arguments: &LinksArguments, file: &Path) -> Result<(Vec<LinkSeries>, Reader), Failure> {
     let mut links = Links::new(arguments.every);
     let reader = read(file, |event| links.on(event))?;
+    complete(links.left_out(), arguments.every)?;
     let names = reader.names();
     for (name, bps) in &arguments.bandwidth {
         let Some(link) = links.links().find(|&link| names.link(link) == *name) else {

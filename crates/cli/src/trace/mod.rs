@@ -112,6 +112,20 @@ pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> 
     Ok(reader)
 }
 
+/// Refuses a trace of which events had to be left out.
+pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
+    match left_out {
+        0 => Ok(()),
+        events => Err(Failure::Usage {
+            message: format!(
+                "the trace has too many intervals of {} s: {events} of its events come later than can be kept",
+                number::plain(every_s)
+            ),
+            help: Some("make the intervals longer; or a time in the trace is wrong".to_owned()),
+        }),
+    }
+}
+
 fn warn_of_faults(file: &Path, reader: &Reader) {
     let faults = reader.faults();
     if faults.count == 0 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::interval_ns;
+use super::{interval_ns, too_many};
 use crate::{Event, Link, What};
 
 /// Counts what arrives at every link (`+` in ns-2 traces: what is dropped there as well), or all
@@ -16,6 +16,7 @@ pub struct Burstiness {
     until_ns: Option<i64>,
     start_ns: Option<i64>,
     last_ns: i64,
+    left_out: u64,
     places: HashMap<Option<Link>, usize>,
     counts: Vec<(Option<Link>, Vec<u32>)>,
 }
@@ -49,9 +50,16 @@ impl Burstiness {
             until_ns: until_s.map(interval_ns),
             start_ns: None,
             last_ns: 0,
+            left_out: 0,
             places: HashMap::new(),
             counts: Vec::new(),
         }
+    }
+
+    /// Events that were left out because there would be more than
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Takes the next event.
@@ -60,7 +68,11 @@ impl Burstiness {
             What::Captured => event.time_ns,
             _ => 0,
         });
-        let now_ns = event.time_ns - start_ns;
+        let now_ns = event.time_ns.saturating_sub(start_ns);
+        if too_many(now_ns.max(0), self.interval_ns, self.counts.len()) {
+            self.left_out += 1;
+            return;
+        }
         self.last_ns = self.last_ns.max(now_ns);
         let arrives = matches!(event.what, What::Enqueued | What::Captured);
         let inside = now_ns >= self.from_ns && self.until_ns.is_none_or(|until| now_ns < until);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use netflow_results::ConnectionRow;
 use serde::Serialize;
 
-use super::interval_ns;
+use super::{interval_ns, too_many};
 use crate::sender::{Flow, Options, RttMethod, Senders};
 use crate::{Endpoint, Event, NodeNames, Transport, What};
 
@@ -21,6 +21,7 @@ pub struct Connections {
     table: Table,
     end_ns: i64,
     start_ns: Option<i64>,
+    left_out: u64,
 }
 
 /// In the order of their first packets.
@@ -125,7 +126,14 @@ impl Connections {
             table: Table::default(),
             end_ns: 0,
             start_ns: None,
+            left_out: 0,
         }
+    }
+
+    /// Events that were left out because there would be more than
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Takes the next event.
@@ -134,7 +142,11 @@ impl Connections {
             What::Captured => event.time_ns,
             _ => 0,
         });
-        let now_ns = (event.time_ns - start_ns).max(0);
+        let now_ns = event.time_ns.saturating_sub(start_ns).max(0);
+        if too_many(now_ns, self.every_ns, self.table.tracks.len()) {
+            self.left_out += 1;
+            return;
+        }
         self.end_ns = self.end_ns.max(now_ns);
         let every_ns = self.every_ns;
         let flow_id = event.packet.flow;

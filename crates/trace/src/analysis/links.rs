@@ -6,8 +6,8 @@ use netflow_results::LinkRow;
 use serde::Serialize;
 
 use super::bandwidth::Inference;
-use super::interval_ns;
 use super::queue::{Dropped, Packets};
+use super::{interval_ns, too_many};
 use crate::{Event, Link, NodeNames, What};
 
 /// Follows all links.
@@ -23,6 +23,7 @@ pub struct Links {
     /// In the order of their first packets.
     links: Vec<(Link, Track)>,
     end_ns: i64,
+    left_out: u64,
 }
 
 /// One link.
@@ -119,6 +120,7 @@ impl Links {
             places: HashMap::new(),
             links: Vec::new(),
             end_ns: 0,
+            left_out: 0,
         }
     }
 
@@ -132,12 +134,22 @@ impl Links {
         self.links.iter().map(|(link, _)| *link)
     }
 
+    /// Events that were left out because there would be more than
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     /// Takes the next event.
     pub fn on(&mut self, event: &Event) {
         let Some(link) = event.link else {
             return;
         };
         let now_ns = event.time_ns.max(0);
+        if too_many(now_ns, self.every_ns, self.links.len()) {
+            self.left_out += 1;
+            return;
+        }
         self.end_ns = self.end_ns.max(now_ns);
         let next = self.links.len();
         let place = *self.places.entry(link).or_insert(next);
