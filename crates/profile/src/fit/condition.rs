@@ -107,44 +107,45 @@ pub fn startup(samples: &[Sample]) -> usize {
 }
 
 /// The conditions of one flow, start-up left out: one if loss and round-trip time were steady, else
-/// one for every stretch that is long enough to have lost about [`LOSSES`] packets.
+/// those of its halves, until a stretch is steady or too short to be cut.
 ///
-/// All stretches of a flow have the same number of samples, chosen from the flow's loss as a whole:
-/// a stretch that ended with its thirtieth loss would have a biased loss, and sorting single
-/// samples by their own loss mixes luck with cause (a sample that had few losses by chance was also
-/// fast by chance).
+/// Where it is cut does not depend on where losses were: a stretch that ended with its thirtieth
+/// loss would have a biased loss, and sorting single samples by their own loss mixes luck with
+/// cause (a sample that had few losses by chance was also fast by chance).
 pub(super) fn conditions(flow: usize, samples: &[Sample]) -> Vec<Condition> {
     let begin = startup(samples);
-    let settled = samples.get(begin..).unwrap_or(&[]);
-    let whole = condition(flow, begin, settled);
-    let Some(whole) = whole else {
-        return Vec::new();
-    };
-    let per_sample = whole.lost_pkts / settled.len() as f64;
-    let length = if per_sample > 0.0 {
-        ((LOSSES / per_sample).ceil() as usize).max(LEAST_SAMPLES)
-    } else {
-        settled.len()
-    };
-    // What is left over at the end goes to the last stretch.
-    let count = settled.len() / length;
-    let stretches: Vec<Condition> = (0..count)
-        .filter_map(|i| {
-            let end = if i + 1 == count {
-                settled.len()
-            } else {
-                (i + 1) * length
-            };
-            condition(flow, begin + i * length, &settled[i * length..end])
-        })
-        .collect();
-    let losses: Vec<f64> = stretches.iter().map(Condition::loss).collect();
-    let rtts: Vec<f64> = stretches.iter().map(|stretch| stretch.rtt_s).collect();
-    if drift(&losses) <= STEADY_LOSS && drift(&rtts) <= STEADY_RTT {
-        vec![whole]
-    } else {
-        stretches
+    let mut conditions = Vec::new();
+    let mut waiting = vec![begin..samples.len()];
+    while let Some(range) = waiting.pop() {
+        let Some(samples) = samples.get(range.clone()) else {
+            continue;
+        };
+        if is_steady(samples) {
+            conditions.extend(condition(flow, range.start, samples));
+        } else {
+            let middle = range.start + range.len() / 2;
+            waiting.extend([middle..range.end, range.start..middle]);
+        }
     }
+    conditions
+}
+
+/// Whether neither loss nor round-trip time drifts between stretches of about [`LOSSES`] losses.
+/// What has fewer than four such stretches cannot be told apart from steady.
+fn is_steady(samples: &[Sample]) -> bool {
+    let whole = sums(samples);
+    let per_sample = whole.lost_pkts / samples.len() as f64;
+    let length = match (LOSSES / per_sample).ceil() {
+        length if length >= 1.0 && length < samples.len() as f64 => length as usize,
+        _ => return true,
+    };
+    let stretches: Vec<Sums> = samples
+        .chunks_exact(length.max(LEAST_SAMPLES))
+        .map(sums)
+        .collect();
+    let losses: Vec<f64> = stretches.iter().map(|s| s.lost_pkts / s.pkts).collect();
+    let rtts: Vec<f64> = stretches.iter().map(|s| s.rtt_pkts_s / s.pkts).collect();
+    drift(&losses) <= STEADY_LOSS && drift(&rtts) <= STEADY_RTT
 }
 
 /// How far values wander, relative to their mean: their variance less that of neighbours

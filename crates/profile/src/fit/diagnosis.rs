@@ -42,7 +42,7 @@ pub struct Cluster {
 const FAR: f64 = 2.0;
 
 /// Off by less than so many standard deviations (of the samples at like losses) is not far.
-const DEVIATIONS: f64 = 4.0;
+const DEVIATIONS: f64 = 2.0;
 
 /// A cluster is told if chance would bring one as long in fewer than this many of such inputs.
 const CHANCE: f64 = 0.01;
@@ -61,18 +61,21 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
     let sides = sides(&known);
     let mut clusters = Vec::new();
     for side in [Side::Slow, Side::Fast] {
-        let off = sides.iter().filter(|&&found| found == Some(side)).count();
-        let share = off as f64 / known.len().max(1) as f64;
+        let chance = |i: usize| match sides[i] {
+            Some((found, share)) if found == side => Some(share),
+            _ => None,
+        };
         let mut begin = 0;
         while begin < known.len() {
-            let together =
-                |i: &usize| sides[*i] == Some(side) && known[*i].flow == known[begin].flow;
-            let end = (begin..known.len())
-                .find(|i| !together(i))
-                .unwrap_or(known.len());
-            let length = end - begin;
-            let by_chance = known.len() as f64 * share.powf(length as f64);
-            if length > 1 && by_chance < CHANCE {
+            let (mut end, mut by_chance) = (begin, known.len() as f64);
+            while end < known.len() && known[end].flow == known[begin].flow {
+                let Some(share) = chance(end) else {
+                    break;
+                };
+                by_chance *= share;
+                end += 1;
+            }
+            if end > begin + 1 && by_chance < CHANCE {
                 clusters.push(cluster(&known[begin..end], side));
             }
             begin = end.max(begin + 1);
@@ -82,9 +85,11 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
     clusters
 }
 
-/// On which side each sample is far off, if it is: from the median of its peers (samples scatter
-/// more where much is lost), by the measure of their scatter.
-fn sides(known: &[&Residual]) -> Vec<Option<Side>> {
+/// On which side each sample is far off, if it is, and the share of its peers that are, too.
+///
+/// Far is measured from the median of the peers and by their scatter: samples scatter more where
+/// few packets or many are lost.
+fn sides(known: &[&Residual]) -> Vec<Option<(Side, f64)>> {
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&i, &j| known[i].loss.total_cmp(&known[j].loss));
     let mut sides = vec![None; known.len()];
@@ -93,11 +98,17 @@ fn sides(known: &[&Residual]) -> Vec<Option<Side>> {
         let middle = median(&logs);
         let deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
         let far = (DEVIATIONS * 1.4826 * median(&deviations)).max(FAR.ln());
+        // Off its peers and off the surface.
+        let is_slow = |log: &f64| log - middle < -far && *log < -FAR.ln();
+        let is_fast = |log: &f64| log - middle > far && *log > FAR.ln();
+        let share = |is: &dyn Fn(&f64) -> bool| {
+            logs.iter().filter(|log| is(log)).count() as f64 / logs.len() as f64
+        };
+        let (slow, fast) = (share(&is_slow), share(&is_fast));
         for (&i, log) in peers.iter().zip(&logs) {
             sides[i] = match log {
-                // Off its peers and off the surface.
-                log if log - middle < -far && *log < -FAR.ln() => Some(Side::Slow),
-                log if log - middle > far && *log > FAR.ln() => Some(Side::Fast),
+                log if is_slow(log) => Some((Side::Slow, slow)),
+                log if is_fast(log) => Some((Side::Fast, fast)),
                 _ => None,
             };
         }

@@ -11,8 +11,8 @@
 //! 1. **Start-up** is left out: the samples of a flow up to and including the first one with a
 //!    resent packet ([`startup`]).
 //! 2. **Conditions**: a flow whose loss and round-trip time were steady is one condition, so one
-//!    trace for each setting of the network is the best input. Other flows are cut into stretches
-//!    long enough for about 30 losses each. Sorting single samples by their own loss would mix luck
+//!    trace for each setting of the network is the best input. Other flows are cut in halves until
+//!    the pieces are steady, or too short for their losses to tell. Sorting single samples by their own loss would mix luck
 //!    with cause: a sample that lost little by chance was fast by chance as well.
 //! 3. The **loss probability** of a condition is (resends − needless resends)/packets: every loss is
 //!    repaired by one resend, but after a timeout go-back-N also resends what had arrived (of ns-2's

@@ -17,7 +17,7 @@ pub(super) struct SurfaceFit {
 }
 
 /// Widths of a row and of a column (as logarithms) at least; the loss of a condition is itself an
-/// estimate, so rows are as wide as four of its standard errors, within limits.
+/// estimate, so rows are as wide as six of its standard errors, within limits.
 const LOSS_WIDTH: f64 = 0.04;
 const MOST_LOSS_WIDTH: f64 = 0.7;
 const RTT_WIDTH: f64 = 0.05;
@@ -37,13 +37,14 @@ const OUTLIER: f64 = 4.0;
 const NEVER_OUT: f64 = 0.05;
 
 pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<SurfaceFit, FitError> {
-    let (mut trend, mut points) = trend(conditions);
-    if points.is_empty() {
+    let is_used = |condition: &Condition| condition.status == Status::Used;
+    if !conditions.iter().any(is_used) {
         let samples = conditions.iter().map(|condition| condition.samples.len());
         return Err(FitError::NoLosses {
             samples: samples.sum(),
         });
     }
+    let (mut trend, mut points) = trend(conditions);
     if mark_outliers(conditions, &trend, &points) {
         (trend, points) = self::trend(conditions);
     }
@@ -361,7 +362,7 @@ fn axes(used: &[&Condition], points: &[Point]) -> (Bins, Bins) {
     loop {
         let loss_width = |condition: &&Condition| {
             let error = 1.0 / condition.lost_pkts.sqrt();
-            factor * (4.0 * error).clamp(LOSS_WIDTH, MOST_LOSS_WIDTH)
+            factor * (6.0 * error).clamp(LOSS_WIDTH, MOST_LOSS_WIDTH)
         };
         let widths: Vec<f64> = used.iter().map(loss_width).collect();
         let rows = bins(&losses, &widths);
