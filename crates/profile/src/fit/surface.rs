@@ -66,9 +66,9 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
             let at = [table.losses[row], table.rtts[column]];
             let node = table.node(row, column, interpolation_error);
             let cell = Cell {
-                loss: at[0].exp(),
-                rtt_s: at[1].exp(),
-                throughput_pps: node.value.exp(),
+                loss: plain(at[0].exp()),
+                rtt_s: plain(at[1].exp()),
+                throughput_pps: plain(node.value.exp()),
                 relative_error: node.error,
                 samples: node.samples,
                 origin: node.origin,
@@ -83,15 +83,15 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
             }
             cells.push(cell);
         }
-        slices.extend(slice(table.losses[row].exp(), &line));
+        slices.extend(slice(plain(table.losses[row].exp()), &line));
         grid_rows.push(GridRow {
-            loss: table.losses[row].exp(),
+            loss: plain(table.losses[row].exp()),
             throughput_pps: rates,
         });
     }
     let rtts_s: Vec<f64> = columns
         .iter()
-        .map(|&column| table.rtts[column].exp())
+        .map(|&column| plain(table.rtts[column].exp()))
         .collect();
     if let Some(lossless) = lossless_row(conditions, &rtts_s) {
         let lossless_cells = lossless.iter().zip(&rtts_s);
@@ -444,7 +444,12 @@ fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, us
                 samples += condition.samples.len();
             }
         }
-        (samples > 0).then(|| (pkts / windows / rtt_s, samples))
+        (samples > 0).then(|| (plain(pkts / windows / rtt_s), samples))
     };
     rtts_s.iter().map(at).collect()
+}
+
+/// To six digits, which is more than anything is known to: profile files are read by people.
+fn plain(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
