@@ -115,16 +115,17 @@ pub fn startup(samples: &[Sample]) -> usize {
 pub(super) fn conditions(flow: usize, samples: &[Sample]) -> Vec<Condition> {
     let begin = startup(samples);
     let mut conditions = Vec::new();
-    let mut waiting = vec![begin..samples.len()];
-    while let Some(range) = waiting.pop() {
-        let Some(samples) = samples.get(range.clone()) else {
+    // Beginnings and ends; the earliest is the last one here.
+    let mut waiting = vec![(begin, samples.len())];
+    while let Some((begin, end)) = waiting.pop() {
+        let Some(samples) = samples.get(begin..end) else {
             continue;
         };
         if is_steady(samples) {
-            conditions.extend(condition(flow, range.start, samples));
+            conditions.extend(condition(flow, begin, samples));
         } else {
-            let middle = range.start + range.len() / 2;
-            waiting.extend([middle..range.end, range.start..middle]);
+            let middle = begin.midpoint(end);
+            waiting.extend([(middle, end), (begin, middle)]);
         }
     }
     conditions
