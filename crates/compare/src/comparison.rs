@@ -109,424 +109,199 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Puts both sides together by the names of links and connections. Intervals of `every_s` are
-    /// what the ensemble has; netflow's series become means over them.
-    pub fn new(side: &Side, ensemble: &Ensemble, every_s: f64) -> Comparison {
-        let here = side.run.onto(&ensemble.grid);
-        let links = links(side, &here, ensemble);
-        let connections = connections(side, ensemble);
-        let known: HashSet<&str> = ensemble.links.iter().map(|link| link.link.as_str()).collect();
-        let used = side.summary.links.iter().filter(|link| link.offered_pkts > 0.0);
-        let missing_links = used.filter(|link| !known.contains(link.link.as_str()));
-        let known = ensemble.connections.iter().map(|connection| connection.connection.as_str());
-        let known: HashSet<&str> = known.collect();
-        let sending = side.summary.connections.iter().filter(|c| c.mean_send_pps > 0.0);
-        let missing_connections = sending.filter(|c| !known.contains(c.connection.as_str()));
+    /// Puts the two beside each other: what both know.
+    pub fn new(side: &Side, ensemble: &Ensemble) -> Comparison {
+        let duration_s = ensemble.duration_s();
+        let links: Vec<LinkComparison> = side
+            .summary
+            .links
+            .iter()
+            .filter_map(|link| {
+                let wholes = ensemble.link_wholes(&link.link)?;
+                let each = |of: fn(&LinkWhole) -> f64| wholes.iter().map(of).collect();
+                let loss = |whole: &LinkWhole| fraction(whole.lost_pkts, whole.arrived_pkts);
+                let (trajectory_error, trajectory_sigmas) = trajectory(side, ensemble, &link.link);
+                Some(LinkComparison {
+                    link: link.link.clone(),
+                    queue_pkts: Estimate::new(each(|w| w.queue_pkts), link.mean_queue_pkts),
+                    loss_probability: Estimate::new(each(loss), link.loss_probability),
+                    lost_pkts: Estimate::new(each(|w| w.lost_pkts), link.lost_pkts),
+                    offered_pkts: Estimate::new(each(|w| w.arrived_pkts), link.offered_pkts),
+                    utilization: Estimate::new(each(|w| w.utilization), link.utilization),
+                    trajectory_error,
+                    trajectory_sigmas,
+                })
+            })
+            .collect();
+        let connections: Vec<ConnectionComparison> = side
+            .summary
+            .connections
+            .iter()
+            .filter_map(|connection| {
+                let wholes = ensemble.connection_wholes(&connection.connection)?;
+                let sent = wholes
+                    .iter()
+                    .map(|whole| whole.sent_pkts / duration_s)
+                    .collect();
+                let delivered = wholes
+                    .iter()
+                    .map(|w| w.delivered_pkts / duration_s)
+                    .collect();
+                Some(ConnectionComparison {
+                    connection: connection.connection.clone(),
+                    send_pps: Estimate::new(sent, connection.mean_send_pps),
+                    goodput_pps: Estimate::new(delivered, connection.mean_goodput_pps),
+                })
+            })
+            .collect();
+        let totals = totals(&links, &connections, ensemble);
         Comparison {
-            seeds: ensemble.seeds,
-            duration_s: ensemble.grid.duration_s(),
-            every_s,
-            totals: totals(&links, &connections, &here, ensemble),
+            runs: ensemble.runs.len(),
+            duration_s,
             links,
             connections,
-            missing: Missing {
-                links: missing_links.map(|link| link.link.clone()).collect(),
-                connections: missing_connections.map(|c| c.connection.clone()).collect(),
-                links_without_bandwidth: Vec::new(),
-            },
-            conditions: None,
-            times: None,
+            totals,
         }
+    }
+
+    /// The links with the longest queues in ns-2, the longest first.
+    pub fn busiest(&self, count: usize) -> Vec<&LinkComparison> {
+        busiest(&self.links, count)
     }
 }
 
-fn links(side: &Side, here: &Run, ensemble: &Ensemble) -> Vec<LinkComparison> {
-    let busiest = busiest(ensemble);
-    let summaries: HashMap<&str, &LinkSummary> =
-        side.summary.links.iter().map(|link| (link.link.as_str(), link)).collect();
-    let queues = queues(here);
-    let mut compared = Vec::new();
-    for theirs in &ensemble.links {
-        let name = theirs.link.as_str();
-        let (Some(ours), Some(queue)) = (summaries.get(name), queues.get(name)) else {
-            continue;
-        };
-        if theirs.whole.arrival_pps.mean <= 0.0 && ours.offered_pkts <= 0.0 {
-            continue;
-        }
-        let duration_s = ensemble.grid.duration_s();
-        compared.push(LinkComparison {
-            link: theirs.link.clone(),
-            busiest: busiest.contains(name),
-            queue_pkts: Difference::of(theirs.whole.queue_pkts, ours.mean_queue_pkts),
-            utilization: Difference::of(theirs.whole.utilization, ours.utilization),
-            loss_probability: Difference::of(theirs.whole.loss_probability, ours.loss_probability),
-            offered_pkts: Difference::of(theirs.whole.arrival_pps.times(duration_s), ours.offered_pkts),
-            lost_pkts: Difference::of(theirs.whole.loss_pps.times(duration_s), ours.lost_pkts),
-            queue_over_time: Trajectory::of(&ensemble.grid, theirs, queue).over_time(),
-        });
-    }
-    compared
+fn busiest(links: &[LinkComparison], count: usize) -> Vec<&LinkComparison> {
+    let mut order: Vec<&LinkComparison> = links.iter().collect();
+    order.sort_by(|a, b| b.queue_pkts.ns.mean.total_cmp(&a.queue_pkts.ns.mean));
+    order.truncate(count);
+    order
 }
 
-fn connections(side: &Side, ensemble: &Ensemble) -> Vec<ConnectionComparison> {
-    let summaries: HashMap<&str, &ConnectionSummary> = side
-        .summary
-        .connections
-        .iter()
-        .map(|connection| (connection.connection.as_str(), connection))
-        .collect();
-    let mut compared = Vec::new();
-    for theirs in &ensemble.connections {
-        let Some(ours) = summaries.get(theirs.connection.as_str()) else {
-            continue;
-        };
-        if theirs.whole.send_pps.mean <= 0.0 && ours.mean_send_pps <= 0.0 {
-            continue;
+/// Error and standard deviations of a queue's way through time.
+fn trajectory(side: &Side, ensemble: &Ensemble, link: &str) -> (Option<f64>, Option<f64>) {
+    let Some((_, mine)) = side.run.links.iter().find(|(name, _)| name == link) else {
+        return (None, None);
+    };
+    let theirs = ensemble.queue_over_time(link);
+    let (mut off, mut sum) = (0.0, 0.0);
+    let (mut squares, mut n) = (0.0, 0.0_f64);
+    for (mine, theirs) in mine.iter().zip(&theirs) {
+        off += (mine.queue_pkts - theirs.mean).abs();
+        sum += theirs.mean;
+        if let Some(std) = theirs.std.filter(|&std| std > 0.0) {
+            squares += ((mine.queue_pkts - theirs.mean) / std).powi(2);
+            n += 1.0;
         }
-        compared.push(ConnectionComparison {
-            connection: theirs.connection.clone(),
-            goodput_pps: Difference::of(theirs.whole.goodput_pps, ours.mean_goodput_pps),
-            send_pps: Difference::of(theirs.whole.send_pps, ours.mean_send_pps),
-        });
     }
-    compared
+    (
+        (sum > 0.0).then(|| off / sum),
+        (n > 0.0).then(|| (squares / n).sqrt()),
+    )
 }
 
 fn totals(
     links: &[LinkComparison],
     connections: &[ConnectionComparison],
-    here: &Run,
     ensemble: &Ensemble,
 ) -> Totals {
-    let queues = queues(here);
-    let (mut all, mut of_busiest) = (Trajectory::default(), Trajectory::default());
-    let theirs: HashMap<&str, &EnsembleLink> =
-        ensemble.links.iter().map(|link| (link.link.as_str(), link)).collect();
-    for link in links {
-        let name = link.link.as_str();
-        if let (Some(theirs), Some(queue)) = (theirs.get(name), queues.get(name)) {
-            let trajectory = Trajectory::of(&ensemble.grid, theirs, queue);
-            all.add(&trajectory);
-            if link.busiest {
-                of_busiest.add(&trajectory);
-            }
-        }
-    }
-    let busiest = links.iter().filter(|link| link.busiest);
+    let queues = |links: &mut dyn Iterator<Item = &LinkComparison>| {
+        sum_error(links.map(|link| (link.queue_pkts.netflow, link.queue_pkts.ns.mean)))
+    };
+    let longest = busiest(links, BUSIEST);
+    let goodputs = || {
+        connections
+            .iter()
+            .map(|c| (c.goodput_pps.netflow, c.goodput_pps.ns.mean))
+    };
+    let mut errors = relative_errors(goodputs());
+    let sum = |of: &dyn Fn(&LinkComparison) -> f64| links.iter().map(of).sum::<f64>();
+    let (mine, theirs) = goodputs().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let lost = sum(&|link| link.lost_pkts.ns.mean);
     Totals {
-        queue_pkts: Total::of(links.iter().map(|link| &link.queue_pkts)),
-        queue_pkts_busiest: Total::of(busiest.map(|link| &link.queue_pkts)),
-        queue_over_time: all.over_time(),
-        queue_over_time_busiest: of_busiest.over_time(),
-        utilization: Total::of(links.iter().map(|link| &link.utilization)),
-        lost_pkts: Total::of(links.iter().map(|link| &link.lost_pkts)),
-        goodput_pps: Total::of(connections.iter().map(|c| &c.goodput_pps)),
-    }
-}
-
-fn queues(run: &Run) -> HashMap<&str, &[f64]> {
-    let links = run.links.iter();
-    links.map(|link| (link.link.as_str(), link.queue_pkts.as_slice())).collect()
-}
-
-/// The longest queues, until they hold their share of all packets; among equals the first.
-fn busiest(ensemble: &Ensemble) -> HashSet<&str> {
-    let queue_pkts = |link: &&EnsembleLink| link.whole.queue_pkts.mean;
-    let mut order: Vec<&EnsembleLink> = ensemble.links.iter().collect();
-    order.sort_by(|a, b| queue_pkts(b).total_cmp(&queue_pkts(a)));
-    let all_pkts: f64 = order.iter().map(queue_pkts).sum();
-    let mut held_pkts = 0.0;
-    let mut busiest = HashSet::new();
-    for link in order {
-        if held_pkts >= BUSIEST_SHARE * all_pkts {
-            break;
-        }
-        held_pkts += queue_pkts(&link);
-        busiest.insert(link.link.as_str());
-    }
-    busiest
-}
-
-impl Difference {
-    fn of(ns: Estimate, netflow: f64) -> Difference {
-        let error = netflow - ns.mean;
-        Difference {
-            ns,
-            netflow,
-            error,
-            relative_error: ratio(error, ns.mean),
-            deviations: ns.std.and_then(|std| ratio(error, std)),
-        }
-    }
-}
-
-impl Total {
-    fn of<'a>(differences: impl Iterator<Item = &'a Difference>) -> Total {
-        let (mut count, mut off, mut ns, mut netflow) = (0, 0.0, 0.0, 0.0);
-        let mut std = Some(0.0);
-        let mut errors = Vec::new();
-        for difference in differences {
-            count += 1;
-            off += difference.error.abs();
-            ns += difference.ns.mean;
-            netflow += difference.netflow;
-            std = std.zip(difference.ns.std).map(|(sum, std)| sum + std);
-            errors.extend(difference.relative_error.map(f64::abs));
-        }
-        errors.sort_by(f64::total_cmp);
-        Total {
-            count,
-            error: ratio(off, ns),
-            spread: std.and_then(|std| ratio(std, ns)),
-            ratio: ratio(netflow, ns),
-            median_error: quantile(&errors, 0.5),
-            p90_error: quantile(&errors, 0.9),
-        }
-    }
-}
-
-/// The sums that a trajectory's measures are made of, in packets × seconds.
-#[derive(Clone, Copy, Debug)]
-struct Trajectory {
-    /// Σ w |y − m|
-    off: f64,
-    /// Σ w m
-    ns: f64,
-    /// Σ w s
-    std: Option<f64>,
-}
-
-impl Default for Trajectory {
-    fn default() -> Trajectory {
-        Trajectory {
-            off: 0.0,
-            ns: 0.0,
-            std: Some(0.0),
-        }
-    }
-}
-
-impl Trajectory {
-    fn of(grid: &Grid, theirs: &EnsembleLink, ours: &[f64]) -> Trajectory {
-        let mut sums = Trajectory::default();
-        for ((length_s, theirs), ours) in grid.lengths_s().zip(&theirs.series).zip(ours) {
-            let queue = theirs.queue_pkts;
-            sums.add(&Trajectory {
-                off: length_s * (ours - queue.mean).abs(),
-                ns: length_s * queue.mean,
-                std: queue.std.map(|std| length_s * std),
+        queue_error: queues(&mut links.iter()),
+        busiest_queue_error: queues(&mut longest.iter().copied()),
+        ns_busiest_queue_error: one_against_all(ensemble, |run| {
+            sum_error(longest.iter().filter_map(|link| {
+                let wholes = ensemble.link_wholes(&link.link)?;
+                Some((wholes.get(run)?.queue_pkts, link.queue_pkts.ns.mean))
+            }))
+        }),
+        goodput_error: sum_error(goodputs()),
+        median_goodput_error: quantile(&mut errors, 0.5),
+        p90_goodput_error: quantile(&mut errors, 0.9),
+        ns_median_goodput_error: one_against_all(ensemble, |run| {
+            let duration_s = ensemble.duration_s();
+            let pairs = connections.iter().filter_map(|connection| {
+                let wholes = ensemble.connection_wholes(&connection.connection)?;
+                let one = wholes.get(run)?.delivered_pkts / duration_s;
+                Some((one, connection.goodput_pps.ns.mean))
             });
-        }
-        sums
-    }
-
-    fn add(&mut self, other: &Trajectory) {
-        self.off += other.off;
-        self.ns += other.ns;
-        self.std = self.std.zip(other.std).map(|(sum, std)| sum + std);
-    }
-
-    fn over_time(&self) -> OverTime {
-        OverTime {
-            error: ratio(self.off, self.ns),
-            spread: self.std.and_then(|std| ratio(std, self.ns)),
-            deviations: self.std.and_then(|std| ratio(self.off, std)),
-        }
+            quantile(&mut relative_errors(pairs), 0.5)
+        }),
+        goodput_ratio: fraction(mine, theirs),
+        lost_ratio: (lost > 0.0).then(|| sum(&|link| link.lost_pkts.netflow) / lost),
     }
 }
 
-fn ratio(part: f64, whole: f64) -> Option<f64> {
-    (whole > 0.0).then(|| part / whole)
+/// The mean over the runs of what a measure says of one of them.
+fn one_against_all(ensemble: &Ensemble, of: impl Fn(usize) -> f64) -> Option<f64> {
+    let runs = ensemble.runs.len();
+    (runs > 1).then(|| (0..runs).map(of).sum::<f64>() / runs as f64)
 }
 
-/// Of values in order, interpolated between neighbours; the ends are those of the values.
-fn quantile(sorted: &[f64], fraction: f64) -> Option<f64> {
-    let place = fraction * sorted.len().checked_sub(1)? as f64;
-    let below = *sorted.get(place.floor() as usize)?;
-    let above = *sorted.get(place.ceil() as usize)?;
-    Some(below + place.fract() * (above - below))
+/// Σ|a − b| / Σ b
+fn sum_error(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut off, mut sum) = (0.0, 0.0);
+    for (a, b) in pairs {
+        off += (a - b).abs();
+        sum += b;
+    }
+    fraction(off, sum)
+}
+
+/// |a / b − 1| where b is not 0, in order.
+fn relative_errors(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+    let errors = pairs
+        .filter(|&(_, b)| b > 0.0)
+        .map(|(a, b)| (a / b - 1.0).abs());
+    let mut errors: Vec<f64> = errors.collect();
+    errors.sort_by(f64::total_cmp);
+    errors
+}
+
+/// Of sorted values, with straight lines between them; 0 of none.
+fn quantile(sorted: &mut [f64], q: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let place = q * last as f64;
+    let (below, above) = (place.floor() as usize, place.ceil() as usize);
+    let part = place - place.floor();
+    sorted[below] * (1.0 - part) + sorted[above] * part
+}
+
+fn fraction(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
-    use netflow_fluid::Model;
-    use netflow_results::{Summary, TotalsSummary};
-
     use super::*;
-    use crate::{ConnectionRun, LinkRun};
 
-    /// Two intervals of 1 s and 3 s.
-    fn run(queues: &[(&str, [f64; 2])], goodputs: &[(&str, [f64; 2])]) -> Run {
-        let link = |(link, queue): &(&str, [f64; 2])| LinkRun {
-            link: (*link).to_owned(),
-            arrival_pps: vec![100.0; 2],
-            loss_pps: vec![1.0; 2],
-            departure_pps: vec![99.0; 2],
-            queue_pkts: queue.to_vec(),
-            utilization: vec![0.5; 2],
-        };
-        let connection = |(connection, goodput): &(&str, [f64; 2])| ConnectionRun {
-            connection: (*connection).to_owned(),
-            send_pps: goodput.to_vec(),
-            goodput_pps: goodput.to_vec(),
-        };
-        Run {
-            grid: Grid::new(vec![1.0, 4.0]),
-            links: queues.iter().map(link).collect(),
-            connections: goodputs.iter().map(connection).collect(),
-        }
-    }
-
-    /// Everything of netflow from its series.
-    fn side(run: Run) -> Side {
-        let mean = |series: &[f64]| run.grid.mean(series);
-        let link = |link: &LinkRun| LinkSummary {
-            link: link.link.clone(),
-            mean_queue_pkts: mean(&link.queue_pkts),
-            max_queue_pkts: 0.0,
-            loss_probability: 0.02,
-            utilization: mean(&link.utilization),
-            offered_pkts: 400.0,
-            lost_pkts: 8.0,
-        };
-        let connection = |connection: &ConnectionRun| ConnectionSummary {
-            connection: connection.connection.clone(),
-            mean_send_pps: mean(&connection.send_pps),
-            mean_goodput_pps: mean(&connection.goodput_pps),
-            offered_pkts: 0.0,
-            delivered_pkts: 0.0,
-            lost_pkts: 0.0,
-            mean_rtt_s: 0.0,
-            loss_probability: 0.0,
-            outside_profile_fraction: 0.0,
-            finished_s: None,
-        };
-        Side {
-            summary: Summary {
-                duration_s: 4.0,
-                model: Model::Fluid,
-                seeds: 1,
-                links: run.links.iter().map(link).collect(),
-                connections: run.connections.iter().map(connection).collect(),
-                totals: TotalsSummary::default(),
-                acks: TotalsSummary::default(),
-                warnings: Vec::new(),
-            },
-            run,
-        }
-    }
-
-    fn close(found: Option<f64>, wanted: f64) {
-        let found = found.unwrap();
-        assert!((found - wanted).abs() < 1e-12, "{found} instead of {wanted}");
-    }
-
-    /// Two seeds. The long queue: means over time 10 and 14; the short one: 1 and 1.
-    fn two_seeds() -> Ensemble {
-        Ensemble::of(&[
-            run(&[("long", [4.0, 12.0]), ("short", [1.0, 1.0])], &[("a", [8.0, 8.0]), ("b", [1.0, 5.0])]),
-            run(&[("long", [8.0, 16.0]), ("short", [1.0, 1.0])], &[("a", [12.0, 12.0]), ("b", [1.0, 5.0])]),
-        ])
+    #[test]
+    fn errors_are_sums_over_sums() {
+        // |3−2| + |1−4| over 2 + 4
+        assert_eq!(sum_error([(3.0, 2.0), (1.0, 4.0)].into_iter()), 4.0 / 6.0);
+        assert_eq!(sum_error(std::iter::empty()), 0.0);
     }
 
     #[test]
-    fn numbers_are_compared_with_mean_and_spread() {
-        // long: m = 12, s = sqrt(8); netflow (8 + 3 · 8) / 4 = 8.
-        // Trajectory: m = 6 and 14, s = sqrt(8) and sqrt(8); |8 − 6| · 1 + |8 − 14| · 3 = 20,
-        // Σ w m = 48, Σ w s = 4 sqrt(8).
-        let ours = side(run(&[("long", [8.0, 8.0]), ("short", [2.0, 2.0])], &[("a", [11.0, 11.0]), ("b", [2.0, 2.0])]));
-        let comparison = Comparison::new(&ours, &two_seeds(), 3.0);
-        let root = 8.0_f64.sqrt();
-        let [long, short] = comparison.links.as_slice() else { panic!() };
-        assert_eq!((long.queue_pkts.ns.mean, long.queue_pkts.netflow), (12.0, 8.0));
-        assert_eq!(long.queue_pkts.error, -4.0);
-        close(long.queue_pkts.relative_error, -1.0 / 3.0);
-        close(long.queue_pkts.deviations, -4.0 / root);
-        close(long.queue_over_time.error, 20.0 / 48.0);
-        close(long.queue_over_time.spread, 4.0 * root / 48.0);
-        close(long.queue_over_time.deviations, 20.0 / (4.0 * root));
-        // short: both seeds alike, so there is no deviation to measure by.
-        assert_eq!((short.queue_pkts.error, short.queue_pkts.deviations), (1.0, None));
-        assert_eq!(short.queue_over_time.deviations, None);
-        // 4 s of 100 and 1 packets/s.
-        assert_eq!(long.offered_pkts.ns.mean, 400.0);
-        assert_eq!((long.lost_pkts.ns.mean, long.lost_pkts.error), (4.0, 4.0));
-        close(Some(long.loss_probability.ns.mean), 0.01);
-
-        // 12 of 13 packets are at the long queue.
-        assert!(long.busiest && !short.busiest);
-        let totals = comparison.totals;
-        close(totals.queue_pkts.error, 5.0 / 13.0);
-        close(totals.queue_pkts.spread, root / 13.0);
-        close(totals.queue_pkts.ratio, 10.0 / 13.0);
-        assert_eq!((totals.queue_pkts.count, totals.queue_pkts_busiest.count), (2, 1));
-        close(totals.queue_pkts_busiest.error, 4.0 / 12.0);
-        // The short trajectory: |2 − 1| · 4 of 4.
-        close(totals.queue_over_time.error, 24.0 / 52.0);
-        close(totals.queue_over_time.deviations, 24.0 / (4.0 * root));
-        close(totals.queue_over_time_busiest.error, 20.0 / 48.0);
-        close(totals.lost_pkts.ratio, 2.0);
-        close(totals.utilization.error, 0.0);
-
-        // a: 10 ± sqrt(8) and 11; b: 4 and 2. Relative errors 0.1 and 0.5.
-        close(totals.goodput_pps.error, 3.0 / 14.0);
-        close(totals.goodput_pps.ratio, 13.0 / 14.0);
-        close(totals.goodput_pps.median_error, 0.3);
-        close(totals.goodput_pps.p90_error, 0.1 + 0.9 * 0.4);
-        close(comparison.connections[0].goodput_pps.deviations, 1.0 / root);
-    }
-
-    #[test]
-    fn one_seed_has_no_spread_anywhere() {
-        let one = run(&[("long", [4.0, 4.0])], &[("a", [8.0, 8.0])]);
-        let comparison = Comparison::new(&side(one.clone()), &Ensemble::of(&[one]), 3.0);
-        let link = &comparison.links[0];
-        assert_eq!(link.queue_pkts.ns.std, None);
-        assert_eq!((link.queue_pkts.relative_error, link.queue_pkts.deviations), (Some(0.0), None));
-        assert_eq!(comparison.totals.queue_pkts.spread, None);
-        assert_eq!(comparison.totals.queue_over_time.spread, None);
-        assert_eq!(comparison.totals.queue_over_time.error, Some(0.0));
-    }
-
-    #[test]
-    fn netflow_is_compared_on_the_intervals_of_ns() {
-        // netflow: 8 for 2 s and 4 for 2 s; on 1 s and 3 s: 8 and (8 + 2 · 4) / 3.
-        let mut ours = run(&[("long", [8.0, 4.0])], &[]);
-        ours.grid = Grid::new(vec![2.0, 4.0]);
-        let theirs = run(&[("long", [8.0, 16.0 / 3.0])], &[]);
-        let comparison = Comparison::new(&side(ours), &Ensemble::of(&[theirs]), 3.0);
-        close(comparison.links[0].queue_over_time.error, 0.0);
-    }
-
-    #[test]
-    fn what_ns_does_not_have_is_told() {
-        let ours = side(run(&[("long", [8.0, 8.0]), ("other", [1.0, 1.0])], &[("a", [1.0, 1.0]), ("c", [1.0, 1.0])]));
-        let comparison = Comparison::new(&ours, &two_seeds(), 3.0);
-        assert_eq!(comparison.links.len(), 1);
-        assert_eq!(comparison.missing.links, ["other"]);
-        assert_eq!(comparison.missing.connections, ["c"]);
-    }
-
-    #[test]
-    fn idle_links_are_left_out_and_nothing_divides_by_0() {
-        let mut idle = run(&[("idle", [0.0, 0.0])], &[("idle", [0.0, 0.0])]);
-        idle.links[0].arrival_pps = vec![0.0; 2];
-        let mut ours = side(idle.clone());
-        ours.summary.links[0].offered_pkts = 0.0;
-        let comparison = Comparison::new(&ours, &Ensemble::of(&[idle]), 3.0);
-        assert!(comparison.links.is_empty() && comparison.connections.is_empty());
-        assert_eq!(comparison.totals.queue_pkts.error, None);
-        assert_eq!(comparison.totals.goodput_pps.median_error, None);
-    }
-
-    #[test]
-    fn quantiles_interpolate() {
-        let values = [1.0, 2.0, 4.0, 8.0];
-        assert_eq!(quantile(&values, 0.5), Some(3.0));
-        assert_eq!(quantile(&values, 1.0), Some(8.0));
-        // 2.7 places from the first: 4 + 0.7 · 4.
-        close(quantile(&values, 0.9), 6.8);
-        assert_eq!(quantile(&[], 0.5), None);
+    fn quantiles_lie_between_values() {
+        let mut errors =
+            relative_errors([(1.1, 1.0), (2.0, 1.0), (0.7, 1.0), (5.0, 0.0)].into_iter());
+        assert_eq!(errors.len(), 3);
+        assert!((quantile(&mut errors, 0.5) - 0.3).abs() < 1e-12);
+        // A tenth of the way back from the last to the one before, twice: 1 − 0.2·(1 − 0.3)
+        assert!((quantile(&mut errors, 0.9) - 0.86).abs() < 1e-12);
     }
 }
