@@ -188,7 +188,8 @@ fn trajectory(side: &Side, ensemble: &Ensemble, link: &str) -> (Option<f64>, Opt
     for (mine, theirs) in mine.iter().zip(&theirs) {
         off += (mine.queue_pkts - theirs.mean).abs();
         sum += theirs.mean;
-        if let Some(std) = theirs.std.filter(|&std| std > 0.0) {
+        // What differs in the last digits only does not differ.
+        if let Some(std) = theirs.std.filter(|&std| std > 1e-6 * theirs.mean) {
             squares += ((mine.queue_pkts - theirs.mean) / std).powi(2);
             n += 1.0;
         }
