@@ -22,6 +22,7 @@
 //! # }
 //! ```
 
+mod chance;
 mod check;
 mod clock;
 mod distribution;
@@ -31,13 +32,18 @@ mod receiver;
 mod rto;
 
 mod sender;
+mod setting;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use trial::{Setting, Taken, Trial};
+use chance::Independent;
+use setting::Setting;
+use trial::{Taken, Trial};
 
 pub use distribution::Distribution;
 
@@ -167,5 +173,6 @@ const BLOCK: u64 = 256;
 fn play(setting: &Setting, seed: u64, block: u64, trials: u64) -> impl Iterator<Item = Taken> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(block);
-    (0..trials).map(move |_| Trial::new(setting, &mut rng).run())
+    let mut chance = Independent::new(rng, setting.loss);
+    (0..trials).map(move |_| Trial::new(setting, &mut chance).run())
 }

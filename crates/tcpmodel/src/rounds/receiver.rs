@@ -140,7 +140,7 @@ impl Receiver {
 
     /// Something is missing before a segment that arrived.
     fn out_of_order(&mut self, now_s: f64) -> bool {
-        if !self.compressed {
+        if !self.compressed || self.quick_left > 0 {
             return true;
         }
         if self.duplicates_at != self.next {

@@ -39,7 +39,7 @@ pub(in super::super) struct Classic {
 }
 
 impl Classic {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock, segments: u32) -> Self {
+    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         Self {
             recovery: stack.recovery,
             loss_at: match stack.recovery {
@@ -53,7 +53,7 @@ impl Classic {
             decrease: stack.window_after_loss,
             clock,
             rto,
-            segments,
+            segments: 0,
             acknowledged: 0,
             next: 0,
             sent: 0,
@@ -73,6 +73,11 @@ impl Classic {
     pub(super) fn open(&mut self, window: f64, threshold: f64) {
         self.window = window;
         self.threshold = threshold;
+    }
+
+    /// There are so many segments to send.
+    pub(super) fn offer(&mut self, segments: u32) {
+        self.segments = segments;
     }
 
     /// Sends what the window allows.

@@ -16,14 +16,20 @@ pub(super) enum Sender {
 }
 
 impl Sender {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock, segments: u32) -> Self {
+    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         match stack.recovery {
             Recovery::Timeout | Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {
-                Self::Classic(Classic::new(stack, rto, clock, segments))
+                Self::Classic(Classic::new(stack, rto, clock))
             }
-            Recovery::Sack | Recovery::Rack => {
-                Self::Selective(Selective::new(stack, rto, clock, segments))
-            }
+            Recovery::Sack | Recovery::Rack => Self::Selective(Selective::new(stack, rto, clock)),
+        }
+    }
+
+    /// There are so many segments to send.
+    pub(super) fn offer(&mut self, segments: u32) {
+        match self {
+            Self::Classic(sender) => sender.offer(segments),
+            Self::Selective(sender) => sender.offer(segments),
         }
     }
 

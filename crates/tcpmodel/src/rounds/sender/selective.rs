@@ -73,8 +73,9 @@ pub(in super::super) struct Selective {
     segments: u32,
     pub acknowledged: u32,
     next: u32,
-    /// For each segment sent: when last, and what is known about it.
+    /// For each segment sent: when last, as which of all packets, and what is known about it.
     sent_s: Vec<f64>,
+    order: Vec<u32>,
     marks: Vec<u8>,
     sacked: u32,
     lost: u32,
@@ -87,9 +88,9 @@ pub(in super::super) struct Selective {
     prior_window: f64,
     reduction_delivered: u32,
     reduction_sent: u32,
-    /// The latest segment sent among those delivered: when it was sent, which, its round trip.
-    latest_s: f64,
-    latest: u32,
+    packets: u32,
+    /// The latest packet sent among those delivered: which of all, and its round trip.
+    latest: Option<u32>,
     latest_rtt_s: f64,
     latest_is_new: bool,
     min_rtt_s: f64,
@@ -103,7 +104,7 @@ pub(in super::super) struct Selective {
 }
 
 impl Selective {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock, segments: u32) -> Self {
+    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         Self {
             rack: stack.recovery == Recovery::Rack,
             probes: stack.tail_loss_probe,
@@ -112,10 +113,11 @@ impl Selective {
             min_rto_s: stack.min_rto_s,
             clock,
             rto,
-            segments,
+            segments: 0,
             acknowledged: 0,
             next: 0,
             sent_s: Vec::new(),
+            order: Vec::new(),
             marks: Vec::new(),
             sacked: 0,
             lost: 0,
@@ -127,8 +129,8 @@ impl Selective {
             prior_window: 0.0,
             reduction_delivered: 0,
             reduction_sent: 0,
-            latest_s: f64::NEG_INFINITY,
-            latest: 0,
+            packets: 0,
+            latest: None,
             latest_rtt_s: 0.0,
             latest_is_new: false,
             min_rtt_s: f64::INFINITY,
@@ -155,6 +157,11 @@ impl Selective {
         f64::from(self.out() + self.again) - f64::from(self.sacked + self.lost)
     }
 
+    /// There are so many segments to send.
+    pub(super) fn offer(&mut self, segments: u32) {
+        self.segments = segments;
+    }
+
     /// Sends new segments as the window allows.
     pub(super) fn send(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let mut any = false;
@@ -171,6 +178,8 @@ impl Selective {
         let was_empty = self.out() == 0;
         out.push(self.next);
         self.sent_s.push(now_s);
+        self.order.push(self.packets);
+        self.packets += 1;
         self.marks.push(0);
         self.next += 1;
         if self.state == State::Recovery {
@@ -183,14 +192,19 @@ impl Selective {
 
     fn send_again(&mut self, now_s: f64, segment: u32, out: &mut Vec<u32>) {
         let i = segment as usize;
-        if let (Some(mark), Some(sent_s)) = (self.marks.get_mut(i), self.sent_s.get_mut(i)) {
-            if *mark & AGAIN == 0 {
-                self.again += 1;
-            }
-            *mark |= AGAIN | EVER;
-            *sent_s = now_s;
-            out.push(segment);
-        }
+        let (Some(mark), Some(sent_s), Some(order)) = (
+            self.marks.get_mut(i),
+            self.sent_s.get_mut(i),
+            self.order.get_mut(i),
+        ) else {
+            return;
+        };
+        self.again += u32::from(*mark & AGAIN == 0);
+        *mark |= AGAIN | EVER;
+        *sent_s = now_s;
+        *order = self.packets;
+        self.packets += 1;
+        out.push(segment);
     }
 
     fn set_timer(&mut self, now_s: f64, timer: Timer, delay_s: f64) {
@@ -364,7 +378,7 @@ impl Selective {
     fn take_latest(&mut self, now_s: f64, segment: u32, sent_s: f64, mark: u8) {
         let rtt_s = now_s - sent_s;
         if mark & EVER != 0 && rtt_s < self.min_rtt_s - 1e-9 {
-            // The acknowledgement is of the one sent before.
+            // It is the one sent before that arrived.
             return;
         }
         if mark & EVER == 0 {
@@ -372,10 +386,7 @@ impl Selective {
         }
         self.latest_is_new = true;
         self.latest_rtt_s = rtt_s;
-        if sent_after(sent_s, segment, self.latest_s, self.latest) {
-            self.latest_s = sent_s;
-            self.latest = segment;
-        }
+        self.latest = self.latest.max(self.order.get(segment as usize).copied());
     }
 
     fn end_probe(&mut self, packet: &Packet, news: News) {
@@ -518,7 +529,7 @@ impl Selective {
             };
             if *mark & SACKED != 0
                 || *mark & (LOST | AGAIN) == LOST
-                || !sent_after(self.latest_s, self.latest, sent_s, segment)
+                || self.latest <= self.order.get(i).copied()
             {
                 continue;
             }
@@ -555,7 +566,7 @@ impl Selective {
     fn move_window(&mut self, news: &News) {
         if self.state == State::Recovery {
             self.reduce(news);
-        } else if news.advanced || news.sacked {
+        } else if news.advanced {
             let mut grown = f64::from(news.delivered);
             if self.window < self.threshold {
                 let room = self.threshold - self.window;
@@ -702,9 +713,4 @@ impl Selective {
         self.rto.back_off();
         self.set_timer(now_s, Timer::Retransmission, self.rto.timeout_s());
     }
-}
-
-/// Was the first segment sent after the second?
-fn sent_after(sent_s: f64, segment: u32, than_sent_s: f64, than_segment: u32) -> bool {
-    sent_s > than_sent_s || (sent_s == than_sent_s && segment > than_segment)
 }
