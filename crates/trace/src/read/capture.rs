@@ -12,6 +12,8 @@ pub(super) struct Record {
     pub captured: usize,
     /// How long it was.
     pub length: u32,
+    /// Its place in the file, from 1.
+    pub number: u64,
     /// Where its record began.
     pub offset: u64,
 }
@@ -24,15 +26,11 @@ pub(super) trait Records {
     fn buffer(&mut self) -> &mut Buffer;
 
     fn offset(&self) -> u64;
-
-    /// Bytes between the packet and the next record.
-    fn padding(&self, captured: usize) -> usize;
 }
 
 pub(super) struct Capture<R> {
     records: R,
     faults: Faults,
-    number: u64,
     done: bool,
 }
 
@@ -41,7 +39,6 @@ impl<R: Records> Capture<R> {
         Capture {
             records,
             faults: Faults::default(),
-            number: 0,
             done: false,
         }
     }
@@ -68,33 +65,25 @@ impl<R: Records> Capture<R> {
                 }
                 break;
             };
-            self.number += 1;
-            let padding = self.records.padding(record.captured);
             let buffer = self.records.buffer();
             let bytes = buffer.peek(record.captured)?;
-            let bytes = &bytes[..record.captured.min(bytes.len())];
+            let bytes = bytes.get(..record.captured).unwrap_or(bytes);
             event.time_ns = record.time_ns;
             event.what = What::Captured;
             event.link = None;
-            event.packet.id = self.number - 1;
+            event.packet.id = record.number - 1;
             event.packet.flow = 0;
             let seen = packet::read(record.link_type, bytes, record.length, &mut event.packet);
-            buffer.skip((record.captured + padding) as u64)?;
+            buffer.take(record.captured);
             match seen {
                 Seen::Ip => return Ok(true),
                 Seen::Other => self.faults.skipped += 1,
                 Seen::Malformed(what) => {
                     let position = Position::Packet {
-                        number: self.number,
+                        number: record.number,
                         offset: record.offset,
                     };
                     self.faults.add(position, what);
-                }
-                Seen::UnknownLinkLayer => {
-                    return Err(Error::LinkLayer {
-                        name: buffer.name().to_owned(),
-                        link_type: record.link_type,
-                    });
                 }
             }
         }

@@ -6,6 +6,9 @@
 //! What is malformed is counted in [`Faults`] with its place, and reading goes on with the next
 //! line or record where that is safe. Bounds: a line of an ns-2 trace has at most
 //! [`LONGEST_LINE`] bytes, a captured packet at most [`LONGEST_PACKET`].
+//!
+//! Captures are taken apart here and not by a library, as they have to be read on behind damage,
+//! cut to any snap length, and with every interface's own clock.
 
 mod buffer;
 mod bytes;
@@ -54,8 +57,8 @@ impl std::fmt::Display for Format {
 /// Opens a trace or a capture; `-` is the standard input.
 ///
 /// # Errors
-/// [`Error::Open`], [`Error::Read`], or [`Error::NotATrace`] where its beginning is of no kind
-/// that is known.
+/// [`Error::Open`], [`Error::Read`], [`Error::NotATrace`] where its beginning is of no kind that is
+/// known, or [`Error::LinkLayer`].
 pub fn open(path: &Path) -> Result<Reader, Error> {
     let name = path.display().to_string();
     if name == "-" {
@@ -119,8 +122,8 @@ impl Reader {
     /// The next event, in the order of the trace; `None` at its end.
     ///
     /// # Errors
-    /// Where reading cannot go on: [`Error::Read`], [`Error::LinkLayer`], and
-    /// [`Error::NotATrace`] for a text of which no line is one of a trace.
+    /// Where reading cannot go on: [`Error::Read`], and [`Error::NotATrace`] for a text of which no
+    /// line is one of a trace.
     #[allow(clippy::should_implement_trait)] // it lends
     #[inline]
     pub fn next(&mut self) -> Result<Option<&Event>, Error> {

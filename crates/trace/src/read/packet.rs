@@ -12,7 +12,6 @@ pub(super) enum Seen {
     /// Something else, such as ARP.
     Other,
     Malformed(&'static str),
-    UnknownLinkLayer,
 }
 
 const IPV4: u16 = 0x0800;
@@ -23,9 +22,31 @@ const UDP: u8 = 17;
 /// Headers that may stand between IPv6 and what it carries.
 const MOST_EXTENSIONS: usize = 16;
 
+/// Whether packets of this link layer can be read.
+pub(super) fn is_known(link_type: u32) -> bool {
+    content(link_type, &[]).is_some()
+}
+
 /// Reads the packet in a frame of this link layer; `length` is what the frame had on the wire.
 pub(super) fn read(link_type: u32, frame: &[u8], length: u32, packet: &mut Packet) -> Seen {
-    let (start, kind) = match link_type {
+    let Some((start, kind)) = content(link_type, frame) else {
+        return Seen::Malformed("the link layer of the packet's interface is not known");
+    };
+    let (Some(inside), Some(kind)) = (frame.get(start..), kind) else {
+        return Seen::Malformed("the packet ends within the header of its link layer");
+    };
+    let on_wire = length.saturating_sub(start as u32);
+    match kind {
+        IPV4 => ipv4(inside, on_wire, packet),
+        IPV6 => ipv6(inside, on_wire, packet),
+        _ => Seen::Other,
+    }
+}
+
+/// Where the content of a frame begins and what it is, if the frame reaches so far; `None` for link
+/// layers that are not known.
+fn content(link_type: u32, frame: &[u8]) -> Option<(usize, Option<u16>)> {
+    Some(match link_type {
         1 => ethernet(frame),
         113 => (16, be16(frame, 14)),
         276 => (20, be16(frame, 0)),
@@ -33,18 +54,8 @@ pub(super) fn read(link_type: u32, frame: &[u8], length: u32, packet: &mut Packe
         228 => (0, Some(IPV4)),
         229 => (0, Some(IPV6)),
         0 | 108 => (4, family(frame)),
-        _ => return Seen::UnknownLinkLayer,
-    };
-    let Some(inside) = frame.get(start..) else {
-        return Seen::Malformed("the packet ends within the header of its link layer");
-    };
-    let on_wire = length.saturating_sub(start as u32);
-    match kind {
-        Some(IPV4) => ipv4(inside, on_wire, packet),
-        Some(IPV6) => ipv6(inside, on_wire, packet),
-        Some(_) => Seen::Other,
-        None => Seen::Malformed("the packet ends within the header of its link layer"),
-    }
+        _ => return None,
+    })
 }
 
 /// Where an Ethernet frame's content begins, and what it is: behind VLAN tags.
@@ -108,7 +119,10 @@ fn ipv4(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
         congested: header[1] & 3 == 3,
         first: fragment == 0,
     };
-    let (from, to) = inside.read(packet);
+    let (from, to) = match inside.read(packet) {
+        Ok(ports) => ports,
+        Err(what) => return Seen::Malformed(what),
+    };
     packet.from = Endpoint::V4(source, from);
     packet.to = Endpoint::V4(target, to);
     Seen::Ip
@@ -161,7 +175,10 @@ fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
         congested: congestion == 3,
         first,
     };
-    let (from, to) = inside.read(packet);
+    let (from, to) = match inside.read(packet) {
+        Ok(ports) => ports,
+        Err(what) => return Seen::Malformed(what),
+    };
     packet.from = Endpoint::V6(address(8), from);
     packet.to = Endpoint::V6(address(24), to);
     Seen::Ip
@@ -180,8 +197,8 @@ struct Inside<'a> {
 }
 
 impl Inside<'_> {
-    /// Reads the header; the ports.
-    fn read(&self, packet: &mut Packet) -> (u16, u16) {
+    /// Reads the header; the ports, or what is wrong with it.
+    fn read(&self, packet: &mut Packet) -> Result<(u16, u16), &'static str> {
         packet.segment = None;
         packet.transport = match self.protocol {
             TCP => Transport::Tcp,
@@ -189,27 +206,35 @@ impl Inside<'_> {
             _ => Transport::Other,
         };
         if packet.transport == Transport::Other {
-            return (0, 0);
+            return Ok((0, 0));
         }
         if packet.transport == Transport::Tcp && self.first {
-            packet.segment = segment(self.bytes, self.length, self.congested);
+            packet.segment = segment(self.bytes, self.length, self.congested)?;
         }
         let port = |at| be16(self.bytes, at).unwrap_or(0);
-        (port(0), port(2))
+        Ok((port(0), port(2)))
     }
 }
 
 /// TCP's header; `None` where too little of it was captured.
-fn segment(bytes: &[u8], length: u32, congested: bool) -> Option<Segment> {
-    let (seq, ack) = (be32(bytes, 4)?, be32(bytes, 8)?);
-    let (offset, flags) = (*bytes.get(12)?, *bytes.get(13)?);
+fn segment(bytes: &[u8], length: u32, congested: bool) -> Result<Option<Segment>, &'static str> {
+    let (Some(seq), Some(ack), Some([offset, flags])) = (
+        be32(bytes, 4),
+        be32(bytes, 8),
+        bytes.get(12..).and_then(|rest| rest.first_chunk()),
+    ) else {
+        return Ok(None);
+    };
     let header_length = u32::from(offset >> 4) * 4;
     if header_length < 20 {
-        return None;
+        return Err("the TCP header has a wrong length");
+    }
+    if header_length > length {
+        return Err("the packet is shorter than its TCP header");
     }
     let mut segment = Segment {
         seq,
-        len: length.saturating_sub(header_length),
+        len: length - header_length,
         ack: (flags & 0x10 != 0).then_some(ack),
         syn: flags & 0x02 != 0,
         fin: flags & 0x01 != 0,
@@ -219,9 +244,10 @@ fn segment(bytes: &[u8], length: u32, congested: bool) -> Option<Segment> {
     };
     let end = (header_length as usize).min(bytes.len());
     options(bytes.get(20..end).unwrap_or_default(), &mut segment);
-    Some(segment)
+    Ok(Some(segment))
 }
 
+/// SACK blocks and timestamps; ends where the options do, or what was captured of them.
 fn options(mut bytes: &[u8], segment: &mut Segment) {
     while let Some((&kind, rest)) = bytes.split_first() {
         let size = match (kind, rest.first()) {
@@ -238,6 +264,7 @@ fn options(mut bytes: &[u8], segment: &mut Segment) {
         };
         match kind {
             5 => {
+                segment.sack_blocks = 0;
                 for (block, edges) in segment.sack.iter_mut().zip(value.chunks_exact(8)) {
                     if let (Some(first), Some(end)) = (be32(edges, 0), be32(edges, 4)) {
                         *block = (first, end);

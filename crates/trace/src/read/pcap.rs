@@ -3,6 +3,7 @@
 use super::buffer::{Buffer, LONGEST_PACKET};
 use super::bytes::Order;
 use super::capture::{Record, Records};
+use super::packet;
 use crate::{Error, Faults, Position};
 
 const FILE_HEADER: usize = 24;
@@ -45,12 +46,17 @@ impl Pcap {
             });
         };
         buffer.take(FILE_HEADER);
+        // The upper bits tell of checksums.
+        let link_type = link_type & 0xffff;
+        if !packet::is_known(link_type) {
+            let name = buffer.name().to_owned();
+            return Err(Error::LinkLayer { name, link_type });
+        }
         Ok(Pcap {
             buffer,
             order,
             unit_ns,
-            // The upper bits tell of checksums.
-            link_type: link_type & 0x0fff_ffff,
+            link_type,
             records: 0,
         })
     }
@@ -95,11 +101,16 @@ impl Records for Pcap {
             return Ok(None);
         }
         self.records += 1;
+        // Damaged, but what it holds may be right.
+        if i64::from(part) * self.unit_ns >= 1_000_000_000 {
+            faults.add(position, format!("a time with {part} parts of a second"));
+        }
         Ok(Some(Record {
             time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(part) * self.unit_ns,
             link_type: self.link_type,
             captured,
             length,
+            number: self.records,
             offset,
         }))
     }
@@ -110,9 +121,5 @@ impl Records for Pcap {
 
     fn offset(&self) -> u64 {
         self.buffer.offset()
-    }
-
-    fn padding(&self, _captured: usize) -> usize {
-        0
     }
 }

@@ -3,6 +3,7 @@
 use super::buffer::{Buffer, LONGEST_PACKET};
 use super::bytes::Order;
 use super::capture::{Record, Records};
+use super::packet;
 use crate::{Error, Faults, Position};
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -18,9 +19,21 @@ pub(super) struct Pcapng {
     buffer: Buffer,
     order: Order,
     interfaces: Vec<Interface>,
-    /// Bytes of the current block behind its packet.
-    behind: usize,
+    /// The block that is being read.
+    block: Option<Block>,
     packets: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Block {
+    kind: u32,
+    /// All of it.
+    length: u32,
+    position: Position,
+    /// Where it begins.
+    offset: u64,
+    /// What was not taken of it, with the length that stands at its end.
+    left: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -51,43 +64,108 @@ impl Resolution {
     }
 }
 
+/// What a packet's block holds.
+enum Held {
+    Packet(Record),
+    /// What is wrong with it.
+    Nothing(String),
+    /// The capture ends in it.
+    CutOff,
+}
+
 impl Pcapng {
-    pub fn new(buffer: Buffer) -> Result<Pcapng, Error> {
-        let mut file = Pcapng {
-            buffer,
-            order: Order::Little,
-            interfaces: Vec::new(),
-            behind: 0,
-            packets: 0,
-        };
-        let header = file.buffer.peek(12)?;
-        if order_of(header).is_none() {
+    pub fn new(mut buffer: Buffer) -> Result<Pcapng, Error> {
+        if order_of(buffer.peek(12)?).is_none() {
             return Err(Error::NotATrace {
-                name: file.buffer.name().to_owned(),
+                name: buffer.name().to_owned(),
                 reason: "it begins like a pcapng file, but has no byte-order magic".to_owned(),
             });
         }
-        Ok(file)
+        Ok(Pcapng {
+            buffer,
+            order: Order::Little,
+            interfaces: Vec::new(),
+            block: None,
+            packets: 0,
+        })
     }
 
-    fn position(&self) -> Position {
-        Position::Byte(self.buffer.offset())
-    }
-
-    /// Passes over what is left of a block.
-    fn pass(&mut self, bytes: u64, faults: &mut Faults) -> Result<bool, Error> {
-        let passed = self.buffer.skip(bytes)?;
-        if passed < bytes {
+    /// Begins a block; `None` at the end, or where what follows cannot be found.
+    fn begin(&mut self, faults: &mut Faults) -> Result<Option<Block>, Error> {
+        let offset = self.buffer.offset();
+        let position = Position::Byte(offset);
+        let mut damaged = |message: String| {
             faults.truncated = true;
-            faults.add(self.position(), "the capture ends within a block");
+            faults.add(position, message);
+            Ok(None)
+        };
+        let header = self.buffer.peek(12)?;
+        if header.is_empty() {
+            return Ok(None);
         }
-        Ok(passed == bytes)
+        let (Some(kind), Some(_)) = (self.order.u32(header, 0), header.get(11)) else {
+            return damaged("the capture ends within the header of a block".to_owned());
+        };
+        if kind == SECTION {
+            let Some(order) = order_of(header) else {
+                return damaged(
+                    "a section without byte-order magic: what follows cannot be read".to_owned(),
+                );
+            };
+            self.order = order;
+            self.interfaces.clear();
+        }
+        let length = self.order.u32(header, 4).unwrap_or(0);
+        if length < 12 || !length.is_multiple_of(4) {
+            return damaged(format!(
+                "a block of {length} bytes cannot be: the capture is damaged here, and what follows cannot be found"
+            ));
+        }
+        self.buffer.take(8);
+        let mut block = Block {
+            kind,
+            length,
+            position,
+            offset,
+            left: u64::from(length) - 8,
+        };
+        if matches!(kind, ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET) {
+            self.packets += 1;
+            block.position = Position::Packet {
+                number: self.packets,
+                offset,
+            };
+        }
+        Ok(Some(block))
     }
 
-    fn interface(&mut self, length: usize) -> Result<(), Error> {
+    /// Passes over what is left of a block; false where what follows cannot be found.
+    fn finish(&mut self, block: Block, faults: &mut Faults) -> Result<bool, Error> {
+        let body = block.left.saturating_sub(4);
+        let passed = self.buffer.skip(body)?;
+        let at_end = self.order.u32(self.buffer.peek(4)?, 0);
+        self.buffer.take(4);
+        let message = match at_end {
+            Some(length) if passed == body && length == block.length => return Ok(true),
+            Some(length) if passed == body => format!(
+                "a block of {} bytes says at its end that it has {length}: the capture is damaged here, and what follows cannot be found",
+                block.length
+            ),
+            _ => format!(
+                "the capture ends within this block of {} bytes",
+                block.length
+            ),
+        };
+        faults.truncated = true;
+        faults.add(block.position, message);
+        Ok(false)
+    }
+
+    fn interface(&mut self, block: Block) -> Result<(), Error> {
         // Its options are short; what is beyond is of no interest.
-        let there = self.buffer.peek(length.min(LONGEST_PACKET))?;
-        let body = &there[8..length.saturating_sub(4).clamp(8, there.len().max(8))];
+        let length = (block.left - 4).min(LONGEST_PACKET as u64) as usize;
+        let body = self.buffer.peek(length)?;
+        let body = body.get(..length).unwrap_or(body);
         let order = self.order;
         let mut interface = Interface {
             link_type: u32::from(order.u16(body, 0).unwrap_or(0)),
@@ -123,94 +201,70 @@ impl Pcapng {
         Ok(())
     }
 
-    /// The packet of a block of this type and length, whose header has been looked at.
-    fn packet(
-        &mut self,
-        kind: u32,
-        length: usize,
-        faults: &mut Faults,
-    ) -> Result<Option<Record>, Error> {
-        let offset = self.buffer.offset();
-        let position = Position::Packet {
-            number: self.packets + 1,
-            offset,
-        };
+    /// The packet of a block, whose bytes the buffer shows next.
+    fn packet(&mut self, block: &mut Block) -> Result<Held, Error> {
         let order = self.order;
-        let head = if kind == SIMPLE_PACKET { 12 } else { 28 };
+        let head = if block.kind == SIMPLE_PACKET { 4 } else { 20 };
+        let room = block.left.saturating_sub(4 + head as u64);
         let header = self.buffer.peek(head)?;
-        let (interface, time, captured, original) = match kind {
+        let word = |i: usize| order.u32(header, 4 * i);
+        let fields = match block.kind {
             SIMPLE_PACKET => {
-                let original = order.u32(header, 8);
                 let snap = self.interfaces.first().map_or(0, |i| i.snap_length);
-                let most = (length - 16) as u32;
-                let captured = original.map(|n| n.min(most).min(if snap == 0 { n } else { snap }));
-                (Some(0), Some(0), captured, original)
+                let most = if snap == 0 { u32::MAX } else { snap };
+                let captured = |length: u32| u64::from(length.min(most)).min(room);
+                word(0).map(|length| (0, 0, captured(length), length))
             }
-            _ => {
+            kind => (|| {
                 let interface = match kind {
-                    OLD_PACKET => order.u16(header, 8).map(u32::from),
-                    _ => order.u32(header, 8),
+                    OLD_PACKET => u32::from(order.u16(header, 0)?),
+                    _ => word(0)?,
                 };
-                let (high, low) = (order.u32(header, 12), order.u32(header, 16));
-                let time = high
-                    .zip(low)
-                    .map(|(h, l)| u64::from(h) << 32 | u64::from(l));
-                (
-                    interface,
-                    time,
-                    order.u32(header, 20),
-                    order.u32(header, 24),
-                )
-            }
+                let time = u64::from(word(1)?) << 32 | u64::from(word(2)?);
+                Some((interface, time, u64::from(word(3)?), word(4)?))
+            })(),
         };
-        let (Some(interface), Some(time), Some(captured), Some(original)) =
-            (interface, time, captured, original)
-        else {
-            faults.truncated = true;
-            faults.add(position, "the capture ends within the header of a packet");
-            return Ok(None);
+        let Some((number, time, captured, length)) = fields else {
+            return Ok(Held::CutOff);
         };
+        if captured > room {
+            return Ok(Held::Nothing(format!(
+                "{captured} captured bytes do not fit into a block of {}",
+                block.length
+            )));
+        }
+        if captured > LONGEST_PACKET as u64 {
+            return Ok(Held::Nothing(format!(
+                "a packet of {captured} bytes is longer than any ({LONGEST_PACKET})"
+            )));
+        }
+        let Some(interface) = self.interfaces.get(number as usize) else {
+            return Ok(Held::Nothing(format!(
+                "interface {number} was not described before (there are {})",
+                self.interfaces.len()
+            )));
+        };
+        if !packet::is_known(interface.link_type) {
+            return Ok(Held::Nothing(format!(
+                "interface {number} has a link layer of type {}, which is not known",
+                interface.link_type
+            )));
+        }
         let captured = captured as usize;
-        if captured > length - head - 4 {
-            let message = format!("{captured} captured bytes do not fit into a block of {length}");
-            faults.add(position, message);
-            self.pass(length as u64, faults)?;
-            return Ok(None);
-        }
-        if captured > LONGEST_PACKET {
-            faults.add(position, format!("a packet of {captured} bytes cannot be"));
-            self.pass(length as u64, faults)?;
-            return Ok(None);
-        }
-        let Some(&Interface {
-            link_type,
-            resolution,
-            offset_s,
-            ..
-        }) = self.interfaces.get(interface as usize)
-        else {
-            let known = self.interfaces.len();
-            let message = format!("interface {interface} was not described (there are {known})");
-            faults.add(position, message);
-            self.pass(length as u64, faults)?;
-            return Ok(None);
-        };
         if self.buffer.peek(head + captured)?.len() < head + captured {
-            faults.truncated = true;
-            faults.add(position, "the capture ends within a packet");
-            self.buffer.skip(u64::MAX)?;
-            return Ok(None);
+            return Ok(Held::CutOff);
         }
         self.buffer.take(head);
-        self.packets += 1;
-        self.behind = length - head - captured;
-        let time_ns = resolution.nanoseconds(time) + i128::from(offset_s) * 1_000_000_000;
-        Ok(Some(Record {
+        block.left -= (head + captured) as u64;
+        let offset_ns = i128::from(interface.offset_s) * 1_000_000_000;
+        let time_ns = interface.resolution.nanoseconds(time) + offset_ns;
+        Ok(Held::Packet(Record {
             time_ns: time_ns.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64,
-            link_type,
+            link_type: interface.link_type,
             captured,
-            length: original,
-            offset,
+            length,
+            number: self.packets,
+            offset: block.offset,
         }))
     }
 }
@@ -227,59 +281,43 @@ fn order_of(header: &[u8]) -> Option<Order> {
 impl Records for Pcapng {
     fn next(&mut self, faults: &mut Faults) -> Result<Option<Record>, Error> {
         loop {
-            let position = self.position();
-            let header = self.buffer.peek(12)?;
-            if header.is_empty() {
+            if let Some(block) = self.block.take()
+                && !self.finish(block, faults)?
+            {
                 return Ok(None);
             }
-            let (Some(kind), Some(_)) = (self.order.u32(header, 0), header.get(11)) else {
-                faults.truncated = true;
-                faults.add(position, "the capture ends within the header of a block");
+            let Some(mut block) = self.begin(faults)? else {
                 return Ok(None);
             };
-            if kind == SECTION {
-                match order_of(header) {
-                    Some(order) => self.order = order,
-                    None => {
-                        faults.truncated = true;
-                        let message =
-                            "a section without byte-order magic: what follows cannot be read";
-                        faults.add(position, message);
-                        return Ok(None);
-                    }
-                }
-                self.interfaces.clear();
-            }
-            let length = self.order.u32(header, 4).unwrap_or(0) as usize;
-            if length < 12 || length % 4 != 0 {
-                faults.truncated = true;
+            let shortest = match block.kind {
+                SECTION => 28,
+                INTERFACE => 20,
+                SIMPLE_PACKET => 16,
+                ENHANCED_PACKET | OLD_PACKET => 32,
+                _ => 12,
+            };
+            if block.length < shortest {
                 let message = format!(
-                    "a block of {length} bytes cannot be: the capture is damaged here, and what follows cannot be found"
+                    "a block of {} bytes is too short for its type",
+                    block.length
                 );
-                faults.add(position, message);
-                return Ok(None);
+                faults.add(block.position, message);
+                self.block = Some(block);
+                continue;
             }
-            let head = if kind == SIMPLE_PACKET { 16 } else { 32 };
-            match kind {
-                INTERFACE if length >= 20 => self.interface(length)?,
-                ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET if length >= head => {
-                    let before = self.buffer.offset();
-                    match self.packet(kind, length, faults)? {
-                        Some(record) => return Ok(Some(record)),
-                        None if self.buffer.offset() == before => return Ok(None),
-                        None => continue,
-                    }
+            let held = match block.kind {
+                INTERFACE => {
+                    self.interface(block)?;
+                    None
                 }
-                INTERFACE | ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET => {
-                    faults.add(
-                        position,
-                        format!("a block of {length} bytes is too short for its type"),
-                    );
-                }
-                _ => {}
-            }
-            if !self.pass(length as u64, faults)? {
-                return Ok(None);
+                SIMPLE_PACKET | ENHANCED_PACKET | OLD_PACKET => Some(self.packet(&mut block)?),
+                _ => None,
+            };
+            self.block = Some(block);
+            match held {
+                Some(Held::Packet(record)) => return Ok(Some(record)),
+                Some(Held::Nothing(message)) => faults.add(block.position, message),
+                Some(Held::CutOff) | None => {}
             }
         }
     }
@@ -290,9 +328,5 @@ impl Records for Pcapng {
 
     fn offset(&self) -> u64 {
         self.buffer.offset()
-    }
-
-    fn padding(&self, _captured: usize) -> usize {
-        self.behind
     }
 }
