@@ -3,10 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// Bytes of all names together that are kept; names that come after are not.
+const MOST_BYTES: usize = 16 << 20;
+
 /// Names of nodes by their numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeNames {
     names: BTreeMap<u32, String>,
+    bytes: usize,
 }
 
 impl NodeNames {
@@ -14,6 +18,7 @@ impl NodeNames {
     pub const fn new() -> NodeNames {
         NodeNames {
             names: BTreeMap::new(),
+            bytes: 0,
         }
     }
 
@@ -48,14 +53,16 @@ impl NodeNames {
         let Some(space) = memchr::memchr(b' ', rest) else {
             return false;
         };
-        let number = std::str::from_utf8(&rest[..space]).ok();
+        let number = std::str::from_utf8(rest.get(..space).unwrap_or_default()).ok();
         let Some(node) = number.and_then(|number| number.parse().ok()) else {
             return false;
         };
-        self.set(
-            node,
-            unescaped(&String::from_utf8_lossy(&rest[space + 1..])),
-        );
+        let name = rest.get(space + 1..).unwrap_or_default();
+        // An entry without its name takes about as much.
+        self.bytes += name.len() + 64;
+        if self.bytes <= MOST_BYTES {
+            self.set(node, unescaped(&String::from_utf8_lossy(name)));
+        }
         true
     }
 }

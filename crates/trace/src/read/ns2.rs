@@ -11,7 +11,10 @@
 //! ```
 //!
 //! With `show_tcphdr_` there follow the acknowledged number, TCP's flags in hexadecimal, the length
-//! of the header and that of the SACK blocks.
+//! of the header and the number of SACK blocks. Agents of one direction (`Agent/TCP`) leave the
+//! length 0 and count packets; FullTcp counts bytes.
+
+use std::ops::Range;
 
 use super::buffer::{Buffer, Line};
 use super::names::NodeNames;
@@ -25,19 +28,16 @@ pub(super) struct Ns2 {
     faults: Faults,
     names: NodeNames,
     line: u64,
-    events: u64,
+    /// Lines that look like those of a trace.
+    good: u64,
+    /// Whether there was a line for nam among what was wrong.
+    for_nam: bool,
     /// First letters of lines to read.
     wanted: [bool; 256],
 }
 
 /// Why a line is no event: what is wrong, and at which byte of it.
 struct Wrong(&'static str, usize);
-
-enum Parsed {
-    Event,
-    /// Another kind of line.
-    Other,
-}
 
 const KINDS: [(u8, What); 4] = [
     (b'+', What::Enqueued),
@@ -56,14 +56,32 @@ impl Ns2 {
                 reason: format!("it is no text (byte {at} is 0)"),
             });
         }
-        Ok(Ns2 {
+        let mut trace = Ns2 {
             buffer,
             faults: Faults::default(),
             names: NodeNames::new(),
             line: 0,
-            events: 0,
+            good: 0,
+            for_nam: false,
             wanted: [true; 256],
-        })
+        };
+        trace.read_head()?;
+        Ok(trace)
+    }
+
+    /// The comments at the beginning, so that the names are known before the first event.
+    fn read_head(&mut self) -> Result<(), Error> {
+        while self.buffer.peek(1)?.first() == Some(&b'#') {
+            match self.buffer.line()? {
+                Line::Whole { range, .. } => {
+                    self.line += 1;
+                    self.names.take_comment(trimmed(self.buffer.bytes(range)));
+                }
+                Line::TooLong => self.too_long(),
+                Line::End => break,
+            }
+        }
+        Ok(())
     }
 
     pub fn faults(&self) -> &Faults {
@@ -91,64 +109,69 @@ impl Ns2 {
             let (range, last) = match self.buffer.line()? {
                 Line::Whole { range, last } => (range, last),
                 Line::TooLong => {
-                    self.line += 1;
-                    self.fault(0, "longer than any line of a trace".to_owned());
+                    self.too_long();
                     continue;
                 }
                 Line::End => return self.end(),
             };
             self.line += 1;
-            let line = self.buffer.bytes(range);
-            let Some(&first) = line.first() else {
-                continue;
-            };
+            let line = self.buffer.bytes(range.clone());
+            let first = line.first().copied().unwrap_or(b'#');
             if !self.wanted[usize::from(first)] {
+                self.good += 1;
                 continue;
             }
             match parse(line, event) {
-                Ok(Parsed::Event) => {
-                    self.events += 1;
+                Ok(()) => {
+                    self.good += 1;
                     return Ok(true);
                 }
-                Ok(Parsed::Other) => {
-                    if first == b'#' {
-                        self.names.take_comment(trimmed(line));
-                    } else if !trimmed(line).is_empty() {
-                        self.faults.skipped += 1;
-                    }
-                }
-                Err(Wrong(what, at)) => {
-                    self.faults.truncated |= last;
-                    let what = match last {
-                        true => format!("{what}; the trace ends here, without the end of the line"),
-                        false => what.to_owned(),
-                    };
-                    self.fault(at, what);
-                    self.give_up_on_other_texts()?;
-                }
+                Err(wrong) => self.no_event(range, last, wrong)?,
             }
         }
     }
 
+    /// Deals with a line that is no event.
     #[cold]
+    fn no_event(&mut self, range: Range<usize>, last: bool, wrong: Wrong) -> Result<(), Error> {
+        let line = trimmed(self.buffer.bytes(range));
+        if line.is_empty() || line.starts_with(b"#") {
+            self.names.take_comment(line);
+        } else if says_nothing(line) {
+            self.faults.skipped += 1;
+        } else {
+            let is_for_nam = line.get(1..4) == Some(b" -t");
+            self.for_nam |= is_for_nam;
+            let wrong = match is_for_nam {
+                true => Wrong("this is a line for nam; the trace is another file", 2),
+                false => wrong,
+            };
+            let Wrong(what, at) = wrong;
+            self.faults.truncated |= last;
+            let what = match last {
+                true => format!("{what}; the trace ends here, without the end of the line"),
+                false => what.to_owned(),
+            };
+            self.fault(at, what);
+            if self.good == 0 && self.faults.count >= PATIENCE {
+                return Err(self.no_trace());
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_long(&mut self) {
+        self.line += 1;
+        self.fault(0, "longer than any line of a trace".to_owned());
+    }
+
     fn fault(&mut self, at: usize, message: String) {
         let position = Position::Line {
             line: self.line,
             column: at + 1,
         };
         self.faults.add(position, message);
-    }
-
-    #[cold]
-    fn give_up_on_other_texts(&self) -> Result<(), Error> {
-        if self.events > 0 || self.faults.count < PATIENCE {
-            return Ok(());
-        }
-        let first = self.faults.first.first();
-        Err(Error::NotATrace {
-            name: self.buffer.name().to_owned(),
-            reason: first.map_or(String::new(), ToString::to_string),
-        })
     }
 
     #[cold]
@@ -163,14 +186,19 @@ impl Ns2 {
         }
         // A short text of which nothing was right.
         let whole = self.buffer.broken().is_none();
-        if whole && self.events == 0 && self.faults.count > 0 && self.faults.skipped == 0 {
-            let first = self.faults.first.first();
-            return Err(Error::NotATrace {
-                name: self.buffer.name().to_owned(),
-                reason: first.map_or(String::new(), ToString::to_string),
-            });
+        let nothing = self.good == 0 && (self.for_nam || self.faults.skipped == 0);
+        if whole && nothing && self.faults.count > 0 {
+            return Err(self.no_trace());
         }
         Ok(false)
+    }
+
+    fn no_trace(&self) -> Error {
+        let first = self.faults.first.first();
+        Error::NotATrace {
+            name: self.buffer.name().to_owned(),
+            reason: first.map_or(String::new(), ToString::to_string),
+        }
     }
 }
 
@@ -179,118 +207,124 @@ fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 #[inline]
-fn parse(line: &[u8], event: &mut Event) -> Result<Parsed, Wrong> {
-    let first = line.first().copied().unwrap_or(b' ');
-    let what = match first {
-        b'+' => What::Enqueued,
-        b'-' => What::Dequeued,
-        b'r' => What::Received,
-        b'd' => What::Dropped,
-        // Comments, variables (which begin with their time), nam's lines, blanks.
-        b'#'
-        | b'v'
-        | b'f'
-        | b'E'
-        | b'e'
-        | b'h'
-        | b'n'
-        | b'l'
-        | b'q'
-        | b'a'
-        | b'c'
-        | b'V'
-        | b'W'
-        | b'A'
-        | b'T'
-        | b' '
-        | b'\t'
-        | b'\r'
-        | b'0'..=b'9' => return Ok(Parsed::Other),
+fn parse(line: &[u8], event: &mut Event) -> Result<(), Wrong> {
+    let what = match line.first() {
+        Some(b'+') => What::Enqueued,
+        Some(b'-') => What::Dequeued,
+        Some(b'r') => What::Received,
+        Some(b'd') => What::Dropped,
         _ => return Err(Wrong("a line of a trace begins with +, -, r or d", 0)),
     };
     if line.get(1) != Some(&b' ') {
         return Err(Wrong("there is no space after the first letter", 1));
     }
-    if line.get(2..4) == Some(b"-t") {
-        return Err(Wrong(
-            "this is a line for nam; the trace is another file",
-            2,
-        ));
-    }
     let mut fields = Fields { line, at: 2 };
     event.what = what;
     event.time_ns = fields.time()?;
-    let from = fields.node("the node where the link starts is no number")?;
-    let to = fields.node("the node where the link ends is no number")?;
+    let from = fields.number("the node where the link starts is no number")?;
+    let to = fields.number("the node where the link ends is no number")?;
     event.link = Some(Link { from, to });
-    let kind = fields.word("the kind of the packet is missing")?;
+    let kind = fields.kind()?;
     let packet = &mut event.packet;
     packet.bytes = fields.number("the size of the packet is no number")?;
-    let flags = fields.word("the flags are missing")?;
-    packet.flow = fields.flow()?;
+    let ecn = fields.flags()?;
+    packet.flow = fields.signed("the flow id is no number")? as u32;
     packet.from = fields.endpoint("the sender is not NODE.PORT")?;
     packet.to = fields.endpoint("the receiver is not NODE.PORT")?;
-    let seq = fields.signed("the sequence number is no number")?;
+    let seq = fields.signed("the sequence number is no number")? as u32;
     packet.id = fields.number("the packet's number is no number")?;
-    packet.transport = match kind {
-        b"tcp" | b"ack" => Transport::Tcp,
-        b"cbr" | b"udp" | b"exp" | b"pareto" | b"poisson" | b"rtp" | b"rap" | b"message" => {
-            Transport::Udp
-        }
-        b"audio" | b"video" | b"telnet" | b"ftp" | b"realaudio" | b"encap" => Transport::Udp,
-        _ => Transport::Other,
-    };
-    packet.segment = match packet.transport {
-        Transport::Tcp => Some(segment(kind, flags, seq, packet.bytes, &mut fields)?),
-        _ => None,
-    };
-    Ok(Parsed::Event)
-}
-
-#[inline]
-fn segment(
-    kind: &[u8],
-    flags: &[u8],
-    seq: i64,
-    bytes: u32,
-    fields: &mut Fields<'_>,
-) -> Result<Segment, Wrong> {
-    let ecn = flags.first() == Some(&b'C') || flags.get(4) == Some(&b'E');
-    if fields.is_done() {
-        let seq = seq as u32;
-        return Ok(match kind {
-            b"ack" => Segment {
-                seq: 0,
-                len: 0,
-                ack: Some(seq.wrapping_add(1)),
-                ecn,
-                ..Segment::default()
-            },
-            _ => Segment {
-                seq,
-                len: 1,
-                ecn,
-                ..Segment::default()
-            },
-        });
-    }
-    // Both ways carry everything: a FullTcp agent.
-    let ack = fields.signed("the acknowledged number is no number")?;
-    let header_flags = fields.hexadecimal("TCP's flags are no hexadecimal number")?;
-    let header: u32 = fields.number("the length of the header is no number")?;
-    Ok(Segment {
-        seq: seq as u32,
-        len: bytes.saturating_sub(header),
-        ack: (header_flags & 0x10 != 0).then_some(ack as u32),
-        syn: header_flags & 0x02 != 0,
-        fin: header_flags & 0x01 != 0,
-        rst: header_flags & 0x04 != 0,
+    let one_way = Segment {
         ecn,
         ..Segment::default()
+    };
+    let segment = match kind {
+        Kind::Data => Segment {
+            seq,
+            len: 1,
+            ..one_way
+        },
+        Kind::Ack => Segment {
+            ack: Some(seq.wrapping_add(1)),
+            ..one_way
+        },
+        Kind::Udp | Kind::Other => {
+            packet.transport = match kind {
+                Kind::Udp => Transport::Udp,
+                _ => Transport::Other,
+            };
+            packet.segment = None;
+            return Ok(());
+        }
+    };
+    packet.transport = Transport::Tcp;
+    packet.segment = Some(match fields.is_done() {
+        true => segment,
+        false => full(segment, seq, packet.bytes, &mut fields)?,
+    });
+    Ok(())
+}
+
+/// Kinds of packets.
+#[derive(Clone, Copy)]
+enum Kind {
+    Data,
+    Ack,
+    Udp,
+    Other,
+}
+
+fn kind(name: &[u8]) -> Kind {
+    match name {
+        b"tcp" => Kind::Data,
+        b"ack" => Kind::Ack,
+        b"cbr" | b"udp" | b"exp" | b"pareto" | b"poisson" | b"rtp" | b"rap" | b"message"
+        | b"audio" | b"video" | b"telnet" | b"ftp" | b"realaudio" | b"encap" => Kind::Udp,
+        _ => Kind::Other,
+    }
+}
+
+/// With what `show_tcphdr_` adds.
+fn full(one_way: Segment, seq: u32, bytes: u32, fields: &mut Fields<'_>) -> Result<Segment, Wrong> {
+    let ack = fields.signed("the acknowledged number is no number")?;
+    let flags = fields.hexadecimal("TCP's flags are no hexadecimal number")?;
+    let header: u32 = fields.number("the length of the header is no number")?;
+    fields.number::<u32>("the number of SACK blocks is no number")?;
+    if header == 0 {
+        return Ok(one_way);
+    }
+    Ok(Segment {
+        seq,
+        len: bytes.saturating_sub(header),
+        ack: (flags & 0x10 != 0).then_some(ack as u32),
+        syn: flags & 0x02 != 0,
+        fin: flags & 0x01 != 0,
+        rst: flags & 0x04 != 0,
+        ..one_way
     })
 }
 
+/// Whether a line is of a kind that tells of no packet at a link: annotations (`v`), variables
+/// (`0.2 0 0 1 0 cwnd_ 2.0`), events of agents (`E`) and of error models (`e`), what nam is told of
+/// nodes, links and colours.
+fn says_nothing(line: &[u8]) -> bool {
+    match line.first() {
+        Some(b'v' | b'E' | b'e') => line.get(1) == Some(&b' '),
+        Some(b'f' | b'h' | b'n' | b'l' | b'q' | b'a' | b'c' | b'V' | b'W' | b'A' | b'T') => {
+            line.get(1..4) == Some(b" -t")
+        }
+        Some(b'0'..=b'9') => {
+            let mut words = line.split(|b| *b == b' ').filter(|word| !word.is_empty());
+            words.nth(5).is_some_and(|word| word.ends_with(b"_"))
+        }
+        _ => false,
+    }
+}
+
 /// What stands in a line, from left to right.
+///
+/// Fast because it branches: the processor guesses where a field ends and reads on, where a position
+/// that is calculated (eight digits at once, `at += usize::from(there)`) has to be waited for.
+#[derive(Clone, Copy)]
 struct Fields<'a> {
     line: &'a [u8],
     at: usize,
@@ -302,9 +336,14 @@ impl<'a> Fields<'a> {
         self.line.get(self.at).copied().unwrap_or(b'\n')
     }
 
-    /// Passes the space behind a field.
     #[inline]
-    fn next_field(&mut self, what: &'static str) -> Result<(), Wrong> {
+    fn next<const N: usize>(&self) -> Option<&'a [u8; N]> {
+        self.line.get(self.at..)?.first_chunk()
+    }
+
+    /// Passes over the spaces behind a field.
+    #[inline]
+    fn end_field(&mut self, what: &'static str) -> Result<(), Wrong> {
         match self.byte() {
             b' ' => {
                 self.at += 1;
@@ -319,22 +358,28 @@ impl<'a> Fields<'a> {
     }
 
     fn is_done(&self) -> bool {
-        self.line[self.at.min(self.line.len())..]
-            .trim_ascii()
-            .is_empty()
+        let rest = self.line.get(self.at..).unwrap_or_default();
+        rest.trim_ascii().is_empty()
     }
 
+    /// A number; how many digits it has, too.
     #[inline]
-    fn digits(&mut self, what: &'static str) -> Result<u64, Wrong> {
+    fn digits(&mut self) -> (u64, usize) {
         let start = self.at;
         let mut value = 0_u64;
         while let digit @ 0..=9 = self.byte().wrapping_sub(b'0') {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             self.at += 1;
         }
+        (value, self.at - start)
+    }
+
+    #[inline]
+    fn unsigned(&mut self, what: &'static str) -> Result<u64, Wrong> {
+        let (value, count) = self.digits();
         // 19 digits fit.
-        if self.at == start || self.at - start > 19 {
-            return Err(Wrong(what, start));
+        if count == 0 || count > 19 {
+            return Err(Wrong(what, self.at - count));
         }
         Ok(value)
     }
@@ -342,45 +387,56 @@ impl<'a> Fields<'a> {
     #[inline]
     fn number<T: TryFrom<u64>>(&mut self, what: &'static str) -> Result<T, Wrong> {
         let start = self.at;
-        let value = self.digits(what)?;
-        self.next_field(what)?;
+        let value = self.unsigned(what)?;
+        self.end_field(what)?;
         T::try_from(value).map_err(|_| Wrong(what, start))
     }
 
     #[inline]
-    fn node(&mut self, what: &'static str) -> Result<u32, Wrong> {
-        self.number(what)
-    }
-
-    #[inline]
     fn signed(&mut self, what: &'static str) -> Result<i64, Wrong> {
-        let negative = self.byte() == b'-';
-        self.at += usize::from(negative);
-        let start = self.at;
-        let value = self.digits(what)?;
-        self.next_field(what)?;
-        let value = i64::try_from(value).map_err(|_| Wrong(what, start))?;
-        Ok(if negative { -value } else { value })
-    }
-
-    #[inline]
-    fn flow(&mut self) -> Result<u32, Wrong> {
-        self.signed("the flow id is no number")
-            .map(|flow| flow as u32)
+        if self.byte() == b'-' {
+            self.at += 1;
+            return self.number::<u32>(what).map(|value| -i64::from(value));
+        }
+        self.number::<u32>(what).map(i64::from)
     }
 
     #[inline]
     fn word(&mut self, what: &'static str) -> Result<&'a [u8], Wrong> {
         let start = self.at;
-        while !matches!(self.byte(), b' ' | b'\n' | b'\r' | b'\t') {
+        while self.byte() > b' ' {
             self.at += 1;
         }
-        let word = &self.line[start..self.at];
+        let word = self.line.get(start..self.at).unwrap_or_default();
         if word.is_empty() {
             return Err(Wrong(what, start));
         }
-        self.next_field(what)?;
+        self.end_field(what)?;
         Ok(word)
+    }
+
+    #[inline]
+    fn kind(&mut self) -> Result<Kind, Wrong> {
+        let kind = match self.next() {
+            Some(b"tcp ") => Kind::Data,
+            Some(b"ack ") => Kind::Ack,
+            _ => return self.word("the kind of the packet is missing").map(kind),
+        };
+        self.at += 3;
+        self.end_field("")?;
+        Ok(kind)
+    }
+
+    /// The flags; whether they tell of congestion.
+    #[inline]
+    fn flags(&mut self) -> Result<bool, Wrong> {
+        if self.next() == Some(b"------- ") {
+            self.at += 7;
+            self.end_field("")?;
+            return Ok(false);
+        }
+        let flags = self.word("the flags are missing")?;
+        Ok(flags.first() == Some(&b'C') || flags.get(4) == Some(&b'E'))
     }
 
     fn hexadecimal(&mut self, what: &'static str) -> Result<u32, Wrong> {
@@ -396,52 +452,56 @@ impl<'a> Fields<'a> {
     #[inline]
     fn endpoint(&mut self, what: &'static str) -> Result<Endpoint, Wrong> {
         let start = self.at;
-        let part = |fields: &mut Self| -> Result<u32, Wrong> {
-            let negative = fields.byte() == b'-';
-            fields.at += usize::from(negative);
-            let value = fields.digits(what)?;
-            let value = u32::try_from(value).map_err(|_| Wrong(what, start))?;
-            Ok(if negative {
-                value.wrapping_neg()
-            } else {
-                value
-            })
-        };
-        let mut node = part(self)?;
+        let mut node = self.part(what)?;
         if self.byte() != b'.' {
             return Err(Wrong(what, start));
         }
         self.at += 1;
-        let mut port = part(self)?;
+        let mut port = self.part(what)?;
         while self.byte() == b'.' {
             self.at += 1;
             node = node.wrapping_mul(1024).wrapping_add(port);
-            port = part(self)?;
+            port = self.part(what)?;
         }
-        self.next_field(what)?;
+        self.end_field(what)?;
         Ok(Endpoint::Node { node, port })
+    }
+
+    /// Part of an address; -1, which ns-2 writes where there is none, is the largest number.
+    #[inline]
+    fn part(&mut self, what: &'static str) -> Result<u32, Wrong> {
+        let start = self.at;
+        if self.byte() == b'-' {
+            self.at += 1;
+            let value = self.unsigned(what)?;
+            let value = u32::try_from(value).map_err(|_| Wrong(what, start))?;
+            return Ok(value.wrapping_neg());
+        }
+        let value = self.unsigned(what)?;
+        u32::try_from(value).map_err(|_| Wrong(what, start))
     }
 
     /// Seconds to nanoseconds, exactly (what is finer is rounded down).
     #[inline]
     fn time(&mut self) -> Result<i64, Wrong> {
-        const WHAT: &str = "the time is no number of seconds";
+        let whole = *self;
         let start = self.at;
-        let seconds = self.digits(WHAT)?;
-        let mut nanoseconds = 0_u64;
+        let seconds = self.unsigned(NO_TIME)?;
+        let mut nanoseconds = 0;
         if self.byte() == b'.' {
             self.at += 1;
-            let mut scale = 1_000_000_000_u64;
-            while let digit @ 0..=9 = self.byte().wrapping_sub(b'0') {
-                scale /= 10;
-                nanoseconds += u64::from(digit) * scale;
-                self.at += 1;
-            }
+            let (value, count) = self.digits();
+            nanoseconds = match (NANOSECONDS.get(count), count) {
+                (Some(unit), _) => value * unit,
+                (None, 10..=19) => value / 10_u64.pow(count as u32 - 9),
+                _ => return Err(Wrong(NO_TIME, start)),
+            };
         }
         if matches!(self.byte(), b'e' | b'E') {
-            return self.scientific(start);
+            *self = whole;
+            return self.scientific();
         }
-        self.next_field(WHAT)?;
+        self.end_field(NO_TIME)?;
         // 292 years
         if seconds > 9_223_372_035 {
             return Err(Wrong("the time is out of range", start));
@@ -451,15 +511,30 @@ impl<'a> Fields<'a> {
 
     /// Very small and very large times: `1e-05`.
     #[cold]
-    fn scientific(&mut self, start: usize) -> Result<i64, Wrong> {
-        const WHAT: &str = "the time is no number of seconds";
-        self.at = start;
-        let word = self.word(WHAT)?;
-        let text = std::str::from_utf8(word).map_err(|_| Wrong(WHAT, start))?;
-        let seconds: f64 = text.parse().map_err(|_| Wrong(WHAT, start))?;
+    fn scientific(&mut self) -> Result<i64, Wrong> {
+        let start = self.at;
+        let word = self.word(NO_TIME)?;
+        let text = std::str::from_utf8(word).map_err(|_| Wrong(NO_TIME, start))?;
+        let seconds: f64 = text.parse().map_err(|_| Wrong(NO_TIME, start))?;
         match seconds {
             0.0..9.2e9 => Ok((seconds * 1e9).round() as i64),
             _ => Err(Wrong("the time is out of range", start)),
         }
     }
 }
+
+const NO_TIME: &str = "the time is no number of seconds";
+
+/// Nanoseconds of one in the last place, by the number of decimals.
+const NANOSECONDS: [u64; 10] = [
+    1_000_000_000,
+    100_000_000,
+    10_000_000,
+    1_000_000,
+    100_000,
+    10_000,
+    1000,
+    100,
+    10,
+    1,
+];
