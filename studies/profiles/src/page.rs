@@ -48,7 +48,7 @@ pub fn summary(found: &[Found]) -> String {
     for network in found {
         for (kind, comparison) in [("plain", &network.plain), ("jittered", &network.jittered)] {
             let t = &comparison.totals;
-            let own = |error: Option<f64>| error.map_or("?".to_owned(), |e| percent(e));
+            let own = |error: Option<f64>| error.map_or("?".to_owned(), percent);
             let times = match kind {
                 "plain" => format!(
                     "{} ms: {:.0}, {:.0}",
