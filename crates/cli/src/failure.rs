@@ -42,6 +42,9 @@ pub enum Failure {
     /// The standard output could not be written: exit code 3; 0 where nobody reads it any more.
     #[error("cannot write to the standard output: {0}")]
     Output(#[from] io::Error),
+    /// A trace could not be read: exit code 3.
+    #[error(transparent)]
+    Trace(#[from] netflow::trace::Error),
     /// Interrupted: exit code 130.
     #[error("{0}")]
     Interrupted(String),
@@ -63,7 +66,9 @@ impl Failure {
             Failure::Input(report) if report.unreadable => 3,
             Failure::Input(_) => 2,
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Failure::File { .. } | Failure::Results(_) | Failure::Output(_) => 3,
+            Failure::File { .. } | Failure::Results(_) | Failure::Output(_) | Failure::Trace(_) => {
+                3
+            }
             Failure::Interrupted(_) => 130,
         })
     }

@@ -9,6 +9,7 @@ mod export;
 mod failure;
 mod input;
 mod interrupt;
+mod json;
 mod latency;
 mod new;
 mod number;

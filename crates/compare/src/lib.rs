@@ -1,2 +1,83 @@
 //! A scenario evaluated by netflow and run by ns-2, side by side.
+//!
+//! [`Ns2`] runs a real ns-2 on the script that the scenario crate exports, once per seed;
+//! [`Ensemble`] is what the runs say together, [`Side`] what netflow says, and [`Comparison`] puts
+//! one beside the other. Runs made elsewhere come in as packet traces ([`from_trace`]) and as
+//! results directories ([`Side::of_results`]).
+//!
+//! ```no_run
+//! use netflow_compare::{Comparison, Ensemble, Ns2, Settings, Side};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scenario = netflow_scenario::load("scenarios/topology.toml".as_ref(), &[])?;
+//! let settings = Settings { seeds: 3, ..Settings::default() };
+//! let side = Side::evaluate(&scenario, &settings)?;
+//! let runs = Ns2::find()?.run_seeds(&scenario, &settings, &|_| {}, &|| false)?;
+//! let comparison = Comparison::new(&side, &Ensemble::of(&runs));
+//! println!("queues: error {:.0} %", 100.0 * comparison.totals.queue_error);
+//! # Ok(())
+//! # }
+//! ```
 #![warn(missing_docs)]
+
+mod comparison;
+mod ensemble;
+mod error;
+mod files;
+mod from_trace;
+mod ns2;
+mod side;
+
+pub use comparison::{BUSIEST, Comparison, ConnectionComparison, Estimate, LinkComparison, Totals};
+pub use ensemble::{Ensemble, Spread};
+pub use error::Error;
+pub use files::write_ensemble;
+pub use from_trace::from_trace;
+pub use ns2::{Ns2, NsTimes, Settings};
+pub use side::Side;
+
+/// One run: what happened at every link and to every connection, interval by interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Ends of the intervals in seconds.
+    pub times_s: Vec<f64>,
+    /// By link: its name, and one of these per interval.
+    pub links: Vec<(String, Vec<LinkInterval>)>,
+    /// By connection.
+    pub connections: Vec<(String, Vec<ConnectionInterval>)>,
+    /// CPU time that the run took, in seconds, where it was measured.
+    pub cpu_s: Option<f64>,
+}
+
+/// A link over one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkInterval {
+    /// Packets that arrived.
+    pub arrived_pkts: f64,
+    /// Packets that were lost.
+    pub lost_pkts: f64,
+    /// Mean queue in packets, the one in service included.
+    pub queue_pkts: f64,
+    /// Fraction of the time the link was busy.
+    pub utilization: f64,
+}
+
+/// A connection (all `count` of it) over one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConnectionInterval {
+    /// Data packets sent.
+    pub sent_pkts: f64,
+    /// Data packets delivered (in ns-2: acknowledged).
+    pub delivered_pkts: f64,
+}
+
+impl Run {
+    /// Lengths of the intervals in seconds.
+    fn lengths_s(&self) -> impl Iterator<Item = f64> + Clone + '_ {
+        let before = std::iter::once(0.0).chain(self.times_s.iter().copied());
+        self.times_s
+            .iter()
+            .zip(before)
+            .map(|(end, start)| end - start)
+    }
+}

@@ -1,2 +1,45 @@
 //! DiffServ: meters, markers and droppers, packet by packet and in expectation.
+//!
+//! At the edge of a network a conditioner measures an aggregate and marks its packets with one of
+//! three drop precedences; inside, a filling queue drops the higher ones first (RFC 2475, 2597).
+//!
+//! Each part is one definition with two faces. The *packet face* is for programs that have
+//! packets: times are whole nanoseconds, sizes whole bytes, nothing is allocated, and what is
+//! random follows from a seed. The *expected face* is for evaluators that have rates: the
+//! fractions of the colours and the drop probabilities to which the packet face converges.
+//!
+//! | part | packet face | expected face |
+//! |---|---|---|
+//! | token bucket | [`TokenBucket::conforms`] | |
+//! | single rate three colour marker, RFC 2697 | [`SrTcm::mark`], [`SrTcm::remark`] | [`SrTcm::fractions`] |
+//! | two rate three colour marker, RFC 2698 | [`TrTcm::mark`], [`TrTcm::remark`] | [`TrTcm::fractions`] |
+//! | rate estimator, RFC 2859 | [`Tsw::packet`] | [`Conditioner::measured_after`] |
+//! | conditioners of \[Cond\], RFC 2859's marker among them | [`Marker::mark`] | [`Conditioner::fractions`] |
+//! | RED, RIO-C, RIO-D, WRED: averages | [`ActiveQueue::admit`] | [`Dropper::averages_after`] |
+//! | and drops | [`ActiveQueue::admit`] | [`Dropper::drop_probabilities`] |
+//!
+//! \[Cond\] is Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner
+//! for Differentiated Services Networks*, ICC 2002.
 #![warn(missing_docs)]
+
+mod af;
+mod conditioner;
+mod dropper;
+mod error;
+mod marker;
+mod meter;
+mod precedence;
+mod random;
+
+pub use af::Af;
+pub use conditioner::{
+    Aggregate, Conditioner, ConditionerSpec, InProfile, Inputs, Kind, Known, Marker, Measured,
+    Minima, Ratio, RttMeter,
+};
+pub use dropper::{
+    ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Load, Relaxation, Spread,
+};
+pub use error::Error;
+pub use marker::{SrTcm, TrTcm};
+pub use meter::{TokenBucket, Tsw};
+pub use precedence::{DropPrecedence, Fractions};

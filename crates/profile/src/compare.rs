@@ -5,6 +5,13 @@ use crate::Profile;
 /// Ratios closer to 1 than this are a tie.
 const TIE: f64 = 0.01;
 
+/// A factor that counts as not faster, for [`Comparison::excess`]: profiles are measured to a few
+/// percent.
+pub const FRIENDLY: f64 = 1.1;
+
+/// The factor that RFC 5348 §1 calls reasonably fair.
+pub const REASONABLY_FAIR: f64 = 2.0;
+
 /// Which of two profiles is the faster one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Faster {
@@ -23,6 +30,15 @@ pub struct Extreme {
     pub loss: f64,
     /// At this round-trip time in seconds.
     pub rtt_s: f64,
+}
+
+/// How much more one profile takes than the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Excess {
+    /// The share of the points within both domains at which it does.
+    pub share: f64,
+    /// Where it does most.
+    pub most: Extreme,
 }
 
 /// A connected part of the grid in which the same profile is ahead.
@@ -76,6 +92,31 @@ impl Comparison {
             .filter(|region| region.faster == faster)
             .map(|region| region.most);
         extremes.max_by(|x, y| x.factor.total_cmp(&y.factor))
+    }
+
+    /// Where a's throughput is above `factor` times b's at the same loss and round-trip time;
+    /// `None`: nowhere within both domains, that is, a is TCP-friendly towards b with this
+    /// tolerance.
+    ///
+    /// Floyd & Fall 1999 (*Promoting the Use of End-to-End Congestion Control in the Internet*,
+    /// §3.2) call a flow TCP-friendly if its rate does not exceed that of a conformant TCP in the
+    /// same circumstances: a factor of 1, and [`FRIENDLY`] to allow for what measurements are good
+    /// to. RFC 5348 §1 speaks of reasonable fairness within a factor of [`REASONABLY_FAIR`].
+    pub fn excess(&self, factor: f64) -> Option<Excess> {
+        let inside = || {
+            let points = self.ratios.iter().zip(&self.outside).enumerate();
+            points.filter(|(_, (_, outside))| !**outside)
+        };
+        let above = || inside().filter(|(_, (ratio, _))| **ratio > factor);
+        let (at, (&most, _)) = above().max_by(|x, y| x.1.0.total_cmp(y.1.0))?;
+        Some(Excess {
+            share: above().count() as f64 / inside().count() as f64,
+            most: Extreme {
+                factor: most,
+                loss: self.losses[at / self.rtts_s.len()],
+                rtt_s: self.rtts_s[at % self.rtts_s.len()],
+            },
+        })
     }
 
     /// The share of the grid points at which this profile is ahead.
@@ -264,6 +305,21 @@ mod tests {
         assert!(comparison.ratio(20, 6).unwrap() < 0.7);
         assert_eq!(comparison.regions[0].faster, Faster::B);
         assert!(comparison.outside.iter().all(|outside| !outside));
+    }
+
+    /// \[Prof\] §2: at 60 ms without loss NetBSD takes 2.77 times what NT takes; where more than
+    /// 5 % is lost it takes less than 1.5 times as much anywhere.
+    #[test]
+    fn friendliness_is_a_matter_of_where() {
+        let rtts = [0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
+        let on = |losses: &[f64]| compare(&*profile("bsd"), &*profile("nt"), losses, &rtts);
+        let low = on(&[0.0, 0.01, 0.02]);
+        let excess = low.excess(FRIENDLY).unwrap();
+        assert_eq!((excess.most.loss, excess.most.rtt_s), (0.0, 0.06));
+        assert!((excess.most.factor - 2.77).abs() < 0.005);
+        assert!(low.excess(2.8).is_none());
+        assert!(on(&[0.08, 0.1, 0.12]).excess(FRIENDLY).is_none());
+        assert!(on(&[0.4]).excess(0.0).is_none(), "nobody knows about 40 %");
     }
 
     #[test]

@@ -54,6 +54,11 @@
 //!   system's.
 //! - A built-in profile is made when it is first asked for, in about a tenth of a millisecond.
 //!
+//! # One's own measurements
+//!
+//! [`fit`](mod@fit) makes profiles from samples of what senders saw; [`compare()`] puts two profiles
+//! side by side.
+//!
 //! # Profile files
 //!
 //! [`load`] reads a profile from a TOML file, [`to_toml`] writes one. A measured surface:
@@ -114,7 +119,9 @@ mod profile;
 
 pub use analytic::{Analytic, Formula, FormulaParameters};
 pub use builtin::{aliases, builtin, builtin_names};
-pub use compare::{Comparison, Extreme, Faster, Region, common_axes, compare};
+pub use compare::{
+    Comparison, Excess, Extreme, FRIENDLY, Faster, REASONABLY_FAIR, Region, common_axes, compare,
+};
 pub use domain::Domain;
 pub use error::{Place, ProfileError};
 pub use file::{Definition, ProfileFileError, ProfileFileErrorKind, from_toml, load, to_toml};

@@ -11,6 +11,9 @@ pub trait Row: Sized {
 
     /// From the columns in their order; both slices are as long as the table says.
     fn from_columns(time_s: f64, keys: &[Arc<str>], values: &[f64]) -> Self;
+
+    /// The columns again: time, keys and values.
+    fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>);
 }
 
 /// A link over one recording interval.
@@ -46,6 +49,17 @@ impl Row for LinkRow {
             utilization: values[4],
         }
     }
+
+    fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>) {
+        let values = vec![
+            self.arrival_pps,
+            self.departure_pps,
+            self.queue_pkts,
+            self.loss_probability,
+            self.utilization,
+        ];
+        (self.time_s, vec![self.link.clone()], values)
+    }
 }
 
 /// A connection over one recording interval.
@@ -78,6 +92,16 @@ impl Row for ConnectionRow {
             loss_probability: values[3],
         }
     }
+
+    fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>) {
+        let values = vec![
+            self.send_pps,
+            self.goodput_pps,
+            self.rtt_s,
+            self.loss_probability,
+        ];
+        (self.time_s, vec![self.connection.clone()], values)
+    }
 }
 
 /// A connection at one of the links it crosses, over one recording interval.
@@ -106,5 +130,10 @@ impl Row for ClassRow {
             queue_pkts: values[0],
             arrival_pps: values[1],
         }
+    }
+
+    fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>) {
+        let keys = vec![self.link.clone(), self.connection.clone()];
+        (self.time_s, keys, vec![self.queue_pkts, self.arrival_pps])
     }
 }

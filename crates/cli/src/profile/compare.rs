@@ -1,22 +1,29 @@
 //! `netflow profile compare A B`
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
+use netflow::profile::fit::{conditions, diagnose, residuals};
 use netflow::profile::{
-    Comparison, Extreme, Faster, Profile, Region, common_axes, compare as compare_profiles,
+    Comparison, Excess, Extreme, FRIENDLY, Faster, Profile, REASONABLY_FAIR, Region, common_axes,
+    compare as compare_profiles,
 };
 use serde::Serialize;
 
+use super::fit::{JsonCluster, print_clusters};
 use super::{find, json};
 use crate::args::{ReportFormat, positive_time, probability};
 use crate::failure::Failure;
 use crate::number::{plain, short};
 use crate::table;
+use crate::trace::samples::{Sampling, of_files};
 
 /// Say where which of two profiles is faster, and by how much
 ///
-/// Compares them on a grid over what both of them know, and shows a coarser one.
+/// Compares them on a grid over what both of them know, and shows a coarser one. A is TCP-friendly
+/// towards B if at no loss and round-trip time its long-run throughput is more than 10 % above B's
+/// (Floyd & Fall 1999, with 10 % for what measurements are good to).
 #[derive(Args)]
 pub struct CompareArguments {
     /// A built-in profile's name or a profile file's path
@@ -33,6 +40,13 @@ pub struct CompareArguments {
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = positive_time)]
     rtt: Vec<f64>,
 
+    /// Traces, or samples in a *.csv file: say which of their samples are far off A together
+    #[arg(long, value_name = "TRACE", num_args = 1.., value_hint = ValueHint::FilePath)]
+    samples: Vec<PathBuf>,
+
+    #[command(flatten)]
+    sampling: Sampling,
+
     /// How to answer
     #[arg(long, value_enum, default_value_t)]
     format: ReportFormat,
@@ -48,11 +62,24 @@ const REGIONS: usize = 6;
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let (a, b) = (find(&arguments.a)?, find(&arguments.b)?);
     let fine = on_grid(&*a, &*b, arguments, FINE)?;
+    let flows = of_files(&arguments.samples, &arguments.sampling)?;
+    let clusters = diagnose(&residuals(&flows, &conditions(&flows), &*a));
     match arguments.format {
-        ReportFormat::Json => json(&JsonComparison::new(&*a, &*b, &fine), out)?,
+        ReportFormat::Json => {
+            let clusters = clusters
+                .iter()
+                .map(|cluster| JsonCluster::new(&flows, cluster));
+            json(
+                &JsonComparison::new(&*a, &*b, &fine, clusters.collect()),
+                out,
+            )?;
+        }
         ReportFormat::Text => {
             let coarse = on_grid(&*a, &*b, arguments, COARSE)?;
             print(&*a, &*b, &fine, &coarse, out)?;
+            if !arguments.samples.is_empty() {
+                print_clusters(&flows, &clusters, out)?;
+            }
         }
     }
     Ok(())
@@ -113,6 +140,7 @@ fn print(
             )?,
         }
     }
+    print_friendliness(a, b, fine, out)?;
     print_regions(a, b, fine, out)?;
     writeln!(
         out,
@@ -140,6 +168,30 @@ fn print(
         table.add_row(std::iter::once(percent(loss)).chain(cells));
     }
     table::print(&table, out)
+}
+
+fn print_friendliness(
+    a: &dyn Profile,
+    b: &dyn Profile,
+    fine: &Comparison,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (a, b) = (a.name(), b.name());
+    match fine.excess(FRIENDLY) {
+        None => writeln!(
+            out,
+            "{a} is TCP-friendly towards {b}: nowhere more than 10 % faster"
+        ),
+        Some(excess) => writeln!(
+            out,
+            "{a} is not TCP-friendly towards {b}: more than 10 % faster on {} % of the grid{}",
+            plain((100.0 * excess.share).round()),
+            match fine.excess(REASONABLY_FAIR) {
+                None => ", never twice as fast",
+                Some(_) => "",
+            }
+        ),
+    }
 }
 
 fn print_regions(
@@ -211,12 +263,37 @@ struct JsonComparison<'a> {
     b: &'a str,
     a_ahead_share: f64,
     b_ahead_share: f64,
+    /// Whether a is nowhere more than 10 % faster.
+    a_is_tcp_friendly: bool,
+    /// Where it is, and by how much.
+    excess: Option<JsonExcess>,
     regions: Vec<JsonRegion<'a>>,
     loss: &'a [f64],
     rtt_s: &'a [f64],
     /// a / b; a row for every loss.
     ratio: Vec<&'a [f64]>,
     outside: Vec<&'a [bool]>,
+    /// Samples together far off a.
+    clusters: Vec<JsonCluster<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonExcess {
+    share: f64,
+    most_factor: f64,
+    most_loss: f64,
+    most_rtt_s: f64,
+}
+
+impl From<Excess> for JsonExcess {
+    fn from(excess: Excess) -> JsonExcess {
+        JsonExcess {
+            share: excess.share,
+            most_factor: excess.most.factor,
+            most_loss: excess.most.loss,
+            most_rtt_s: excess.most.rtt_s,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -238,7 +315,9 @@ impl<'a> JsonComparison<'a> {
         a: &'a dyn Profile,
         b: &'a dyn Profile,
         comparison: &'a Comparison,
+        clusters: Vec<JsonCluster<'a>>,
     ) -> JsonComparison<'a> {
+        let excess = comparison.excess(FRIENDLY);
         let region = |region: &Region| JsonRegion {
             faster: match region.faster {
                 Faster::A => a.name(),
@@ -260,11 +339,14 @@ impl<'a> JsonComparison<'a> {
             b: b.name(),
             a_ahead_share: comparison.share(Faster::A),
             b_ahead_share: comparison.share(Faster::B),
+            a_is_tcp_friendly: excess.is_none(),
+            excess: excess.map(JsonExcess::from),
             regions: comparison.regions.iter().map(region).collect(),
             loss: &comparison.losses,
             rtt_s: &comparison.rtts_s,
             ratio: comparison.ratios.chunks(columns).collect(),
             outside: comparison.outside.chunks(columns).collect(),
+            clusters,
         }
     }
 }

@@ -1,15 +1,163 @@
-//! `netflow trace`
+//! `netflow trace summary|links|connections|samples|burstiness FILE…`
+
+mod burstiness;
+mod connections;
+mod links;
+pub mod samples;
+mod summary;
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use netflow::trace::{self, Event, Reader};
 
 use crate::failure::Failure;
+use crate::{interrupt, number, problems};
 
 /// Read packet traces of ns-2 and captures (pcap, pcapng)
+///
+/// Traces may be compressed by gzip; `-` is the standard input. What is malformed is counted and
+/// reported, and reading goes on where that is safe.
 #[derive(Args)]
-pub struct TraceArguments {}
+pub struct TraceArguments {
+    #[command(subcommand)]
+    command: TraceCommand,
+}
 
-pub fn trace(_arguments: &TraceArguments, _out: &mut dyn Write) -> Result<(), Failure> {
-    Err(Failure::usage("not in this version"))
+#[derive(Subcommand)]
+enum TraceCommand {
+    Summary(summary::SummaryArguments),
+    Links(links::LinksArguments),
+    Connections(connections::ConnectionsArguments),
+    Samples(samples::SamplesArguments),
+    Burstiness(burstiness::BurstinessArguments),
+}
+
+pub fn trace(arguments: &TraceArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    match &arguments.command {
+        TraceCommand::Summary(arguments) => summary::summary(arguments, out),
+        TraceCommand::Links(arguments) => links::links(arguments, out),
+        TraceCommand::Connections(arguments) => connections::connections(arguments, out),
+        TraceCommand::Samples(arguments) => samples::samples(arguments, out),
+        TraceCommand::Burstiness(arguments) => burstiness::burstiness(arguments, out),
+    }
+}
+
+/// How a table of numbers is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SeriesFormat {
+    /// A table of the whole trace, to read.
+    #[default]
+    Text,
+    /// Every interval, as comma-separated values.
+    Csv,
+    /// JSON for other programs.
+    Json,
+}
+
+/// Which traces.
+#[derive(Args)]
+pub struct Files {
+    /// Traces: ns-2, pcap or pcapng, compressed or not
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+}
+
+impl Files {
+    /// Each of them, with a heading where there are several.
+    pub fn each(
+        &self,
+        out: &mut dyn Write,
+        mut show: impl FnMut(&Path, &mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for (i, file) in self.files.iter().enumerate() {
+            if self.files.len() > 1 {
+                let blank = if i > 0 { "\n" } else { "" };
+                writeln!(out, "{blank}== {}", file.display())?;
+            }
+            show(file, out)?;
+        }
+        Ok(())
+    }
+
+    /// The only one, for answers that cannot be told apart.
+    pub fn single(&self, format: &str) -> Result<&Path, Failure> {
+        match self.files.as_slice() {
+            [file] => Ok(file),
+            _ => Err(Failure::usage(format!(
+                "--format {format} takes one trace at a time"
+            ))),
+        }
+    }
+}
+
+/// Reads a trace to its end, and says what was malformed in it.
+pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> {
+    interrupt::listen();
+    let mut reader = trace::open(file).map_err(cannot_read)?;
+    let mut events = 0_u32;
+    while let Some(event) = reader.next().map_err(cannot_read)? {
+        on(event);
+        events = events.wrapping_add(1);
+        if events.is_multiple_of(1 << 16) && interrupt::requested() {
+            return Err(Failure::Interrupted(format!(
+                "stopped reading {} after {} bytes",
+                file.display(),
+                reader.bytes_read()
+            )));
+        }
+    }
+    warn_of_faults(file, &reader);
+    Ok(reader)
+}
+
+/// Refuses a trace of which events had to be left out.
+pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
+    match left_out {
+        0 => Ok(()),
+        events => Err(Failure::Usage {
+            message: format!(
+                "the trace has too many intervals of {} s: {events} of its events come later than can be kept",
+                number::plain(every_s)
+            ),
+            help: Some("make the intervals longer; or a time in the trace is wrong".to_owned()),
+        }),
+    }
+}
+
+fn warn_of_faults(file: &Path, reader: &Reader) {
+    let faults = reader.faults();
+    if faults.count == 0 {
+        return;
+    }
+    let count = usize::try_from(faults.count).unwrap_or(usize::MAX);
+    let end = if faults.truncated {
+        "; the end is missing"
+    } else {
+        ""
+    };
+    let mut message = format!(
+        "{}: {} in this {}{end}",
+        file.display(),
+        number::count(count, "malformed place"),
+        reader.format(),
+    );
+    const SHOWN: usize = 5;
+    for fault in faults.first.iter().take(SHOWN) {
+        message += &format!("\n  {fault}");
+    }
+    if count > SHOWN {
+        message += &format!("\n  … and {} more", count - SHOWN);
+    }
+    problems::warn_of(&message);
+}
+
+fn cannot_read(error: trace::Error) -> Failure {
+    match error {
+        trace::Error::NotATrace { .. } | trace::Error::LinkLayer { .. } => {
+            Failure::usage(error.to_string())
+        }
+        error => Failure::Trace(error),
+    }
 }

@@ -1,6 +1,7 @@
 //! One end of a connection: handshake, sending and receiving half.
 
-use super::{clock::Clock, receiver::Receiver, rto::Rto, rules::Rules, sender::Sender};
+use super::{clock::Clock, receiver::Receiver, sender::Sender};
+use crate::Stack;
 
 /// How far the handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(super) struct End {
 }
 
 impl End {
-    /// An end that will send and receive so many segments.
-    pub(super) fn new(rules: &Rules, clock: Clock, tick_phase: f64, segments: u32) -> Self {
+    /// An end that has not yet sent anything.
+    pub(super) fn new(clock: Clock, sender: Sender, receiver: Receiver) -> Self {
         Self {
             handshake: Handshake::Listening,
             handshake_timer_s: f64::INFINITY,
@@ -43,26 +44,26 @@ impl End {
             handshake_again: 0,
             handshake_sent_s: 0.0,
             clock,
-            sender: Sender::new(rules, Rto::new(rules, tick_phase), clock, segments),
-            receiver: Receiver::new(rules.ack),
+            sender,
+            receiver,
             active_s: 0.0,
         }
     }
 
     /// Sets the timer that sends a SYN or a SYN-ACK again.
-    pub(super) fn set_handshake_timer(&mut self, rules: &Rules, now_s: f64, linear: bool) {
+    pub(super) fn set_handshake_timer(&mut self, stack: &Stack, now_s: f64, linear: bool) {
         let doubled = if linear {
             self.handshake_timeouts
-                .saturating_sub(rules.linear_syn_timeouts)
+                .saturating_sub(stack.linear_syn_timeouts)
         } else {
             self.handshake_timeouts
         };
-        let delay_s = rules.initial_rto_s * f64::from(doubled.min(60)).exp2();
-        self.handshake_timer_s = self.clock.after(now_s, delay_s.min(rules.max_rto_s));
+        let delay_s = stack.initial_rto_s * f64::from(doubled.min(60)).exp2();
+        self.handshake_timer_s = self.clock.after(now_s, delay_s.min(stack.max_rto_s));
     }
 
     /// The other end has answered: data may flow.
-    pub(super) fn open(&mut self, rules: &Rules, now_s: f64, echo_s: f64) {
+    pub(super) fn open(&mut self, stack: &Stack, now_s: f64, echo_s: f64) {
         self.handshake = Handshake::Open;
         self.handshake_timer_s = f64::INFINITY;
         let rto = self.sender.rto();
@@ -71,14 +72,19 @@ impl End {
         } else if self.handshake_again == 0 {
             rto.measure(now_s, self.handshake_sent_s, false);
         }
-        let window = if self.handshake_again > rules.handshake_timeouts_forgiven
+        if let Some(least_s) = stack.rto_after_syn_timeout_s
+            && self.handshake_timeouts > 0
+        {
+            rto.keep_above(least_s);
+        }
+        let window = if self.handshake_again > stack.handshake_timeouts_forgiven
             && self.handshake_timeouts > 0
         {
             1.0
         } else {
-            rules.initial_window
+            f64::from(stack.initial_window_pkts)
         };
-        let threshold = if rules.syn_timeout_ends_slow_start && self.handshake_timeouts > 0 {
+        let threshold = if stack.syn_timeout_ends_slow_start && self.handshake_timeouts > 0 {
             2.0
         } else {
             f64::INFINITY

@@ -22,26 +22,32 @@
 //! # }
 //! ```
 
+mod chance;
+mod check;
 mod clock;
 mod distribution;
 mod end;
 mod path;
 mod receiver;
 mod rto;
-mod rules;
+
 mod sender;
+mod setting;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use rules::Rules;
-use trial::{Setting, Taken, Trial};
+use chance::Independent;
+use setting::Setting;
+use trial::{Taken, Trial};
 
 pub use distribution::Distribution;
 
-use crate::Stack;
+use crate::{Error, Stack};
 
 /// One transfer over one path, to be repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,9 +150,10 @@ impl Rounds {
     ///
     /// If a number of the transfer, the stack or the options is outside of what it may be.
     pub fn solve(&self, options: &Options) -> Result<Distribution, Error> {
+        self.stack.check()?;
         self.transfer.check()?;
         options.check()?;
-        let setting = Setting::new(Rules::of(&self.stack), &self.transfer);
+        let setting = Setting::new(self.stack.clone(), &self.transfer);
         let blocks = options.trials.div_ceil(BLOCK);
         let taken: Vec<Taken> = (0..blocks)
             .into_par_iter()
@@ -166,117 +173,6 @@ const BLOCK: u64 = 256;
 fn play(setting: &Setting, seed: u64, block: u64, trials: u64) -> impl Iterator<Item = Taken> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(block);
-    (0..trials).map(move |_| Trial::new(setting, &mut rng).run())
-}
-
-impl Transfer {
-    fn check(&self) -> Result<(), Error> {
-        let finite = |value: f64| value.is_finite() && value >= 0.0;
-        let loss = |value: f64| (0.0..=MAX_LOSS).contains(&value);
-        check(
-            "size in bytes",
-            self.bytes as f64,
-            self.bytes >= 1,
-            "1 or more",
-        )?;
-        check(
-            "mss in bytes",
-            f64::from(self.mss_bytes),
-            self.mss_bytes >= 1,
-            "1 or more",
-        )?;
-        let segments = self.bytes.div_ceil(u64::from(self.mss_bytes.max(1)));
-        check(
-            "size in segments",
-            segments as f64,
-            segments <= MAX_SEGMENTS,
-            "10 million or less",
-        )?;
-        check(
-            "delay in seconds",
-            self.delay_s,
-            finite(self.delay_s),
-            "0 or more",
-        )?;
-        let allowed = "a probability from 0 to 0.9";
-        check(
-            "loss with the data",
-            self.loss_forward,
-            loss(self.loss_forward),
-            allowed,
-        )?;
-        check(
-            "loss against the data",
-            self.loss_back,
-            loss(self.loss_back),
-            allowed,
-        )?;
-        if let Some(bps) = self.bandwidth_bps {
-            check(
-                "bandwidth in bit/s",
-                bps,
-                bps.is_finite() && bps > 0.0,
-                "more than 0",
-            )?;
-        }
-        if let Exchange::Fetch { request_bytes } = self.exchange {
-            let segments = request_bytes.div_ceil(u64::from(self.mss_bytes));
-            check(
-                "request in bytes",
-                request_bytes as f64,
-                request_bytes >= 1,
-                "1 or more",
-            )?;
-            check(
-                "request in segments",
-                segments as f64,
-                segments <= MAX_SEGMENTS,
-                "10 million or less",
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl Options {
-    fn check(&self) -> Result<(), Error> {
-        check(
-            "number of trials",
-            self.trials as f64,
-            (2..=MAX_TRIALS).contains(&self.trials),
-            "from 2 to a billion",
-        )
-    }
-}
-
-/// Beyond this, a single packet takes a hundred tries, and a transfer may take days.
-const MAX_LOSS: f64 = 0.9;
-const MAX_SEGMENTS: u64 = 10_000_000;
-const MAX_TRIALS: u64 = 1_000_000_000;
-
-fn check(what: &'static str, value: f64, holds: bool, allowed: &'static str) -> Result<(), Error> {
-    if holds {
-        Ok(())
-    } else {
-        Err(Error::OutOfRange {
-            what,
-            value,
-            allowed,
-        })
-    }
-}
-
-/// Why a transfer cannot be played.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// A number is not allowed.
-    #[error("{what}: {value} is not allowed: it must be {allowed}")]
-    OutOfRange {
-        /// Which number.
-        what: &'static str,
-        /// What it is.
-        value: f64,
-        /// What it may be.
-        allowed: &'static str,
-    },
+    let mut chance = Independent::new(rng, setting.loss);
+    (0..trials).map(move |_| Trial::new(setting, &mut chance).run())
 }

@@ -52,12 +52,6 @@ impl Way {
         }
     }
 
-    /// Makes it as new.
-    pub(super) fn clear(&mut self) {
-        self.on_the_way.clear();
-        self.free_s = 0.0;
-    }
-
     /// Sends a packet; one that gets lost takes its time on the link, too.
     pub(super) fn send(&mut self, now_s: f64, packet: Packet, bytes: f64, lost: bool) {
         self.free_s = self.free_s.max(now_s) + bytes * self.seconds_per_byte;

@@ -1,18 +1,21 @@
 //! The receiving half of an end: what has arrived, and when that is acknowledged.
 
-use super::{
-    clock::Clock,
-    rules::{AckRule, Timers},
-};
+use super::clock::Clock;
+use crate::Stack;
 
 /// The receiving half of an end.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
-    rule: AckRule,
+    /// So many full segments are acknowledged at once.
+    every: u32,
+    delay_s: f64,
+    /// Does the delay end at the next beat of a free-running clock?
+    beats: bool,
+    quick: u32,
+    compressed: bool,
     clock: Clock,
     /// Where the free-running clock of delayed acknowledgements is at time 0, in seconds.
     beat_phase_s: f64,
-    rtt_s: f64,
     /// For each segment, how many different ones had arrived with it; 0 if it has not.
     arrived: Vec<u32>,
     arrivals: u32,
@@ -31,41 +34,28 @@ pub(super) struct Receiver {
 const COMPRESSED_S: f64 = 0.001;
 
 impl Receiver {
-    pub(super) fn new(rule: AckRule) -> Self {
+    /// Nothing of so many segments has arrived; `beat_phase` (from 0 to 1) is where the beats of
+    /// delayed acknowledgements are.
+    pub(super) fn new(stack: &Stack, segments: u32, clock: Clock, beat_phase: f64) -> Self {
         Self {
-            rule,
-            clock: Clock::new(Timers::Exact, 0.0),
-            beat_phase_s: 0.0,
-            rtt_s: 0.0,
-            arrived: Vec::new(),
+            every: stack.segments_per_ack,
+            delay_s: stack.ack_delay_s,
+            beats: stack.ack_delay_beats,
+            quick: stack.quick_acks,
+            compressed: stack.acks_compressed,
+            clock,
+            beat_phase_s: beat_phase * stack.ack_delay_s,
+            arrived: vec![0; segments as usize],
             arrivals: 0,
             next: 0,
             acknowledged: 0,
-            quick_left: 0,
+            quick_left: stack.quick_acks,
             duplicates_at: 0,
             duplicates: 0,
             told_twice: false,
             echo_s: 0.0,
             due_s: f64::INFINITY,
         }
-    }
-
-    /// Makes it as new, to receive `segments`.
-    pub(super) fn start(&mut self, segments: u32, clock: Clock, beat_phase: f64, rtt_s: f64) {
-        self.clock = clock;
-        self.beat_phase_s = beat_phase * self.rule.delay_s;
-        self.rtt_s = rtt_s;
-        self.arrived.clear();
-        self.arrived.resize(segments as usize, 0);
-        self.arrivals = 0;
-        self.next = 0;
-        self.acknowledged = 0;
-        self.quick_left = self.rule.quick;
-        self.duplicates_at = 0;
-        self.duplicates = 0;
-        self.told_twice = false;
-        self.echo_s = 0.0;
-        self.due_s = f64::INFINITY;
     }
 
     /// All segments before this one have arrived.
@@ -113,7 +103,7 @@ impl Receiver {
         };
         if *place != 0 {
             self.told_twice = true;
-            self.quick_left = self.rule.quick;
+            self.quick_left = self.quick;
             return true;
         }
         let was_whole = self.arrivals == self.next;
@@ -134,15 +124,15 @@ impl Receiver {
             return true;
         }
         let waiting = self.next - self.acknowledged;
-        // A last, partial segment does not count as one.
-        let enough = waiting - u32::from(!full) >= self.rule.every;
+        // For BSD and ns-2, whose clocks beat, a last, partial segment does not count.
+        let enough = waiting - u32::from(!full && self.beats) >= self.every;
         if !enough && self.due_s == f64::INFINITY {
-            self.due_s = if self.rule.beats {
-                let delay_s = self.rule.delay_s;
+            self.due_s = if self.beats && self.delay_s > 0.0 {
+                let delay_s = self.delay_s;
                 (((now_s + self.beat_phase_s) / delay_s).floor() + 1.0) * delay_s
                     - self.beat_phase_s
             } else {
-                self.clock.after(now_s, self.rule.delay_s)
+                self.clock.after(now_s, self.delay_s)
             };
         }
         enough
@@ -150,7 +140,7 @@ impl Receiver {
 
     /// Something is missing before a segment that arrived.
     fn out_of_order(&mut self, now_s: f64) -> bool {
-        if !self.rule.compressed {
+        if !self.compressed || self.quick_left > 0 {
             return true;
         }
         if self.duplicates_at != self.next {
@@ -162,7 +152,7 @@ impl Receiver {
             return true;
         }
         if self.due_s == f64::INFINITY {
-            self.due_s = now_s + COMPRESSED_S.min(self.rtt_s / 20.0);
+            self.due_s = now_s + COMPRESSED_S;
         }
         false
     }

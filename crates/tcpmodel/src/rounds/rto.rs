@@ -1,15 +1,18 @@
 //! The retransmission timeout, from measured round-trip times.
 
-use super::rules::{RtoRule, Rules};
+use crate::{RtoRule, Stack};
 
 /// The retransmission timeout of one end.
 #[derive(Clone, Debug)]
 pub(super) struct Rto {
     rule: RtoRule,
+    clock_s: f64,
     min_s: f64,
     max_s: f64,
     /// Before back-off, in seconds.
     base_s: f64,
+    /// The least `base_s` once something was measured, in seconds.
+    least_s: f64,
     /// Doubles at every timeout.
     backoff: f64,
     state: State,
@@ -24,38 +27,40 @@ enum State {
         /// Where within a tick the transfer begins, in seconds.
         phase_s: f64,
     },
-    Seconds {
-        /// 0 until something was measured.
-        srtt: f64,
-        /// Four times the mean deviation.
-        deviation: f64,
-        /// The largest `deviation` of the current round trip (Linux).
-        deviation_max: f64,
-        variance: f64,
-    },
+    Seconds(Measured),
+}
+
+/// What exact clocks have measured, in seconds.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    /// 0 until something was measured.
+    srtt_s: f64,
+    /// Four times the mean deviation.
+    deviation_s: f64,
+    /// The largest `deviation_s` of the current round trip (Linux).
+    deviation_max_s: f64,
+    /// What the timeout has for `deviation_s` (Linux).
+    kept_s: f64,
 }
 
 impl Rto {
     /// A timeout before anything is measured; `phase` (from 0 to 1) is where the ticks are.
-    pub(super) fn new(rules: &Rules, phase: f64) -> Self {
+    pub(super) fn new(stack: &Stack, phase: f64) -> Self {
         Self {
-            rule: rules.rto,
-            min_s: rules.min_rto_s,
-            max_s: rules.max_rto_s,
-            base_s: rules.initial_rto_s,
+            rule: stack.rto_rule,
+            clock_s: stack.clock_s,
+            min_s: stack.min_rto_s,
+            max_s: stack.max_rto_s,
+            base_s: stack.initial_rto_s,
+            least_s: 0.0,
             backoff: 1.0,
-            state: match rules.rto {
-                RtoRule::Ticks { tick_s } => State::Ticks {
+            state: match stack.rto_rule {
+                RtoRule::Ticks => State::Ticks {
                     srtt: 0,
                     variance: 12,
-                    phase_s: phase * tick_s,
+                    phase_s: phase * stack.clock_s,
                 },
-                RtoRule::Rfc6298 | RtoRule::Linux => State::Seconds {
-                    srtt: 0.0,
-                    deviation: 0.0,
-                    deviation_max: 0.0,
-                    variance: 0.0,
-                },
+                RtoRule::Rfc6298 | RtoRule::Linux => State::Seconds(Measured::default()),
             },
         }
     }
@@ -73,11 +78,8 @@ impl Rto {
     /// The smoothed round-trip time, in seconds; 0 until something was measured.
     pub(super) fn srtt_s(&self) -> f64 {
         match self.state {
-            State::Ticks { srtt, .. } => match self.rule {
-                RtoRule::Ticks { tick_s } => srtt as f64 / 8.0 * tick_s,
-                _ => 0.0,
-            },
-            State::Seconds { srtt, .. } => srtt,
+            State::Ticks { srtt, .. } => srtt as f64 / 8.0 * self.clock_s,
+            State::Seconds(ref measured) => measured.srtt_s,
         }
     }
 
@@ -94,6 +96,12 @@ impl Rto {
         }
     }
 
+    /// From now on it is at least `least_s`.
+    pub(super) fn keep_above(&mut self, least_s: f64) {
+        self.least_s = least_s;
+        self.base_s = self.base_s.max(least_s);
+    }
+
     /// Something new was acknowledged.
     pub(super) fn forget_back_off(&mut self) {
         self.backoff = 1.0;
@@ -102,17 +110,14 @@ impl Rto {
     /// A packet that was sent at `sent_s` has been acknowledged at `now_s`; `first_of_round` says
     /// that it is the first to be acknowledged of those sent since the last such one.
     pub(super) fn measure(&mut self, now_s: f64, sent_s: f64, first_of_round: bool) {
-        match (&mut self.state, self.rule) {
-            (
-                State::Ticks {
-                    srtt,
-                    variance,
-                    phase_s,
-                },
-                RtoRule::Ticks { tick_s },
-            ) => {
-                let into_tick_s = (sent_s + *phase_s) % tick_s;
-                let rtt = (((now_s - sent_s + into_tick_s) / tick_s) as i64).max(1);
+        match &mut self.state {
+            State::Ticks {
+                srtt,
+                variance,
+                phase_s,
+            } => {
+                let into_tick_s = (sent_s + *phase_s) % self.clock_s;
+                let rtt = (((now_s - sent_s + into_tick_s) / self.clock_s) as i64).max(1);
                 if *srtt != 0 {
                     let error = rtt - (*srtt >> 3);
                     *srtt = (*srtt + error).max(1);
@@ -121,52 +126,56 @@ impl Rto {
                     *srtt = rtt << 3;
                     *variance = rtt << 1;
                 }
-                self.base_s = (((*variance << 3) + *srtt) >> 3) as f64 * tick_s;
+                self.base_s = (((*variance << 3) + *srtt) >> 3) as f64 * self.clock_s;
             }
-            (
-                State::Seconds {
-                    srtt,
-                    deviation,
-                    deviation_max,
-                    variance,
-                },
-                rule,
-            ) => {
+            State::Seconds(measured) => {
                 let rtt_s = (now_s - sent_s).max(1e-6);
-                let least_s = if rule == RtoRule::Linux {
-                    self.min_s
+                self.base_s = if self.rule == RtoRule::Linux {
+                    measured.linux(rtt_s, first_of_round, self.min_s)
                 } else {
-                    0.0
+                    measured.rfc6298(rtt_s, self.clock_s)
                 };
-                if *srtt == 0.0 {
-                    *srtt = rtt_s;
-                    *deviation = 2.0 * rtt_s;
-                    *variance = deviation.max(least_s);
-                    *deviation_max = *variance;
-                } else {
-                    let error = rtt_s - *srtt;
-                    *srtt += error / 8.0;
-                    let mut change = error.abs() - *deviation / 4.0;
-                    if rule == RtoRule::Linux && error < 0.0 && change > 0.0 {
-                        change /= 8.0;
-                    }
-                    *deviation += change;
-                    if rule == RtoRule::Linux {
-                        *deviation_max = deviation_max.max(*deviation);
-                        *variance = variance.max(*deviation_max);
-                        if first_of_round {
-                            if *deviation_max < *variance {
-                                *variance -= (*variance - *deviation_max) / 4.0;
-                            }
-                            *deviation_max = least_s;
-                        }
-                    } else {
-                        *variance = *deviation;
-                    }
-                }
-                self.base_s = *srtt + *variance;
             }
-            (State::Ticks { .. }, _) => {}
         }
+        self.base_s = self.base_s.max(self.least_s);
+    }
+}
+
+impl Measured {
+    /// RFC 6298, 2: the timeout, in seconds.
+    fn rfc6298(&mut self, rtt_s: f64, clock_s: f64) -> f64 {
+        if self.srtt_s == 0.0 {
+            self.srtt_s = rtt_s;
+            self.deviation_s = 2.0 * rtt_s;
+        } else {
+            self.deviation_s += (self.srtt_s - rtt_s).abs() - self.deviation_s / 4.0;
+            self.srtt_s += (rtt_s - self.srtt_s) / 8.0;
+        }
+        self.srtt_s + self.deviation_s.max(clock_s)
+    }
+
+    /// Linux: the deviation falls slowly, once a round trip, and never below a minimum.
+    fn linux(&mut self, rtt_s: f64, first_of_round: bool, least_s: f64) -> f64 {
+        if self.srtt_s == 0.0 {
+            self.srtt_s = rtt_s;
+            self.deviation_s = 2.0 * rtt_s;
+            self.kept_s = self.deviation_s.max(least_s);
+            self.deviation_max_s = self.kept_s;
+            return self.srtt_s + self.kept_s;
+        }
+        let error_s = rtt_s - self.srtt_s;
+        self.srtt_s += error_s / 8.0;
+        let mut change_s = error_s.abs() - self.deviation_s / 4.0;
+        if error_s < 0.0 && change_s > 0.0 {
+            change_s /= 8.0;
+        }
+        self.deviation_s += change_s;
+        self.deviation_max_s = self.deviation_max_s.max(self.deviation_s);
+        self.kept_s = self.kept_s.max(self.deviation_max_s);
+        if first_of_round {
+            self.kept_s -= (self.kept_s - self.deviation_max_s) / 4.0;
+            self.deviation_max_s = least_s;
+        }
+        self.srtt_s + self.kept_s
     }
 }

@@ -1,21 +1,23 @@
 //! One transfer, packet by packet.
 
-use rand::{Rng, RngExt};
-
 use super::{
-    Exchange, Transfer, Until,
+    Until,
+    chance::Chance,
     clock::Clock,
     end::{End, Handshake},
     path::{Kind, Packet, Way},
-    rules::Rules,
+    receiver::Receiver,
+    rto::Rto,
+    sender::Sender,
+    setting::Setting,
 };
 
 /// Headers of a packet, in bytes.
 const HEADER_BYTES: f64 = 40.0;
 /// The end that opens the connection, and the packets it sends.
-const OPENER: usize = 0;
+pub(super) const OPENER: usize = 0;
 /// The other end.
-const LISTENER: usize = 1;
+pub(super) const LISTENER: usize = 1;
 
 /// What one transfer took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,61 +34,10 @@ pub(super) struct Taken {
     pub retransmissions: u32,
 }
 
-/// What does not change between transfers.
-#[derive(Clone, Debug)]
-pub(super) struct Setting {
-    pub rules: Rules,
-    /// Segments that the opener and the listener send.
-    segments: [u32; 2],
-    /// The payload of their last segments, in bytes.
-    last_bytes: [f64; 2],
-    mss_bytes: f64,
-    delay_s: f64,
-    bandwidth_bps: Option<f64>,
-    /// A packet is lost if 32 random bits are below.
-    lost_below: [u64; 2],
-    rtt_s: f64,
-    /// Who sends the data that counts.
-    source: usize,
-    until: Until,
-}
-
-impl Setting {
-    /// `transfer` must be in range.
-    pub(super) fn new(rules: Rules, transfer: &Transfer) -> Self {
-        let segments = |bytes: u64| bytes.div_ceil(u64::from(transfer.mss_bytes)) as u32;
-        let last = |bytes: u64| {
-            let before =
-                u64::from(segments(bytes).saturating_sub(1)) * u64::from(transfer.mss_bytes);
-            bytes.saturating_sub(before) as f64
-        };
-        let below = |loss: f64| (loss * 4_294_967_296.0) as u64;
-        let (forward, back) = (below(transfer.loss_forward), below(transfer.loss_back));
-        let (bytes, source, lost_below) = match transfer.exchange {
-            Exchange::Push => ([transfer.bytes, 0], OPENER, [forward, back]),
-            Exchange::Fetch { request_bytes } => {
-                ([request_bytes, transfer.bytes], LISTENER, [back, forward])
-            }
-        };
-        Self {
-            rules,
-            segments: bytes.map(segments),
-            last_bytes: bytes.map(last),
-            mss_bytes: f64::from(transfer.mss_bytes),
-            delay_s: transfer.delay_s,
-            bandwidth_bps: transfer.bandwidth_bps,
-            lost_below,
-            rtt_s: 2.0 * transfer.delay_s,
-            source,
-            until: transfer.until,
-        }
-    }
-}
-
 /// A transfer under way.
-pub(super) struct Trial<'a, R> {
+pub(super) struct Trial<'a, C> {
     setting: &'a Setting,
-    rng: &'a mut R,
+    chance: &'a mut C,
     ends: [End; 2],
     /// What is on its way from either end.
     ways: [Way; 2],
@@ -106,23 +57,26 @@ enum Event {
     Acknowledge,
 }
 
-impl<'a, R: Rng> Trial<'a, R> {
+impl<'a, C: Chance> Trial<'a, C> {
     /// A transfer about to begin.
-    pub(super) fn new(setting: &'a Setting, rng: &'a mut R) -> Self {
-        let phase: f64 = rng.random();
+    pub(super) fn new(setting: &'a Setting, chance: &'a mut C) -> Self {
+        let stack = &setting.stack;
+        let phase = chance.phase();
         let ends = [OPENER, LISTENER].map(|who| {
-            let clock = Clock::new(setting.rules.timers, phase);
-            let tick_phase = rng.random();
-            let mut end = End::new(&setting.rules, clock, tick_phase, setting.segments[who]);
+            let clock = Clock::new(stack, phase);
+            let rto = Rto::new(stack, chance.phase());
+            let sender = Sender::new(stack, rto, clock);
             let other = setting.segments[1 - who];
-            end.receiver
-                .start(other, clock, rng.random(), setting.rtt_s);
-            end
+            End::new(
+                clock,
+                sender,
+                Receiver::new(stack, other, clock, chance.phase()),
+            )
         });
         let way = Way::new(setting.delay_s, setting.bandwidth_bps);
         Self {
             setting,
-            rng,
+            chance,
             ends,
             ways: [way.clone(), way],
             out: Vec::new(),
@@ -135,8 +89,11 @@ impl<'a, R: Rng> Trial<'a, R> {
     pub(super) fn run(mut self) -> Taken {
         let mut now_s = 0.0;
         self.ends[OPENER].handshake = Handshake::SynSent;
+        self.ends[OPENER]
+            .sender
+            .offer(self.setting.segments[OPENER]);
         self.send(OPENER, 0.0, Kind::Syn);
-        self.ends[OPENER].set_handshake_timer(&self.setting.rules, 0.0, true);
+        self.ends[OPENER].set_handshake_timer(&self.setting.stack, 0.0, true);
         while !self.is_over() {
             let (at_s, who, event) = self.next_event();
             if at_s == f64::INFINITY {
@@ -206,7 +163,7 @@ impl<'a, R: Rng> Trial<'a, R> {
             Kind::Data { .. } => self.setting.mss_bytes,
             _ => 0.0,
         };
-        let lost = u64::from(self.rng.next_u32()) < self.setting.lost_below[who];
+        let lost = self.chance.is_lost(who);
         self.ways[who].send(now_s, packet, HEADER_BYTES + payload_bytes, lost);
     }
 
@@ -230,7 +187,7 @@ impl<'a, R: Rng> Trial<'a, R> {
         };
         self.ends[who].active_s = now_s;
         match packet.kind {
-            Kind::Syn => self.syn(now_s),
+            Kind::Syn => self.syn(now_s, &packet),
             Kind::SynAck => self.syn_ack(now_s, &packet),
             Kind::Ack => self.answered(who, now_s, &packet),
             Kind::Data { segment } => {
@@ -240,16 +197,17 @@ impl<'a, R: Rng> Trial<'a, R> {
         }
     }
 
-    fn syn(&mut self, now_s: f64) {
+    fn syn(&mut self, now_s: f64, packet: &Packet) {
         let end = &mut self.ends[LISTENER];
+        end.receiver.set_echo(packet.sent_s);
         match end.handshake {
             Handshake::Listening => end.handshake = Handshake::SynReceived,
-            Handshake::SynReceived if self.setting.rules.syn_answered_again => {
+            Handshake::SynReceived if self.setting.stack.syn_answered_again => {
                 end.handshake_again += 1;
             }
             _ => return,
         }
-        end.set_handshake_timer(&self.setting.rules, now_s, false);
+        end.set_handshake_timer(&self.setting.stack, now_s, false);
         self.send(LISTENER, now_s, Kind::SynAck);
     }
 
@@ -257,7 +215,7 @@ impl<'a, R: Rng> Trial<'a, R> {
         let end = &mut self.ends[OPENER];
         end.receiver.set_echo(packet.sent_s);
         if end.handshake == Handshake::SynSent {
-            end.open(&self.setting.rules, now_s, packet.echo_s);
+            end.open(&self.setting.stack, now_s, packet.echo_s);
             self.taken.handshake_s = now_s;
             self.send(OPENER, now_s, Kind::Ack);
             self.ends[OPENER].sender.send(now_s, &mut self.out);
@@ -276,7 +234,7 @@ impl<'a, R: Rng> Trial<'a, R> {
             (listener, opener)
         };
         if end.handshake == Handshake::SynReceived {
-            end.open(&self.setting.rules, now_s, packet.echo_s);
+            end.open(&self.setting.stack, now_s, packet.echo_s);
         }
         if end.handshake != Handshake::Open {
             return;
@@ -299,7 +257,9 @@ impl<'a, R: Rng> Trial<'a, R> {
         let has = self.ends[who].receiver.next();
         if who == LISTENER && self.setting.source == LISTENER && has > had && has == segments {
             // The request is complete: the reply.
-            self.ends[LISTENER].sender.send(now_s, &mut self.out);
+            let sender = &mut self.ends[LISTENER].sender;
+            sender.offer(self.setting.segments[LISTENER]);
+            sender.send(now_s, &mut self.out);
             self.send_chosen(LISTENER, now_s);
         }
     }
@@ -308,7 +268,7 @@ impl<'a, R: Rng> Trial<'a, R> {
         let end = &mut self.ends[who];
         end.handshake_timeouts += 1;
         end.handshake_again += 1;
-        end.set_handshake_timer(&self.setting.rules, now_s, who == OPENER);
+        end.set_handshake_timer(&self.setting.stack, now_s, who == OPENER);
         let kind = if who == OPENER {
             Kind::Syn
         } else {

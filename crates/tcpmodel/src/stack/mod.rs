@@ -1,8 +1,213 @@
 //! The constants of a TCP implementation.
 
-/// The constants of a TCP implementation.
+mod builtin;
+mod error;
+mod read;
+
+pub use builtin::builtin_names;
+pub use error::{StackError, StackErrorKind};
+
+/// The constants of a TCP implementation: what makes one stack's transfer take longer than
+/// another's over the same path.
+///
+/// Some are [built in](Stack::builtin); others are described in TOML, as what differs from a
+/// built-in one:
+///
+/// ```
+/// use netflow_tcpmodel::Stack;
+///
+/// let patient = Stack::from_toml(r#"
+///     name = "patient"
+///     like = "linux-6"
+///     initial-rto = "3 s"
+///     initial-window = "4 pkt"
+/// "#)?;
+/// assert_eq!(patient.initial_rto_s, 3.0);
+/// assert_eq!(patient.max_rto_s, 120.0);
+///
+/// let error = Stack::from_toml("name = \"x\"\nlike = \"linux-6\"\nmin-rto = 0.2").unwrap_err();
+/// assert_eq!(error.to_string(), "line 3, column 11: min-rto: missing unit after `0.2`");
+/// # Ok::<(), netflow_tcpmodel::StackError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
     /// Its name.
     pub name: String,
+    /// What it is, in a line.
+    pub description: String,
+    /// Payload of a full segment in bytes, unless a transfer says otherwise: 1 to 65 535.
+    pub mss_bytes: u32,
+    /// Window of the data's first round trip in packets: 1 to 65 535.
+    pub initial_window_pkts: u32,
+
+    /// Retransmission timeout before a round-trip time is measured, in seconds.
+    pub initial_rto_s: f64,
+    /// Least retransmission timeout in seconds; [`RtoRule`] says least *what*.
+    pub min_rto_s: f64,
+    /// Where doubling ends, in seconds; at least `initial_rto_s` and `min_rto_s`.
+    pub max_rto_s: f64,
+    /// How the timeout follows from measured round-trip times.
+    pub rto_rule: RtoRule,
+    /// The clock's granularity in seconds: what round-trip times or timers are rounded to.
+    /// 0 is an exact clock.
+    pub clock_s: f64,
+
+    /// So many timeouts of a SYN follow one another before their interval doubles.
+    pub linear_syn_timeouts: u32,
+    /// Is a SYN that comes a second time answered a second time?
+    pub syn_answered_again: bool,
+    /// Least timeout of the data, in seconds, after a SYN had to be sent again (RFC 6298, 5.7).
+    pub rto_after_syn_timeout_s: Option<f64>,
+    /// More timeouts of the handshake than this leave an initial window of one packet.
+    pub handshake_timeouts_forgiven: u32,
+    /// Does a timeout of a SYN set the slow start threshold, so that slow start ends at once?
+    pub syn_timeout_ends_slow_start: bool,
+
+    /// How losses are found and repaired before the timer expires.
+    pub recovery: Recovery,
+    /// Duplicate acknowledgements that count as a loss: 1 to 255.
+    pub duplicate_acks: u32,
+    /// Do the first duplicate acknowledgements send new packets (RFC 3042)?
+    pub limited_transmit: bool,
+    /// With too few packets in flight, do fewer duplicate acknowledgements suffice (RFC 5827)?
+    pub early_retransmit: bool,
+    /// Is the last packet sent again ahead of the timer when nothing is acknowledged (RFC 8985, 7)?
+    pub tail_loss_probe: bool,
+    /// The share of the window that a loss leaves: above 0 and at most 1; half of it for Reno,
+    /// 0.7 for CUBIC (RFC 9438).
+    pub window_after_loss: f64,
+
+    /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
+    /// acknowledgements. The models' b.
+    pub segments_per_ack: u32,
+    /// Other segments are acknowledged after this many seconds.
+    pub ack_delay_s: f64,
+    /// Does the delay end at the next beat of a free-running clock, rather than after a full
+    /// delay?
+    pub ack_delay_beats: bool,
+    /// So many first segments of a connection are acknowledged at once (Linux).
+    pub quick_acks: u32,
+    /// Are acknowledgements after the third duplicate put together (Linux)?
+    pub acks_compressed: bool,
+}
+
+/// How a retransmission timeout follows from measured round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRule {
+    /// srtt + 4·rttvar in whole ticks of the clock, computed in integers as in BSD and ns-2; the
+    /// minimum is of the sum.
+    Ticks,
+    /// RFC 6298: srtt + max(clock, 4·rttvar), a packet that was sent again measures nothing
+    /// (Karn); the minimum is of the sum.
+    Rfc6298,
+    /// Linux: the minimum is of 4·rttvar, so that the timeout is above srtt by it; timestamps
+    /// measure packets that were sent again, too.
+    Linux,
+}
+
+/// How losses are found and repaired before the retransmission timer expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Not at all: every loss takes a timeout.
+    Timeout,
+    /// Fast retransmit, then slow start.
+    Tahoe,
+    /// Fast retransmit; fast recovery ends at the first new acknowledgement (RFC 2581).
+    Reno,
+    /// Fast recovery lasts until all that was sent before it is acknowledged (RFC 6582).
+    NewReno,
+    /// Selective acknowledgements (RFC 6675).
+    Sack,
+    /// Selective acknowledgements, and losses found by time (RFC 8985).
+    Rack,
+}
+
+impl Stack {
+    /// The built-in stack of that name; [`builtin_names`] are all.
+    pub fn builtin(name: &str) -> Option<Stack> {
+        builtin::builtin(name)
+    }
+
+    /// Reads a stack from TOML: `name`, `like` (a built-in stack) and what differs from that, by
+    /// the fields' names without their units, in kebab-case: `initial-rto = "3 s"`,
+    /// `window-after-loss = 0.5`, `recovery = "newreno"`.
+    ///
+    /// # Errors
+    /// The text is no TOML, has an unknown key, a value of the wrong type or unit, or one that a
+    /// stack cannot have; each with its line and column.
+    pub fn from_toml(text: &str) -> Result<Stack, StackError> {
+        read::read(text).map_err(|error| error.placed_in(text))
+    }
+
+    /// Checks every number.
+    ///
+    /// # Errors
+    /// The first field that has a value outside its range, by its key in TOML.
+    pub fn check(&self) -> Result<(), crate::Error> {
+        let within = |what, value: f64, min: f64, max: f64, allowed| {
+            crate::error::ensure((min..=max).contains(&value), what, value, allowed)
+        };
+        let count = |what, value: u32, min: u32, max: u32, allowed| {
+            within(what, value.into(), min.into(), max.into(), allowed)
+        };
+        let duration = "1e-6 to 1e6 s";
+        count("mss", self.mss_bytes, 1, 65_535, "1 to 65535 B")?;
+        let window = "1 to 65535 pkt";
+        count(
+            "initial-window",
+            self.initial_window_pkts,
+            1,
+            65_535,
+            window,
+        )?;
+        within("initial-rto", self.initial_rto_s, 1e-6, 1e6, duration)?;
+        within("min-rto", self.min_rto_s, 1e-6, 1e6, duration)?;
+        within("max-rto", self.max_rto_s, 1e-6, 1e6, duration)?;
+        crate::error::ensure(
+            self.max_rto_s >= self.initial_rto_s.max(self.min_rto_s),
+            "max-rto",
+            self.max_rto_s,
+            "at least initial-rto and min-rto",
+        )?;
+        within("clock", self.clock_s, 0.0, 1e3, "0 to 1000 s")?;
+        crate::error::ensure(
+            self.rto_rule != RtoRule::Ticks || self.clock_s >= 1e-6,
+            "clock",
+            self.clock_s,
+            "1e-6 s or more with rto-rule = \"ticks\"",
+        )?;
+        if let Some(rto_s) = self.rto_after_syn_timeout_s {
+            within("rto-after-syn-timeout", rto_s, 1e-6, 1e6, duration)?;
+        }
+        count("duplicate-acks", self.duplicate_acks, 1, 255, "1 to 255")?;
+        crate::error::ensure(
+            self.window_after_loss > 0.0 && self.window_after_loss <= 1.0,
+            "window-after-loss",
+            self.window_after_loss,
+            "above 0 and at most 1",
+        )?;
+        count(
+            "segments-per-ack",
+            self.segments_per_ack,
+            1,
+            255,
+            "1 to 255",
+        )?;
+        within("ack-delay", self.ack_delay_s, 0.0, 1e3, "0 to 1000 s")
+    }
+
+    /// The retransmission timeout in seconds after one measured round-trip time: with
+    /// srtt = `rtt_s` and a mean deviation of half of it (RFC 6298, 2.2), so three round-trip
+    /// times, or what the [minimum](Self::min_rto_s) makes of it.
+    pub fn rto_s(&self, rtt_s: f64) -> f64 {
+        let rto_s = match self.rto_rule {
+            RtoRule::Ticks => {
+                let ticks = (rtt_s / self.clock_s).round().max(1.0);
+                (3.0 * ticks * self.clock_s).max(self.min_rto_s)
+            }
+            RtoRule::Rfc6298 => (rtt_s + self.clock_s.max(2.0 * rtt_s)).max(self.min_rto_s),
+            RtoRule::Linux => rtt_s + self.min_rto_s.max(2.0 * rtt_s),
+        };
+        rto_s.min(self.max_rto_s)
+    }
 }

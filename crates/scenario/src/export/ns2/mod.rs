@@ -224,22 +224,33 @@ impl Export<'_> {
             every_s,
             ..
         } = self.options;
-        let (links, connections) = (NS2_LINK_COLUMNS.join(","), NS2_CONNECTION_COLUMNS.join(","));
-        let mut text = format!(
-            "\nset seed {seed}\n\
-             set duration {}         ;# s\n\
-             set every {every_s}            ;# s, the intervals of the files\n\
-             set start_jitter {start_jitter_s}       ;# s; connections start up to this much later, at random\n\
-             set overhead {overhead_s}           ;# s; TCP waits up to this before it sends a packet, at random\n\
-             set link_columns {links}\n\
-             set connection_columns {connections}\n",
-            self.duration_s,
+        let mut text = format!("\nset seed {seed}\n");
+        let mut set = |setting: &str, value: f64, about: &str| {
+            let setting = format!("set {setting} {value}");
+            text += &format!("{setting:24};# s{about}\n");
+        };
+        set("duration", self.duration_s, "");
+        set("every", *every_s, ", the intervals of the files");
+        set(
+            "start_jitter",
+            *start_jitter_s,
+            "; connections start up to this much later, at random",
+        );
+        set(
+            "overhead",
+            *overhead_s,
+            "; TCP waits up to this before it sends a packet, at random",
+        );
+        text += &format!(
+            "set link_columns {}\nset connection_columns {}\n",
+            NS2_LINK_COLUMNS.join(","),
+            NS2_CONNECTION_COLUMNS.join(","),
         );
         let longest = self.longest_way();
         if longest > LINKS_BY_DEFAULT {
             let ttl = longest + 1;
-            text +=
-                &format!("Agent set ttl_ {ttl}          ;# the longest path has {longest} links\n");
+            let setting = format!("Agent set ttl_ {ttl}");
+            text += &format!("{setting:24};# the longest path has {longest} links\n");
         }
         text + "\n"
     }

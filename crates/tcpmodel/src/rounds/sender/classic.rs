@@ -1,19 +1,20 @@
-//! A sender that knows only what is acknowledged cumulatively: Reno and NewReno.
+//! A sender that knows only what is acknowledged cumulatively: Tahoe, Reno and NewReno.
 
-use super::super::{
-    clock::Clock,
-    rto::Rto,
-    rules::{Recovery, Rules},
-};
+use super::super::{clock::Clock, rto::Rto};
+use crate::{Recovery, RtoRule, Stack};
 
-/// Duplicate acknowledgements that stand for a loss.
-const DUPLICATES: u32 = 3;
-
-/// A Reno or NewReno sender.
+/// A sender that retransmits fast or only after timeouts.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Classic {
     recovery: Recovery,
+    /// Duplicate acknowledgements that stand for a loss.
+    loss_at: u32,
     limited_transmit: bool,
+    early_retransmit: bool,
+    /// Is the timer set with what was known before the acknowledgement, as ns-2 does?
+    timer_first: bool,
+    /// Does slow start count what is acknowledged rather than acknowledgements, as Linux does?
+    counts: bool,
     decrease: f64,
     clock: Clock,
     pub rto: Rto,
@@ -38,14 +39,21 @@ pub(in super::super) struct Classic {
 }
 
 impl Classic {
-    pub(super) fn new(rules: &Rules, rto: Rto, clock: Clock, segments: u32) -> Self {
+    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         Self {
-            recovery: rules.recovery,
-            limited_transmit: rules.limited_transmit,
-            decrease: rules.decrease,
+            recovery: stack.recovery,
+            loss_at: match stack.recovery {
+                Recovery::Timeout => u32::MAX,
+                _ => stack.duplicate_acks,
+            },
+            limited_transmit: stack.limited_transmit,
+            early_retransmit: stack.early_retransmit,
+            timer_first: stack.rto_rule == RtoRule::Ticks,
+            counts: stack.rto_rule == RtoRule::Linux,
+            decrease: stack.window_after_loss,
             clock,
             rto,
-            segments,
+            segments: 0,
             acknowledged: 0,
             next: 0,
             sent: 0,
@@ -67,10 +75,15 @@ impl Classic {
         self.threshold = threshold;
     }
 
+    /// There are so many segments to send.
+    pub(super) fn offer(&mut self, segments: u32) {
+        self.segments = segments;
+    }
+
     /// Sends what the window allows.
     pub(super) fn send(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let extra = if self.limited_transmit && !self.recovering && !self.after_timeout {
-            f64::from(self.duplicates.min(DUPLICATES - 1))
+            f64::from(self.duplicates.min(2))
         } else {
             0.0
         };
@@ -119,11 +132,12 @@ impl Classic {
         let newly = acknowledged - self.acknowledged;
         self.acknowledged = acknowledged;
         self.next = self.next.max(acknowledged);
-        self.measure(now_s, echo_s);
-        if acknowledged == self.sent {
-            self.timer_s = f64::INFINITY;
+        if self.timer_first {
+            self.restart_timer(now_s);
+            self.measure(now_s, echo_s);
         } else {
-            self.set_timer(now_s);
+            self.measure(now_s, echo_s);
+            self.restart_timer(now_s);
         }
         if self.after_timeout && acknowledged >= self.recover {
             self.after_timeout = false;
@@ -141,11 +155,19 @@ impl Classic {
         }
         self.duplicates = 0;
         self.window += if self.window < self.threshold {
-            1.0
+            if self.counts { f64::from(newly) } else { 1.0 }
         } else {
             1.0 / self.window
         };
         self.send(now_s, out);
+    }
+
+    fn restart_timer(&mut self, now_s: f64) {
+        if self.acknowledged == self.sent {
+            self.timer_s = f64::INFINITY;
+        } else {
+            self.set_timer(now_s);
+        }
     }
 
     fn measure(&mut self, now_s: f64, echo_s: f64) {
@@ -166,25 +188,48 @@ impl Classic {
 
     fn duplicate(&mut self, now_s: f64, out: &mut Vec<u32>) {
         self.duplicates += 1;
-        if self.duplicates < DUPLICATES {
-            self.send(now_s, out);
-        } else if self.duplicates == DUPLICATES {
-            // Duplicates of what was sent again after a timeout tell nothing new.
-            let anew = !self.after_timeout && self.acknowledged >= self.recover;
-            self.recovering = true;
-            if anew {
-                self.halve();
-                self.timer_s = f64::INFINITY;
-                self.timed = None;
-                self.recover = self.sent;
-                self.transmit(now_s, self.acknowledged, out);
-                self.window = self.threshold + f64::from(DUPLICATES);
-                self.send(now_s, out);
-            }
-        } else {
+        let loss_at = self.loss_at();
+        if self.recovering {
             self.window += 1.0;
-            self.send(now_s, out);
+        } else if self.duplicates >= loss_at {
+            self.recovering = true;
+            // Duplicates of what was sent again after a timeout tell nothing new.
+            if !self.after_timeout && self.acknowledged >= self.recover {
+                self.retransmit(now_s, out);
+            }
+            return;
         }
+        self.send(now_s, out);
+    }
+
+    /// So many duplicate acknowledgements stand for a loss now.
+    fn loss_at(&self) -> u32 {
+        let out = self.sent - self.acknowledged;
+        if self.early_retransmit && out < 4 && self.sent == self.segments && self.loss_at < u32::MAX
+        {
+            // RFC 5827, 3.1
+            (out - 1).clamp(1, self.loss_at)
+        } else {
+            self.loss_at
+        }
+    }
+
+    /// Fast retransmit.
+    fn retransmit(&mut self, now_s: f64, out: &mut Vec<u32>) {
+        self.halve();
+        self.timer_s = f64::INFINITY;
+        self.timed = None;
+        self.recover = self.sent;
+        if self.recovery == Recovery::Tahoe {
+            self.recovering = false;
+            self.after_timeout = true;
+            self.window = 1.0;
+            self.next = self.acknowledged;
+        } else {
+            self.transmit(now_s, self.acknowledged, out);
+            self.window = self.threshold + f64::from(self.duplicates);
+        }
+        self.send(now_s, out);
     }
 
     fn halve(&mut self) {

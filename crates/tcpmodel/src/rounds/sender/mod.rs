@@ -3,12 +3,8 @@
 mod classic;
 mod selective;
 
-use super::{
-    clock::Clock,
-    path::Packet,
-    rto::Rto,
-    rules::{Recovery, Rules},
-};
+use super::{clock::Clock, path::Packet, rto::Rto};
+use crate::{Recovery, Stack};
 use classic::Classic;
 use selective::Selective;
 
@@ -20,12 +16,20 @@ pub(super) enum Sender {
 }
 
 impl Sender {
-    pub(super) fn new(rules: &Rules, rto: Rto, clock: Clock, segments: u32) -> Self {
-        match rules.recovery {
-            Recovery::Reno | Recovery::NewReno => {
-                Self::Classic(Classic::new(rules, rto, clock, segments))
+    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
+        match stack.recovery {
+            Recovery::Timeout | Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {
+                Self::Classic(Classic::new(stack, rto, clock))
             }
-            Recovery::Rack => Self::Selective(Selective::new(rules, rto, clock, segments)),
+            Recovery::Sack | Recovery::Rack => Self::Selective(Selective::new(stack, rto, clock)),
+        }
+    }
+
+    /// There are so many segments to send.
+    pub(super) fn offer(&mut self, segments: u32) {
+        match self {
+            Self::Classic(sender) => sender.offer(segments),
+            Self::Selective(sender) => sender.offer(segments),
         }
     }
 

@@ -1,7 +1,8 @@
 //! A sender with selective acknowledgements: RACK and tail loss probes (RFC 8985), proportional
 //! rate reduction (RFC 6937) and F-RTO (RFC 5682), as Linux 6 has them.
 
-use super::super::{clock::Clock, path::Packet, rto::Rto, rules::Rules};
+use super::super::{clock::Clock, path::Packet, rto::Rto};
+use crate::{Recovery, Stack};
 
 /// Selectively acknowledged.
 const SACKED: u8 = 1;
@@ -60,6 +61,11 @@ enum Resend {
 /// A sender with selective acknowledgements.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Selective {
+    /// Are losses found by time?
+    rack: bool,
+    probes: bool,
+    /// So many segments that arrived stand for the loss of one before them.
+    loss_at: u32,
     decrease: f64,
     min_rto_s: f64,
     clock: Clock,
@@ -67,8 +73,9 @@ pub(in super::super) struct Selective {
     segments: u32,
     pub acknowledged: u32,
     next: u32,
-    /// For each segment sent: when last, and what is known about it.
+    /// For each segment sent: when last, as which of all packets, and what is known about it.
     sent_s: Vec<f64>,
+    order: Vec<u32>,
     marks: Vec<u8>,
     sacked: u32,
     lost: u32,
@@ -81,9 +88,9 @@ pub(in super::super) struct Selective {
     prior_window: f64,
     reduction_delivered: u32,
     reduction_sent: u32,
-    /// The latest segment sent among those delivered: when it was sent, which, its round trip.
-    latest_s: f64,
-    latest: u32,
+    packets: u32,
+    /// The latest packet sent among those delivered: which of all, and its round trip.
+    latest: Option<u32>,
     latest_rtt_s: f64,
     latest_is_new: bool,
     min_rtt_s: f64,
@@ -97,16 +104,20 @@ pub(in super::super) struct Selective {
 }
 
 impl Selective {
-    pub(super) fn new(rules: &Rules, rto: Rto, clock: Clock, segments: u32) -> Self {
+    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         Self {
-            decrease: rules.decrease,
-            min_rto_s: rules.min_rto_s,
+            rack: stack.recovery == Recovery::Rack,
+            probes: stack.tail_loss_probe,
+            loss_at: stack.duplicate_acks,
+            decrease: stack.window_after_loss,
+            min_rto_s: stack.min_rto_s,
             clock,
             rto,
-            segments,
+            segments: 0,
             acknowledged: 0,
             next: 0,
             sent_s: Vec::new(),
+            order: Vec::new(),
             marks: Vec::new(),
             sacked: 0,
             lost: 0,
@@ -118,8 +129,8 @@ impl Selective {
             prior_window: 0.0,
             reduction_delivered: 0,
             reduction_sent: 0,
-            latest_s: f64::NEG_INFINITY,
-            latest: 0,
+            packets: 0,
+            latest: None,
             latest_rtt_s: 0.0,
             latest_is_new: false,
             min_rtt_s: f64::INFINITY,
@@ -146,6 +157,11 @@ impl Selective {
         f64::from(self.out() + self.again) - f64::from(self.sacked + self.lost)
     }
 
+    /// There are so many segments to send.
+    pub(super) fn offer(&mut self, segments: u32) {
+        self.segments = segments;
+    }
+
     /// Sends new segments as the window allows.
     pub(super) fn send(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let mut any = false;
@@ -162,6 +178,8 @@ impl Selective {
         let was_empty = self.out() == 0;
         out.push(self.next);
         self.sent_s.push(now_s);
+        self.order.push(self.packets);
+        self.packets += 1;
         self.marks.push(0);
         self.next += 1;
         if self.state == State::Recovery {
@@ -174,14 +192,19 @@ impl Selective {
 
     fn send_again(&mut self, now_s: f64, segment: u32, out: &mut Vec<u32>) {
         let i = segment as usize;
-        if let (Some(mark), Some(sent_s)) = (self.marks.get_mut(i), self.sent_s.get_mut(i)) {
-            if *mark & AGAIN == 0 {
-                self.again += 1;
-            }
-            *mark |= AGAIN | EVER;
-            *sent_s = now_s;
-            out.push(segment);
-        }
+        let (Some(mark), Some(sent_s), Some(order)) = (
+            self.marks.get_mut(i),
+            self.sent_s.get_mut(i),
+            self.order.get_mut(i),
+        ) else {
+            return;
+        };
+        self.again += u32::from(*mark & AGAIN == 0);
+        *mark |= AGAIN | EVER;
+        *sent_s = now_s;
+        *order = self.packets;
+        self.packets += 1;
+        out.push(segment);
     }
 
     fn set_timer(&mut self, now_s: f64, timer: Timer, delay_s: f64) {
@@ -214,7 +237,7 @@ impl Selective {
     }
 
     fn schedule_probe(&mut self, now_s: f64, advancing: bool) -> bool {
-        if self.out() == 0 || self.state != State::Open {
+        if !self.probes || self.out() == 0 || self.state != State::Open {
             return false;
         }
         let srtt_s = self.rto.srtt_s();
@@ -304,7 +327,6 @@ impl Selective {
             self.again -= u32::from(mark & AGAIN != 0);
         }
         if news.advanced {
-            let head_sent_s = self.sent_s.get(packet.ack as usize).copied();
             self.acknowledged = packet.ack;
             let first = self.acknowledged > self.round_end;
             if first {
@@ -314,8 +336,8 @@ impl Selective {
                 .measure(now_s, measured.unwrap_or(packet.echo_s), first);
             self.rto.forget_back_off();
             news.set_timer = true;
-            let _ = head_sent_s;
         }
+        let mut sacked_sent_s = None;
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
             let (Some(mark), Some(&place)) = (self.marks.get_mut(i), arrived.get(i)) else {
@@ -335,7 +357,19 @@ impl Selective {
                 news.original |= segment < self.high;
             }
             let sent_s = self.sent_s.get(i).copied().unwrap_or(now_s);
+            if before & EVER == 0 {
+                sacked_sent_s.get_or_insert(sent_s);
+            }
             self.take_latest(now_s, segment, sent_s, before);
+        }
+        if let Some(sent_s) = sacked_sent_s
+            && !news.advanced
+        {
+            self.rto.measure(now_s, sent_s, false);
+            self.rto.forget_back_off();
+            // The timer starts anew only if the oldest segment was sent again since.
+            let oldest = self.sent_s.get(self.acknowledged as usize);
+            news.set_timer = oldest.is_some_and(|&oldest_s| sent_s < oldest_s);
         }
         news
     }
@@ -344,7 +378,7 @@ impl Selective {
     fn take_latest(&mut self, now_s: f64, segment: u32, sent_s: f64, mark: u8) {
         let rtt_s = now_s - sent_s;
         if mark & EVER != 0 && rtt_s < self.min_rtt_s - 1e-9 {
-            // The acknowledgement is of the one sent before.
+            // It is the one sent before that arrived.
             return;
         }
         if mark & EVER == 0 {
@@ -352,10 +386,7 @@ impl Selective {
         }
         self.latest_is_new = true;
         self.latest_rtt_s = rtt_s;
-        if sent_after(sent_s, segment, self.latest_s, self.latest) {
-            self.latest_s = sent_s;
-            self.latest = segment;
-        }
+        self.latest = self.latest.max(self.order.get(segment as usize).copied());
     }
 
     fn end_probe(&mut self, packet: &Packet, news: News) {
@@ -478,12 +509,18 @@ impl Selective {
 
     /// Marks what is lost; returns for how long other segments still may be on their way.
     fn detect(&mut self, now_s: f64) -> f64 {
-        let tolerated_s =
-            if self.state == State::Recovery || self.state == State::Loss || self.sacked >= 3 {
-                0.0
-            } else {
-                (self.min_rtt_s / 4.0).min(self.rto.srtt_s())
-            };
+        let tolerated_s = if self.state == State::Recovery
+            || self.state == State::Loss
+            || self.sacked >= self.loss_at
+        {
+            0.0
+        } else {
+            (self.min_rtt_s / 4.0).min(self.rto.srtt_s())
+        };
+        if !self.rack {
+            self.count();
+            return 0.0;
+        }
         let mut wait_s: f64 = 0.0;
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
@@ -492,7 +529,7 @@ impl Selective {
             };
             if *mark & SACKED != 0
                 || *mark & (LOST | AGAIN) == LOST
-                || !sent_after(self.latest_s, self.latest, sent_s, segment)
+                || self.latest <= self.order.get(i).copied()
             {
                 continue;
             }
@@ -510,10 +547,26 @@ impl Selective {
         wait_s
     }
 
+    /// RFC 6675: a segment is lost when enough after it have arrived.
+    fn count(&mut self) {
+        let mut after = 0;
+        for segment in (self.acknowledged..self.next).rev() {
+            let Some(mark) = self.marks.get_mut(segment as usize) else {
+                continue;
+            };
+            if *mark & SACKED != 0 {
+                after += 1;
+            } else if after >= self.loss_at && *mark & (LOST | AGAIN) == 0 {
+                *mark |= LOST;
+                self.lost += 1;
+            }
+        }
+    }
+
     fn move_window(&mut self, news: &News) {
         if self.state == State::Recovery {
             self.reduce(news);
-        } else if news.advanced || news.sacked {
+        } else if news.advanced {
             let mut grown = f64::from(news.delivered);
             if self.window < self.threshold {
                 let room = self.threshold - self.window;
@@ -634,7 +687,7 @@ impl Selective {
             self.prior_window = self.window;
             self.threshold = (self.window * self.decrease).floor().max(2.0);
         }
-        self.frto = anew && self.state != State::Recovery || self.timeouts > 0;
+        self.frto = matches!(self.state, State::Open | State::Disorder) || self.timeouts > 0;
         let rtt_s = self.latest_rtt_s;
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
@@ -660,9 +713,4 @@ impl Selective {
         self.rto.back_off();
         self.set_timer(now_s, Timer::Retransmission, self.rto.timeout_s());
     }
-}
-
-/// Was the first segment sent after the second?
-fn sent_after(sent_s: f64, segment: u32, than_sent_s: f64, than_segment: u32) -> bool {
-    sent_s > than_sent_s || (sent_s == than_sent_s && segment > than_segment)
 }

@@ -1,0 +1,31 @@
+//! `netflow export`, and what it writes.
+#![cfg(unix)]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use common::{Workplace, text};
+
+#[test]
+fn the_file_is_what_the_standard_output_would_be() {
+    let place = Workplace::new();
+    let printed = place.expect("export dumbbell.toml --to ns2", 0).stdout;
+    fs::write(place.path("script.tcl"), "old").unwrap();
+    let nothing = place.expect("export dumbbell.toml --to ns2 -o script.tcl", 0);
+    assert!(nothing.stdout.is_empty() && nothing.stderr.is_empty());
+    assert_eq!(fs::read(place.path("script.tcl")).unwrap(), printed);
+    assert!(text(&printed).contains("tcp second B S {Agent/TCP/Reno packetSize_ 960"));
+}
+
+/// A file is replaced as a whole, but `/dev/null` must stay what it is.
+#[test]
+fn what_is_no_file_is_not_replaced() {
+    let place = Workplace::new();
+    symlink("/dev/null", place.path("nowhere")).unwrap();
+    place.expect("export dumbbell.toml --to ns2 -o nowhere", 0);
+    let link = fs::symlink_metadata(place.path("nowhere")).unwrap();
+    assert!(link.file_type().is_symlink());
+    place.expect("export dumbbell.toml --to ns2 -o .", 3);
+}

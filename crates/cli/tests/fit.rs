@@ -1,0 +1,45 @@
+//! Fitting a capture, and its samples, on the command line.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// `netflow` with these arguments must succeed; its output.
+fn netflow(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_netflow"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The capture has 2941 data packets (counted by another program), so 29 samples of 100.
+#[test]
+fn samples_of_a_trace_fit_as_the_trace_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let capture = root.join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
+    let capture = capture.to_str().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let (samples, by_samples, by_trace) = (file("s.csv"), file("s.toml"), file("t.toml"));
+
+    let lines = netflow(&["trace", "samples", capture]);
+    assert_eq!(lines.lines().count(), 1 + 29);
+    fs::write(&samples, lines).unwrap();
+    netflow(&["profile", "fit", &samples, "-o", &by_samples]);
+    netflow(&["profile", "fit", capture, "-o", &by_trace]);
+    let profile = fs::read_to_string(&by_samples).unwrap();
+    assert_eq!(profile, fs::read_to_string(&by_trace).unwrap());
+    assert!(
+        profile.contains("fitted to 29 samples of 1 flow"),
+        "{profile}"
+    );
+
+    // Karn's rule sees less, and longer times; what it is told to use, it says it used.
+    let forced = netflow(&["trace", "samples", "--rtt-method", "karn", capture]);
+    assert!(forced.lines().skip(1).all(|line| line.ends_with(",karn")));
+    let halves = netflow(&["trace", "samples", "--k", "50", capture]);
+    assert_eq!(halves.lines().count(), 1 + 58);
+}

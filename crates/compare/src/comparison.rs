@@ -1,0 +1,308 @@
+//! How far one side is from the other.
+
+use serde::Serialize;
+
+use crate::ensemble::LinkWhole;
+use crate::{Ensemble, Side, Spread};
+
+/// How many of the longest queues a comparison looks at by themselves.
+pub const BUSIEST: usize = 12;
+
+/// netflow's figure beside ns-2's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Estimate {
+    /// What ns-2 says, over its runs.
+    pub ns: Spread,
+    /// What netflow says.
+    pub netflow: f64,
+}
+
+impl Estimate {
+    fn new(values: Vec<f64>, netflow: f64) -> Estimate {
+        Estimate {
+            ns: Spread::of(&values),
+            netflow,
+        }
+    }
+
+    /// netflow − ns.
+    pub fn error(&self) -> f64 {
+        self.netflow - self.ns.mean
+    }
+
+    /// netflow / ns − 1; `None` where ns has 0.
+    pub fn relative_error(&self) -> Option<f64> {
+        (self.ns.mean != 0.0).then(|| self.netflow / self.ns.mean - 1.0)
+    }
+}
+
+/// One link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkComparison {
+    /// `FROM->TO`.
+    pub link: String,
+    /// Mean queue in packets, the one in service included.
+    pub queue_pkts: Estimate,
+    /// Lost / arrived.
+    pub loss_probability: Estimate,
+    /// Packets lost.
+    pub lost_pkts: Estimate,
+    /// Packets that arrived.
+    pub offered_pkts: Estimate,
+    /// Fraction of the time the link was busy.
+    pub utilization: Estimate,
+    /// The queue over time: Σ|netflow − mean of ns| / Σ mean of ns, over the intervals; `None`
+    /// where ns has no queue.
+    pub trajectory_error: Option<f64>,
+    /// The same in standard deviations of ns: the root mean square of (netflow − mean) / std over
+    /// the intervals in which ns's runs differ; `None` of a single run.
+    pub trajectory_sigmas: Option<f64>,
+}
+
+/// One connection, all `count` of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConnectionComparison {
+    /// Its name.
+    pub connection: String,
+    /// Packets/s sent, over the whole run.
+    pub send_pps: Estimate,
+    /// Packets/s delivered (in ns-2: acknowledged), over the whole run.
+    pub goodput_pps: Estimate,
+}
+
+/// All together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Mean queues: Σ|netflow − ns| / Σ ns over all links.
+    pub queue_error: f64,
+    /// The same over the [`BUSIEST`] longest queues of ns.
+    pub busiest_queue_error: f64,
+    /// What that is for one run of ns against the mean of all: the mean over the runs.
+    pub ns_busiest_queue_error: Option<f64>,
+    /// Goodput of connections: Σ|netflow − ns| / Σ ns.
+    pub goodput_error: f64,
+    /// Median over the connections of |netflow / ns − 1|.
+    pub median_goodput_error: f64,
+    /// 90th percentile of the same.
+    pub p90_goodput_error: f64,
+    /// The median for one run of ns against the mean of all: the mean over the runs.
+    pub ns_median_goodput_error: Option<f64>,
+    /// Packets delivered: netflow / ns.
+    pub goodput_ratio: f64,
+    /// Packets lost: netflow / ns; `None` where ns loses none.
+    pub lost_ratio: Option<f64>,
+}
+
+/// netflow beside ns-2.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Runs of ns-2.
+    pub runs: usize,
+    /// Seconds that are compared.
+    pub duration_s: f64,
+    /// Every link, in the order of the scenario.
+    pub links: Vec<LinkComparison>,
+    /// Every connection, in the order of the scenario.
+    pub connections: Vec<ConnectionComparison>,
+    /// All together.
+    pub totals: Totals,
+}
+
+impl Comparison {
+    /// Puts the two beside each other: what both know.
+    pub fn new(side: &Side, ensemble: &Ensemble) -> Comparison {
+        let duration_s = ensemble.duration_s();
+        let links: Vec<LinkComparison> = side
+            .summary
+            .links
+            .iter()
+            .filter_map(|link| {
+                let wholes = ensemble.link_wholes(&link.link)?;
+                let each = |of: fn(&LinkWhole) -> f64| wholes.iter().map(of).collect();
+                let loss = |whole: &LinkWhole| fraction(whole.lost_pkts, whole.arrived_pkts);
+                let (trajectory_error, trajectory_sigmas) = trajectory(side, ensemble, &link.link);
+                Some(LinkComparison {
+                    link: link.link.clone(),
+                    queue_pkts: Estimate::new(each(|w| w.queue_pkts), link.mean_queue_pkts),
+                    loss_probability: Estimate::new(each(loss), link.loss_probability),
+                    lost_pkts: Estimate::new(each(|w| w.lost_pkts), link.lost_pkts),
+                    offered_pkts: Estimate::new(each(|w| w.arrived_pkts), link.offered_pkts),
+                    utilization: Estimate::new(each(|w| w.utilization), link.utilization),
+                    trajectory_error,
+                    trajectory_sigmas,
+                })
+            })
+            .collect();
+        let connections: Vec<ConnectionComparison> = side
+            .summary
+            .connections
+            .iter()
+            .filter_map(|connection| {
+                let wholes = ensemble.connection_wholes(&connection.connection)?;
+                let sent = wholes
+                    .iter()
+                    .map(|whole| whole.sent_pkts / duration_s)
+                    .collect();
+                let delivered = wholes
+                    .iter()
+                    .map(|w| w.delivered_pkts / duration_s)
+                    .collect();
+                Some(ConnectionComparison {
+                    connection: connection.connection.clone(),
+                    send_pps: Estimate::new(sent, connection.mean_send_pps),
+                    goodput_pps: Estimate::new(delivered, connection.mean_goodput_pps),
+                })
+            })
+            .collect();
+        let totals = totals(&links, &connections, ensemble);
+        Comparison {
+            runs: ensemble.runs.len(),
+            duration_s,
+            links,
+            connections,
+            totals,
+        }
+    }
+
+    /// The links with the longest queues in ns-2, the longest first.
+    pub fn busiest(&self, count: usize) -> Vec<&LinkComparison> {
+        busiest(&self.links, count)
+    }
+}
+
+fn busiest(links: &[LinkComparison], count: usize) -> Vec<&LinkComparison> {
+    let mut order: Vec<&LinkComparison> = links.iter().collect();
+    order.sort_by(|a, b| b.queue_pkts.ns.mean.total_cmp(&a.queue_pkts.ns.mean));
+    order.truncate(count);
+    order
+}
+
+/// Error and standard deviations of a queue's way through time.
+fn trajectory(side: &Side, ensemble: &Ensemble, link: &str) -> (Option<f64>, Option<f64>) {
+    let Some((_, mine)) = side.run.links.iter().find(|(name, _)| name == link) else {
+        return (None, None);
+    };
+    let theirs = ensemble.queue_over_time(link);
+    let (mut off, mut sum) = (0.0, 0.0);
+    let (mut squares, mut n) = (0.0, 0.0_f64);
+    for (mine, theirs) in mine.iter().zip(&theirs) {
+        off += (mine.queue_pkts - theirs.mean).abs();
+        sum += theirs.mean;
+        // What differs in the last digits only does not differ.
+        if let Some(std) = theirs.std.filter(|&std| std > 1e-6 * theirs.mean) {
+            squares += ((mine.queue_pkts - theirs.mean) / std).powi(2);
+            n += 1.0;
+        }
+    }
+    (
+        (sum > 0.0).then(|| off / sum),
+        (n > 0.0).then(|| (squares / n).sqrt()),
+    )
+}
+
+fn totals(
+    links: &[LinkComparison],
+    connections: &[ConnectionComparison],
+    ensemble: &Ensemble,
+) -> Totals {
+    let queues = |links: &mut dyn Iterator<Item = &LinkComparison>| {
+        sum_error(links.map(|link| (link.queue_pkts.netflow, link.queue_pkts.ns.mean)))
+    };
+    let longest = busiest(links, BUSIEST);
+    let goodputs = || {
+        connections
+            .iter()
+            .map(|c| (c.goodput_pps.netflow, c.goodput_pps.ns.mean))
+    };
+    let mut errors = relative_errors(goodputs());
+    let sum = |of: &dyn Fn(&LinkComparison) -> f64| links.iter().map(of).sum::<f64>();
+    let (mine, theirs) = goodputs().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let lost = sum(&|link| link.lost_pkts.ns.mean);
+    Totals {
+        queue_error: queues(&mut links.iter()),
+        busiest_queue_error: queues(&mut longest.iter().copied()),
+        ns_busiest_queue_error: one_against_all(ensemble, |run| {
+            sum_error(longest.iter().filter_map(|link| {
+                let wholes = ensemble.link_wholes(&link.link)?;
+                Some((wholes.get(run)?.queue_pkts, link.queue_pkts.ns.mean))
+            }))
+        }),
+        goodput_error: sum_error(goodputs()),
+        median_goodput_error: quantile(&mut errors, 0.5),
+        p90_goodput_error: quantile(&mut errors, 0.9),
+        ns_median_goodput_error: one_against_all(ensemble, |run| {
+            let duration_s = ensemble.duration_s();
+            let pairs = connections.iter().filter_map(|connection| {
+                let wholes = ensemble.connection_wholes(&connection.connection)?;
+                let one = wholes.get(run)?.delivered_pkts / duration_s;
+                Some((one, connection.goodput_pps.ns.mean))
+            });
+            quantile(&mut relative_errors(pairs), 0.5)
+        }),
+        goodput_ratio: fraction(mine, theirs),
+        lost_ratio: (lost > 0.0).then(|| sum(&|link| link.lost_pkts.netflow) / lost),
+    }
+}
+
+/// The mean over the runs of what a measure says of one of them.
+fn one_against_all(ensemble: &Ensemble, of: impl Fn(usize) -> f64) -> Option<f64> {
+    let runs = ensemble.runs.len();
+    (runs > 1).then(|| (0..runs).map(of).sum::<f64>() / runs as f64)
+}
+
+/// Σ|a − b| / Σ b
+fn sum_error(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut off, mut sum) = (0.0, 0.0);
+    for (a, b) in pairs {
+        off += (a - b).abs();
+        sum += b;
+    }
+    fraction(off, sum)
+}
+
+/// |a / b − 1| where b is not 0, in order.
+fn relative_errors(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+    let errors = pairs
+        .filter(|&(_, b)| b > 0.0)
+        .map(|(a, b)| (a / b - 1.0).abs());
+    let mut errors: Vec<f64> = errors.collect();
+    errors.sort_by(f64::total_cmp);
+    errors
+}
+
+/// Of sorted values, with straight lines between them; 0 of none.
+fn quantile(sorted: &mut [f64], q: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let place = q * last as f64;
+    let (below, above) = (place.floor() as usize, place.ceil() as usize);
+    let part = place - place.floor();
+    sorted[below] * (1.0 - part) + sorted[above] * part
+}
+
+fn fraction(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_sums_over_sums() {
+        // |3−2| + |1−4| over 2 + 4
+        assert_eq!(sum_error([(3.0, 2.0), (1.0, 4.0)].into_iter()), 4.0 / 6.0);
+        assert_eq!(sum_error(std::iter::empty()), 0.0);
+    }
+
+    #[test]
+    fn quantiles_lie_between_values() {
+        let mut errors =
+            relative_errors([(1.1, 1.0), (2.0, 1.0), (0.7, 1.0), (5.0, 0.0)].into_iter());
+        assert_eq!(errors.len(), 3);
+        assert!((quantile(&mut errors, 0.5) - 0.3).abs() < 1e-12);
+        // A tenth of the way back from the last to the one before, twice: 1 − 0.2·(1 − 0.3)
+        assert!((quantile(&mut errors, 0.9) - 0.86).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,139 @@
+//! What several runs say together.
+
+use serde::Serialize;
+
+use crate::{ConnectionInterval, LinkInterval, Run};
+
+/// A mean over runs, and how much they differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// Mean over the runs.
+    pub mean: f64,
+    /// Sample standard deviation over the runs; `None` of a single one.
+    pub std: Option<f64>,
+}
+
+impl Spread {
+    /// Of these values.
+    pub fn of(values: &[f64]) -> Spread {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n.max(1.0);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Spread {
+            mean,
+            std: (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
+        }
+    }
+}
+
+/// Runs of one network with different seeds.
+#[derive(Clone, Debug, Default)]
+pub struct Ensemble {
+    /// The runs.
+    pub runs: Vec<Run>,
+}
+
+/// What a link did over a whole run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkWhole {
+    pub queue_pkts: f64,
+    pub utilization: f64,
+    pub arrived_pkts: f64,
+    pub lost_pkts: f64,
+}
+
+impl Ensemble {
+    /// Of these runs.
+    pub fn of(runs: &[Run]) -> Ensemble {
+        Ensemble {
+            runs: runs.to_vec(),
+        }
+    }
+
+    /// Seconds that the runs cover.
+    pub(crate) fn duration_s(&self) -> f64 {
+        let ends = self.runs.iter().filter_map(|run| run.times_s.last());
+        ends.copied().fold(0.0, f64::max)
+    }
+
+    /// A link's whole, run by run.
+    pub(crate) fn link_wholes(&self, name: &str) -> Option<Vec<LinkWhole>> {
+        let of = |run: &Run| {
+            let (_, intervals) = run.links.iter().find(|(link, _)| link == name)?;
+            Some(whole(run, intervals))
+        };
+        self.runs.iter().map(of).collect()
+    }
+
+    /// Packets of a connection, run by run: sent and delivered.
+    pub(crate) fn connection_wholes(&self, name: &str) -> Option<Vec<ConnectionInterval>> {
+        let of = |run: &Run| {
+            let found = run
+                .connections
+                .iter()
+                .find(|(connection, _)| connection == name);
+            let (_, intervals) = found?;
+            let mut sum = ConnectionInterval::default();
+            for interval in intervals {
+                sum.sent_pkts += interval.sent_pkts;
+                sum.delivered_pkts += interval.delivered_pkts;
+            }
+            Some(sum)
+        };
+        self.runs.iter().map(of).collect()
+    }
+
+    /// A link's queue over time.
+    pub(crate) fn queue_over_time(&self, name: &str) -> Vec<Spread> {
+        let intervals = self
+            .runs
+            .iter()
+            .map(|run| run.times_s.len())
+            .min()
+            .unwrap_or(0);
+        let series: Vec<&Vec<LinkInterval>> = self
+            .runs
+            .iter()
+            .filter_map(|run| run.links.iter().find(|(link, _)| link == name))
+            .map(|(_, intervals)| intervals)
+            .collect();
+        (0..intervals)
+            .map(|i| {
+                let at = series.iter().filter_map(|intervals| intervals.get(i));
+                let values: Vec<f64> = at.map(|interval| interval.queue_pkts).collect();
+                Spread::of(&values)
+            })
+            .collect()
+    }
+}
+
+fn whole(run: &Run, intervals: &[LinkInterval]) -> LinkWhole {
+    let mut sum = LinkWhole::default();
+    let mut duration_s = 0.0;
+    for (interval, length_s) in intervals.iter().zip(run.lengths_s()) {
+        sum.queue_pkts += interval.queue_pkts * length_s;
+        sum.utilization += interval.utilization * length_s;
+        sum.arrived_pkts += interval.arrived_pkts;
+        sum.lost_pkts += interval.lost_pkts;
+        duration_s += length_s;
+    }
+    if duration_s > 0.0 {
+        sum.queue_pkts /= duration_s;
+        sum.utilization /= duration_s;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_that_of_a_sample() {
+        // Σ(x − 3)² = 4 + 1 + 1 + 4, over 3.
+        let spread = Spread::of(&[1.0, 2.0, 4.0, 5.0]);
+        assert_eq!(spread.mean, 3.0);
+        assert!((spread.std.unwrap() - (10.0_f64 / 3.0).sqrt()).abs() < 1e-15);
+        assert_eq!(Spread::of(&[7.0]).std, None);
+    }
+}

@@ -1,0 +1,187 @@
+//! netflow's side.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::time::Instant;
+
+use netflow_fluid::{
+    ConnectionSpec, EventSpec, Interval, Network, NetworkBuilder, Recorder, Simulation,
+};
+use netflow_results::{Results, Summary};
+use netflow_scenario::Prepared;
+
+use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
+
+/// What netflow says of a scenario.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Interval by interval.
+    pub run: Run,
+    /// The whole run.
+    pub summary: Summary,
+    /// Seconds that the evaluation took, where it was made here.
+    pub took_s: Option<f64>,
+}
+
+impl Side {
+    /// Evaluates the scenario. Its connections start half the start jitter later than it says:
+    /// when those of ns-2 do on average.
+    ///
+    /// # Errors
+    /// [`Error::Evaluation`]
+    pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Side, Error> {
+        let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
+        let network = starting_later(&scenario.network, 0.5 * settings.start_jitter_s)?;
+        let begun = Instant::now();
+        let mut simulation =
+            Simulation::new(network.clone(), scenario.options).map_err(|error| failed(&error))?;
+        let mut keeper = Keeper::new(&network);
+        simulation
+            .run(settings.every_s, &mut keeper, || false)
+            .map_err(|error| failed(&error))?;
+        let took_s = begun.elapsed().as_secs_f64();
+        let warnings = Vec::new();
+        Ok(Side {
+            run: keeper.run,
+            summary: Summary::of(&simulation, warnings),
+            took_s: Some(took_s),
+        })
+    }
+
+    /// Reads a results directory.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of_results(directory: &Path) -> Result<Side, Error> {
+        let results = Results::open(directory)?;
+        let summary = results.summary.clone();
+        let mut run = Run {
+            links: summary
+                .links
+                .iter()
+                .map(|l| (l.link.clone(), Vec::new()))
+                .collect(),
+            connections: summary
+                .connections
+                .iter()
+                .map(|c| (c.connection.clone(), Vec::new()))
+                .collect(),
+            ..Run::default()
+        };
+        let mut start_s = 0.0;
+        for (i, row) in results.links()?.iter().enumerate() {
+            let place = i % run.links.len().max(1);
+            if place == 0 {
+                start_s = run.times_s.last().copied().unwrap_or(0.0);
+                run.times_s.push(row.time_s);
+            }
+            let length_s = row.time_s - start_s;
+            let arrived_pkts = row.arrival_pps * length_s;
+            run.links[place].1.push(LinkInterval {
+                arrived_pkts,
+                lost_pkts: arrived_pkts * row.loss_probability,
+                queue_pkts: row.queue_pkts,
+                utilization: row.utilization,
+            });
+        }
+        let lengths: Vec<f64> = run.lengths_s().collect();
+        for (i, row) in results.connections()?.iter().enumerate() {
+            let count = run.connections.len().max(1);
+            let length_s = lengths.get(i / count).copied().unwrap_or(0.0);
+            run.connections[i % count].1.push(ConnectionInterval {
+                sent_pkts: row.send_pps * length_s,
+                delivered_pkts: row.goodput_pps * length_s,
+            });
+        }
+        Ok(Side {
+            run,
+            summary,
+            took_s: None,
+        })
+    }
+}
+
+/// The same network, with connections that start this much later.
+fn starting_later(network: &Network, by_s: f64) -> Result<Network, Error> {
+    if by_s == 0.0 {
+        return Ok(network.clone());
+    }
+    let mut builder = NetworkBuilder::new();
+    for node in network.nodes() {
+        builder.node(network.node_name(node));
+    }
+    for link in network.links() {
+        builder.link(network.link_spec(link).clone());
+    }
+    for connection in network.connections() {
+        let spec = network.connection_spec(connection).clone();
+        let start_s = spec.start_s + by_s;
+        builder.connection(ConnectionSpec {
+            // One that stops before it starts sends nothing worth mentioning.
+            stop_s: spec.stop_s.map(|stop_s| stop_s.max(start_s + 1e-6)),
+            start_s,
+            ..spec
+        });
+    }
+    for EventSpec { at_s, link, change } in network.events() {
+        builder.event(EventSpec { at_s, link, change });
+    }
+    let first = |errors: Vec<netflow_fluid::BuildError>| {
+        let first = errors.first().map(ToString::to_string);
+        Error::Evaluation(first.unwrap_or_default())
+    };
+    builder.build().map_err(first)
+}
+
+/// Keeps every interval.
+struct Keeper {
+    run: Run,
+}
+
+impl Keeper {
+    fn new(network: &Network) -> Keeper {
+        let links = network.links();
+        let connections = network.connections();
+        Keeper {
+            run: Run {
+                links: links
+                    .map(|id| (network.link_name(id).to_owned(), Vec::new()))
+                    .collect(),
+                connections: connections
+                    .map(|id| (network.connection_name(id).to_owned(), Vec::new()))
+                    .collect(),
+                ..Run::default()
+            },
+        }
+    }
+}
+
+impl Recorder for Keeper {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        self.run.times_s.push(interval.time_s);
+        for (id, (_, kept)) in interval.network.links().zip(&mut self.run.links) {
+            let link = interval.link(id);
+            let arrived_pkts = link.arrival_pps * interval.length_s;
+            kept.push(LinkInterval {
+                arrived_pkts,
+                lost_pkts: arrived_pkts * link.loss_probability,
+                queue_pkts: link.queue_pkts,
+                utilization: link.utilization,
+            });
+        }
+        for (id, (_, kept)) in interval
+            .network
+            .connections()
+            .zip(&mut self.run.connections)
+        {
+            let connection = interval.connection(id);
+            kept.push(ConnectionInterval {
+                sent_pkts: connection.send_pps * interval.length_s,
+                delivered_pkts: connection.goodput_pps * interval.length_s,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! A scenario through a real ns-2 and back, with figures taken from its files by other means.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use netflow_compare::{
+    Comparison, Ensemble, Error, Ns2, Settings, Side, from_trace, write_ensemble,
+};
+use netflow_results::Summary;
+use netflow_scenario::export::{Ns2Options, Ns2Trace, ns2};
+use netflow_scenario::{Prepared, load};
+
+fn scenario() -> Prepared {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/topology.toml");
+    let shorter = [
+        "simulation.duration=25 s".to_owned(),
+        "connection.c4.stop=24 s".to_owned(),
+    ];
+    load(&path, &shorter).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn installed() -> Option<Ns2> {
+    let found = Ns2::find().ok();
+    if found.is_none() {
+        eprintln!("SKIPPED: ns is not installed");
+    }
+    found
+}
+
+fn settings() -> Settings {
+    Settings {
+        seeds: 3,
+        start_jitter_s: 0.0,
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn runs_are_counted_and_differ_by_seed() {
+    let Some(ns) = installed() else { return };
+    let scenario = scenario();
+    let done = AtomicU32::new(0);
+    let told = |count| done.store(count, Ordering::Relaxed);
+    let jittered = Settings {
+        start_jitter_s: 0.5,
+        ..settings()
+    };
+    let runs = ns
+        .run_seeds(&scenario, &jittered, &told, &|| false)
+        .unwrap();
+    assert_eq!((runs.len(), done.load(Ordering::Relaxed)), (3, 3));
+    assert!(runs[0].links != runs[1].links, "seeds matter");
+    assert!(runs.iter().all(|run| run.cpu_s.is_some_and(|s| s > 0.0)));
+    let again = ns
+        .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
+        .unwrap();
+    assert!(
+        runs.iter().zip(&again).all(|(a, b)| a.links == b.links),
+        "and nothing else"
+    );
+}
+
+/// The same script run by hand, its files summed up by awk.
+#[test]
+fn figures_are_those_of_the_files() {
+    let Some(ns) = installed() else { return };
+    let scenario = scenario();
+    let runs = ns
+        .run_seeds(
+            &scenario,
+            &Settings {
+                seeds: 1,
+                ..settings()
+            },
+            &|_| {},
+            &|| false,
+        )
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("s.tcl");
+    std::fs::write(&script, ns2(&scenario, &Ns2Options::default()).unwrap()).unwrap();
+    let run = Command::new("ns")
+        .arg(&script)
+        .arg(settings().seed(0).to_string())
+        .arg(folder.path())
+        .status()
+        .unwrap();
+    assert!(run.success());
+    let awk = r#"-F, $2=="N5->N7" {a+=$3; d+=$4; w+=$7*($1-t); b+=$6; t=$1} END {print a, d, w/t, 8*b/8e6/t}"#;
+    let (flag, program) = awk.split_once(' ').unwrap();
+    let output = Command::new("awk")
+        .args([flag, program])
+        .arg(folder.path().join("ns-links.csv"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let awk: Vec<f64> = text
+        .split_whitespace()
+        .map(|number| number.parse().unwrap())
+        .collect();
+    let side = Side::evaluate(&scenario, &settings()).unwrap();
+    let comparison = Comparison::new(&side, &Ensemble::of(&runs));
+    let link = comparison
+        .links
+        .iter()
+        .find(|link| link.link == "N5->N7")
+        .unwrap();
+    let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-4 * b.abs(), "{a} {b}");
+    near(link.offered_pkts.ns.mean, awk[0]);
+    near(link.lost_pkts.ns.mean, awk[1]);
+    near(link.utilization.ns.mean, awk[3]);
+    near(link.queue_pkts.ns.mean, awk[2] + awk[3]);
+    assert_eq!(link.queue_pkts.ns.std, None, "a single run has no spread");
+    assert_eq!(link.trajectory_sigmas, None);
+}
+
+/// A trace of the same run says the same as the script's own monitors.
+#[test]
+fn a_trace_says_what_monitors_say() {
+    let Some(ns) = installed() else { return };
+    let scenario = scenario();
+    let runs = ns
+        .run_seeds(
+            &scenario,
+            &Settings {
+                seeds: 1,
+                ..settings()
+            },
+            &|_| {},
+            &|| false,
+        )
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = Ns2Options {
+        trace: Ns2Trace::All,
+        ..Ns2Options::default()
+    };
+    let script = folder.path().join("s.tcl");
+    std::fs::write(&script, ns2(&scenario, &options).unwrap()).unwrap();
+    let run = Command::new("ns")
+        .arg(&script)
+        .arg(settings().seed(0).to_string())
+        .arg(folder.path())
+        .status()
+        .unwrap();
+    assert!(run.success());
+    let side = Side::evaluate(&scenario, &settings()).unwrap();
+    let traced = from_trace(&folder.path().join("ns-trace.tr"), &side).unwrap();
+    let monitored: HashMap<_, _> = runs[0].links.iter().map(|(n, i)| (n.as_str(), i)).collect();
+    for (name, intervals) in &traced.links {
+        for (traced, monitored) in intervals.iter().zip(monitored[name.as_str()]) {
+            // What arrives at the very end of an interval may count for the next.
+            let (a, b) = (traced.arrived_pkts, monitored.arrived_pkts);
+            assert!((a - b).abs() <= 3.0, "{name}: {a} {b}");
+        }
+        let sum = |of: fn(&netflow_compare::LinkInterval) -> f64| {
+            let traced: f64 = intervals.iter().map(of).sum();
+            let monitored: f64 = monitored[name.as_str()].iter().map(of).sum();
+            (traced, monitored)
+        };
+        let (a, b) = sum(|i| i.arrived_pkts);
+        assert!((a - b).abs() <= 1.0, "{name}: {a} {b}");
+        let (a, b) = sum(|i| i.lost_pkts);
+        assert_eq!(a, b, "{name}");
+        // Where the trace does not show the bandwidth, only those that wait are counted.
+        let (a, b) = sum(|i| i.queue_pkts);
+        if name == "N5->N7" {
+            assert!((a - b).abs() <= 2e-3 * b, "{name}: {a} {b}");
+        }
+    }
+    for ((name, traced), (_, acked)) in traced.connections.iter().zip(&runs[0].connections) {
+        let delivered: f64 = traced.iter().map(|i| i.delivered_pkts).sum();
+        let acked: f64 = acked.iter().map(|i| i.delivered_pkts).sum();
+        // What is acknowledged a round trip later, and what arrives twice.
+        assert!(
+            (delivered - acked).abs() <= 100.0,
+            "{name}: {delivered} {acked}"
+        );
+    }
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let Some(ns) = installed() else { return };
+    let result = ns.run_seeds(&scenario(), &settings(), &|_| {}, &|| true);
+    assert!(matches!(result, Err(Error::Stopped)), "{result:?}");
+}
+
+#[test]
+fn the_ensemble_is_written_for_pictures() {
+    let Some(ns) = installed() else { return };
+    let runs = ns
+        .run_seeds(&scenario(), &settings(), &|_| {}, &|| false)
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    write_ensemble(&Ensemble::of(&runs), folder.path()).unwrap();
+    let links = std::fs::read_to_string(folder.path().join("ns2-links.csv")).unwrap();
+    // 50 intervals of 14 links, and the header.
+    assert_eq!(links.lines().count(), 1 + 50 * 14);
+    let connections = std::fs::read_to_string(folder.path().join("ns2-connections.csv")).unwrap();
+    assert_eq!(connections.lines().count(), 1 + 50 * 4);
+}
+
+/// By hand: two runs whose queues are 2 and 4, netflow's 6; over time 1, 3 (mean 2 ± √2) and
+/// 3, 5 (4 ± √2), netflow's 6 and 6: errors (4 + 2) / (2 + 4), and √((4² + 2²)/2 / 2) deviations.
+#[test]
+fn measures_are_what_they_say() {
+    let run = |queues: [f64; 2], delivered: f64| netflow_compare::Run {
+        times_s: vec![1.0, 2.0],
+        links: vec![(
+            "a->b".to_owned(),
+            queues
+                .iter()
+                .map(|&queue_pkts| netflow_compare::LinkInterval {
+                    arrived_pkts: 10.0,
+                    lost_pkts: 1.0,
+                    queue_pkts,
+                    utilization: 0.5,
+                })
+                .collect(),
+        )],
+        connections: vec![(
+            "c".to_owned(),
+            vec![
+                netflow_compare::ConnectionInterval {
+                    sent_pkts: delivered,
+                    delivered_pkts: delivered,
+                };
+                2
+            ],
+        )],
+        cpu_s: None,
+    };
+    let summary: Summary = serde_json::from_str(
+        r#"{"duration_s": 2, "model": "fluid", "seeds": 1,
+            "links": [{"link": "a->b", "mean_queue_pkts": 6, "max_queue_pkts": 6, "loss_probability": 0.2,
+                       "utilization": 0.5, "offered_pkts": 20, "lost_pkts": 4}],
+            "connections": [{"connection": "c", "mean_send_pps": 12, "mean_goodput_pps": 12, "delivered_pkts": 24,
+                             "lost_pkts": 0, "mean_rtt_s": 0, "loss_probability": 0, "outside_profile_fraction": 0}],
+            "totals": {"offered_pkts": 0, "delivered_pkts": 0, "lost_pkts": 0, "queued_pkts": 0, "in_flight_pkts": 0},
+            "acks": {"offered_pkts": 0, "delivered_pkts": 0, "lost_pkts": 0, "queued_pkts": 0, "in_flight_pkts": 0},
+            "warnings": []}"#,
+    )
+    .unwrap();
+    let side = Side {
+        run: run([6.0, 6.0], 12.0),
+        summary,
+        took_s: None,
+    };
+    let ensemble = Ensemble::of(&[run([1.0, 3.0], 9.0), run([3.0, 5.0], 11.0)]);
+    let comparison = Comparison::new(&side, &ensemble);
+    let link = &comparison.links[0];
+    assert_eq!(
+        (link.queue_pkts.ns.mean, link.queue_pkts.netflow),
+        (3.0, 6.0)
+    );
+    assert!((link.queue_pkts.ns.std.unwrap() - 2_f64.sqrt()).abs() < 1e-12);
+    assert_eq!(link.trajectory_error, Some(1.0));
+    assert!((link.trajectory_sigmas.unwrap() - 5_f64.sqrt()).abs() < 1e-12);
+    assert_eq!(link.lost_pkts.ns.mean, 2.0);
+    let totals = &comparison.totals;
+    assert_eq!((totals.queue_error, totals.busiest_queue_error), (1.0, 1.0));
+    // One run is off by 1 of 3.
+    assert!((totals.ns_busiest_queue_error.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    assert!((totals.median_goodput_error - 0.2).abs() < 1e-12);
+    assert!((totals.ns_median_goodput_error.unwrap() - 0.1).abs() < 1e-12);
+    assert_eq!(totals.lost_ratio, Some(2.0));
+    assert!((totals.goodput_ratio - 1.2).abs() < 1e-12);
+}

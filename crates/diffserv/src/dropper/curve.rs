@@ -1,0 +1,93 @@
+//! The drop probability over the average queue.
+
+use crate::error::ensure;
+use crate::{DropPrecedence, Error};
+
+/// How the marking probability of random early detection rises: 0 below `min_pkts`, linear to
+/// `max_p` at `max_pkts`; from there 1, or (gentle) linear to 1 at twice `max_pkts`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Curve {
+    /// Lower threshold in packets.
+    pub min_pkts: f64,
+    /// Upper threshold in packets, above the lower one.
+    pub max_pkts: f64,
+    /// Probability at the upper threshold, in (0, 1].
+    pub max_p: f64,
+}
+
+impl Curve {
+    /// A curve {min, max, max_p}, as papers write it.
+    pub fn new(min_pkts: f64, max_pkts: f64, max_p: f64) -> Curve {
+        Curve {
+            min_pkts,
+            max_pkts,
+            max_p,
+        }
+    }
+
+    pub(super) fn check(&self, precedence: DropPrecedence) -> Result<(), Error> {
+        for (what, value) in [
+            ("lower threshold in packets", self.min_pkts),
+            ("upper threshold in packets", self.max_pkts),
+        ] {
+            let good = (0.0..=1e12).contains(&value);
+            ensure(good, what, value, "0 to 1e12")?;
+        }
+        let good = self.max_p > 0.0 && self.max_p <= 1.0;
+        ensure(good, "max_p", self.max_p, "above 0 to 1")?;
+        if self.max_pkts <= self.min_pkts {
+            return Err(Error::Thresholds {
+                precedence,
+                min_pkts: self.min_pkts,
+                max_pkts: self.max_pkts,
+            });
+        }
+        Ok(())
+    }
+
+    /// The curve, made ready for evaluation.
+    pub(super) fn slopes(&self, gentle: bool) -> Slopes {
+        let (above_slope, certain_pkts) = if gentle {
+            ((1.0 - self.max_p) / self.max_pkts, 2.0 * self.max_pkts)
+        } else {
+            (0.0, self.max_pkts)
+        };
+        Slopes {
+            curve: *self,
+            slope: self.max_p / (self.max_pkts - self.min_pkts),
+            above_slope,
+            certain_pkts,
+        }
+    }
+}
+
+/// A [`Curve`] with its slopes in 1/packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Slopes {
+    curve: Curve,
+    slope: f64,
+    above_slope: f64,
+    /// From here on, everything is dropped.
+    certain_pkts: f64,
+}
+
+impl Slopes {
+    /// The marking probability p_b at this average.
+    #[inline]
+    pub fn probability(&self, average_pkts: f64) -> f64 {
+        let Curve {
+            min_pkts,
+            max_pkts,
+            max_p,
+        } = self.curve;
+        if average_pkts < min_pkts {
+            0.0
+        } else if average_pkts >= self.certain_pkts {
+            1.0
+        } else if average_pkts < max_pkts {
+            self.slope * (average_pkts - min_pkts)
+        } else {
+            max_p + self.above_slope * (average_pkts - max_pkts)
+        }
+    }
+}

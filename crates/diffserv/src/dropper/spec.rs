@@ -1,0 +1,160 @@
+//! What a dropper is to be.
+
+use super::{Curve, Spread};
+use crate::error::ensure;
+use crate::{DropPrecedence, Error};
+
+/// Which packets a precedence's average counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Discipline {
+    /// Random early detection (Floyd & Jacobson 1993): all packets, one curve for all (that of
+    /// DP0).
+    Red,
+    /// RIO coupled (Clark & Fang 1998, with three precedences): DP0 looks at DP0, DP1 at DP0 and
+    /// DP1, DP2 at all.
+    RioC,
+    /// RIO de-coupled: each precedence looks at its own packets.
+    RioD,
+    /// Weighted RED: all packets, a curve for each precedence.
+    Wred,
+}
+
+impl Discipline {
+    /// Whether the average that `precedence` looks at counts packets of precedence `other`.
+    pub(crate) fn holds(self, precedence: DropPrecedence, other: DropPrecedence) -> bool {
+        match self {
+            Discipline::Red | Discipline::Wred => true,
+            Discipline::RioC => other <= precedence,
+            Discipline::RioD => other == precedence,
+        }
+    }
+}
+
+/// What a queue is counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Counting {
+    /// In packets, whatever their size.
+    #[default]
+    Packets,
+    /// In bytes, told as packets of this mean size; a packet is dropped the more likely the
+    /// larger it is.
+    Bytes {
+        /// Size of a mean packet in bytes.
+        mean_packet_bytes: f64,
+    },
+}
+
+/// What a dropper is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropperSpec {
+    /// Which packets an average counts.
+    pub discipline: Discipline,
+    /// How the drop probability of each precedence rises with the average it looks at.
+    pub curves: [Curve; 3],
+    /// Weight of the newest queue length in the average (w_q), in (0, 1].
+    pub weight: f64,
+    /// Whether the probability rises from max_p to 1 between the upper threshold and twice that,
+    /// instead of jumping there.
+    pub gentle: bool,
+    /// How drops are spread.
+    pub spread: Spread,
+    /// What the queue is counted in.
+    pub counting: Counting,
+    /// Room for waiting packets (mean packets in byte mode), at least 1.
+    pub room_pkts: u32,
+    /// Packets (mean packets in byte mode) that the link can send per second: while the queue is
+    /// empty, the average falls as if so many had found it empty.
+    pub service_pps: f64,
+}
+
+impl DropperSpec {
+    /// RED with one curve, counted in packets: w_q 0.002, not gentle, drops spread as by ns-2's
+    /// RED.
+    pub fn red(curve: Curve, service_pps: f64, room_pkts: u32) -> DropperSpec {
+        DropperSpec {
+            discipline: Discipline::Red,
+            curves: [curve; 3],
+            weight: 0.002,
+            gentle: false,
+            spread: Spread::Wait,
+            counting: Counting::Packets,
+            room_pkts,
+            service_pps,
+        }
+    }
+
+    /// The parameters of \[Cond\]: DP0 {40, 55, 0.02}, DP1 {25, 40, 0.05}, DP2 {10, 25, 0.1},
+    /// w_q 0.002, counted in packets, not gentle, drops spread as by ns-2's DiffServ module.
+    pub fn cond(discipline: Discipline, service_pps: f64, room_pkts: u32) -> DropperSpec {
+        DropperSpec {
+            discipline,
+            curves: [
+                Curve::new(40.0, 55.0, 0.02),
+                Curve::new(25.0, 40.0, 0.05),
+                Curve::new(10.0, 25.0, 0.1),
+            ],
+            weight: 0.002,
+            gentle: false,
+            spread: Spread::Uniform,
+            counting: Counting::Packets,
+            room_pkts,
+            service_pps,
+        }
+    }
+
+    /// The curve that each precedence follows.
+    pub(super) fn curves_in_use(&self) -> [Curve; 3] {
+        match self.discipline {
+            Discipline::Red => [DropPrecedence::Dp0.of(self.curves); 3],
+            _ => self.curves,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let curves = self.curves_in_use();
+        for precedence in DropPrecedence::ALL {
+            precedence.of(curves).check(precedence)?;
+        }
+        for (lower, higher) in [
+            (DropPrecedence::Dp0, DropPrecedence::Dp1),
+            (DropPrecedence::Dp1, DropPrecedence::Dp2),
+        ] {
+            let (a, b) = (lower.of(curves), higher.of(curves));
+            let at_most = "at most";
+            let ordered = [
+                ("the lower threshold", b.min_pkts, at_most, a.min_pkts),
+                ("the upper threshold", b.max_pkts, at_most, a.max_pkts),
+                ("max_p", b.max_p, "at least", a.max_p),
+            ];
+            for (what, found, allowed, limit) in ordered {
+                let good = if allowed == at_most {
+                    found <= limit
+                } else {
+                    found >= limit
+                };
+                if !good {
+                    return Err(Error::PrecedenceOrder {
+                        higher,
+                        lower,
+                        what,
+                        found,
+                        allowed,
+                        limit,
+                    });
+                }
+            }
+        }
+        let weight = self.weight;
+        let good = weight > 0.0 && weight <= 1.0;
+        ensure(good, "weight of the average", weight, "above 0 to 1")?;
+        if let Counting::Bytes { mean_packet_bytes } = self.counting {
+            let good = (1.0..=1e9).contains(&mean_packet_bytes);
+            ensure(good, "mean packet size in B", mean_packet_bytes, "1 to 1e9")?;
+        }
+        let room = f64::from(self.room_pkts);
+        ensure(room >= 1.0, "room in packets", room, "1 or more")?;
+        let service = self.service_pps;
+        let good = (1e-9..=1e12).contains(&service);
+        ensure(good, "service rate in packets/s", service, "1e-9 to 1e12")
+    }
+}

@@ -1,0 +1,109 @@
+//! Spreading drops: a count of the packets since the last drop makes them come evenly, not in
+//! bunches.
+
+/// How drops are spread; p_b is the marking probability, count the packets since the last drop,
+/// the present one included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spread {
+    /// p_b/(1 − count·p_b): the packets from one drop to the next are uniform over 1 … 1/p_b − 1
+    /// (Floyd & Jacobson 1993, Fig. 2; ns-2's DiffServ module). This drops about 2·p_b.
+    Uniform,
+    /// 0 while count·p_b < 1, then p_b/(2 − count·p_b): uniform over 1/p_b … 2/p_b (ns-2's RED,
+    /// unless `wait_` is off). This drops about p_b/1.5.
+    Wait,
+}
+
+/// Below this, 1/p_b has no digits for single packets.
+const TINY: f64 = 1e-12;
+
+impl Spread {
+    /// The probability of dropping this packet, at least 1 where it is certain.
+    #[inline]
+    pub(super) fn probability(self, p: f64, count: f64) -> f64 {
+        let counted = count * p;
+        match self {
+            Spread::Uniform if counted < 1.0 => p / (1.0 - counted),
+            Spread::Wait if counted < 1.0 => 0.0,
+            Spread::Wait if counted < 2.0 => p / (2.0 - counted),
+            _ => 1.0,
+        }
+    }
+
+    /// The fraction of the packets that is dropped while p_b is `p`: one over the mean number X of
+    /// packets from one drop to the next, E\[X\] = Σ P(X > n).
+    pub(super) fn fraction(self, p: f64) -> f64 {
+        if p <= 0.0 {
+            return 0.0;
+        }
+        if p >= 1.0 {
+            return 1.0;
+        }
+        let mean = match self {
+            Spread::Uniform if p < TINY => 0.5 / p,
+            Spread::Wait if p < TINY => 1.5 / p,
+            Spread::Uniform => {
+                // P(X > n) = (1 − (n+1)p)/(1 − p), as long as that is positive: n + 1 ≤ last.
+                let last = (1.0 / p).ceil() - 1.0;
+                (last - 0.5 * p * last * (last + 1.0)) / (1.0 - p)
+            }
+            Spread::Wait => {
+                // P(X > n) = 1 for n < first, then (2 − (n+1)p)/(2 − first·p) up to n + 1 ≤ last.
+                let first = (1.0 / p).ceil();
+                let last = ((2.0 / p).ceil() - 1.0).max(first);
+                let sum =
+                    2.0 * (last - first) - 0.5 * p * (last * (last + 1.0) - first * (first + 1.0));
+                first + sum / (2.0 - first * p)
+            }
+        };
+        (1.0 / mean).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spread;
+
+    /// By the definition: the mean of the number of packets from one drop to the next.
+    fn fraction_by_summing(spread: Spread, p: f64) -> f64 {
+        let (mut alive, mut mean) = (1.0, 0.0);
+        let mut count = 0.0;
+        while alive > 0.0 {
+            mean += alive;
+            count += 1.0;
+            alive *= 1.0 - spread.probability(p, count).min(1.0);
+        }
+        1.0 / mean
+    }
+
+    #[test]
+    fn the_fraction_dropped_is_one_over_the_mean_distance() {
+        for spread in [Spread::Uniform, Spread::Wait] {
+            for p in [
+                0.9, 0.7, 0.55, 0.45, 0.34, 0.3, 0.21, 0.1, 0.07, 0.031, 0.003, 1.7e-4, 2.3e-5,
+            ] {
+                let (found, wanted) = (spread.fraction(p), fraction_by_summing(spread, p));
+                assert!(
+                    (found / wanted - 1.0).abs() < 1e-9,
+                    "{spread:?} {p}: {found} {wanted}"
+                );
+            }
+        }
+        // 1/p_b whole: X is uniform over 1 … m − 1 (mean m/2), and over m … 2m − 1.
+        for m in [2.0, 3.0, 10.0, 64.0, 1000.0_f64] {
+            let uniform = Spread::Uniform.fraction(1.0 / m);
+            assert!((uniform * m / 2.0 - 1.0).abs() < 1e-12, "{m}");
+            let wait = Spread::Wait.fraction(1.0 / m);
+            assert!((wait * (1.5 * m - 0.5) - 1.0).abs() < 1e-12, "{m}");
+        }
+        // Where sums lose their digits, the limits take over without a jump.
+        for (spread, factor) in [(Spread::Uniform, 2.0), (Spread::Wait, 1.0 / 1.5)] {
+            for p in [0.99e-12, 1.01e-12, 1e-300] {
+                let fraction = spread.fraction(p) / p;
+                assert!(
+                    (fraction - factor).abs() < 1e-3,
+                    "{spread:?} {p}: {fraction}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The two rate three colour marker.
+
+use super::{arriving, fractions};
+use crate::meter::{Bucket, Clock};
+use crate::{DropPrecedence, Error, Fractions};
+
+/// The two rate three colour marker (RFC 2698): red beyond the peak rate and its burst, else
+/// yellow beyond the committed rate and its burst, else green.
+#[derive(Clone, Debug)]
+pub struct TrTcm {
+    committed: Bucket,
+    peak: Bucket,
+    clock: Clock,
+    committed_bps: f64,
+    peak_bps: f64,
+}
+
+impl TrTcm {
+    /// A marker with full buckets: CIR in bit/s, CBS in bytes, PIR in bit/s, PBS in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PeakBelowCommitted`]; [`Error::OutOfRange`] for a rate above 1e18 bit/s or a
+    /// burst that is not within 1 to 1e9 bytes (RFC 2698 §2).
+    pub fn new(
+        committed_bps: u64,
+        committed_burst_bytes: u64,
+        peak_bps: u64,
+        peak_burst_bytes: u64,
+    ) -> Result<TrTcm, Error> {
+        let committed = Bucket::new(
+            ("committed rate in bit/s", committed_bps),
+            ("committed burst in B", committed_burst_bytes),
+        )?;
+        let peak = Bucket::new(
+            ("peak rate in bit/s", peak_bps),
+            ("peak burst in B", peak_burst_bytes),
+        )?;
+        for (what, burst_bytes) in [
+            ("committed burst in B", committed_burst_bytes),
+            ("peak burst in B", peak_burst_bytes),
+        ] {
+            crate::error::ensure(burst_bytes > 0, what, 0.0, "1 to 1e9")?;
+        }
+        if peak_bps < committed_bps {
+            return Err(Error::PeakBelowCommitted {
+                peak_bps: peak_bps as f64,
+                committed_bps: committed_bps as f64,
+            });
+        }
+        Ok(TrTcm {
+            committed,
+            peak,
+            clock: Clock::default(),
+            committed_bps: committed_bps as f64,
+            peak_bps: peak_bps as f64,
+        })
+    }
+
+    /// The colour of a packet that has none yet (colour-blind mode).
+    #[inline]
+    pub fn mark(&mut self, now_ns: u64, bytes: u32) -> DropPrecedence {
+        self.remark(now_ns, bytes, DropPrecedence::Dp0)
+    }
+
+    /// The new colour of a packet that has one, never a better one (colour-aware mode).
+    ///
+    /// A time before that of the last packet counts as that.
+    #[inline]
+    pub fn remark(&mut self, now_ns: u64, bytes: u32, before: DropPrecedence) -> DropPrecedence {
+        let elapsed_ns = self.clock.elapsed_ns(now_ns);
+        self.committed.fill(elapsed_ns);
+        self.peak.fill(elapsed_ns);
+
+        if before == DropPrecedence::Dp2 || !self.peak.take(bytes) {
+            DropPrecedence::Dp2
+        } else if before == DropPrecedence::Dp1 || !self.committed.take(bytes) {
+            DropPrecedence::Dp1
+        } else {
+            DropPrecedence::Dp0
+        }
+    }
+
+    /// The tokens in the committed and the peak bucket after the last packet, in bytes.
+    pub fn tokens_bytes(&self) -> (f64, f64) {
+        (self.committed.tokens_bytes(), self.peak.tokens_bytes())
+    }
+
+    /// The colours of a smooth, lasting, well-mixed stream of so many bit/s that arrives with the
+    /// colours `before` ([`Fractions::GREEN`] for the colour-blind mode).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s, a fraction outside 0 to 1.
+    pub fn fractions(&self, rate_bps: f64, before: Fractions) -> Result<Fractions, Error> {
+        let [green_in, yellow_in, _] = arriving(rate_bps, before)?;
+        let asking = green_in + yellow_in;
+        let within_peak = asking.min(self.peak_bps);
+        let green_within = if asking > 0.0 {
+            green_in * (within_peak / asking)
+        } else {
+            0.0
+        };
+        let green = green_within.min(self.committed_bps);
+        Ok(fractions(rate_bps, green, within_peak - green))
+    }
+}

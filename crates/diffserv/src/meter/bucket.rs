@@ -1,0 +1,133 @@
+//! Token buckets, exact: time in whole nanoseconds, rates in whole bit/s, packets in whole bytes.
+
+use crate::Error;
+use crate::error::{MAX_BPS, ensure};
+
+/// What one byte is in the unit that tokens are counted in: a bit/s brings one in every
+/// nanosecond, so nothing is ever rounded.
+const PER_BYTE: u64 = 8 * 1_000_000_000;
+
+/// Two buckets of this size, and a packet, are still counted exactly.
+const MAX_BURST_BYTES: u64 = 1_000_000_000;
+
+/// Tokens that arrive at a constant rate up to a limit.
+#[derive(Clone, Debug)]
+pub(crate) struct Bucket {
+    rate_bps: u64,
+    limit: u64,
+    tokens: u64,
+}
+
+impl Bucket {
+    /// A full one. Names of the numbers are for the message.
+    pub fn new(
+        (rate_name, rate_bps): (&'static str, u64),
+        (burst_name, burst_bytes): (&'static str, u64),
+    ) -> Result<Bucket, Error> {
+        let rate = rate_bps as f64;
+        ensure(rate <= MAX_BPS, rate_name, rate, "0 to 1e18")?;
+        let good = burst_bytes <= MAX_BURST_BYTES;
+        ensure(good, burst_name, burst_bytes as f64, "0 to 1e9")?;
+        let limit = burst_bytes * PER_BYTE;
+        Ok(Bucket {
+            rate_bps,
+            limit,
+            tokens: limit,
+        })
+    }
+
+    /// Lets the tokens of this time arrive; returns those that found the bucket full.
+    ///
+    /// What overflows 64 bits fills any two buckets.
+    #[inline]
+    pub fn fill(&mut self, elapsed_ns: u64) -> u64 {
+        self.put(self.rate_bps.saturating_mul(elapsed_ns))
+    }
+
+    /// Adds tokens; returns those that found the bucket full.
+    #[inline]
+    pub fn put(&mut self, tokens: u64) -> u64 {
+        let added = tokens.min(self.limit - self.tokens);
+        self.tokens += added;
+        tokens - added
+    }
+
+    /// Takes the tokens of so many bytes if they are there; says whether they were.
+    #[inline]
+    pub fn take(&mut self, bytes: u32) -> bool {
+        let wanted = u64::from(bytes).saturating_mul(PER_BYTE);
+        let there = self.tokens >= wanted;
+        if there {
+            self.tokens -= wanted;
+        }
+        there
+    }
+
+    pub fn tokens_bytes(&self) -> f64 {
+        self.tokens as f64 / PER_BYTE as f64
+    }
+}
+
+/// When tokens last arrived.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clock {
+    last_ns: u64,
+}
+
+impl Clock {
+    /// The time since the last call; none if the time went back.
+    #[inline]
+    pub fn elapsed_ns(&mut self, now_ns: u64) -> u64 {
+        let elapsed_ns = now_ns.saturating_sub(self.last_ns);
+        self.last_ns += elapsed_ns;
+        elapsed_ns
+    }
+}
+
+/// A token bucket: as many bytes conform as the rate allows, and a burst more (RFC 2475 §2.3.3).
+///
+/// ```
+/// use netflow_diffserv::TokenBucket;
+///
+/// let mut bucket = TokenBucket::new(8000, 1500)?; // 1000 B/s
+/// assert!(bucket.conforms(0, 1000));
+/// assert!(!bucket.conforms(0, 1000));
+/// assert!(!bucket.conforms(499_999_999, 1000)); // a token short of 1000 B
+/// assert!(bucket.conforms(500_000_000, 1000));
+/// # Ok::<(), netflow_diffserv::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TokenBucket {
+    bucket: Bucket,
+    clock: Clock,
+}
+
+impl TokenBucket {
+    /// A full bucket of `burst_bytes` into which tokens come at `rate_bps` bit/s.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] for a rate above 1e18 bit/s or a burst above 1e9 bytes.
+    pub fn new(rate_bps: u64, burst_bytes: u64) -> Result<TokenBucket, Error> {
+        let bucket = Bucket::new(("rate in bit/s", rate_bps), ("burst in B", burst_bytes))?;
+        Ok(TokenBucket {
+            bucket,
+            clock: Clock::default(),
+        })
+    }
+
+    /// Whether a packet of so many bytes conforms at this time; if so, its tokens are taken.
+    ///
+    /// A time before that of the last packet counts as that.
+    #[inline]
+    pub fn conforms(&mut self, now_ns: u64, bytes: u32) -> bool {
+        let elapsed_ns = self.clock.elapsed_ns(now_ns);
+        self.bucket.fill(elapsed_ns);
+        self.bucket.take(bytes)
+    }
+
+    /// The tokens in the bucket after the last packet, in bytes.
+    pub fn tokens_bytes(&self) -> f64 {
+        self.bucket.tokens_bytes()
+    }
+}

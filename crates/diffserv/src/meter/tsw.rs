@@ -1,0 +1,59 @@
+//! The time sliding window estimator of a rate.
+
+use crate::Error;
+use crate::error::{ensure, ensure_rate};
+
+/// Estimates the rate of a stream by a time sliding window (RFC 2859 §3):
+/// avg ← (avg·W + B)/(now − `t_front` + W), with W the averaging interval and B the packet.
+#[derive(Clone, Debug)]
+pub struct Tsw {
+    average_bps: f64,
+    front_ns: u64,
+    interval_s: f64,
+}
+
+impl Tsw {
+    /// An estimator that starts with `initial_bps` at `start_ns` (the RFC begins with the
+    /// committed rate at time 0).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] for a rate that is not within 0 to 1e18 bit/s, or an averaging
+    /// interval that is not within 1 ns to 1e9 s.
+    pub fn new(initial_bps: f64, interval_s: f64, start_ns: u64) -> Result<Tsw, Error> {
+        ensure_rate("initial rate in bit/s", initial_bps)?;
+        ensure_interval(interval_s)?;
+        Ok(Tsw::starting(initial_bps, interval_s, start_ns))
+    }
+
+    /// [`Tsw::new`] with numbers known to be good.
+    pub(crate) fn starting(initial_bps: f64, interval_s: f64, start_ns: u64) -> Tsw {
+        Tsw {
+            average_bps: initial_bps,
+            front_ns: start_ns,
+            interval_s,
+        }
+    }
+
+    /// Counts a packet; returns the estimated rate in bit/s, this packet included.
+    ///
+    /// A time before that of the last packet counts as that.
+    #[inline]
+    pub fn packet(&mut self, now_ns: u64, bytes: u32) -> f64 {
+        let elapsed_ns = now_ns.saturating_sub(self.front_ns);
+        self.front_ns += elapsed_ns;
+        let in_window = self.average_bps * self.interval_s + 8.0 * f64::from(bytes);
+        self.average_bps = in_window / (elapsed_ns as f64 / 1e9 + self.interval_s);
+        self.average_bps
+    }
+
+    /// The estimated rate in bit/s after the last packet.
+    pub fn average_bps(&self) -> f64 {
+        self.average_bps
+    }
+}
+
+pub(crate) fn ensure_interval(interval_s: f64) -> Result<(), Error> {
+    let good = (1e-9..=1e9).contains(&interval_s);
+    ensure(good, "averaging interval in s", interval_s, "1e-9 to 1e9")
+}

@@ -1,0 +1,30 @@
+//! Why there is no fit.
+
+use crate::ProfileError;
+
+/// Why samples give no profile.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// Nothing to fit to.
+    #[error("no samples: no flow sent as many packets as a sample has")]
+    NoSamples,
+    /// Throughput without loss is no profile of a TCP.
+    #[error("no loss in {samples} samples: a profile needs flows that lost packets")]
+    NoLosses {
+        /// How many samples there are.
+        samples: usize,
+    },
+    /// The paper's method needs a line in the log-log plane.
+    #[error(
+        "no loss slice has samples at two round-trip times ({cells} cells): a line of \
+         throughput over round-trip time needs two"
+    )]
+    NoSlice {
+        /// How many cells have samples.
+        cells: usize,
+    },
+    /// What was fitted is no profile.
+    #[error("the fit is no profile: {0}")]
+    Profile(#[from] ProfileError),
+}

@@ -1,0 +1,82 @@
+//! The paper's method, \[Prof\] §2.1–2.3.
+
+use std::collections::BTreeMap;
+
+use super::slice::{Slice, SlicePoint, power_law, slice};
+use super::{Cell, FitError, FlowSamples, Names, Origin};
+use crate::PowerLaw;
+
+/// Cells of the paper: loss and round-trip time in seconds.
+const CELL_LOSS: f64 = 0.01;
+const CELL_RTT_S: f64 = 0.01;
+
+/// Sums over a cell.
+#[derive(Default)]
+struct Sums {
+    samples: usize,
+    loss: f64,
+    rtt_s: f64,
+    throughput_pps: f64,
+    squares: f64,
+}
+
+pub(super) struct PaperFit {
+    pub(super) cells: Vec<Cell>,
+    pub(super) slices: Vec<Slice>,
+    pub(super) power_law: PowerLaw,
+}
+
+/// Arithmetic means over cells of 0.01 × 10 ms of all samples, then an unweighted line through each
+/// loss slice.
+pub(super) fn fit(flows: &[FlowSamples], names: &Names<'_>) -> Result<PaperFit, FitError> {
+    let mut sums: BTreeMap<(i64, i64), Sums> = BTreeMap::new();
+    for sample in flows.iter().flat_map(|flow| &flow.samples) {
+        let rate = sample.throughput_pps();
+        if !rate.is_finite() || sample.rtt_s <= 0.0 {
+            continue; // a burst that left all at once
+        }
+        // With k = 100 every loss is the middle of a cell.
+        let loss_cell = (sample.resent_fraction() / CELL_LOSS).round() as i64;
+        let rtt_cell = (sample.rtt_s / CELL_RTT_S).floor() as i64;
+        let cell = sums.entry((loss_cell, rtt_cell)).or_default();
+        cell.samples += 1;
+        cell.loss += sample.resent_fraction();
+        cell.rtt_s += sample.rtt_s;
+        cell.throughput_pps += rate;
+        cell.squares += rate * rate;
+    }
+    let mut cells = Vec::new();
+    let mut by_loss: BTreeMap<i64, Vec<SlicePoint>> = BTreeMap::new();
+    let (mut rtt_min_s, mut rtt_max_s) = (f64::INFINITY, 0.0_f64);
+    for (&(loss_cell, _), cell) in &sums {
+        let count = cell.samples as f64;
+        let mean = cell.throughput_pps / count;
+        let variance = (cell.squares / count - mean * mean).max(0.0) * count / (count - 1.0);
+        let rtt_s = cell.rtt_s / count;
+        (rtt_min_s, rtt_max_s) = (rtt_min_s.min(rtt_s), rtt_max_s.max(rtt_s));
+        cells.push(Cell {
+            loss: cell.loss / count,
+            rtt_s,
+            throughput_pps: mean,
+            relative_error: (cell.samples > 1).then(|| (variance / count).sqrt() / mean),
+            samples: cell.samples,
+            origin: Origin::Measured,
+        });
+        by_loss.entry(loss_cell).or_default().push(SlicePoint {
+            rtt_s,
+            throughput_pps: mean,
+            weight: 1.0,
+        });
+    }
+    let slices: Vec<Slice> = by_loss
+        .iter()
+        .filter_map(|(&loss_cell, points)| slice(loss_cell as f64 * CELL_LOSS, points))
+        .collect();
+    let power_law = power_law(names.name, names.description, &slices, rtt_min_s, rtt_max_s)?
+        .ok_or(FitError::NoSlice { cells: cells.len() })?;
+    Ok(PaperFit {
+        cells,
+        slices,
+        power_law,
+    })
+}

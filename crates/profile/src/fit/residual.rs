@@ -1,0 +1,73 @@
+//! Samples beside the surface.
+
+use super::{Condition, FlowSamples};
+use crate::Profile;
+
+/// A sample and what the profile says at its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Residual {
+    /// The flow, by its place in the input.
+    pub flow: usize,
+    /// The sample, by its place in the flow.
+    pub sample: usize,
+    /// When the sample ended, in seconds.
+    pub time_s: f64,
+    /// Loss of the condition that the sample belongs to; without conditions its own fraction of
+    /// resends.
+    pub loss: f64,
+    /// Its round-trip time in seconds.
+    pub rtt_s: f64,
+    /// Its throughput in packets/s; infinite if all its packets left at once.
+    pub throughput_pps: f64,
+    /// F(loss, rtt) in packets/s.
+    pub fitted_pps: f64,
+    /// Whether the sample is in a condition; others are start-up.
+    pub settled: bool,
+}
+
+impl Residual {
+    /// How many times faster than the surface the sample was.
+    pub fn factor(&self) -> f64 {
+        self.throughput_pps / self.fitted_pps
+    }
+}
+
+/// Every sample beside the profile, in the order of the input. Start-up samples take the loss of
+/// the condition that follows.
+///
+/// A sample's throughput scatters about the surface, above it more often than below: the surface
+/// is the long-run rate, in which the slow samples have the most time.
+pub fn residuals(
+    flows: &[FlowSamples],
+    conditions: &[Condition],
+    profile: &dyn Profile,
+) -> Vec<Residual> {
+    let mut residuals = Vec::new();
+    for (flow, FlowSamples { samples, .. }) in flows.iter().enumerate() {
+        let mut own = conditions.iter().filter(|c| c.flow == flow).peekable();
+        let mut loss = own.peek().map(|condition| condition.loss());
+        for (i, sample) in samples.iter().enumerate() {
+            while let Some(condition) = own.next_if(|condition| condition.samples.end <= i) {
+                loss = Some(condition.loss());
+            }
+            let settled = own
+                .peek()
+                .is_some_and(|condition| condition.samples.contains(&i));
+            if let Some(condition) = own.peek() {
+                loss = Some(condition.loss());
+            }
+            let loss = loss.unwrap_or_else(|| sample.resent_fraction());
+            residuals.push(Residual {
+                flow,
+                sample: i,
+                time_s: sample.time_s,
+                loss,
+                rtt_s: sample.rtt_s,
+                throughput_pps: sample.throughput_pps(),
+                fitted_pps: profile.throughput(loss, sample.rtt_s),
+                settled: settled || conditions.is_empty(),
+            });
+        }
+    }
+    residuals
+}

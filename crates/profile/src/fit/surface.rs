@@ -1,0 +1,455 @@
+//! The long-run surface through conditions.
+
+use super::bins::{Bins, bins};
+use super::condition::{Condition, Status};
+use super::hull::Hull;
+use super::slice::{Slice, SlicePoint, slice};
+use super::trend::{Point, Trend, median};
+use super::{Cell, FitError, Names, Origin};
+use crate::{Grid, GridRow, GridSpec};
+
+pub(super) struct SurfaceFit {
+    pub(super) cells: Vec<Cell>,
+    pub(super) slices: Vec<Slice>,
+    pub(super) grid: Grid,
+    pub(super) interpolation_error: Option<f64>,
+    pub(super) dropped_cells: usize,
+}
+
+/// Widths of a row and of a column (as logarithms) at least; the loss of a condition is itself an
+/// estimate, so rows are as wide as six of its standard errors, within limits.
+const LOSS_WIDTH: f64 = 0.04;
+const MOST_LOSS_WIDTH: f64 = 0.7;
+const RTT_WIDTH: f64 = 0.05;
+
+/// Rows and columns are widened until there are at most this many grid points for a condition.
+const POINTS_PER_CONDITION: usize = 3;
+
+/// The error of ln F where there is too little data to tell.
+const UNKNOWN_ERROR: f64 = 0.3;
+
+/// Neighbours that a condition is held against, and how many there must be.
+const NEIGHBOURS: usize = 8;
+const LEAST_NEIGHBOURS: usize = 4;
+
+/// Out by more than so many standard deviations is out; a difference of 5 % never is.
+const OUTLIER: f64 = 4.0;
+const NEVER_OUT: f64 = 0.05;
+
+pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<SurfaceFit, FitError> {
+    let is_used = |condition: &Condition| condition.status == Status::Used;
+    if !conditions.iter().any(is_used) {
+        let samples = conditions.iter().map(|condition| condition.samples.len());
+        return Err(FitError::NoLosses {
+            samples: samples.sum(),
+        });
+    }
+    let (mut trend, mut points) = trend(conditions);
+    if mark_outliers(conditions, &trend, &points) {
+        (trend, points) = self::trend(conditions);
+    }
+    let used: Vec<&Condition> = conditions
+        .iter()
+        .filter(|condition| condition.status == Status::Used)
+        .collect();
+    let table = Table::new(&used, &points, &trend);
+    let interpolation_error = table.interpolation_error();
+    let (rows, columns) = table.rectangle();
+
+    let mut cells = Vec::new();
+    let mut slices = Vec::new();
+    let mut grid_rows = Vec::new();
+    for &row in &rows {
+        let mut line = Vec::new();
+        let mut rates = Vec::new();
+        for &column in &columns {
+            let at = [table.losses[row], table.rtts[column]];
+            let node = table.node(row, column, interpolation_error);
+            let cell = Cell {
+                loss: plain(at[0].exp()),
+                rtt_s: plain(at[1].exp()),
+                throughput_pps: plain(node.value.exp()),
+                relative_error: node.error,
+                samples: node.samples,
+                origin: node.origin,
+            };
+            rates.push(cell.throughput_pps);
+            if cell.origin == Origin::Measured {
+                line.push(SlicePoint {
+                    rtt_s: cell.rtt_s,
+                    throughput_pps: cell.throughput_pps,
+                    weight: node.error.unwrap_or(UNKNOWN_ERROR).max(NEVER_OUT).powi(-2),
+                });
+            }
+            cells.push(cell);
+        }
+        slices.extend(slice(plain(table.losses[row].exp()), &line));
+        grid_rows.push(GridRow {
+            loss: plain(table.losses[row].exp()),
+            throughput_pps: rates,
+        });
+    }
+    let rtts_s: Vec<f64> = columns
+        .iter()
+        .map(|&column| plain(table.rtts[column].exp()))
+        .collect();
+    if let Some(lossless) = lossless_row(conditions, &rtts_s) {
+        let lossless_cells = lossless.iter().zip(&rtts_s);
+        cells.splice(
+            0..0,
+            lossless_cells.map(|(&(throughput_pps, samples), &rtt_s)| Cell {
+                loss: 0.0,
+                rtt_s,
+                throughput_pps,
+                relative_error: None,
+                samples,
+                origin: Origin::Measured,
+            }),
+        );
+        let throughput_pps = lossless.iter().map(|&(rate, _)| rate).collect();
+        grid_rows.insert(
+            0,
+            GridRow {
+                loss: 0.0,
+                throughput_pps,
+            },
+        );
+    }
+    let dropped_cells = table.dropped(&rows, &columns);
+    let grid = Grid::new(GridSpec {
+        name: names.name.to_owned(),
+        description: names.description.to_owned(),
+        window_pkts: None,
+        rtts_s,
+        rows: grid_rows,
+    })?;
+    Ok(SurfaceFit {
+        cells,
+        slices,
+        grid,
+        interpolation_error,
+        dropped_cells,
+    })
+}
+
+/// The trend of the used conditions, and they as points. The errors need the trend's slope, the
+/// trend the errors: so twice.
+fn trend(conditions: &[Condition]) -> (Trend, Vec<Point>) {
+    let used = || conditions.iter().filter(|c| c.status == Status::Used);
+    let points = |slope: &dyn Fn([f64; 2]) -> f64| -> Vec<Point> {
+        used()
+            .map(|condition| {
+                let at = [condition.loss().ln(), condition.rtt_s.ln()];
+                let error = condition.standard_error(slope(at));
+                Point {
+                    at,
+                    value: condition.throughput_pps().ln(),
+                    error: error.unwrap_or(UNKNOWN_ERROR),
+                }
+            })
+            .collect()
+    };
+    // The square-root law, to begin with.
+    let first = Trend::new(&points(&|_| -0.5));
+    let points = points(&|at| first.loss_slope(at));
+    (Trend::new(&points), points)
+}
+
+/// Whether there were any.
+fn mark_outliers(conditions: &mut [Condition], trend: &Trend, points: &[Point]) -> bool {
+    let residuals: Vec<f64> = points
+        .iter()
+        .map(|point| point.value - trend.value(point.at))
+        .collect();
+    let out: Vec<bool> = (0..points.len())
+        .map(|i| {
+            let others = (0..points.len()).filter(|&j| j != i);
+            let near = nearest(points[i].at, others.map(|j| (points[j].at, residuals[j])));
+            let near: Vec<f64> = near.into_iter().take(NEIGHBOURS).map(|(_, r)| r).collect();
+            let middle = median(&near);
+            let deviations: Vec<f64> = near.iter().map(|r| (r - middle).abs()).collect();
+            let scatter = 1.4826 * median(&deviations);
+            let error = points[i].error.hypot(scatter).max(NEVER_OUT);
+            near.len() >= LEAST_NEIGHBOURS && (residuals[i] - middle).abs() > OUTLIER * error
+        })
+        .collect();
+    let used = conditions.iter_mut().filter(|c| c.status == Status::Used);
+    for (condition, &out) in used.zip(&out) {
+        if out {
+            condition.status = Status::Outlier;
+        }
+    }
+    out.contains(&true)
+}
+
+/// (squared distance, value), the nearest first.
+fn nearest(at: [f64; 2], points: impl Iterator<Item = ([f64; 2], f64)>) -> Vec<(f64, f64)> {
+    let mut near: Vec<(f64, f64)> = points
+        .map(|(point, value)| {
+            let square = (point[0] - at[0]).powi(2) + (point[1] - at[1]).powi(2);
+            (square, value)
+        })
+        .collect();
+    near.sort_by(|a, b| a.0.total_cmp(&b.0));
+    near
+}
+
+/// Conditions sorted into rows and columns.
+struct Table<'a> {
+    /// ln loss of the rows, ln rtt of the columns.
+    losses: Vec<f64>,
+    rtts: Vec<f64>,
+    /// By row, then column; `None`: nothing was measured there.
+    measured: Vec<Option<Node>>,
+    trend: &'a Trend,
+    hull: Hull,
+}
+
+/// ln F at a grid point.
+#[derive(Clone, Copy)]
+struct Node {
+    value: f64,
+    error: Option<f64>,
+    samples: usize,
+    origin: Origin,
+}
+
+impl<'a> Table<'a> {
+    fn new(used: &[&Condition], points: &[Point], trend: &'a Trend) -> Table<'a> {
+        let (rows, columns) = axes(used, points);
+        let weights: Vec<f64> = used.iter().map(|condition| condition.pkts).collect();
+        let losses = means(points.iter().map(|point| point.at[0]), &rows, &weights);
+        let rtts = means(points.iter().map(|point| point.at[1]), &columns, &weights);
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); rows.count * columns.count];
+        for i in 0..used.len() {
+            members[rows.of[i] * columns.count + columns.of[i]].push(i);
+        }
+        let place = |at: usize| [losses[at / columns.count], rtts[at % columns.count]];
+        let measured: Vec<Option<Node>> = members
+            .iter()
+            .enumerate()
+            .map(|(at, members)| node(members, used, points, trend, place(at)))
+            .collect();
+        let places = measured.iter().enumerate();
+        let places: Vec<[f64; 2]> = places
+            .filter(|(_, node)| node.is_some())
+            .map(|(at, _)| place(at))
+            .collect();
+        Table {
+            hull: Hull::new(&places),
+            losses,
+            rtts,
+            measured,
+            trend,
+        }
+    }
+
+    fn at(&self, row: usize, column: usize) -> Option<Node> {
+        self.measured[row * self.rtts.len() + column]
+    }
+
+    fn place(&self, row: usize, column: usize) -> [f64; 2] {
+        [self.losses[row], self.rtts[column]]
+    }
+
+    /// Places and residuals of the measured points but for one.
+    fn residuals(&self, but: usize) -> impl Iterator<Item = ([f64; 2], f64)> {
+        self.measured
+            .iter()
+            .enumerate()
+            .filter_map(move |(at, node)| {
+                let place = self.place(at / self.rtts.len(), at % self.rtts.len());
+                let residual = (*node)?.value - self.trend.value(place);
+                (at != but).then_some((place, residual))
+            })
+    }
+
+    /// The trend, moved by what the four nearest measured points (but one) are off it.
+    fn filled(&self, place: [f64; 2], but: usize) -> f64 {
+        let near = nearest(place, self.residuals(but));
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (square, residual) in near.into_iter().take(4) {
+            let weight = 1.0 / (square + 1e-6);
+            sum += weight * residual;
+            weights += weight;
+        }
+        self.trend.value(place) + if weights > 0.0 { sum / weights } else { 0.0 }
+    }
+
+    /// How well measured points are met when each in turn is left out and filled (r.m.s. of ln F);
+    /// only those that have neighbours on all sides, as holes inside the hull have.
+    fn interpolation_error(&self) -> Option<f64> {
+        let columns = self.rtts.len();
+        let mut squares = Vec::new();
+        for (row, column) in (1..self.losses.len().saturating_sub(1))
+            .flat_map(|row| (1..columns.saturating_sub(1)).map(move |column| (row, column)))
+        {
+            if let Some(node) = self.at(row, column) {
+                let place = self.place(row, column);
+                let filled = self.filled(place, row * columns + column);
+                squares.push((filled - node.value).powi(2));
+            }
+        }
+        let count = squares.len() as f64;
+        (!squares.is_empty()).then(|| (squares.iter().sum::<f64>() / count).sqrt())
+    }
+
+    /// A grid point inside the hull.
+    fn node(&self, row: usize, column: usize, interpolation_error: Option<f64>) -> Node {
+        let place = self.place(row, column);
+        self.at(row, column).unwrap_or_else(|| Node {
+            value: self.filled(place, usize::MAX),
+            error: interpolation_error,
+            samples: 0,
+            origin: Origin::Filled,
+        })
+    }
+
+    /// The rows and columns of a grid without grid points outside the hull: those with the largest
+    /// share of such points are given up one after the other.
+    fn rectangle(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut rows: Vec<usize> = (0..self.losses.len()).collect();
+        let mut columns: Vec<usize> = (0..self.rtts.len()).collect();
+        let missing = |row: usize, column: usize| {
+            self.at(row, column).is_none() && !self.hull.contains(self.place(row, column))
+        };
+        loop {
+            let row_share = |&row: &usize| {
+                let count = columns
+                    .iter()
+                    .filter(|&&column| missing(row, column))
+                    .count();
+                count as f64 / columns.len() as f64
+            };
+            let column_share = |&column: &usize| {
+                let count = rows.iter().filter(|&&row| missing(row, column)).count();
+                count as f64 / rows.len() as f64
+            };
+            let worst = |shares: Vec<f64>| {
+                let shares = shares.into_iter().enumerate();
+                shares
+                    .max_by(|a, b| a.1.total_cmp(&b.1))
+                    .unwrap_or((0, 0.0))
+            };
+            let (row, of_row) = worst(rows.iter().map(row_share).collect());
+            let (column, of_column) = worst(columns.iter().map(column_share).collect());
+            if of_row == 0.0 && of_column == 0.0 {
+                return (rows, columns);
+            }
+            if of_row >= of_column {
+                rows.remove(row);
+            } else {
+                columns.remove(column);
+            }
+        }
+    }
+
+    /// Measured points that are not in the grid.
+    fn dropped(&self, rows: &[usize], columns: &[usize]) -> usize {
+        let all = self.measured.iter().flatten().count();
+        let kept = rows
+            .iter()
+            .flat_map(|&row| columns.iter().map(move |&column| (row, column)))
+            .filter(|&(row, column)| self.at(row, column).is_some());
+        all - kept.count()
+    }
+}
+
+fn axes(used: &[&Condition], points: &[Point]) -> (Bins, Bins) {
+    let losses: Vec<f64> = points.iter().map(|point| point.at[0]).collect();
+    let rtts: Vec<f64> = points.iter().map(|point| point.at[1]).collect();
+    let mut factor = 1.0;
+    loop {
+        let loss_width = |condition: &&Condition| {
+            let error = 1.0 / condition.lost_pkts.sqrt();
+            factor * (6.0 * error).clamp(LOSS_WIDTH, MOST_LOSS_WIDTH)
+        };
+        let widths: Vec<f64> = used.iter().map(loss_width).collect();
+        let rows = bins(&losses, &widths);
+        let columns = bins(&rtts, &vec![factor * RTT_WIDTH; rtts.len()]);
+        if rows.count * columns.count <= POINTS_PER_CONDITION * used.len() {
+            return (rows, columns);
+        }
+        factor *= 1.3;
+    }
+}
+
+/// The weighted mean of the values in each bin.
+fn means(values: impl Iterator<Item = f64>, bins: &Bins, weights: &[f64]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); bins.count];
+    for ((value, &bin), &weight) in values.zip(&bins.of).zip(weights) {
+        sums[bin].0 += weight * value;
+        sums[bin].1 += weight;
+    }
+    sums.into_iter().map(|(sum, weight)| sum / weight).collect()
+}
+
+/// All packets over all time of the conditions in a cell, each moved along the trend to the grid
+/// point.
+fn node(
+    members: &[usize],
+    used: &[&Condition],
+    points: &[Point],
+    trend: &Trend,
+    place: [f64; 2],
+) -> Option<Node> {
+    let moved = |i: &usize| points[*i].value + trend.value(place) - trend.value(points[*i].at);
+    let pkts: f64 = members.iter().map(|&i| used[i].pkts).sum();
+    let times: Vec<f64> = members
+        .iter()
+        .map(|i| used[*i].pkts * (-moved(i)).exp())
+        .collect();
+    let time: f64 = times.iter().sum();
+    if members.is_empty() {
+        return None;
+    }
+    let value = (pkts / time).ln();
+    let shares = || times.iter().map(|t| t / time);
+    let own: f64 = members
+        .iter()
+        .zip(shares())
+        .map(|(&i, share)| (share * points[i].error).powi(2))
+        .sum();
+    // What the conditions' own errors do not explain shows in how far they are apart.
+    let count = members.len() as f64;
+    let apart: f64 = members
+        .iter()
+        .zip(shares())
+        .map(|(i, share)| (share * (moved(i) - value)).powi(2))
+        .sum();
+    let apart = if members.len() > 2 {
+        apart * count / (count - 1.0)
+    } else {
+        0.0
+    };
+    let known = members.iter().any(|&i| points[i].error < UNKNOWN_ERROR);
+    Some(Node {
+        value,
+        error: known.then(|| own.max(apart).sqrt()),
+        samples: members.iter().map(|&i| used[i].samples.len()).sum(),
+        origin: Origin::Measured,
+    })
+}
+
+/// Throughput without loss and the number of samples at every round-trip time, if all were
+/// measured (within a column's width; moved as 1/rtt, for what limits is a window).
+fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, usize)>> {
+    let at = |&rtt_s: &f64| {
+        let (mut pkts, mut windows, mut samples) = (0.0, 0.0, 0);
+        for condition in conditions {
+            let near = (condition.rtt_s / rtt_s).ln().abs() <= RTT_WIDTH;
+            if condition.status == Status::Lossless && near {
+                pkts += condition.pkts;
+                windows += condition.duration_s / condition.rtt_s;
+                samples += condition.samples.len();
+            }
+        }
+        (samples > 0).then(|| (plain(pkts / windows / rtt_s), samples))
+    };
+    rtts_s.iter().map(at).collect()
+}
+
+/// To six digits, which is more than anything is known to: profile files are read by people.
+fn plain(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,153 @@
+//! What ns-2 cannot do is said, not left out.
+
+use netflow_scenario::export::{ExportError, Ns2Options, Ns2Trace, ns2};
+
+use super::ns::prepared;
+
+fn scenario(link: &str, connection: &str) -> String {
+    format!(
+        "[simulation]\nduration = \"10 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
+         bandwidth = \"8 Mbit/s\"\n{link}\n[[connection]]\nname = \"c\"\nfrom = \"A\"\nto = \"B\"\n\
+         {connection}\n"
+    )
+}
+
+fn refused(link: &str, connection: &str, options: &Ns2Options) -> String {
+    let error: ExportError = ns2(&prepared(&scenario(link, connection)), options).unwrap_err();
+    error.to_string()
+}
+
+const RENO: &str = "source = { profile = \"ns-reno\" }";
+
+#[test]
+fn what_cannot_be_is_refused_with_a_reason() {
+    let default = Ns2Options::default();
+    for (link, connection, message) in [
+        (
+            "buffer = \"1 pkt\"",
+            RENO,
+            "link A->B: its buffer has room for 1 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",
+        ),
+        (
+            "buffer = \"1500 B\"",
+            RENO,
+            "link A->B: its buffer has room for 1.5 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",
+        ),
+        (
+            "",
+            "source = { profile = \"ns-reno\" }\npacket-size = \"40 B\"",
+            "connection c: its packets have 40 B, but must have a whole number of bytes, at least 41 (40 are header)",
+        ),
+        (
+            "",
+            "source = { constant = \"1 Mbit/s\" }\npacket-size = \"100.5 B\"",
+            "connection c: its packets have 100.5 B, but must have a whole number of bytes, at least 1",
+        ),
+        (
+            "",
+            "source = { poisson = \"1 Mbit/s\" }\nsize = \"1 MB\"",
+            "connection c: ns-2's Poisson sources do not end after a number of packets; give it a `stop` instead of its `size`",
+        ),
+        (
+            "",
+            "source = { profile = \"ns-reno\" }\nsize = \"2000 GB\"",
+            "connection c: 2000000000 packets are more than the 1073741823 that ns-2 can count",
+        ),
+    ] {
+        assert_eq!(refused(link, connection, &default), message);
+    }
+}
+
+#[test]
+fn a_large_packet_among_small_ones_is_refused() {
+    // The mean packet has 192 B, so 2000 B hold ten of them and no more than 1808 B wait.
+    let small = "source = { constant = \"1 pkt/s\" }\npacket-size = \"100 B\"\ncount = 19\n\
+                 [[connection]]\nname = \"large\"\nfrom = \"A\"\nto = \"B\"\n\
+                 source = { constant = \"1 pkt/s\" }\npacket-size = \"1940 B\"";
+    assert_eq!(
+        refused("buffer = \"2000 B\"", small, &Ns2Options::default()),
+        "link A->B: packets of 1940 B (connection large) do not fit into its buffer beside one in service, so ns-2 would let none through"
+    );
+}
+
+#[test]
+fn options_out_of_range_are_refused() {
+    let refused = |options| refused("", RENO, &options);
+    let default = Ns2Options::default;
+    assert_eq!(
+        refused(Ns2Options {
+            every_s: 0.0,
+            ..default()
+        }),
+        "interval (s) is 0, but must be above 0"
+    );
+    assert_eq!(
+        refused(Ns2Options {
+            start_jitter_s: f64::NAN,
+            ..default()
+        }),
+        "start jitter (s) is NaN, but must be 0 or more"
+    );
+    assert_eq!(
+        refused(Ns2Options {
+            overhead_s: -1.0,
+            ..default()
+        }),
+        "overhead (s) is -1, but must be 0 or more"
+    );
+    let trace = Ns2Trace::Links(vec!["A->C".to_owned()]);
+    assert_eq!(
+        refused(Ns2Options { trace, ..default() }),
+        "there is no link `A->C` to trace"
+    );
+}
+
+#[test]
+fn more_bytes_than_a_counter_holds_are_refused() {
+    let text = scenario("", RENO).replace("8 Mbit/s", "100 Gbit/s");
+    let error = ns2(&prepared(&text), &Ns2Options::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "an interval of 0.5 s is too long: ns-2 counts up to 4294967295 bytes, and more can cross link A->B in it"
+    );
+}
+
+#[test]
+fn a_profile_of_an_unknown_tcp_needs_a_choice() {
+    let place = tempfile::tempdir().unwrap();
+    let profile = "format = 1\nkind = \"pftk-full\"\nname = \"lab\"\n";
+    std::fs::write(place.path().join("lab.toml"), profile).unwrap();
+    let text = scenario("", "source = { profile = \"lab.toml\" }");
+    let prepared = netflow_scenario::from_str("x.toml", &text, place.path(), &[]).unwrap();
+    let error = ns2(&prepared, &Ns2Options::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "connection c: which TCP of ns-2 stands for profile `lab` is not known; choose one for all (--tcp)"
+    );
+    let chosen = Ns2Options {
+        tcp: Some(netflow_scenario::export::Tcp::Sack),
+        ..Ns2Options::default()
+    };
+    assert!(ns2(&prepared, &chosen).unwrap().contains("Agent/TCP/Sack1"));
+}
+
+#[test]
+fn what_differs_is_said_at_the_top() {
+    let text = scenario(
+        "buffer = \"12.5 pkt\"",
+        "source = { constant = \"1 Mbit/s\" }\nsize = \"1 MB\"",
+    )
+    .replace("[simulation]", "[simulation]\nseed = 0");
+    let script = ns2(&prepared(&text), &Ns2Options::default()).unwrap();
+    let (top, _) = script.split_once("\nset seed").unwrap();
+    assert!(
+        top.ends_with(
+            "# Not quite as in the scenario:\n\
+         # - seed 0 is 1 here: ns-2 takes 1 to 2147483646\n\
+         # - link A->B: its buffer holds 12 pkt, not 12.5\n\
+         # - link B->A: its buffer holds 12 pkt, not 12.5\n\
+         # - connection c: it ends when its size is sent, not when it is delivered\n"
+        ),
+        "{top}"
+    );
+}

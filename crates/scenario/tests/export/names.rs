@@ -1,0 +1,93 @@
+//! Names are data, whatever Tcl, CSV or a trace would make of them.
+
+use netflow_fluid::{
+    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Queue, Source,
+};
+use netflow_scenario::Prepared;
+
+use super::ns::{is_written, node_numbers, prepared, run, traced};
+
+const NASTY: [&str; 10] = [
+    "[exec touch pwned]",
+    "$env(HOME);exec touch pwned",
+    "a\"b#c",
+    "{",
+    "}",
+    "\\",
+    "line\nbreak\rreturn",
+    "Zürich, 東京 🦀",
+    "-x (y) %d",
+    "#",
+];
+
+/// A chain of nodes and connections along it, all of these names. Scenario files refuse control
+/// characters, so the network is built here.
+fn network() -> Network {
+    let mut builder = NetworkBuilder::new();
+    let nodes = NASTY.map(|name| builder.node(name));
+    for ends in nodes.windows(2) {
+        builder.link(LinkSpec {
+            from: ends[0],
+            to: ends[1],
+            bandwidth_bps: 8e6,
+            delay_s: 1e-3,
+            buffer: Buffer::Packets(100.0),
+            queue: Queue::DropTail,
+        });
+    }
+    for name in NASTY {
+        builder.connection(ConnectionSpec {
+            name: name.to_owned(),
+            from: nodes[0],
+            to: nodes[NASTY.len() - 1],
+            source: Source::Constant { rate_pps: 10.0 },
+            application: Application::Bulk,
+            start_s: 0.01,
+            stop_s: None,
+            size_pkts: None,
+            count: 1,
+            max_window_pkts: None,
+            packet_size_bytes: 100.0,
+            path: None,
+            return_path: None,
+            acks: Acks::None,
+        });
+    }
+    builder.build().unwrap()
+}
+
+#[test]
+fn names_stay_names() {
+    let harmless = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
+                    bandwidth = \"1 Mbit/s\"\n[[connection]]\nfrom = \"A\"\nto = \"B\"\n\
+                    source = { constant = \"1 pkt/s\" }\n";
+    let scenario = Prepared {
+        network: network(),
+        ..prepared(harmless)
+    };
+    let Some(run) = run(&scenario, &traced(), 1) else {
+        return;
+    };
+    assert!(!is_written(run.place.path(), "pwned"));
+    let quoted = |name: &str| match name.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name.to_owned(),
+    };
+    for pair in NASTY.windows(2) {
+        let link = quoted(&format!("{}->{}", pair[0], pair[1]));
+        assert!(run.links.contains(&format!("\n1,{link},")), "{link}");
+    }
+    for name in NASTY {
+        // At 0.51, 0.61 … 0.91 s.
+        let row = format!("\n1,{},5,5,0,0\n", quoted(name));
+        assert!(run.connections.contains(&row), "{row}\n{}", run.connections);
+    }
+    let numbers = node_numbers(&run.trace);
+    for (number, name) in NASTY.iter().enumerate() {
+        let escaped = name
+            .replace('\\', "\\\\")
+            .replace('\n', "\\n")
+            .replace('\r', "\\r");
+        assert_eq!(numbers[&number.to_string()], escaped);
+    }
+}

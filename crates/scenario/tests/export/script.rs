@@ -1,0 +1,82 @@
+//! What people read: the part of a script that says what is in the network.
+
+use netflow_scenario::export::{Ns2Options, Ns2Trace, ns2};
+
+use super::ns::prepared;
+
+const SCENARIO: &str = r#"
+[simulation]
+duration = "60 s"
+
+[[link]]
+from = "A"
+to = "R"
+bandwidth = "10 Mbit/s"
+delay = "5 ms"
+
+[[link]]
+from = "R"
+to = "new york"
+bandwidth = "1.5 Mbit/s"
+delay = "30 ms"
+buffer = "25 KB"
+duplex = false
+
+[[link]]
+from = "new york"
+to = "R"
+bandwidth = "1.5 Mbit/s"
+delay = "30 ms"
+duplex = false
+queue = { discipline = "red", min = "10 pkt", max = "40 pkt", max-p = 0.1, gentle = true }
+
+[[connection]]
+name = "web"
+from = "A"
+to = "new york"
+source = { profile = "ns-sack-w64" }
+delayed-ack = true
+count = 3
+start = "1 s"
+stop = "50 s"
+
+[[connection]]
+name = "voice"
+from = "A"
+to = "new york"
+source = { constant = "64 kbit/s" }
+packet-size = "200 B"
+
+[[connection]]
+name = "typing"
+from = "A"
+to = "new york"
+source = { profile = "linux-cubic" }
+application = { poisson = "4 pkt/s" }
+acks = false
+
+[[event]]
+at = "20 s"
+link = "A->R"
+set = { bandwidth = "5 Mbit/s" }
+"#;
+
+/// The description of the network stands as it is in `tests/export/script.tcl`; with
+/// `NETFLOW_BLESS=1` it is written there: look at the difference.
+#[test]
+fn the_network_is_described_as_it_was() {
+    let options = Ns2Options {
+        trace: Ns2Trace::Links(vec!["R->new york".to_owned()]),
+        ..Ns2Options::default()
+    };
+    let script = ns2(&prepared(SCENARIO), &options).unwrap();
+    let (top, rest) = script.split_once("\n# ---- words").unwrap();
+    let (_, rest) = rest.split_once("\n# ---- nodes").unwrap();
+    let (network, _) = rest.split_once("\n# ---- what is counted").unwrap();
+    let described = format!("{top}\n# …\n\n# ---- nodes{network}");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/export/script.tcl");
+    if std::env::var_os("NETFLOW_BLESS").is_some() {
+        std::fs::write(path, &described).unwrap();
+    }
+    assert_eq!(described, std::fs::read_to_string(path).unwrap());
+}

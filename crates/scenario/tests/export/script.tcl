@@ -1,0 +1,55 @@
+# The scenario lab.toml for ns-2.35, written by `netflow export --to ns2`.
+#
+#   ns SCRIPT [SEED [DIRECTORY [TRACE]]]
+#
+# writes ns-links.csv and ns-connections.csv into the directory (default: this one).
+#
+# Not quite as in the scenario:
+# - acknowledgements that are no traffic (1 of the connections) do not wait in any queue
+
+set seed 1
+set duration 60         ;# s
+set every 0.5           ;# s, the intervals of the files
+set start_jitter 0      ;# s; connections start up to this much later, at random
+set overhead 0          ;# s; TCP waits up to this before it sends a packet, at random
+set link_columns time_s,link,arrived_pkts,dropped_pkts,departed_pkts,departed_bytes,waiting_pkts
+set connection_columns time_s,connection,sent_pkts,acked_pkts,retransmitted_pkts,timeouts
+
+# …
+
+# ---- nodes
+
+node A
+node R
+node "new york"
+
+# ---- links; a queue's limit is what its buffer holds, the packet in service included
+# (RED does not count that packet)
+
+# from          to         bit/s    delay s queue
+link A          R          10000000 0.005   {DropTail limit_ 100}
+link R          A          10000000 0.005   {DropTail limit_ 100}
+link R          "new york" 1500000  0.03    {DropTail limit_ 24161 queue_in_bytes_ true mean_pktsize_ 1}
+link "new york" R          1500000  0.03    {RED limit_ 99 thresh_ 10 maxthresh_ 40 linterm_ 10 q_weight_ 0.002 gentle_ true mean_pktsize_ 40 bytes_ false queue_in_bytes_ false adaptive_ 0}
+
+# ---- connections and their routes
+
+tcp web A "new york" {Agent/TCP/Sack1 packetSize_ 960 window_ 64} {Agent/TCPSink/Sack1/DelAck interval_ 0.1} {start 1 stop 50 count 3}
+route web {A R "new york"}
+route web {"new york" R A}
+
+udp voice A "new york" {Application/Traffic/CBR packetSize_ 200 rate_ 64000 random_ 0} {start 0}
+route voice {A R "new york"}
+
+tcp typing A "new york" {Agent/TCP/Linux packetSize_ 960 window_ 10000} Agent/TCPSink/Sack1 {start 0 control cubic application {Application/Traffic/Exponential packetSize_ 960 burst_time_ 0 idle_time_ 0.25 rate_ 1e15}}
+route typing {A R "new york"}
+beside typing "new york" A 0.03524533333333333
+
+# ---- what happens on the way
+
+$ns at 20 {bandwidth A R 5000000}
+
+# ---- the trace
+
+open-trace
+trace-packets R "new york"

@@ -1,0 +1,114 @@
+//! The time of timeouts: how long its exact solutions take, how many packet sends a second Monte
+//! Carlo plays, and what one against the other costs for the same accuracy.
+//!
+//! A packet send is one that was played: whether it is lost was drawn, and its timer counted if it
+//! was. Sends that get through one after the other are drawn together, as their number, which has
+//! the same distribution: two random numbers for every packet that is lost, however many are not.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use netflow_tcpmodel::rto::{
+    ExactDistribution, ExactMoments, MonteCarlo, RtoChain, Solver, Timers,
+};
+
+/// A packet or its acknowledgement is lost at 1 %, 5 % and 20 % each way.
+const LOSSES: [(&str, f64); 3] = [("1%", 0.0199), ("5%", 0.0975), ("20%", 0.36)];
+
+/// Over a path of 50 ms.
+const TIMERS: Timers = Timers {
+    initial_s: 3.0,
+    base_s: 0.3,
+    max_s: 120.0,
+};
+
+fn exact(c: &mut Criterion) {
+    let mut group = c.benchmark_group("exact-moments");
+    for packets in [20, 200] {
+        let chain = [RtoChain::new(packets, 0.0975, TIMERS)];
+        group.bench_function(format!("{packets}-packets"), |b| {
+            b.iter(|| ExactMoments.solve(black_box(&chain)))
+        });
+    }
+    group.finish();
+    let mut group = c.benchmark_group("exact-distribution");
+    for packets in [20, 200] {
+        let chain = [RtoChain::new(packets, 0.0975, TIMERS)];
+        group.bench_function(format!("{packets}-packets"), |b| {
+            b.iter(|| ExactDistribution.solve(black_box(&chain)))
+        });
+    }
+    group.finish();
+}
+
+fn monte_carlo(c: &mut Criterion) {
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("threads can be started");
+        let mut group = c.benchmark_group(format!("packet-sends/{threads}-threads"));
+        for (name, loss) in LOSSES {
+            for packets in [20, 200] {
+                let chain = [RtoChain::new(packets, loss, TIMERS)];
+                let solver = sampling(1 << 18);
+                let sends = solver.solve(&chain).map_or(0, |solved| solved.sends);
+                group.throughput(Throughput::Elements(sends));
+                group.bench_function(format!("{packets}-packets-{name}"), |b| {
+                    b.iter(|| pool.install(|| solver.solve(black_box(&chain))))
+                });
+            }
+        }
+        group.finish();
+    }
+}
+
+/// Prints what the paper's method takes for 1 %, against the exact solution.
+fn ratio(_: &mut Criterion) {
+    println!("\n95 % confidence interval of ±1 % of the mean, one thread, against exact moments:");
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .expect("a thread can be started");
+    for (name, loss) in LOSSES {
+        for packets in [6, 20, 200] {
+            let chain = [RtoChain::new(packets, loss, TIMERS)];
+            let Ok(exact) = ExactMoments.solve(&chain) else {
+                continue;
+            };
+            let exactly = time(1000, || ExactMoments.solve(black_box(&chain)));
+            let trials = (1.96 * exact.std_s / (0.01 * exact.mean_s)).powi(2).ceil();
+            let solver = sampling(trials as u64);
+            let sampled = pool.install(|| time(3, || solver.solve(black_box(&chain))));
+            println!(
+                "loss {name:>3}, {packets:>3} packets: {trials:>8} trials, {:>9.3} ms; exact {:>6.2} us: {:>7.0} times as long",
+                1e3 * sampled.as_secs_f64(),
+                1e6 * exactly.as_secs_f64(),
+                sampled.as_secs_f64() / exactly.as_secs_f64(),
+            );
+        }
+    }
+}
+
+fn sampling(trials: u64) -> MonteCarlo {
+    MonteCarlo {
+        trials,
+        ..MonteCarlo::default()
+    }
+}
+
+/// The shortest of five times, for one repetition.
+fn time<T>(repetitions: u32, mut what: impl FnMut() -> T) -> Duration {
+    let once = |_| {
+        let start = Instant::now();
+        for _ in 0..repetitions {
+            black_box(what());
+        }
+        start.elapsed() / repetitions
+    };
+    (0..5).map(once).min().unwrap_or_default()
+}
+
+criterion_group!(benches, exact, monte_carlo, ratio);
+criterion_main!(benches);

@@ -1,0 +1,58 @@
+//! What a transfer may be.
+
+use super::{Exchange, Options, Transfer};
+use crate::{Error, error::ensure};
+
+/// Beyond this, a packet and its acknowledgement take a hundred tries.
+const MAX_LOSS: f64 = 0.9;
+/// Memory is kept for every segment ...
+const MAX_SEGMENTS: u64 = 10_000_000;
+/// ... and for every trial.
+const MAX_TRIALS: u64 = 10_000_000;
+
+impl Transfer {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let mss_bytes = f64::from(self.mss_bytes);
+        ensure(self.mss_bytes >= 1, "mss in B", mss_bytes, "1 or more")?;
+        self.check_size("size in B", "size in segments", self.bytes)?;
+        if let Exchange::Fetch { request_bytes } = self.exchange {
+            self.check_size("request in B", "request in segments", request_bytes)?;
+        }
+        let delay = (0.0..=1e6).contains(&self.delay_s);
+        ensure(delay, "delay in s", self.delay_s, "0 to 1e6")?;
+        for (what, loss) in [
+            ("loss with the data", self.loss_forward),
+            ("loss against the data", self.loss_back),
+        ] {
+            let allowed = "a probability from 0 to 0.9";
+            ensure((0.0..=MAX_LOSS).contains(&loss), what, loss, allowed)?;
+        }
+        let bps = self.bandwidth_bps.unwrap_or(1.0);
+        let bandwidth = (1e-3..=1e18).contains(&bps);
+        ensure(bandwidth, "bandwidth in bit/s", bps, "1e-3 to 1e18")
+    }
+
+    fn check_size(
+        &self,
+        what: &'static str,
+        what_segments: &'static str,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        ensure(bytes >= 1, what, bytes as f64, "1 or more")?;
+        let segments = bytes.div_ceil(u64::from(self.mss_bytes));
+        let allowed = "10 million or less";
+        ensure(
+            segments <= MAX_SEGMENTS,
+            what_segments,
+            segments as f64,
+            allowed,
+        )
+    }
+}
+
+impl Options {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let trials = (2..=MAX_TRIALS).contains(&self.trials);
+        ensure(trials, "trials", self.trials as f64, "2 to 10 million")
+    }
+}

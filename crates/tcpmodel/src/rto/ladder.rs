@@ -1,0 +1,54 @@
+//! The values that a timer can have.
+
+use super::Timers;
+
+/// Two ladders of doubling timers that end at the same maximum.
+///
+/// The rungs are in the order in which a timer climbs: the initial timer and its doublings, the
+/// base timer and its doublings, the maximum.
+#[derive(Clone, Debug)]
+pub(super) struct Ladder {
+    timers_s: Vec<f64>,
+    /// The rung of the base timer.
+    pub base: usize,
+}
+
+impl Ladder {
+    pub fn new(timers: &Timers) -> Self {
+        let doublings = |from_s: f64| {
+            std::iter::successors(Some(from_s), |timer_s| Some(2.0 * timer_s))
+                .take_while(|timer_s| *timer_s < timers.max_s)
+        };
+        let mut timers_s = Vec::with_capacity(32);
+        timers_s.extend(doublings(timers.initial_s));
+        let base = timers_s.len();
+        timers_s.extend(doublings(timers.base_s));
+        timers_s.push(timers.max_s);
+        Self { timers_s, base }
+    }
+
+    /// All rungs' timers in seconds; the last is the maximum.
+    pub fn timers_s(&self) -> &[f64] {
+        &self.timers_s
+    }
+
+    /// The maximum's rung.
+    pub fn top(&self) -> usize {
+        self.timers_s.len() - 1
+    }
+
+    /// The initial timer's rung: the first, unless it is the maximum.
+    pub fn initial(&self) -> usize {
+        if self.base == 0 { self.top() } else { 0 }
+    }
+
+    /// The rung after a timeout.
+    pub fn next(&self, rung: usize) -> usize {
+        let top = self.top();
+        if rung + 1 == self.base || rung == top {
+            top
+        } else {
+            rung + 1
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The whole distribution by a forward recursion on a lattice of times.
+
+mod row;
+mod unit;
+
+use row::Row;
+use unit::{Shift, Unit};
+
+use super::ladder::Ladder;
+use super::{Distribution, ExactMoments, RtoChain, Solver, TimeoutTime};
+use crate::Error;
+
+/// The exact distribution, and the exact moments.
+///
+/// All timers are whole multiples of a unit, so that every possible time is a point of a lattice,
+/// and a timeout shifts probability by so many points. Where the greatest unit that the timers have
+/// in common is too small to compute with, a larger one is used and a timeout's probability is
+/// split between the two nearest points, so that its mean remains right; this widens the
+/// distribution's standard deviation by less than 1 %.
+///
+/// # Errors
+/// Some 100 000 packets and more are refused: the lattice would be too large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExactDistribution;
+
+impl Solver for ExactDistribution {
+    fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
+        let moments = ExactMoments.solve(chains)?;
+        let unit = Unit::choose(chains, &moments)?;
+        let mut times = Row::certain();
+        for chain in chains {
+            times = after(chain, &unit, times);
+        }
+        let points = times
+            .points()
+            .map(|(at, probability)| (at as f64 * unit.seconds(), probability));
+        Ok(TimeoutTime {
+            distribution: Some(Distribution::new(points)),
+            ..moments
+        })
+    }
+}
+
+/// The distribution after a chain that begins after `before`.
+fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
+    if chain.loss == 0.0 || chain.probability == 0.0 {
+        return before;
+    }
+    let ladder = Ladder::new(&chain.timers);
+    let shifts: Vec<Shift> = ladder
+        .timers_s()
+        .iter()
+        .map(|&timer_s| unit.shift(timer_s))
+        .collect();
+    // When a packet is sent first, by the rung of its timer.
+    let mut firsts = vec![Row::default(); shifts.len()];
+    if let Some(row) = firsts.get_mut(ladder.initial()) {
+        *row = before.clone();
+    }
+    for _ in 0..chain.packets {
+        firsts = one_packet(chain.loss, &ladder, &shifts, &firsts);
+    }
+    let mut times = Row::default();
+    for row in &firsts {
+        times.add(row, chain.probability, Shift::NONE);
+    }
+    times.add(&before, 1.0 - chain.probability, Shift::NONE);
+    times
+}
+
+/// From the times of a packet's first sends to those of the next packet's.
+fn one_packet(loss: f64, ladder: &Ladder, shifts: &[Shift], firsts: &[Row]) -> Vec<Row> {
+    let mut resends = vec![Row::default(); firsts.len()];
+    for (rung, (first, &shift)) in firsts.iter().zip(shifts).enumerate() {
+        let (to_here, above) = resends.split_at_mut(rung + 1);
+        let Some(resend) = to_here.last_mut() else {
+            continue;
+        };
+        if rung == ladder.top() {
+            resend.climb_in_place(first, loss, shift);
+        } else if let Some(next) = above.get_mut(ladder.next(rung) - rung - 1) {
+            next.add(first, loss, shift);
+            next.add(resend, loss, shift);
+        }
+    }
+    let arrives = 1.0 - loss;
+    let mut next_firsts: Vec<Row> = resends
+        .into_iter()
+        .map(|mut resend| {
+            resend.scale(arrives);
+            resend
+        })
+        .collect();
+    if let Some(base) = next_firsts.get_mut(ladder.base) {
+        for first in firsts {
+            base.add(first, arrives, Shift::NONE);
+        }
+    }
+    next_firsts.iter_mut().for_each(Row::trim);
+    next_firsts
+}

@@ -1,0 +1,148 @@
+//! The lattice's unit.
+
+use super::super::ladder::Ladder;
+use super::{RtoChain, TimeoutTime};
+use crate::Error;
+use crate::error::ensure;
+
+/// The distance of two lattice points.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    seconds: f64,
+    /// Are all timers whole multiples of it?
+    exact: bool,
+}
+
+/// A timer on the lattice: so many points, and the share of probability that goes one farther.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shift {
+    pub points: usize,
+    pub part: f64,
+}
+
+impl Shift {
+    pub const NONE: Shift = Shift {
+        points: 0,
+        part: 0.0,
+    };
+}
+
+/// Additions that a solution may take: some ten seconds' worth.
+const WORK: f64 = 2e10;
+
+/// Additions that it takes where there is a choice: a tenth of a second's worth.
+const USUAL_WORK: f64 = 2e8;
+
+/// Points that a row may have.
+const POINTS: f64 = 1e6;
+
+/// What splitting may add to the standard deviation, as a share of it: 0.1 (in squares, 1 %).
+const WIDENING: f64 = 0.1;
+
+impl Unit {
+    /// The timers' greatest common unit if the lattice is then small enough to compute with; else
+    /// the finest that is.
+    pub fn choose(chains: &[RtoChain], moments: &TimeoutTime) -> Result<Self, Error> {
+        let timeouts: f64 = chains
+            .iter()
+            .map(|chain| chain.packets as f64 * chain.loss / (1.0 - chain.loss))
+            .sum();
+        if timeouts == 0.0 {
+            return Ok(Self {
+                seconds: 1.0,
+                exact: true,
+            });
+        }
+        let rows: f64 = chains
+            .iter()
+            .map(|chain| chain.packets as f64 * Ladder::new(&chain.timers).timers_s().len() as f64)
+            .sum();
+        let width_s = 16.0 * moments.std_s + chains.iter().map(tail_s).sum::<f64>();
+        if let Some(seconds) = common_unit_s(chains)
+            && width_s <= seconds * POINTS.min(WORK / rows)
+        {
+            return Ok(Self {
+                seconds,
+                exact: true,
+            });
+        }
+        let longest_s = chains
+            .iter()
+            .map(|chain| chain.timers.max_s)
+            .fold(f64::INFINITY, f64::min);
+        // A split between two points has a variance of at most a quarter of a unit's square.
+        let coarsest_s = 2.0 * WIDENING * moments.std_s / timeouts.sqrt();
+        let seconds = (width_s / POINTS.min(USUAL_WORK / rows))
+            .min(coarsest_s)
+            .min(longest_s / 4.0);
+        let packets: u64 = chains.iter().map(|chain| chain.packets).sum();
+        ensure(
+            width_s * rows <= seconds * WORK,
+            "number of packets",
+            packets as f64,
+            "fewer, for a whole distribution at this loss: it takes too long to compute",
+        )?;
+        Ok(Self {
+            seconds,
+            exact: false,
+        })
+    }
+
+    /// In seconds.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// A timer on the lattice.
+    pub fn shift(&self, timer_s: f64) -> Shift {
+        let points = timer_s / self.seconds;
+        let whole = if self.exact {
+            points.round()
+        } else {
+            points.floor()
+        };
+        Shift {
+            points: whole as usize,
+            part: if self.exact { 0.0 } else { points - whole },
+        }
+    }
+}
+
+/// How long a packet takes that is lost as often as almost never happens, in seconds.
+fn tail_s(chain: &RtoChain) -> f64 {
+    if chain.loss == 0.0 {
+        return 0.0;
+    }
+    let losses = (1e-19_f64.ln() / chain.loss.ln()).ceil();
+    let ladder = Ladder::new(&chain.timers);
+    let timers_s = ladder.timers_s();
+    let climb: f64 = timers_s.iter().take(losses as usize).sum();
+    climb + losses * chain.timers.max_s * f64::from(losses > timers_s.len() as f64)
+}
+
+/// The greatest time that all timers are whole multiples of, if they are whole nanoseconds.
+fn common_unit_s(chains: &[RtoChain]) -> Option<f64> {
+    let mut unit_ns = 0;
+    for chain in chains.iter().filter(|chain| chain.loss > 0.0) {
+        for timer_s in [
+            chain.timers.initial_s,
+            chain.timers.base_s,
+            chain.timers.max_s,
+        ] {
+            let (ns, whole_ns) = (timer_s * 1e9, (timer_s * 1e9).round());
+            if (ns - whole_ns).abs() > 1e-15 * ns {
+                return None;
+            }
+            unit_ns = greatest_common_divisor(unit_ns, whole_ns as u64);
+        }
+    }
+    (unit_ns > 0).then_some(unit_ns as f64 / 1e9)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}

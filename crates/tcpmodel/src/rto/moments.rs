@@ -1,0 +1,107 @@
+//! Mean and variance by a backward recursion over the packets that are left.
+
+use super::ladder::Ladder;
+use super::{RtoChain, Solver, TimeoutTime};
+use crate::Error;
+
+/// Exact mean and standard deviation, in time proportional to the number of packets; no
+/// distribution.
+///
+/// With a timer's rung j, next rung j′, value L, and the first and second moments F of a first send
+/// and R of a resend when n packets are left:
+///
+/// - R1(n, j) = p·(L + R1(n, j′)) + (1−p)·F1(n−1, j), F1(n, j) the same with F1(n−1, base);
+/// - R2(n, j) = p·(L² + 2L·R1(n, j′) + R2(n, j′)) + (1−p)·F2(n−1, j), F2 likewise;
+/// - at the maximum C, which is its own next rung, R1 = F1(n−1) + p·C/(1−p) and
+///   R2 = F2(n−1) + p·(C² + 2C·R1)/(1−p).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExactMoments;
+
+impl Solver for ExactMoments {
+    fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
+        let mut means_s = Vec::with_capacity(chains.len());
+        let mut variance = 0.0;
+        for chain in chains {
+            chain.check()?;
+            let (mean_s, square) = moments(chain);
+            means_s.push(mean_s);
+            variance += (square - mean_s * mean_s).max(0.0);
+        }
+        Ok(TimeoutTime {
+            mean_s: means_s.iter().sum(),
+            means_s,
+            std_s: variance.sqrt(),
+            standard_error_s: 0.0,
+            trials: 0,
+            sends: 0,
+            distribution: None,
+        })
+    }
+}
+
+/// First and second moment of the chain's time, in s and s².
+fn moments(chain: &RtoChain) -> (f64, f64) {
+    let ladder = Ladder::new(&chain.timers);
+    let (p, arrives) = (chain.loss, 1.0 - chain.loss);
+    let mut rungs: Vec<Rung> = ladder.timers_s().iter().map(|&s| Rung::new(p, s)).collect();
+    let Some((top, below)) = rungs.split_last_mut() else {
+        return (0.0, 0.0);
+    };
+    // The two ladders do not depend on each other but through the top and the base.
+    let (initial, base) = below.split_at_mut(ladder.base.min(below.len()));
+    let to_the_top = p / arrives;
+    for _ in 0..chain.packets {
+        let after = base.first().unwrap_or(&*top).first;
+        let after = (arrives * after.0, arrives * after.1);
+        let resend_1 = top.first.0 + to_the_top * top.timer_s;
+        let resend_2 = top.first.1 + to_the_top * top.timer_s * (top.timer_s + 2.0 * resend_1);
+        let resend = (resend_1, resend_2);
+        let lost = top.timeout(resend);
+        top.first = (lost.0 + after.0, lost.1 + after.1);
+        climb_down(base, resend, arrives, after);
+        climb_down(initial, resend, arrives, after);
+    }
+    let first = initial.first().unwrap_or(&*top).first;
+    (chain.probability * first.0, chain.probability * first.1)
+}
+
+/// From the moments of a resend above the last rung to those of every rung.
+fn climb_down(rungs: &mut [Rung], mut above: (f64, f64), arrives: f64, after: (f64, f64)) {
+    for rung in rungs.iter_mut().rev() {
+        let lost = rung.timeout(above);
+        above = (
+            lost.0 + arrives * rung.first.0,
+            lost.1 + arrives * rung.first.1,
+        );
+        rung.first = (lost.0 + after.0, lost.1 + after.1);
+    }
+}
+
+/// A timer's value with the moments of a first send.
+struct Rung {
+    timer_s: f64,
+    loss: f64,
+    /// p·L, p·L² and 2p·L.
+    lost: (f64, f64, f64),
+    first: (f64, f64),
+}
+
+impl Rung {
+    fn new(loss: f64, timer_s: f64) -> Self {
+        let lost_s = loss * timer_s;
+        Self {
+            timer_s,
+            loss,
+            lost: (lost_s, lost_s * timer_s, 2.0 * lost_s),
+            first: (0.0, 0.0),
+        }
+    }
+
+    /// A timeout's part of the moments, when `resend` is what follows it.
+    fn timeout(&self, resend: (f64, f64)) -> (f64, f64) {
+        (
+            self.lost.0 + self.loss * resend.0,
+            self.lost.1 + self.lost.2 * resend.0 + self.loss * resend.1,
+        )
+    }
+}

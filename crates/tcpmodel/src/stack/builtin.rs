@@ -1,0 +1,147 @@
+//! The stacks that come with netflow.
+
+use super::{Recovery, RtoRule, Stack};
+
+/// The names of the built-in stacks.
+pub fn builtin_names() -> &'static [&'static str] {
+    &["linux-2.0.34", "ns-2.35", "linux-6", "rfc6298"]
+}
+
+pub(super) fn builtin(name: &str) -> Option<Stack> {
+    match name {
+        "linux-2.0.34" => Some(linux_2_0_34()),
+        "ns-2.35" => Some(ns_2_35()),
+        "linux-6" => Some(linux_6()),
+        "rfc6298" => Some(rfc6298()),
+        _ => None,
+    }
+}
+
+/// As \[Short\] describes it. The window of 2 is the initial one of 1 and what the handshake's
+/// acknowledgement adds; a timeout in the handshake leaves 1.
+fn linux_2_0_34() -> Stack {
+    Stack {
+        name: "linux-2.0.34".to_owned(),
+        description: "Linux 2.0.34 of 1998, as [Short] describes it".to_owned(),
+        mss_bytes: 512,
+        initial_window_pkts: 2,
+        initial_rto_s: 3.0,
+        min_rto_s: 0.2,
+        max_rto_s: 120.0,
+        rto_rule: RtoRule::Rfc6298,
+        clock_s: 0.0,
+        linear_syn_timeouts: 0,
+        syn_answered_again: true,
+        rto_after_syn_timeout_s: None,
+        handshake_timeouts_forgiven: 0,
+        syn_timeout_ends_slow_start: false,
+        recovery: Recovery::Reno,
+        duplicate_acks: 3,
+        limited_transmit: false,
+        early_retransmit: false,
+        tail_loss_probe: false,
+        window_after_loss: 0.5,
+        segments_per_ack: 2,
+        ack_delay_s: 0.2,
+        ack_delay_beats: false,
+        quick_acks: 0,
+        acks_compressed: false,
+    }
+}
+
+/// FullTcp with its defaults, but initial window 2 as everywhere else in ns-2.35.
+fn ns_2_35() -> Stack {
+    Stack {
+        name: "ns-2.35".to_owned(),
+        description: "FullTcp of ns-2.35: Reno, a clock of 10 ms".to_owned(),
+        mss_bytes: 512,
+        initial_window_pkts: 2,
+        initial_rto_s: 3.0,
+        min_rto_s: 0.2,
+        max_rto_s: 60.0,
+        rto_rule: RtoRule::Ticks,
+        clock_s: 0.01,
+        linear_syn_timeouts: 0,
+        syn_answered_again: false,
+        rto_after_syn_timeout_s: None,
+        handshake_timeouts_forgiven: u32::MAX,
+        syn_timeout_ends_slow_start: true,
+        recovery: Recovery::Reno,
+        duplicate_acks: 3,
+        limited_transmit: false,
+        early_retransmit: false,
+        tail_loss_probe: false,
+        window_after_loss: 0.5,
+        segments_per_ack: 1,
+        ack_delay_s: 0.1,
+        ack_delay_beats: true,
+        quick_acks: 0,
+        acks_compressed: false,
+    }
+}
+
+/// Timers of 4 ms are those of a kernel with 250 jiffies a second.
+/// Acknowledgements are never delayed: they are quick for 16 packets, and again whenever the
+/// receive window grows, as it does all through a short transfer.
+fn linux_6() -> Stack {
+    Stack {
+        name: "linux-6".to_owned(),
+        description: "Linux 6 with its defaults: CUBIC, SACK, RACK, tail loss probes".to_owned(),
+        mss_bytes: 1460,
+        initial_window_pkts: 10,
+        initial_rto_s: 1.0,
+        min_rto_s: 0.2,
+        max_rto_s: 120.0,
+        rto_rule: RtoRule::Linux,
+        clock_s: 0.004,
+        linear_syn_timeouts: 4,
+        syn_answered_again: true,
+        rto_after_syn_timeout_s: None,
+        handshake_timeouts_forgiven: 1,
+        syn_timeout_ends_slow_start: false,
+        recovery: Recovery::Rack,
+        duplicate_acks: 3,
+        limited_transmit: false,
+        early_retransmit: false,
+        tail_loss_probe: true,
+        window_after_loss: 0.7,
+        segments_per_ack: 2,
+        ack_delay_s: 0.04,
+        ack_delay_beats: false,
+        quick_acks: u32::MAX,
+        acks_compressed: true,
+    }
+}
+
+/// What the standards say: RFC 6298 (timers), 5681 (windows, delayed acknowledgements), 6582
+/// (NewReno), 3042 (limited transmit). They leave the clock open: 100 ms is the coarsest that RFC
+/// 6298 likes.
+fn rfc6298() -> Stack {
+    Stack {
+        name: "rfc6298".to_owned(),
+        description: "the standards: RFC 6298 timers, RFC 5681 windows, NewReno".to_owned(),
+        mss_bytes: 1460,
+        initial_window_pkts: 3,
+        initial_rto_s: 1.0,
+        min_rto_s: 1.0,
+        max_rto_s: 60.0,
+        rto_rule: RtoRule::Rfc6298,
+        clock_s: 0.1,
+        linear_syn_timeouts: 0,
+        syn_answered_again: true,
+        rto_after_syn_timeout_s: Some(3.0),
+        handshake_timeouts_forgiven: 0,
+        syn_timeout_ends_slow_start: false,
+        recovery: Recovery::NewReno,
+        duplicate_acks: 3,
+        limited_transmit: true,
+        early_retransmit: false,
+        tail_loss_probe: false,
+        window_after_loss: 0.5,
+        segments_per_ack: 2,
+        ack_delay_s: 0.2,
+        ack_delay_beats: false,
+        quick_acks: 0,
+        acks_compressed: false,
+    }
+}

@@ -1,0 +1,157 @@
+//! Stacks: the built-in ones, timeouts that are known, and descriptions in TOML, good and bad.
+
+use netflow_tcpmodel::{Recovery, RtoRule, Stack, StackError, StackErrorKind, builtin_names};
+
+#[test]
+fn every_built_in_stack_is_one_that_a_stack_can_be() {
+    for name in builtin_names() {
+        let stack = Stack::builtin(name).unwrap();
+        assert_eq!(stack.name, *name);
+        assert_eq!(stack.check(), Ok(()));
+    }
+    assert_eq!(Stack::builtin("linux"), None);
+}
+
+/// The first measurement sets srtt = R and rttvar = R/2 (RFC 6298, 2.2), so srtt + 4·rttvar = 3R.
+#[test]
+fn the_first_timeout_is_what_the_rules_say() {
+    let rto_s = |name, rtt_s| Stack::builtin(name).unwrap().rto_s(rtt_s);
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+    // [Short]: max(6·delay, 200 ms).
+    close(rto_s("linux-2.0.34", 0.02), 0.2);
+    close(rto_s("linux-2.0.34", 0.1), 0.3);
+    // Linux since 2.4: srtt + max(4·rttvar, 200 ms).
+    close(rto_s("linux-6", 0.02), 0.22);
+    close(rto_s("linux-6", 0.2), 0.6);
+    // Whole ticks of 10 ms: 104 ms are 10 of them.
+    close(rto_s("ns-2.35", 0.104), 0.3);
+    close(rto_s("ns-2.35", 0.02), 0.2);
+    // RFC 6298, 2.4: at least a second.
+    close(rto_s("rfc6298", 0.1), 1.0);
+    close(rto_s("rfc6298", 0.4), 1.2);
+    // No stack waits longer than its maximum.
+    close(rto_s("linux-2.0.34", 100.0), 120.0);
+}
+
+#[test]
+fn a_description_changes_what_it_says_and_nothing_else() {
+    let stack = Stack::from_toml(
+        r#"
+        name = "mine"
+        like = "ns-2.35"
+        mss = "1460 B"
+        initial-window = "4 pkt"
+        initial-rto = "1 s"
+        rto-rule = "linux"
+        rto-after-syn-timeout = "3 s"
+        recovery = "newreno"
+        limited-transmit = true
+        duplicate-acks = 2
+        window-after-loss = 0.7
+        "#,
+    )
+    .unwrap();
+    let expected = Stack {
+        name: "mine".to_owned(),
+        description: String::new(),
+        mss_bytes: 1460,
+        initial_window_pkts: 4,
+        initial_rto_s: 1.0,
+        rto_rule: RtoRule::Linux,
+        rto_after_syn_timeout_s: Some(3.0),
+        recovery: Recovery::NewReno,
+        limited_transmit: true,
+        duplicate_acks: 2,
+        window_after_loss: 0.7,
+        ..Stack::builtin("ns-2.35").unwrap()
+    };
+    assert_eq!(stack, expected);
+}
+
+fn error(line: &str) -> StackError {
+    Stack::from_toml(&format!("name = \"x\"\nlike = \"linux-6\"\n{line}\n")).unwrap_err()
+}
+
+#[test]
+fn a_bad_description_is_told_what_is_wrong_and_where() {
+    let cases = [
+        ("min-rto = ", "line 3, column 11: not valid TOML: "),
+        ("minrto = \"1 s\"", "line 3, column 1: unknown key `minrto`"),
+        (
+            "min-rto = 0.2",
+            "line 3, column 11: min-rto: missing unit after `0.2`",
+        ),
+        (
+            "min-rto = \"-1 s\"",
+            "line 3, column 11: min-rto is -1, allowed is 1e-6 to 1e6 s",
+        ),
+        (
+            "max-rto = \"100 ms\"",
+            "line 3, column 11: max-rto is 0.1, allowed is at least initial-rto and min-rto",
+        ),
+        (
+            "mss = \"0 B\"",
+            "line 3, column 7: mss is 0, allowed is 1 to 65535 B",
+        ),
+        (
+            "mss = \"0.5 B\"",
+            "line 3, column 7: mss is 0.5, allowed is a whole number of bytes",
+        ),
+        (
+            "recovery = \"vegas\"",
+            "line 3, column 12: unknown recovery `vegas`",
+        ),
+        (
+            "window-after-loss = nan",
+            "line 3, column 21: window-after-loss is NaN, allowed is above 0 and at most 1",
+        ),
+        (
+            "quick-acks = -1",
+            "line 3, column 14: `quick-acks` must be a whole number from 0 to 4294967295, not integer",
+        ),
+        (
+            "limited-transmit = \"yes\"",
+            "line 3, column 20: `limited-transmit` must be true or false, not string",
+        ),
+        (
+            "clock = \"0 s\"\nrto-rule = \"ticks\"",
+            "line 3, column 9: clock is 0, allowed is 1e-6 s or more with rto-rule = \"ticks\"",
+        ),
+    ];
+    for (line, message) in cases {
+        let said = error(line).to_string();
+        assert!(said.starts_with(message), "{said}\ninstead of\n{message}");
+    }
+    assert!(
+        error("minrto = 1")
+            .help()
+            .unwrap()
+            .starts_with("did you mean `min-rto`? allowed: name, ")
+    );
+    assert_eq!(
+        error("recovery = \"vegas\"").help().unwrap(),
+        "allowed: timeout, tahoe, reno, newreno, sack, rack"
+    );
+    assert!(error("min-rto = 0.2").help().unwrap().contains("0.2 s"));
+}
+
+#[test]
+fn a_description_needs_a_name_and_a_stack_to_begin_with() {
+    let error = Stack::from_toml("name = \"x\"").unwrap_err();
+    assert!(matches!(
+        error.kind(),
+        StackErrorKind::MissingKey { key: "like" }
+    ));
+    assert!(error.help().unwrap().contains("linux-2.0.34, ns-2.35"));
+    let error = Stack::from_toml("like = \"linux-6\"").unwrap_err();
+    assert!(matches!(
+        error.kind(),
+        StackErrorKind::MissingKey { key: "name" }
+    ));
+    let error = Stack::from_toml("name = \"x\"\nlike = \"linux-7\"").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "line 2, column 8: unknown like `linux-7`"
+    );
+    assert!(Stack::from_toml("").is_err());
+}

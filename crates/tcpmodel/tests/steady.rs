@@ -1,0 +1,98 @@
+//! Steady-state formulas against a table.
+
+mod reference;
+
+use netflow_tcpmodel::steady::{
+    Path, cond_eq_2, cond_eq_3, mathis, pftk_approximate, pftk_send_rate, pftk_throughput,
+    pftk_window,
+};
+use reference::Table;
+
+#[test]
+fn formulas_agree_with_the_table() {
+    for row in Table::read("tcp_formulas.csv", 120).rows() {
+        let path = Path {
+            loss: row.get("p"),
+            rtt_s: row.get("rtt"),
+            timeout_s: row.get("t0"),
+            segments_per_ack: row.get("b"),
+        };
+        let limit = Some(row.get("wmax"));
+        for (column, found) in [
+            ("mathis_C_sqrt3_2b", mathis(&path)),
+            ("pftk_approx_nowmax", pftk_approximate(&path, None)),
+            ("pftk_approx_wmax", pftk_approximate(&path, limit)),
+            ("pftk_full_send", pftk_send_rate(&path, limit)),
+            ("pftk_full_thru", pftk_throughput(&path, limit)),
+            ("EW", pftk_window(&path)),
+            ("seed002_eq3", cond_eq_3(&path)),
+        ] {
+            row.holds(column, found.unwrap(), 1e-9);
+        }
+    }
+}
+
+/// [Cond] eq. 2 is eq. 3 without timeouts.
+#[test]
+fn without_timeouts_the_equations_of_the_conditioner_are_one() {
+    let path = Path {
+        loss: 0.01,
+        rtt_s: 0.1,
+        timeout_s: 0.0,
+        segments_per_ack: 2.0,
+    };
+    assert!((cond_eq_2(&path).unwrap() - 100.0).abs() < 1e-9);
+    assert_eq!(cond_eq_2(&path), cond_eq_3(&path));
+}
+
+#[test]
+fn what_is_no_path_is_refused() {
+    let good = Path {
+        loss: 0.01,
+        rtt_s: 0.1,
+        timeout_s: 1.0,
+        segments_per_ack: 2.0,
+    };
+    let cases = [
+        (
+            Path { loss: 0.0, ..good },
+            "loss probability is 0, allowed is above 0 (1e-15) and below 1",
+        ),
+        (
+            Path { rtt_s: 0.0, ..good },
+            "round-trip time (s) is 0, allowed is 1e-9 to 1e6 s",
+        ),
+        (
+            Path {
+                timeout_s: -1.0,
+                ..good
+            },
+            "timeout (s) is -1, allowed is 0 to 1e6 s",
+        ),
+        (
+            Path {
+                segments_per_ack: f64::NAN,
+                ..good
+            },
+            "segments per acknowledgement is NaN, allowed is 1 to 255",
+        ),
+    ];
+    for (path, message) in cases {
+        for result in [
+            mathis(&path),
+            cond_eq_2(&path),
+            cond_eq_3(&path),
+            pftk_approximate(&path, None),
+            pftk_send_rate(&path, None),
+            pftk_throughput(&path, None),
+            pftk_window(&path),
+        ] {
+            assert_eq!(result.unwrap_err().to_string(), message);
+        }
+    }
+    let error = pftk_send_rate(&good, Some(0.5)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "window limit (packets) is 0.5, allowed is 1 packet or more"
+    );
+}

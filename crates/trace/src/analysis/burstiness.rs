@@ -1,0 +1,126 @@
+//! How much the number of packets that arrive varies from interval to interval.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::{interval_ns, too_many};
+use crate::{Event, Link, What};
+
+/// Counts what arrives at every link (`+` in ns-2 traces: what is dropped there as well), or all
+/// that passes in a capture.
+#[derive(Debug)]
+pub struct Burstiness {
+    interval_ns: i64,
+    from_ns: i64,
+    until_ns: Option<i64>,
+    start_ns: Option<i64>,
+    last_ns: i64,
+    left_out: u64,
+    places: HashMap<Option<Link>, usize>,
+    counts: Vec<(Option<Link>, Vec<u32>)>,
+}
+
+/// Packets that arrive at a link in an interval: their mean and their spread.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// At which link; of captures none.
+    #[serde(skip)]
+    pub link: Option<Link>,
+    /// Intervals, empty ones included.
+    pub intervals: u64,
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Mean number of packets in an interval.
+    pub mean: f64,
+    /// Coefficient of variation: standard deviation (over all intervals) / mean.
+    pub cov: f64,
+    /// What Poisson arrivals of the same mean have: 1/√mean (\[Burst\]; for n sources of λ packets/s
+    /// and intervals of τ that is 1/√(λ·τ·n)).
+    pub poisson_cov: f64,
+}
+
+impl Burstiness {
+    /// Intervals of `interval_s` seconds, from `from_s` until `until_s` (the end of the trace).
+    /// Times are those of the trace in ns-2's, and since the first packet in captures.
+    pub fn new(interval_s: f64, from_s: f64, until_s: Option<f64>) -> Burstiness {
+        Burstiness {
+            interval_ns: interval_ns(interval_s),
+            from_ns: (from_s.max(0.0) * 1e9).round() as i64,
+            until_ns: until_s.map(interval_ns),
+            start_ns: None,
+            last_ns: 0,
+            left_out: 0,
+            places: HashMap::new(),
+            counts: Vec::new(),
+        }
+    }
+
+    /// Events that were left out because there would be more than
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Takes the next event.
+    pub fn on(&mut self, event: &Event) {
+        let start_ns = *self.start_ns.get_or_insert(match event.what {
+            What::Captured => event.time_ns,
+            _ => 0,
+        });
+        let now_ns = event.time_ns.saturating_sub(start_ns);
+        if too_many(now_ns.max(0), self.interval_ns, self.counts.len()) {
+            self.left_out += 1;
+            return;
+        }
+        self.last_ns = self.last_ns.max(now_ns);
+        let arrives = matches!(event.what, What::Enqueued | What::Captured);
+        let inside = now_ns >= self.from_ns && self.until_ns.is_none_or(|until| now_ns < until);
+        if !arrives || !inside {
+            return;
+        }
+        let next = self.counts.len();
+        let place = *self.places.entry(event.link).or_insert(next);
+        if place == next {
+            self.counts.push((event.link, Vec::new()));
+        }
+        let interval = ((now_ns - self.from_ns) / self.interval_ns) as usize;
+        let counts = &mut self.counts[place].1;
+        if interval >= counts.len() {
+            counts.resize(interval + 1, 0);
+        }
+        counts[interval] += 1;
+    }
+
+    /// What was found, in the order of the links' first packets. Without an end, the last interval
+    /// counted is the one in which the trace ends.
+    pub fn finish(self) -> Vec<Spread> {
+        let length_ns = match self.until_ns {
+            Some(until_ns) => until_ns - self.from_ns,
+            None => self.last_ns + 1 - self.from_ns,
+        };
+        // A rest of an interval counts as one only at the end of a trace.
+        let intervals = match self.until_ns {
+            Some(_) => length_ns / self.interval_ns,
+            None => (length_ns + self.interval_ns - 1) / self.interval_ns,
+        };
+        let spread = |(link, mut counts): (Option<Link>, Vec<u32>)| {
+            counts.resize(intervals.max(1) as usize, 0);
+            let n = counts.len() as f64;
+            let packets: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+            let mean = packets as f64 / n;
+            let off = |&count: &u32| (f64::from(count) - mean).powi(2);
+            let variance = counts.iter().map(off).sum::<f64>() / n;
+            Spread {
+                link,
+                intervals: counts.len() as u64,
+                packets,
+                mean,
+                cov: variance.sqrt() / mean,
+                poisson_cov: 1.0 / mean.sqrt(),
+            }
+        };
+        let all = self.counts.into_iter().map(spread);
+        all.filter(|spread| spread.packets > 0).collect()
+    }
+}

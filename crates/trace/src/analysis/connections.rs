@@ -1,0 +1,358 @@
+//! What every sender sent, what arrived of it, and how long that took.
+
+use std::collections::HashMap;
+
+use netflow_results::ConnectionRow;
+use serde::Serialize;
+
+use super::{interval_ns, too_many};
+use crate::sender::{Flow, Options, RttMethod, Senders};
+use crate::{Endpoint, Event, NodeNames, Transport, What};
+
+/// Follows all connections.
+///
+/// A trace of all links shows where packets are sent, dropped and delivered. One of the sender's
+/// side (a capture, or a trace of the first link) does not: there, goodput is what is acknowledged
+/// for the first time, and lost is what had to be sent again (needless repetitions apart).
+#[derive(Debug)]
+pub struct Connections {
+    every_ns: i64,
+    senders: Senders,
+    table: Table,
+    end_ns: i64,
+    start_ns: Option<i64>,
+    left_out: u64,
+}
+
+/// In the order of their first packets.
+#[derive(Debug, Default)]
+struct Table {
+    places: HashMap<Key, usize>,
+    tracks: Vec<(Key, Track)>,
+}
+
+impl Table {
+    fn track(&mut self, key: Key, tcp: bool) -> &mut Track {
+        let next = self.tracks.len();
+        let place = *self.places.entry(key).or_insert(next);
+        if place == next {
+            let bins = Vec::new();
+            let arrives = false;
+            self.tracks.push((key, Track { tcp, bins, arrives }));
+        }
+        &mut self.tracks[place].1
+    }
+}
+
+type Key = (Flow, u32);
+
+#[derive(Debug, Default)]
+struct Track {
+    tcp: bool,
+    bins: Vec<Counts>,
+    /// Whether a packet was seen to arrive at its receiver.
+    arrives: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    sent: u64,
+    delivered: u64,
+    dropped: u64,
+    /// By what the sender sees.
+    tracked: u64,
+    acked: u64,
+    resent: u64,
+    needless: u64,
+    rtts: u64,
+    rtt_sum_s: f64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
+        self.tracked += other.tracked;
+        self.acked += other.acked;
+        self.resent += other.resent;
+        self.needless += other.needless;
+        self.rtts += other.rtts;
+        self.rtt_sum_s += other.rtt_sum_s;
+    }
+}
+
+/// One connection over one interval, or over the whole trace.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ConnectionBin {
+    /// End of the interval in seconds.
+    pub time_s: f64,
+    /// Data packets sent, repeated ones included.
+    pub sent_pkts: u64,
+    /// Data packets delivered: that reached the receiver, or were acknowledged for the first time.
+    pub delivered_pkts: u64,
+    /// Data packets lost.
+    pub lost_pkts: u64,
+    /// Mean round-trip time in seconds, where one was found.
+    pub rtt_s: Option<f64>,
+    /// Length of the interval in seconds.
+    pub length_s: f64,
+}
+
+/// What was found out about one connection.
+#[derive(Clone, Debug)]
+pub struct ConnectionSeries {
+    /// Who sends to whom.
+    pub flow: Flow,
+    /// ns-2's flow id; 0 in captures.
+    pub flow_id: u32,
+    /// Whether packets were seen to arrive; else the sender's view stands in for it.
+    pub whole_network: bool,
+    /// How round-trip times were found; `None` for what has none.
+    pub rtt_method: Option<RttMethod>,
+    /// The whole trace.
+    pub totals: ConnectionBin,
+    /// Interval by interval.
+    pub bins: Vec<ConnectionBin>,
+}
+
+impl Connections {
+    /// Intervals of this many seconds: from time 0 on in ns-2 traces, from the first packet on in
+    /// captures.
+    pub fn new(every_s: f64, options: Options) -> Connections {
+        Connections {
+            every_ns: interval_ns(every_s),
+            senders: Senders::new(options),
+            table: Table::default(),
+            end_ns: 0,
+            start_ns: None,
+            left_out: 0,
+        }
+    }
+
+    /// Events that were left out because there would be more than
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Takes the next event.
+    pub fn on(&mut self, event: &Event) {
+        let start_ns = *self.start_ns.get_or_insert(match event.what {
+            What::Captured => event.time_ns,
+            _ => 0,
+        });
+        let now_ns = event.time_ns.saturating_sub(start_ns).max(0);
+        if too_many(now_ns, self.every_ns, self.table.tracks.len()) {
+            self.left_out += 1;
+            return;
+        }
+        self.end_ns = self.end_ns.max(now_ns);
+        let every_ns = self.every_ns;
+        let flow_id = event.packet.flow;
+        let table = &mut self.table;
+        if let Some((flow, what)) = passes(event) {
+            let track = table.track((flow, flow_id), event.packet.transport == Transport::Tcp);
+            track.arrives |= what == Passing::Arrives;
+            let counts = track.bin(now_ns, every_ns);
+            match what {
+                Passing::Leaves => counts.sent += 1,
+                Passing::Arrives => counts.delivered += 1,
+                Passing::IsDropped => counts.dropped += 1,
+            }
+        }
+        self.senders.on(event, |flow, seen| {
+            let counts = table.track((*flow, flow_id), true).bin(now_ns, every_ns);
+            counts.tracked += u64::from(seen.sent_pkts);
+            counts.acked += u64::from(seen.acked_pkts);
+            counts.resent += u64::from(seen.resent_pkts);
+            counts.needless += u64::from(seen.needless_pkts);
+            if let Some(rtt_s) = seen.rtt_s {
+                counts.rtts += 1;
+                counts.rtt_sum_s += rtt_s;
+            }
+        });
+    }
+
+    /// What was found, in the order of the connections' first packets.
+    pub fn finish(self) -> Vec<ConnectionSeries> {
+        let Connections {
+            every_ns,
+            senders,
+            table,
+            end_ns,
+            ..
+        } = self;
+        let mut found = Vec::new();
+        for ((flow, flow_id), track) in table.tracks {
+            if track.tcp && !senders.is_sender(&flow) {
+                continue;
+            }
+            let method = senders.get(&flow).map(|tracker| tracker.rtt_method());
+            found.push(track.finish(flow, flow_id, method, every_ns, end_ns));
+        }
+        found
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passing {
+    Leaves,
+    Arrives,
+    IsDropped,
+}
+
+/// A data packet of an ns-2 trace at its sender, at its receiver, or dropped.
+fn passes(event: &Event) -> Option<(Flow, Passing)> {
+    let link = event.link?;
+    let packet = &event.packet;
+    let data = match packet.transport {
+        Transport::Tcp => packet.segment.is_some_and(|segment| segment.len > 0),
+        Transport::Udp | Transport::Other => true,
+    };
+    let node = |end: Endpoint| match end {
+        Endpoint::Node { node, .. } => Some(node),
+        _ => None,
+    };
+    let what = match event.what {
+        What::Enqueued if node(packet.from) == Some(link.from) => Passing::Leaves,
+        What::Received if node(packet.to) == Some(link.to) => Passing::Arrives,
+        What::Dropped => Passing::IsDropped,
+        _ => return None,
+    };
+    let flow = Flow {
+        from: packet.from,
+        to: packet.to,
+    };
+    data.then_some((flow, what))
+}
+
+impl Track {
+    fn bin(&mut self, now_ns: i64, every_ns: i64) -> &mut Counts {
+        let place = (now_ns / every_ns) as usize;
+        if place >= self.bins.len() {
+            self.bins.resize(place + 1, Counts::default());
+        }
+        &mut self.bins[place]
+    }
+
+    fn finish(
+        self,
+        flow: Flow,
+        flow_id: u32,
+        rtt_method: Option<RttMethod>,
+        every_ns: i64,
+        end_ns: i64,
+    ) -> ConnectionSeries {
+        let whole_network = self.arrives;
+        let count = ((end_ns + every_ns - 1) / every_ns).max(1) as usize;
+        let count = count.max(self.bins.len());
+        let mut sum = Counts::default();
+        let mut bins = Vec::with_capacity(count);
+        for i in 0..count {
+            let counts = self.bins.get(i).copied().unwrap_or_default();
+            sum.add(&counts);
+            let begin_ns = i as i64 * every_ns;
+            let finish_ns = (begin_ns + every_ns).min(end_ns.max(begin_ns + 1));
+            bins.push(shown(&counts, begin_ns, finish_ns, whole_network));
+        }
+        ConnectionSeries {
+            flow,
+            flow_id,
+            whole_network,
+            rtt_method: rtt_method.filter(|_| sum.rtts > 0),
+            totals: shown(&sum, 0, end_ns.max(1), whole_network),
+            bins,
+        }
+    }
+}
+
+fn shown(counts: &Counts, begin_ns: i64, end_ns: i64, whole_network: bool) -> ConnectionBin {
+    let (sent_pkts, delivered_pkts, lost_pkts) = match whole_network {
+        true => (counts.sent, counts.delivered, counts.dropped),
+        false => (
+            counts.tracked.max(counts.sent),
+            counts.acked,
+            counts.resent.saturating_sub(counts.needless),
+        ),
+    };
+    ConnectionBin {
+        time_s: end_ns as f64 * 1e-9,
+        sent_pkts,
+        delivered_pkts,
+        lost_pkts,
+        rtt_s: (counts.rtts > 0).then(|| counts.rtt_sum_s / counts.rtts as f64),
+        length_s: (end_ns - begin_ns) as f64 * 1e-9,
+    }
+}
+
+impl ConnectionBin {
+    /// As a row of `connections.csv`; a round-trip time that is not known is 0.
+    pub fn row(&self, connection: &std::sync::Arc<str>) -> ConnectionRow {
+        ConnectionRow {
+            time_s: self.time_s,
+            connection: connection.clone(),
+            send_pps: self.sent_pkts as f64 / self.length_s,
+            goodput_pps: self.delivered_pkts as f64 / self.length_s,
+            rtt_s: self.rtt_s.unwrap_or(0.0),
+            loss_probability: self.loss_probability(),
+        }
+    }
+
+    /// Lost / sent.
+    pub fn loss_probability(&self) -> f64 {
+        match self.sent_pkts {
+            0 => 0.0,
+            sent => (self.lost_pkts as f64 / sent as f64).min(1.0),
+        }
+    }
+}
+
+impl ConnectionSeries {
+    /// `SENDER.PORT->RECEIVER.PORT` with the nodes' names, or addresses and ports; with ns-2's flow
+    /// id behind it where several connections share that.
+    pub fn name(&self, names: &NodeNames) -> String {
+        let end = |end: Endpoint| match end {
+            Endpoint::Node { node, port } => format!("{}.{port}", names.name(node)),
+            Endpoint::V4(address, port) => format!("{address}:{port}"),
+            Endpoint::V6(address, port) => format!("[{address}]:{port}"),
+        };
+        format!("{}->{}", end(self.flow.from), end(self.flow.to))
+    }
+
+    /// Names of all, each once.
+    pub fn names(all: &[ConnectionSeries], names: &NodeNames) -> Vec<String> {
+        let mut seen = HashMap::new();
+        for series in all {
+            *seen.entry(series.name(names)).or_insert(0) += 1;
+        }
+        let name = |series: &ConnectionSeries| {
+            let name = series.name(names);
+            match seen.get(&name) {
+                Some(1) => name,
+                _ => format!("{name}#{}", series.flow_id),
+            }
+        };
+        all.iter().map(name).collect()
+    }
+
+    /// The rows of `connections.csv` of all connections, in time order.
+    pub fn rows(all: &[ConnectionSeries], names: &NodeNames) -> Vec<ConnectionRow> {
+        let names: Vec<std::sync::Arc<str>> = Self::names(all, names)
+            .into_iter()
+            .map(Into::into)
+            .collect();
+        let bins = all
+            .iter()
+            .map(|series| series.bins.len())
+            .max()
+            .unwrap_or(0);
+        let mut rows = Vec::new();
+        for i in 0..bins {
+            for (series, name) in all.iter().zip(&names) {
+                rows.extend(series.bins.get(i).map(|bin| bin.row(name)));
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,357 @@
+//! The queue of every link of an ns-2 trace, from what enters and leaves it.
+
+use std::collections::HashMap;
+
+use netflow_results::LinkRow;
+use serde::Serialize;
+
+use super::bandwidth::Inference;
+use super::queue::{Dropped, Packets};
+use super::{interval_ns, too_many};
+use crate::{Event, Link, NodeNames, What};
+
+/// Follows all links.
+///
+/// A packet arrives at a queue with its `+`, begins its transmission with `-`, and arrives at the
+/// link's end with `r`; a packet dropped (`d`) before its `-` was refused or thrown out by the
+/// queue, one dropped after it was lost on the link (by an error model).
+#[derive(Debug)]
+pub struct Links {
+    every_ns: i64,
+    known_bps: HashMap<Link, f64>,
+    places: HashMap<Link, usize>,
+    /// In the order of their first packets.
+    links: Vec<(Link, Track)>,
+    end_ns: i64,
+    left_out: u64,
+}
+
+/// One link.
+#[derive(Debug, Default)]
+struct Track {
+    packets: Packets,
+    inference: Inference,
+    bins: Vec<Counts>,
+    /// Until when the waiting packets have been summed up.
+    summed_ns: i64,
+    /// The packet whose transmission began last: when, its bytes, and whether others waited ever
+    /// since.
+    last: Option<(i64, u32, bool)>,
+    most_waiting: usize,
+    on_link_lost: u64,
+}
+
+/// What happened in one interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    arrived: u64,
+    lost: u64,
+    dequeued: u64,
+    dequeued_bits: u64,
+    /// Packets × nanoseconds.
+    waiting_time: i128,
+    /// The last transmission that began: when, and its bits.
+    last: Option<(i64, u64)>,
+}
+
+/// One link over one interval. Rates are packets/s.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LinkBin {
+    /// End of the interval in seconds.
+    pub time_s: f64,
+    /// Packets that arrived at the queue.
+    pub arrived_pkts: u64,
+    /// Packets that the queue dropped.
+    pub lost_pkts: u64,
+    /// Packets that left the queue: their transmission began.
+    pub departed_pkts: u64,
+    /// Mean number of packets that waited, the one in service not counted.
+    pub waiting_pkts: f64,
+    /// Fraction of the time for which the link was busy; `None` where the bandwidth is not known.
+    pub utilization: Option<f64>,
+    /// Length of the interval in seconds.
+    pub length_s: f64,
+}
+
+/// One link over the whole trace.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TraceTotals {
+    /// Packets that arrived at the queue.
+    pub offered_pkts: u64,
+    /// Packets that the queue dropped.
+    pub lost_pkts: u64,
+    /// Packets lost on the link, after they had left the queue.
+    pub lost_on_link_pkts: u64,
+    /// Packets that left the queue.
+    pub departed_pkts: u64,
+    /// Packets that were waiting at the end.
+    pub queued_pkts: u64,
+    /// Mean number of packets that waited, the one in service not counted.
+    pub mean_waiting_pkts: f64,
+    /// Mean number of packets, the one in service included; `None` without the bandwidth.
+    pub mean_queue_pkts: Option<f64>,
+    /// Most packets that waited.
+    pub max_waiting_pkts: u64,
+    /// Lost by the queue / offered.
+    pub loss_probability: f64,
+    /// Fraction of the time for which the link was busy; `None` without the bandwidth.
+    pub utilization: Option<f64>,
+    /// Bandwidth in bit/s: as given, or as the times of the packets tell.
+    pub bandwidth_bps: Option<f64>,
+}
+
+/// What was found out about one link.
+#[derive(Clone, Debug)]
+pub struct LinkSeries {
+    /// Which.
+    pub link: Link,
+    /// The whole trace.
+    pub totals: TraceTotals,
+    /// Interval by interval.
+    pub bins: Vec<LinkBin>,
+}
+
+impl Links {
+    /// Intervals of this many seconds, from time 0 on.
+    pub fn new(every_s: f64) -> Links {
+        Links {
+            every_ns: interval_ns(every_s),
+            known_bps: HashMap::new(),
+            places: HashMap::new(),
+            links: Vec::new(),
+            end_ns: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Gives a link's bandwidth (bit/s), which is otherwise inferred.
+    pub fn bandwidth(&mut self, link: Link, bps: f64) {
+        self.known_bps.insert(link, bps);
+    }
+
+    /// The links seen so far, in the order of their first packets.
+    pub fn links(&self) -> impl Iterator<Item = Link> + '_ {
+        self.links.iter().map(|(link, _)| *link)
+    }
+
+    /// Events that were left out because there would be more than
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Takes the next event.
+    pub fn on(&mut self, event: &Event) {
+        let Some(link) = event.link else {
+            return;
+        };
+        let now_ns = event.time_ns.max(0);
+        if too_many(now_ns, self.every_ns, self.links.len()) {
+            self.left_out += 1;
+            return;
+        }
+        self.end_ns = self.end_ns.max(now_ns);
+        let next = self.links.len();
+        let place = *self.places.entry(link).or_insert(next);
+        if place == next {
+            self.links.push((link, Track::default()));
+        }
+        let every_ns = self.every_ns;
+        if let Some((_, track)) = self.links.get_mut(place) {
+            track.on(event, now_ns, every_ns);
+        }
+    }
+
+    /// What was found, in the order of the links' first packets; the last interval ends with the
+    /// trace.
+    pub fn finish(self) -> Vec<LinkSeries> {
+        self.finish_at(None)
+    }
+
+    /// The same for a trace that is known to last until `end_s`, with or without packets.
+    pub fn finish_at(mut self, end_s: Option<f64>) -> Vec<LinkSeries> {
+        if let Some(end_s) = end_s {
+            self.end_ns = self.end_ns.max(interval_ns(end_s));
+        }
+        let (every_ns, end_ns, known) = (self.every_ns, self.end_ns, self.known_bps);
+        let links = self.links.into_iter();
+        links
+            .map(|(link, track)| track.finish(link, every_ns, end_ns, known.get(&link).copied()))
+            .collect()
+    }
+}
+
+impl Track {
+    fn on(&mut self, event: &Event, now_ns: i64, every_ns: i64) {
+        self.sum_up(now_ns, every_ns);
+        let packet = &event.packet;
+        match event.what {
+            What::Enqueued => {
+                self.packets.enqueue(packet.id);
+                self.bin(now_ns, every_ns).arrived += 1;
+                // The one that is transmitted at once does not wait.
+            }
+            What::Dequeued => {
+                if let Some((began_ns, bytes, true)) = self.last {
+                    self.inference.transmission(bytes, now_ns - began_ns);
+                }
+                self.packets.dequeue(packet.id, now_ns);
+                let others = self.packets.waiting() > 0;
+                self.last = Some((now_ns, packet.bytes, others));
+                let bits = 8 * u64::from(packet.bytes);
+                let bin = self.bin(now_ns, every_ns);
+                bin.dequeued += 1;
+                bin.dequeued_bits += bits;
+                bin.last = Some((now_ns, bits));
+            }
+            What::Received => {
+                if let Some(began_ns) = self.packets.receive(packet.id) {
+                    self.inference.crossing(packet.bytes, now_ns - began_ns);
+                }
+            }
+            What::Dropped => match self.packets.drop(packet.id) {
+                Dropped::InQueue => self.bin(now_ns, every_ns).lost += 1,
+                Dropped::OnLink => self.on_link_lost += 1,
+            },
+            What::Captured => {}
+        }
+    }
+
+    fn bin(&mut self, now_ns: i64, every_ns: i64) -> &mut Counts {
+        let place = (now_ns / every_ns) as usize;
+        if place >= self.bins.len() {
+            self.bins.resize(place + 1, Counts::default());
+        }
+        &mut self.bins[place]
+    }
+
+    /// Those that have waited since the last event did so until now.
+    #[inline]
+    fn sum_up(&mut self, now_ns: i64, every_ns: i64) {
+        let waiting = self.packets.waiting();
+        // Only after the events of one moment does it show who really waits.
+        if now_ns > self.summed_ns {
+            self.most_waiting = self.most_waiting.max(waiting);
+        }
+        while waiting > 0 && self.summed_ns < now_ns {
+            let bin_end_ns = (self.summed_ns / every_ns + 1).saturating_mul(every_ns);
+            let until_ns = bin_end_ns.min(now_ns);
+            let time = i128::from(until_ns - self.summed_ns) * waiting as i128;
+            let from_ns = self.summed_ns;
+            self.bin(from_ns, every_ns).waiting_time += time;
+            self.summed_ns = until_ns;
+        }
+        self.summed_ns = self.summed_ns.max(now_ns);
+        if waiting == 0
+            && let Some((_, _, others)) = &mut self.last
+        {
+            *others = false;
+        }
+    }
+
+    fn finish(mut self, link: Link, every_ns: i64, end_ns: i64, known: Option<f64>) -> LinkSeries {
+        self.sum_up(end_ns, every_ns);
+        let bins = (end_ns + every_ns - 1) / every_ns;
+        let bins = (bins.max(1) as usize).max(self.bins.len());
+        self.bins.resize(bins, Counts::default());
+        let bandwidth_bps = known.or_else(|| self.inference.bandwidth_bps());
+        let mut series = Vec::with_capacity(bins);
+        let (mut busy_s, mut carried_s) = (0.0, 0.0);
+        for (i, counts) in self.bins.iter().enumerate() {
+            let begin_ns = i as i64 * every_ns;
+            let finish_ns = (begin_ns + every_ns).min(end_ns.max(begin_ns + 1));
+            let length_s = (finish_ns - begin_ns) as f64 * 1e-9;
+            let utilization = bandwidth_bps.map(|bps| {
+                // What began before and what ends after belongs to two intervals.
+                let after_s = counts.last.map_or(0.0, |(began_ns, bits)| {
+                    let left_s = (finish_ns - began_ns) as f64 * 1e-9;
+                    (bits as f64 / bps - left_s).max(0.0)
+                });
+                let here_s = carried_s + counts.dequeued_bits as f64 / bps - after_s;
+                let over_s = (here_s - length_s).max(0.0);
+                carried_s = after_s + over_s;
+                let here_s = here_s.clamp(0.0, length_s);
+                busy_s += here_s;
+                here_s / length_s
+            });
+            series.push(LinkBin {
+                time_s: finish_ns as f64 * 1e-9,
+                arrived_pkts: counts.arrived,
+                lost_pkts: counts.lost,
+                departed_pkts: counts.dequeued,
+                waiting_pkts: counts.waiting_time as f64 * 1e-9 / length_s,
+                utilization,
+                length_s,
+            });
+        }
+        let sum = |of: fn(&Counts) -> u64| self.bins.iter().map(of).sum::<u64>();
+        let (offered, lost) = (sum(|bin| bin.arrived), sum(|bin| bin.lost));
+        let duration_s = end_ns.max(1) as f64 * 1e-9;
+        let waiting_time: i128 = self.bins.iter().map(|bin| bin.waiting_time).sum();
+        let mean_waiting_pkts = waiting_time as f64 * 1e-9 / duration_s;
+        let utilization = bandwidth_bps.map(|_| busy_s / duration_s);
+        let totals = TraceTotals {
+            offered_pkts: offered,
+            lost_pkts: lost,
+            lost_on_link_pkts: self.on_link_lost,
+            departed_pkts: sum(|bin| bin.dequeued),
+            queued_pkts: self.packets.waiting() as u64,
+            mean_waiting_pkts,
+            mean_queue_pkts: utilization.map(|busy| mean_waiting_pkts + busy),
+            max_waiting_pkts: self.most_waiting as u64,
+            loss_probability: fraction(lost, offered),
+            utilization,
+            bandwidth_bps,
+        };
+        LinkSeries {
+            link,
+            totals,
+            bins: series,
+        }
+    }
+}
+
+impl LinkBin {
+    /// As a row of `links.csv`; what needs the bandwidth is not a number without it.
+    pub fn row(&self, link: &std::sync::Arc<str>) -> LinkRow {
+        let utilization = self.utilization.unwrap_or(f64::NAN);
+        LinkRow {
+            time_s: self.time_s,
+            link: link.clone(),
+            arrival_pps: self.arrived_pkts as f64 / self.length_s,
+            departure_pps: self.departed_pkts as f64 / self.length_s,
+            queue_pkts: self.waiting_pkts + utilization,
+            loss_probability: fraction(self.lost_pkts, self.arrived_pkts),
+            utilization,
+        }
+    }
+}
+
+impl LinkSeries {
+    /// The rows of `links.csv` of all links, in time order.
+    pub fn rows(all: &[LinkSeries], names: &NodeNames) -> Vec<LinkRow> {
+        let names: Vec<_> = all
+            .iter()
+            .map(|series| names.link(series.link).into())
+            .collect();
+        let bins = all
+            .iter()
+            .map(|series| series.bins.len())
+            .max()
+            .unwrap_or(0);
+        let mut rows = Vec::new();
+        for i in 0..bins {
+            for (series, name) in all.iter().zip(&names) {
+                rows.extend(series.bins.get(i).map(|bin| bin.row(name)));
+            }
+        }
+        rows
+    }
+}
+
+fn fraction(part: u64, whole: u64) -> f64 {
+    match whole {
+        0 => 0.0,
+        whole => part as f64 / whole as f64,
+    }
+}

@@ -1,0 +1,205 @@
+//! A window on the input: lines, and numbers of bytes.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use crate::Error;
+
+/// Longest line of an ns-2 trace, in bytes.
+pub const LONGEST_LINE: usize = 64 << 10;
+
+/// Longest captured packet, in bytes.
+pub const LONGEST_PACKET: usize = 512 << 10;
+
+const SIZE: usize = 1 << 20;
+
+pub(super) struct Buffer {
+    name: String,
+    input: Box<dyn Read + Send>,
+    compressed: bool,
+    bytes: Vec<u8>,
+    /// What was read and not taken: `bytes[start..end]`.
+    start: usize,
+    end: usize,
+    /// Where in the input `start` is.
+    offset: u64,
+    finished: bool,
+    /// Set where the compressed data broke off.
+    broken: Option<String>,
+}
+
+/// What there is of a line.
+pub(super) enum Line {
+    /// A whole one, without its end; `last` if the input ended without one.
+    Whole { range: Range<usize>, last: bool },
+    /// One that is too long; it was passed over.
+    TooLong,
+    /// Nothing more.
+    End,
+}
+
+impl Buffer {
+    pub fn new(name: &str, input: Box<dyn Read + Send>) -> Buffer {
+        Buffer {
+            name: name.to_owned(),
+            input,
+            compressed: false,
+            bytes: vec![0; SIZE],
+            start: 0,
+            end: 0,
+            offset: 0,
+            finished: false,
+            broken: None,
+        }
+    }
+
+    pub fn compressed(name: &str, input: Box<dyn Read + Send>) -> Buffer {
+        Buffer {
+            compressed: true,
+            ..Buffer::new(name, input)
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes taken.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What is wrong with the compressed data, if it broke off.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// The input with what was read and not taken in front.
+    pub fn into_input(self) -> Box<dyn Read + Send> {
+        let ahead = self.bytes[self.start..self.end].to_vec();
+        Box::new(io::Cursor::new(ahead).chain(self.input))
+    }
+
+    /// The next bytes, at least this many unless the input ends before.
+    pub fn peek(&mut self, count: usize) -> Result<&[u8], Error> {
+        while self.end - self.start < count && !self.finished {
+            self.fill()?;
+        }
+        Ok(&self.bytes[self.start..self.end])
+    }
+
+    /// The bytes of a range that was given out, as long as nothing more was asked for.
+    #[inline]
+    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// Takes this many of the bytes that were looked at.
+    #[inline]
+    pub fn take(&mut self, count: usize) {
+        let count = count.min(self.end - self.start);
+        self.start += count;
+        self.offset += count as u64;
+    }
+
+    /// Passes over bytes, looked at or not; how many there were.
+    pub fn skip(&mut self, mut count: u64) -> Result<u64, Error> {
+        let wanted = count;
+        loop {
+            let here = ((self.end - self.start) as u64).min(count);
+            self.take(here as usize);
+            count -= here;
+            if count == 0 || self.finished {
+                return Ok(wanted - count);
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Takes the next line.
+    #[inline]
+    pub fn line(&mut self) -> Result<Line, Error> {
+        let mut searched = 0;
+        loop {
+            let there = &self.bytes[self.start + searched..self.end];
+            if let Some(length) = memchr::memchr(b'\n', there) {
+                let length = searched + length;
+                let range = self.start..self.start + length;
+                self.take(length + 1);
+                if length > LONGEST_LINE {
+                    return Ok(Line::TooLong);
+                }
+                return Ok(Line::Whole { range, last: false });
+            }
+            searched = self.end - self.start;
+            if self.finished {
+                let range = self.start..self.end;
+                self.take(searched);
+                return Ok(match searched {
+                    0 => Line::End,
+                    n if n > LONGEST_LINE => Line::TooLong,
+                    _ => Line::Whole { range, last: true },
+                });
+            }
+            if searched > LONGEST_LINE {
+                self.pass_over_line()?;
+                return Ok(Line::TooLong);
+            }
+            self.fill()?;
+        }
+    }
+
+    fn pass_over_line(&mut self) -> Result<(), Error> {
+        loop {
+            let there = &self.bytes[self.start..self.end];
+            match memchr::memchr(b'\n', there) {
+                Some(length) => {
+                    self.take(length + 1);
+                    return Ok(());
+                }
+                None => self.take(self.end - self.start),
+            }
+            if self.finished {
+                return Ok(());
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Reads on; what was not taken moves to the front first.
+    fn fill(&mut self) -> Result<(), Error> {
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.bytes.len() {
+            // Nobody asks for more than fits.
+            self.finished = true;
+            return Ok(());
+        }
+        match self.input.read(&mut self.bytes[self.end..]) {
+            Ok(0) => self.finished = true,
+            Ok(count) => self.end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if self.compressed && is_damage(&error) => {
+                self.finished = true;
+                self.broken = Some(error.to_string());
+            }
+            Err(source) => {
+                return Err(Error::Read {
+                    name: self.name.clone(),
+                    offset: self.offset + (self.end - self.start) as u64,
+                    source,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What gzip says of data that is cut off or is not what it should be.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+}

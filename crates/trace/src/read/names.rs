@@ -1,0 +1,103 @@
+//! What the nodes of a trace are called.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Bytes of all names together that are kept; names that come after are not.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Names of nodes by their numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeNames {
+    names: BTreeMap<u32, String>,
+    bytes: usize,
+}
+
+impl NodeNames {
+    /// No names: every node is called by its number.
+    pub const fn new() -> NodeNames {
+        NodeNames {
+            names: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Names a node.
+    pub fn set(&mut self, node: u32, name: String) {
+        self.names.insert(node, name);
+    }
+
+    /// Whether any node has a name.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// What the node is called.
+    pub fn name(&self, node: u32) -> Cow<'_, str> {
+        match self.names.get(&node) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(node.to_string()),
+        }
+    }
+
+    /// `FROM->TO`.
+    pub fn link(&self, link: crate::Link) -> String {
+        format!("{}->{}", self.name(link.from), self.name(link.to))
+    }
+
+    /// Takes a comment `# netflow node NUMBER NAME`; false if it is none.
+    pub(super) fn take_comment(&mut self, line: &[u8]) -> bool {
+        let Some(rest) = line.strip_prefix(b"# netflow node ") else {
+            return false;
+        };
+        let Some(space) = memchr::memchr(b' ', rest) else {
+            return false;
+        };
+        let number = std::str::from_utf8(rest.get(..space).unwrap_or_default()).ok();
+        let Some(node) = number.and_then(|number| number.parse().ok()) else {
+            return false;
+        };
+        let name = rest.get(space + 1..).unwrap_or_default();
+        // An entry without its name takes about as much.
+        self.bytes += name.len() + 64;
+        if self.bytes <= MOST_BYTES {
+            self.set(node, unescaped(&String::from_utf8_lossy(name)));
+        }
+        true
+    }
+}
+
+/// Undoes `\n`, `\r` and `\\`.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, letters.clone().next()) {
+            ('\\', Some(escaped @ ('n' | 'r' | '\\'))) => {
+                letters.next();
+                out.push(match escaped {
+                    'n' => '\n',
+                    'r' => '\r',
+                    _ => '\\',
+                });
+            }
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_name_nodes() {
+        let mut names = NodeNames::new();
+        assert!(names.take_comment(b"# netflow node 3 a b\\\\n\\nc"));
+        assert!(!names.take_comment(b"# netflow node x y"));
+        assert!(!names.take_comment(b"# netflow node 4"));
+        assert_eq!(names.name(3), "a b\\n\nc");
+        assert_eq!(names.link(crate::Link { from: 3, to: 4 }), "a b\\n\nc->4");
+    }
+}

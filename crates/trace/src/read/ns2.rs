@@ -1,0 +1,540 @@
+//! ns-2's trace of wired links.
+//!
+//! ```text
+//! + 0.083224 0 1 tcp 40 ------- 0 0.0 6.0 0 0
+//! | |        | | |   |  |       | |   |   | number of the packet
+//! | |        | | |   |  |       | |   |   sequence number
+//! | |        | | |   |  |       | sender, receiver (node.port)
+//! | |        | | |   |  flags   flow id
+//! | |        | | kind and bytes
+//! | time (s) from to
+//! ```
+//!
+//! With `show_tcphdr_` there follow the acknowledged number, TCP's flags in hexadecimal, the length
+//! of the header and the number of SACK blocks. Agents of one direction (`Agent/TCP`) leave the
+//! length 0 and count packets; FullTcp counts bytes.
+
+use std::ops::Range;
+
+use super::buffer::{Buffer, Line};
+use super::names::NodeNames;
+use crate::{Endpoint, Error, Event, Faults, Link, Position, Segment, Transport, What};
+
+/// Lines that are wrong before any that is right: then it is no trace.
+const PATIENCE: u64 = 100;
+
+pub(super) struct Ns2 {
+    buffer: Buffer,
+    faults: Faults,
+    names: NodeNames,
+    line: u64,
+    /// Lines that look like those of a trace.
+    good: u64,
+    /// Whether there was a line for nam among what was wrong.
+    for_nam: bool,
+    /// First letters of lines to read.
+    wanted: [bool; 256],
+}
+
+/// Why a line is no event: what is wrong, and at which byte of it.
+struct Wrong(&'static str, usize);
+
+const KINDS: [(u8, What); 4] = [
+    (b'+', What::Enqueued),
+    (b'-', What::Dequeued),
+    (b'r', What::Received),
+    (b'd', What::Dropped),
+];
+
+impl Ns2 {
+    pub fn new(mut buffer: Buffer) -> Result<Ns2, Error> {
+        let start = buffer.peek(1)?;
+        let text = &start[..start.len().min(4096)];
+        if let Some(at) = text.iter().position(|&b| b == 0) {
+            return Err(Error::NotATrace {
+                name: buffer.name().to_owned(),
+                reason: format!("it is no text (byte {at} is 0)"),
+            });
+        }
+        let mut trace = Ns2 {
+            buffer,
+            faults: Faults::default(),
+            names: NodeNames::new(),
+            line: 0,
+            good: 0,
+            for_nam: false,
+            wanted: [true; 256],
+        };
+        trace.read_head()?;
+        Ok(trace)
+    }
+
+    /// The comments at the beginning, so that the names are known before the first event.
+    fn read_head(&mut self) -> Result<(), Error> {
+        while self.buffer.peek(1)?.first() == Some(&b'#') {
+            match self.buffer.line()? {
+                Line::Whole { range, .. } => {
+                    self.line += 1;
+                    self.names.take_comment(trimmed(self.buffer.bytes(range)));
+                }
+                Line::TooLong => self.too_long(),
+                Line::End => break,
+            }
+        }
+        Ok(())
+    }
+
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    pub fn names(&self) -> &NodeNames {
+        &self.names
+    }
+
+    pub fn offset(&self) -> u64 {
+        self.buffer.offset()
+    }
+
+    pub fn only(&mut self, kinds: &[What]) {
+        for (letter, kind) in KINDS {
+            self.wanted[usize::from(letter)] = kinds.contains(&kind);
+        }
+    }
+
+    /// The next event into `event`; false at the end.
+    #[inline]
+    pub fn next(&mut self, event: &mut Event) -> Result<bool, Error> {
+        loop {
+            let (range, last) = match self.buffer.line()? {
+                Line::Whole { range, last } => (range, last),
+                Line::TooLong => {
+                    self.too_long();
+                    continue;
+                }
+                Line::End => return self.end(),
+            };
+            self.line += 1;
+            let line = self.buffer.bytes(range.clone());
+            let first = line.first().copied().unwrap_or(b'#');
+            if !self.wanted[usize::from(first)] {
+                self.good += 1;
+                continue;
+            }
+            match parse(line, event) {
+                Ok(()) => {
+                    self.good += 1;
+                    return Ok(true);
+                }
+                Err(wrong) => self.no_event(range, last, wrong)?,
+            }
+        }
+    }
+
+    /// Deals with a line that is no event.
+    #[cold]
+    fn no_event(&mut self, range: Range<usize>, last: bool, wrong: Wrong) -> Result<(), Error> {
+        let line = trimmed(self.buffer.bytes(range));
+        if line.is_empty() || line.starts_with(b"#") {
+            self.names.take_comment(line);
+        } else if says_nothing(line) {
+            self.faults.skipped += 1;
+        } else {
+            let is_for_nam = line.get(1..4) == Some(b" -t");
+            self.for_nam |= is_for_nam;
+            let wrong = match is_for_nam {
+                true => Wrong("this is a line for nam; the trace is another file", 2),
+                false => wrong,
+            };
+            let Wrong(what, at) = wrong;
+            self.faults.truncated |= last;
+            let what = match last {
+                true => format!("{what}; the trace ends here, without the end of the line"),
+                false => what.to_owned(),
+            };
+            self.fault(at, what);
+            if self.good == 0 && self.faults.count >= PATIENCE {
+                return Err(self.no_trace());
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn too_long(&mut self) {
+        self.line += 1;
+        self.fault(0, "longer than any line of a trace".to_owned());
+    }
+
+    fn fault(&mut self, at: usize, message: String) {
+        let position = Position::Line {
+            line: self.line,
+            column: at + 1,
+        };
+        self.faults.add(position, message);
+    }
+
+    #[cold]
+    fn end(&mut self) -> Result<bool, Error> {
+        if let Some(broken) = self.buffer.broken()
+            && !self.faults.truncated
+        {
+            let message = format!("the compressed data breaks off: {broken}");
+            self.faults.truncated = true;
+            self.faults
+                .add(Position::Byte(self.buffer.offset()), message);
+        }
+        // A short text of which nothing was right.
+        let whole = self.buffer.broken().is_none();
+        let nothing = self.good == 0 && (self.for_nam || self.faults.skipped == 0);
+        if whole && nothing && self.faults.count > 0 {
+            return Err(self.no_trace());
+        }
+        Ok(false)
+    }
+
+    fn no_trace(&self) -> Error {
+        let first = self.faults.first.first();
+        Error::NotATrace {
+            name: self.buffer.name().to_owned(),
+            reason: first.map_or(String::new(), ToString::to_string),
+        }
+    }
+}
+
+fn trimmed(line: &[u8]) -> &[u8] {
+    line.trim_ascii_end()
+}
+
+#[inline]
+fn parse(line: &[u8], event: &mut Event) -> Result<(), Wrong> {
+    let what = match line.first() {
+        Some(b'+') => What::Enqueued,
+        Some(b'-') => What::Dequeued,
+        Some(b'r') => What::Received,
+        Some(b'd') => What::Dropped,
+        _ => return Err(Wrong("a line of a trace begins with +, -, r or d", 0)),
+    };
+    if line.get(1) != Some(&b' ') {
+        return Err(Wrong("there is no space after the first letter", 1));
+    }
+    let mut fields = Fields { line, at: 2 };
+    event.what = what;
+    event.time_ns = fields.time()?;
+    let from = fields.number("the node where the link starts is no number")?;
+    let to = fields.number("the node where the link ends is no number")?;
+    event.link = Some(Link { from, to });
+    let kind = fields.kind()?;
+    let packet = &mut event.packet;
+    packet.bytes = fields.number("the size of the packet is no number")?;
+    let ecn = fields.flags()?;
+    packet.flow = fields.signed("the flow id is no number")? as u32;
+    packet.from = fields.endpoint("the sender is not NODE.PORT")?;
+    packet.to = fields.endpoint("the receiver is not NODE.PORT")?;
+    let seq = fields.signed("the sequence number is no number")? as u32;
+    packet.id = fields.number("the packet's number is no number")?;
+    let one_way = Segment {
+        ecn,
+        ..Segment::default()
+    };
+    let segment = match kind {
+        Kind::Data => Segment {
+            seq,
+            len: 1,
+            ..one_way
+        },
+        Kind::Ack => Segment {
+            ack: Some(seq.wrapping_add(1)),
+            ..one_way
+        },
+        Kind::Udp | Kind::Other => {
+            packet.transport = match kind {
+                Kind::Udp => Transport::Udp,
+                _ => Transport::Other,
+            };
+            packet.segment = None;
+            return Ok(());
+        }
+    };
+    packet.transport = Transport::Tcp;
+    packet.segment = Some(match fields.is_done() {
+        true => segment,
+        false => full(segment, seq, packet.bytes, &mut fields)?,
+    });
+    Ok(())
+}
+
+/// Kinds of packets.
+#[derive(Clone, Copy)]
+enum Kind {
+    Data,
+    Ack,
+    Udp,
+    Other,
+}
+
+fn kind(name: &[u8]) -> Kind {
+    match name {
+        b"tcp" => Kind::Data,
+        b"ack" => Kind::Ack,
+        b"cbr" | b"udp" | b"exp" | b"pareto" | b"poisson" | b"rtp" | b"rap" | b"message"
+        | b"audio" | b"video" | b"telnet" | b"ftp" | b"realaudio" | b"encap" => Kind::Udp,
+        _ => Kind::Other,
+    }
+}
+
+/// With what `show_tcphdr_` adds.
+fn full(one_way: Segment, seq: u32, bytes: u32, fields: &mut Fields<'_>) -> Result<Segment, Wrong> {
+    let ack = fields.signed("the acknowledged number is no number")?;
+    let flags = fields.hexadecimal("TCP's flags are no hexadecimal number")?;
+    let header: u32 = fields.number("the length of the header is no number")?;
+    fields.number::<u32>("the number of SACK blocks is no number")?;
+    if header == 0 {
+        return Ok(one_way);
+    }
+    Ok(Segment {
+        seq,
+        len: bytes.saturating_sub(header),
+        ack: (flags & 0x10 != 0).then_some(ack as u32),
+        syn: flags & 0x02 != 0,
+        fin: flags & 0x01 != 0,
+        rst: flags & 0x04 != 0,
+        ..one_way
+    })
+}
+
+/// Whether a line is of a kind that tells of no packet at a link: annotations (`v`), variables
+/// (`0.2 0 0 1 0 cwnd_ 2.0`), events of agents (`E`) and of error models (`e`), what nam is told of
+/// nodes, links and colours.
+fn says_nothing(line: &[u8]) -> bool {
+    match line.first() {
+        Some(b'v' | b'E' | b'e') => line.get(1) == Some(&b' '),
+        Some(b'f' | b'h' | b'n' | b'l' | b'q' | b'a' | b'c' | b'V' | b'W' | b'A' | b'T') => {
+            line.get(1..4) == Some(b" -t")
+        }
+        Some(b'0'..=b'9') => {
+            let mut words = line.split(|b| *b == b' ').filter(|word| !word.is_empty());
+            words.nth(5).is_some_and(|word| word.ends_with(b"_"))
+        }
+        _ => false,
+    }
+}
+
+/// What stands in a line, from left to right.
+///
+/// Fast because it branches: the processor guesses where a field ends and reads on, where a position
+/// that is calculated (eight digits at once, `at += usize::from(there)`) has to be waited for.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    #[inline]
+    fn byte(&self) -> u8 {
+        self.line.get(self.at).copied().unwrap_or(b'\n')
+    }
+
+    #[inline]
+    fn next<const N: usize>(&self) -> Option<&'a [u8; N]> {
+        self.line.get(self.at..)?.first_chunk()
+    }
+
+    /// Passes over the spaces behind a field.
+    #[inline]
+    fn end_field(&mut self, what: &'static str) -> Result<(), Wrong> {
+        match self.byte() {
+            b' ' => {
+                self.at += 1;
+                while self.byte() == b' ' {
+                    self.at += 1;
+                }
+                Ok(())
+            }
+            b'\n' | b'\r' | b'\t' => Ok(()),
+            _ => Err(Wrong(what, self.at)),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let rest = self.line.get(self.at..).unwrap_or_default();
+        rest.trim_ascii().is_empty()
+    }
+
+    /// A number; how many digits it has, too.
+    #[inline]
+    fn digits(&mut self) -> (u64, usize) {
+        let start = self.at;
+        let mut value = 0_u64;
+        while let digit @ 0..=9 = self.byte().wrapping_sub(b'0') {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            self.at += 1;
+        }
+        (value, self.at - start)
+    }
+
+    #[inline]
+    fn unsigned(&mut self, what: &'static str) -> Result<u64, Wrong> {
+        let (value, count) = self.digits();
+        // 19 digits fit.
+        if count == 0 || count > 19 {
+            return Err(Wrong(what, self.at - count));
+        }
+        Ok(value)
+    }
+
+    #[inline]
+    fn number<T: TryFrom<u64>>(&mut self, what: &'static str) -> Result<T, Wrong> {
+        let start = self.at;
+        let value = self.unsigned(what)?;
+        self.end_field(what)?;
+        T::try_from(value).map_err(|_| Wrong(what, start))
+    }
+
+    #[inline]
+    fn signed(&mut self, what: &'static str) -> Result<i64, Wrong> {
+        if self.byte() == b'-' {
+            self.at += 1;
+            return self.number::<u32>(what).map(|value| -i64::from(value));
+        }
+        self.number::<u32>(what).map(i64::from)
+    }
+
+    #[inline]
+    fn word(&mut self, what: &'static str) -> Result<&'a [u8], Wrong> {
+        let start = self.at;
+        while self.byte() > b' ' {
+            self.at += 1;
+        }
+        let word = self.line.get(start..self.at).unwrap_or_default();
+        if word.is_empty() {
+            return Err(Wrong(what, start));
+        }
+        self.end_field(what)?;
+        Ok(word)
+    }
+
+    #[inline]
+    fn kind(&mut self) -> Result<Kind, Wrong> {
+        let kind = match self.next() {
+            Some(b"tcp ") => Kind::Data,
+            Some(b"ack ") => Kind::Ack,
+            _ => return self.word("the kind of the packet is missing").map(kind),
+        };
+        self.at += 3;
+        self.end_field("")?;
+        Ok(kind)
+    }
+
+    /// The flags; whether they tell of congestion.
+    #[inline]
+    fn flags(&mut self) -> Result<bool, Wrong> {
+        if self.next() == Some(b"------- ") {
+            self.at += 7;
+            self.end_field("")?;
+            return Ok(false);
+        }
+        let flags = self.word("the flags are missing")?;
+        Ok(flags.first() == Some(&b'C') || flags.get(4) == Some(&b'E'))
+    }
+
+    fn hexadecimal(&mut self, what: &'static str) -> Result<u32, Wrong> {
+        let start = self.at;
+        let word = self.word(what)?;
+        let digits = word.strip_prefix(b"0x").unwrap_or(word);
+        let text = std::str::from_utf8(digits).map_err(|_| Wrong(what, start))?;
+        u32::from_str_radix(text, 16).map_err(|_| Wrong(what, start))
+    }
+
+    /// `NODE.PORT`; of a hierarchical address `A.B.C.PORT`, the node is A·2²⁰ + B·2¹⁰ + C, which
+    /// tells those apart that have fewer than 1024 of each.
+    #[inline]
+    fn endpoint(&mut self, what: &'static str) -> Result<Endpoint, Wrong> {
+        let start = self.at;
+        let mut node = self.part(what)?;
+        if self.byte() != b'.' {
+            return Err(Wrong(what, start));
+        }
+        self.at += 1;
+        let mut port = self.part(what)?;
+        while self.byte() == b'.' {
+            self.at += 1;
+            node = node.wrapping_mul(1024).wrapping_add(port);
+            port = self.part(what)?;
+        }
+        self.end_field(what)?;
+        Ok(Endpoint::Node { node, port })
+    }
+
+    /// Part of an address; -1, which ns-2 writes where there is none, is the largest number.
+    #[inline]
+    fn part(&mut self, what: &'static str) -> Result<u32, Wrong> {
+        let start = self.at;
+        if self.byte() == b'-' {
+            self.at += 1;
+            let value = self.unsigned(what)?;
+            let value = u32::try_from(value).map_err(|_| Wrong(what, start))?;
+            return Ok(value.wrapping_neg());
+        }
+        let value = self.unsigned(what)?;
+        u32::try_from(value).map_err(|_| Wrong(what, start))
+    }
+
+    /// Seconds to nanoseconds, exactly (what is finer is rounded down).
+    #[inline]
+    fn time(&mut self) -> Result<i64, Wrong> {
+        let whole = *self;
+        let start = self.at;
+        let seconds = self.unsigned(NO_TIME)?;
+        let mut nanoseconds = 0;
+        if self.byte() == b'.' {
+            self.at += 1;
+            let (value, count) = self.digits();
+            nanoseconds = match (NANOSECONDS.get(count), count) {
+                (Some(unit), _) => value * unit,
+                (None, 10..=19) => value / 10_u64.pow(count as u32 - 9),
+                _ => return Err(Wrong(NO_TIME, start)),
+            };
+        }
+        if matches!(self.byte(), b'e' | b'E') {
+            *self = whole;
+            return self.scientific();
+        }
+        self.end_field(NO_TIME)?;
+        // 292 years
+        if seconds > 9_223_372_035 {
+            return Err(Wrong("the time is out of range", start));
+        }
+        Ok((seconds * 1_000_000_000 + nanoseconds) as i64)
+    }
+
+    /// Very small and very large times: `1e-05`.
+    #[cold]
+    fn scientific(&mut self) -> Result<i64, Wrong> {
+        let start = self.at;
+        let word = self.word(NO_TIME)?;
+        let text = std::str::from_utf8(word).map_err(|_| Wrong(NO_TIME, start))?;
+        let seconds: f64 = text.parse().map_err(|_| Wrong(NO_TIME, start))?;
+        match seconds {
+            0.0..9.2e9 => Ok((seconds * 1e9).round() as i64),
+            _ => Err(Wrong("the time is out of range", start)),
+        }
+    }
+}
+
+const NO_TIME: &str = "the time is no number of seconds";
+
+/// Nanoseconds of one in the last place, by the number of decimals.
+const NANOSECONDS: [u64; 10] = [
+    1_000_000_000,
+    100_000_000,
+    10_000_000,
+    1_000_000,
+    100_000,
+    10_000,
+    1000,
+    100,
+    10,
+    1,
+];

@@ -1,0 +1,165 @@
+//! Samples of k consecutive packets.
+
+use std::collections::{HashMap, VecDeque};
+
+use netflow_profile::fit::{FlowSamples, Sample};
+
+use super::{Flow, Observation, Options, Senders};
+use crate::Event;
+
+/// Cuts what one sender sent into samples of k consecutive packets (\[Prof\] §2.1).
+///
+/// A sample's throughput is k over the time until the next packet after them, so that the samples
+/// of a flow cover its time without gaps; its round-trip time is the mean over those of its packets
+/// whose round-trip time is known. A sample comes out when all of its packets are acknowledged.
+#[derive(Debug)]
+pub struct Sampler {
+    k: u32,
+    sent_pkts: u64,
+    /// The number of the first of the windows.
+    first: u64,
+    /// Those with packets that are not acknowledged yet, and the one that is being filled.
+    windows: VecDeque<Window>,
+    last_rtt_s: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    start_ns: i64,
+    /// When the first packet after it was sent, and the highest position then.
+    ended: Option<(i64, u64)>,
+    resent_pkts: u32,
+    needless_pkts: u32,
+    rtts: u32,
+    rtt_sum_s: f64,
+}
+
+/// Windows that wait for acknowledgements; in traces without any, the oldest come out without.
+const MOST_WAITING: usize = 4096;
+
+impl Sampler {
+    /// Of `k` packets each, at least 1.
+    pub fn new(k: u32) -> Sampler {
+        Sampler {
+            k: k.max(1),
+            sent_pkts: 0,
+            first: 0,
+            windows: VecDeque::new(),
+            last_rtt_s: None,
+        }
+    }
+
+    /// Takes what the sender's next packet or acknowledgement showed.
+    pub fn on(&mut self, seen: &Observation, mut emit: impl FnMut(Sample)) {
+        self.send(seen);
+        if let Some(rtt_s) = seen.rtt_s {
+            let window = (seen.rtt_ordinal / u64::from(self.k)).checked_sub(self.first);
+            let window = window.and_then(|at| self.windows.get_mut(usize::try_from(at).ok()?));
+            if let Some(window) = window {
+                window.rtts += 1;
+                window.rtt_sum_s += rtt_s;
+            }
+        }
+        if let Some(window) = self.windows.front_mut() {
+            window.needless_pkts += seen.needless_pkts;
+        }
+        while let Some(&window) = self.windows.front() {
+            let Some((end_ns, high)) = window.ended else {
+                break;
+            };
+            if seen.acked < high && self.windows.len() <= MOST_WAITING {
+                break;
+            }
+            self.windows.pop_front();
+            self.first += 1;
+            if let Some(sample) = self.sample(&window, end_ns) {
+                emit(sample);
+            }
+        }
+    }
+
+    fn send(&mut self, seen: &Observation) {
+        let mut resent_pkts = seen.resent_pkts;
+        for _ in 0..seen.sent_pkts {
+            if self.sent_pkts.is_multiple_of(u64::from(self.k)) {
+                if let Some(window) = self.windows.back_mut() {
+                    window.ended = Some((seen.time_ns, seen.high));
+                }
+                self.windows.push_back(Window {
+                    start_ns: seen.time_ns,
+                    ..Window::default()
+                });
+            }
+            self.sent_pkts += 1;
+            if let Some(window) = self.windows.back_mut().filter(|_| resent_pkts > 0) {
+                window.resent_pkts += 1;
+                resent_pkts -= 1;
+            }
+        }
+    }
+
+    /// `None` if no round-trip time is known until then.
+    fn sample(&mut self, window: &Window, end_ns: i64) -> Option<Sample> {
+        if window.rtts > 0 {
+            self.last_rtt_s = Some(window.rtt_sum_s / f64::from(window.rtts));
+        }
+        Some(Sample {
+            time_s: end_ns as f64 * 1e-9,
+            duration_s: (end_ns - window.start_ns) as f64 * 1e-9,
+            pkts: self.k,
+            resent_pkts: window.resent_pkts,
+            needless_pkts: window.needless_pkts,
+            rtt_s: self.last_rtt_s?,
+        })
+    }
+}
+
+/// The samples of every sender in a trace, as they come.
+#[derive(Debug)]
+pub struct Samplers {
+    senders: Senders,
+    k: u32,
+    by_flow: HashMap<Flow, (Sampler, Vec<Sample>)>,
+}
+
+impl Samplers {
+    /// Samples of `k` packets.
+    pub fn new(options: Options, k: u32) -> Samplers {
+        Samplers {
+            senders: Senders::new(options),
+            k,
+            by_flow: HashMap::new(),
+        }
+    }
+
+    /// Takes the next event.
+    pub fn on(&mut self, event: &Event) {
+        let (by_flow, k) = (&mut self.by_flow, self.k);
+        self.senders.on(event, |flow, seen| {
+            let (sampler, samples) = by_flow
+                .entry(*flow)
+                .or_insert_with(|| (Sampler::new(k), Vec::new()));
+            sampler.on(seen, |sample| samples.push(sample));
+        });
+    }
+
+    /// What was found: every flow whose sender's view this is, in the order of their first
+    /// packets, those without a sample included.
+    pub fn finish(mut self, trace: &str) -> Vec<FlowSamples> {
+        let mut found = Vec::new();
+        for (flow, tracker) in self.senders.flows() {
+            if self.senders.is_sender(flow) {
+                found.push(FlowSamples {
+                    trace: trace.to_owned(),
+                    flow: flow.to_string(),
+                    rtt_method: tracker.rtt_method().name().to_owned(),
+                    samples: self
+                        .by_flow
+                        .remove(flow)
+                        .map_or_else(Vec::new, |(_, samples)| samples),
+                });
+            }
+        }
+        found
+    }
+}

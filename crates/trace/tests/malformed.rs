@@ -1,0 +1,207 @@
+//! Malformed traces and captures: each is read as far as it can be, and says what is wrong with it.
+//!
+//! Beside each file in `tests/malformed` (captures as hexadecimal numbers) stands what must be
+//! said of it; with `UPDATE=1` that is written anew.
+
+use std::fmt::Write;
+use std::fs;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use netflow_trace::from_reader;
+use proptest::prelude::*;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/malformed")
+}
+
+/// Events and faults, or why it cannot be read.
+fn said(name: &str, bytes: Vec<u8>) -> String {
+    let mut text = String::new();
+    let mut reader = match from_reader(name, Cursor::new(bytes)) {
+        Ok(reader) => reader,
+        Err(error) => return format!("error: {error}\n"),
+    };
+    let mut events = 0;
+    let end = loop {
+        match reader.next() {
+            Ok(Some(_)) => events += 1,
+            Ok(None) => break String::new(),
+            Err(error) => break format!("error: {error}\n"),
+        }
+    };
+    let faults = reader.faults();
+    let _ = writeln!(text, "{}, {events} events", reader.format());
+    if faults.skipped > 0 {
+        let _ = writeln!(text, "{} skipped", faults.skipped);
+    }
+    if faults.count > 0 {
+        let _ = writeln!(text, "{} faults", faults.count);
+    }
+    for fault in &faults.first {
+        let _ = writeln!(text, "{fault}");
+    }
+    if faults.truncated {
+        text += "the end is missing\n";
+    }
+    text + &end
+}
+
+fn bytes_of(path: &Path) -> Vec<u8> {
+    let bytes = fs::read(path).unwrap();
+    if path.extension().is_none_or(|kind| kind != "hex") {
+        return bytes;
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let digits = lines.flat_map(str::split_whitespace);
+    digits
+        .map(|digits| u8::from_str_radix(digits, 16).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_malformed_trace_says_what_is_wrong() {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|kind| kind != "expected"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 30, "{} files", files.len());
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is = said(&name, bytes_of(&path));
+        let expected = path.with_extension("expected");
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&expected, is).unwrap();
+            continue;
+        }
+        let stands = fs::read_to_string(&expected).unwrap_or_default();
+        assert_eq!(is, stands, "{name}");
+    }
+}
+
+fn unpacked(name: &str) -> Vec<u8> {
+    let path = folder().join("../../../../tests/reference").join(name);
+    let mut bytes = Vec::new();
+    GzDecoder::new(fs::File::open(path).unwrap())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    bytes.truncate(20_000);
+    bytes
+}
+
+/// Reads it to its end; a reader that loops would give more events than there are bytes.
+fn read_all(bytes: Vec<u8>) {
+    let most = bytes.len() + 1;
+    let Ok(mut reader) = from_reader("random", Cursor::new(bytes)) else {
+        return;
+    };
+    let mut events = 0;
+    while let Ok(Some(_)) = reader.next() {
+        events += 1;
+        assert!(events <= most, "it loops");
+    }
+    let faults = reader.faults();
+    assert!(faults.first.len() as u64 <= faults.count);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        read_all(bytes);
+    }
+
+    #[test]
+    fn any_bytes_behind_a_header_are_read(
+        which in 0_usize..6,
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        let headers: [&[u8]; 6] = [
+            &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0],
+            &[0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 101],
+            &[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a],
+            &[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d],
+            &[0x1f, 0x8b, 8, 0],
+            b"+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n",
+        ];
+        read_all([headers[which], &bytes].concat());
+    }
+
+    #[test]
+    fn damaged_traces_are_read_to_their_end(
+        capture: bool,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = unpacked(match capture {
+            true => "linux/reno_0.1_60_0.pcap.gz",
+            false => "ns2/traces/reno_p02_rtt100.tr.gz",
+        });
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        read_all(bytes);
+    }
+}
+
+/// 200 MB pass through a reader whose memory does not grow: what the process has resident stays
+/// within a few megabytes of what it had after the first tenth.
+#[test]
+fn memory_does_not_grow_with_the_trace() {
+    let Some(_) = resident_bytes() else {
+        eprintln!("SKIPPED: /proc/self/statm does not tell of memory here");
+        return;
+    };
+    let line = b"+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n";
+    let block: Vec<u8> = line
+        .iter()
+        .copied()
+        .cycle()
+        .take(line.len() * 1000)
+        .collect();
+    let input = Repeated {
+        block,
+        at: 0,
+        left: 200 << 20,
+    };
+    let mut reader = from_reader("repeated", input).unwrap();
+    let (mut events, mut early) = (0_u64, 0);
+    while reader.next().unwrap().is_some() {
+        events += 1;
+        if events == 500_000 {
+            early = resident_bytes().unwrap();
+        }
+    }
+    let grown = resident_bytes().unwrap().saturating_sub(early);
+    assert!(events > 5_000_000, "{events}");
+    assert!(grown < 16 << 20, "{grown} bytes more");
+}
+
+fn resident_bytes() -> Option<u64> {
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}
+
+/// A block of bytes, again and again.
+struct Repeated {
+    block: Vec<u8>,
+    at: usize,
+    left: usize,
+}
+
+impl Read for Repeated {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let rest = &self.block[self.at..];
+        let count = rest.len().min(out.len()).min(self.left);
+        out[..count].copy_from_slice(&rest[..count]);
+        self.at = (self.at + count) % self.block.len();
+        self.left -= count;
+        Ok(count)
+    }
+}

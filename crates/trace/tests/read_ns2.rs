@@ -1,0 +1,164 @@
+//! What stands in the lines of ns-2's traces. The lines are ns-2.35's own, but for those that say
+//! otherwise.
+
+use std::io::{Cursor, Write};
+
+use flate2::{Compression, write::GzEncoder};
+use netflow_trace::{Event, Faults, Segment, Transport, from_reader};
+
+/// All events of a trace.
+fn read(text: &str) -> (Vec<Event>, Faults) {
+    let mut trace = from_reader("a test", Cursor::new(text.to_owned())).unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = trace.next().unwrap() {
+        events.push(event.clone());
+    }
+    (events, trace.faults().clone())
+}
+
+fn segment(line: &str) -> Segment {
+    let (events, faults) = read(&format!("{line}\n"));
+    assert_eq!(faults, Faults::default());
+    events[0].packet.segment.unwrap()
+}
+
+/// `Agent/TCP/Sack1` with `Trace set show_tcphdr_ 1` leaves flags and header length 0; numbers are
+/// of packets all the same.
+#[test]
+fn headers_of_one_way_agents_do_not_turn_packets_into_bytes() {
+    let data = Segment {
+        seq: 12,
+        len: 1,
+        ..Segment::default()
+    };
+    let acknowledgement = Segment {
+        ack: Some(12),
+        ..Segment::default()
+    };
+    assert_eq!(
+        segment("d 0.29624 0 1 tcp 1040 ------- 0 0.0 1.0 12 31 0 0x0 0 0"),
+        data
+    );
+    assert_eq!(
+        segment("+ 0.34752 1 0 ack 48 ------- 0 1.0 0.0 11 47 0 0x0 0 1"),
+        acknowledgement
+    );
+}
+
+/// `Agent/TCP/FullTcp/Sack`: a SYN, data of 840 - 40 bytes, and the receiver's FIN, which carries
+/// the acknowledgement of the sender's.
+#[test]
+fn full_tcp_counts_bytes() {
+    let syn = segment("+ 0.2 0 1 tcp 40 ------- 0 0.0 1.0 0 6 -1 0xa 40 0");
+    assert_eq!((syn.syn, syn.ack, syn.len), (true, None, 0));
+    let data = segment("+ 0.643488 0 1 tcp 840 ---A--- 0 0.0 1.0 19201 59 1 0x98 40 0");
+    assert_eq!((data.seq, data.len, data.ack), (19201, 800, Some(1)));
+    let fin = segment("+ 2.01032 1 0 ack 40 ------- 0 1.0 0.0 1 63 20002 0x19 40 0");
+    assert_eq!((fin.fin, fin.len, fin.ack), (true, 0, Some(20002)));
+    let sack = segment("+ 0.37632 1 0 ack 66 ------- 0 1.0 0.0 1 51 10561 0x18 66 3");
+    assert_eq!((sack.len, sack.ack), (0, Some(10561)));
+}
+
+#[test]
+fn a_datagram_with_a_header_of_tcp_is_none_of_tcp() {
+    let (events, _) = read("+ 0.1 0 1 cbr 210 ------- 0 0.1 1.1 0 0 0 0x0 0 0\n");
+    assert_eq!(events[0].packet.transport, Transport::Udp);
+    assert_eq!(events[0].packet.segment, None);
+}
+
+/// (Made up: all but the second and the third have more digits than ns-2 writes.)
+#[test]
+fn times_are_exact() {
+    for (time, time_ns) in [
+        ("3", 3_000_000_000),
+        ("0.357904", 357_904_000),
+        ("1e-05", 10_000),
+        ("0.123456789", 123_456_789),
+        ("0.1234567899", 123_456_789),
+        ("9000000.000000001", 9_000_000_000_000_001),
+        ("0.0000000000000000001", 0),
+    ] {
+        let (events, faults) = read(&format!("r {time} 0 1 tcp 40 ------- 0 0.0 1.0 0 6\n"));
+        assert_eq!(faults, Faults::default(), "{time}");
+        assert_eq!(events[0].time_ns, time_ns, "{time}");
+    }
+}
+
+/// Traced variables of agents, an annotation, blank lines and comments stand between the events.
+#[test]
+fn other_kinds_of_lines_are_passed_over() {
+    let text = "0.00000  0  0  1  0  cwnd_ 1.000 \n\
+                v 0 eval {set sim_annotation {hello there}}\n\
+                \n\
+                # a comment\n\
+                r 0.21032 0 1 tcp 40 ------- 0 0.0 1.0 0 6\r\n\
+                0.22064  0  0  1  0  rtt_ 0.020 ";
+    let (events, faults) = read(text);
+    assert_eq!(events.len(), 1);
+    assert_eq!((faults.count, faults.skipped), (0, 3), "{faults:?}");
+}
+
+/// A line of which the beginning is missing is not taken for a variable.
+#[test]
+fn half_a_line_is_a_fault() {
+    let (events, faults) = read(
+        "r 0.21032 0 1 tcp 40 ------- 0 0.0 1.0 0 6\n032 0 1 tcp 40 ------- 0 0.0 1.0 0 7\nhello\n",
+    );
+    assert_eq!(events.len(), 1);
+    assert_eq!((faults.count, faults.skipped), (2, 0), "{faults:?}");
+}
+
+#[test]
+fn names_are_known_before_the_first_event() {
+    let text = "# made by hand\n\
+                # netflow node 0 [exec touch x] $a;b\n\
+                # netflow node 7 Köln\\nDeutz\\\\\n\
+                r 0.21032 0 7 tcp 40 ------- 0 0.0 7.0 0 6\n";
+    let trace = from_reader("a test", Cursor::new(text.to_owned())).unwrap();
+    assert_eq!(trace.names().name(0), "[exec touch x] $a;b");
+    assert_eq!(trace.names().name(7), "Köln\nDeutz\\");
+    assert_eq!(trace.names().name(1), "1");
+}
+
+/// 24 MB of names, comments all of them, do not all end up in memory.
+#[test]
+fn a_head_without_end_is_not_kept() {
+    let line = |node: usize| format!("# netflow node {node} {}\n", "n".repeat(60_000));
+    let text: String = (0..400).map(line).collect();
+    let trace = from_reader("a test", Cursor::new(text)).unwrap();
+    let kept = (0..400).filter(|node| trace.names().name(*node).len() > 10);
+    // 16 MiB of 60 kB each.
+    assert_eq!(kept.count(), 279);
+}
+
+/// What is filtered out is no reason to call a trace none.
+#[test]
+fn a_trace_of_which_only_a_malformed_line_was_asked_for_is_one() {
+    let text = "r 0.21032 0 1 tcp 40 ------- 0 0.0 1.0 0 6\nd 0.3 0\n";
+    let mut trace = from_reader("a test", Cursor::new(text)).unwrap();
+    trace.only(&[netflow_trace::What::Dropped]);
+    assert!(trace.next().unwrap().is_none());
+    assert_eq!(trace.faults().count, 1);
+}
+
+/// As `cat a.tr.gz b.tr.gz` makes it; a line may go on in the next member.
+#[test]
+fn all_members_of_a_gzip_file_are_read() {
+    let mut file = Vec::new();
+    for part in [
+        "r 0.2 0 1 tcp 40 ------- 0 0.0 1.0 0 6\nr 0.3 0 ",
+        "1 tcp 40 ------- 0 0.0 1.0 1 7\n",
+    ] {
+        let mut member = GzEncoder::new(Vec::new(), Compression::fast());
+        member.write_all(part.as_bytes()).unwrap();
+        file.extend(member.finish().unwrap());
+    }
+    let mut trace = from_reader("a test", Cursor::new(file)).unwrap();
+    assert!(trace.is_compressed());
+    let mut ids = Vec::new();
+    while let Some(event) = trace.next().unwrap() {
+        ids.push(event.packet.id);
+    }
+    assert_eq!(ids, [6, 7]);
+    assert_eq!(trace.faults(), &Faults::default());
+}

@@ -1,0 +1,471 @@
+//! Hand-made conversations whose losses, resends and round-trip times are known.
+
+use std::net::Ipv4Addr;
+
+use netflow_profile::fit::Sample;
+use netflow_trace::sender::{Flow, MOST_IN_FLIGHT, Options, RttMethod, Samplers, Senders, Totals};
+use netflow_trace::{Endpoint, Event, Link, Packet, Segment, Transport, What};
+use proptest::prelude::*;
+
+const MS: i64 = 1_000_000;
+
+/// Node 0 sends to node 1.
+const NS: (Endpoint, Endpoint) = (
+    Endpoint::Node { node: 0, port: 0 },
+    Endpoint::Node { node: 1, port: 0 },
+);
+
+/// A capture at 10.0.0.1.
+const CAPTURED: (Endpoint, Endpoint) = (
+    Endpoint::V4(Ipv4Addr::new(10, 0, 0, 1), 40_000),
+    Endpoint::V4(Ipv4Addr::new(10, 0, 0, 2), 80),
+);
+
+fn event(
+    time_ms: i64,
+    what: What,
+    link: Option<(u32, u32)>,
+    (from, to): (Endpoint, Endpoint),
+    segment: Segment,
+) -> Event {
+    Event {
+        time_ns: time_ms * MS,
+        what,
+        link: link.map(|(from, to)| Link { from, to }),
+        packet: Packet {
+            id: 0,
+            bytes: segment.len + 40,
+            from,
+            to,
+            flow: 0,
+            transport: Transport::Tcp,
+            segment: Some(segment),
+        },
+    }
+}
+
+fn reversed((from, to): (Endpoint, Endpoint)) -> (Endpoint, Endpoint) {
+    (to, from)
+}
+
+/// ns-2's data packet `seq` leaves.
+fn data(time_ms: i64, seq: u32) -> Event {
+    let segment = Segment {
+        seq,
+        len: 1,
+        ..Segment::default()
+    };
+    event(time_ms, What::Enqueued, Some((0, 1)), NS, segment)
+}
+
+/// ns-2's acknowledgement of everything before packet `next` arrives.
+fn ack(time_ms: i64, next: u32) -> Event {
+    let segment = Segment {
+        ack: Some(next),
+        ..Segment::default()
+    };
+    event(time_ms, What::Received, Some((1, 0)), reversed(NS), segment)
+}
+
+/// A captured segment to the server.
+fn sent(time_ms: i64, seq: u32, len: u32) -> Event {
+    let segment = Segment {
+        seq,
+        len,
+        ack: Some(1),
+        ..Segment::default()
+    };
+    event(time_ms, What::Captured, None, CAPTURED, segment)
+}
+
+/// A captured acknowledgement of the server, with SACK blocks.
+fn acked(time_ms: i64, next: u32, blocks: &[(u32, u32)]) -> Event {
+    let mut segment = Segment {
+        seq: 1,
+        ack: Some(next),
+        sack_blocks: blocks.len() as u8,
+        ..Segment::default()
+    };
+    segment.sack[..blocks.len()].copy_from_slice(blocks);
+    event(time_ms, What::Captured, None, reversed(CAPTURED), segment)
+}
+
+fn stamped(mut event: Event, value: u32, echo: u32) -> Event {
+    if let Some(segment) = &mut event.packet.segment {
+        segment.timestamps = Some((value, echo));
+    }
+    event
+}
+
+/// The totals of the only sender, how its round-trip times were found, and they in ms.
+fn follow(events: &[Event], method: Option<RttMethod>) -> (Totals, RttMethod, Vec<i64>) {
+    let mut senders = Senders::new(Options { rtt_method: method });
+    let mut rtts_ms = Vec::new();
+    for event in events {
+        senders.on(event, |_, seen| {
+            rtts_ms.extend(seen.rtt_s.map(|rtt_s| (1e3 * rtt_s).round() as i64));
+        });
+    }
+    let (_, tracker) = senders.flows().next().expect("somebody sent");
+    (*tracker.totals(), tracker.rtt_method(), rtts_ms)
+}
+
+fn counts(totals: &Totals) -> (u64, u64, u64, u64) {
+    (
+        totals.sent_pkts,
+        totals.resent_pkts,
+        totals.needless_pkts,
+        totals.acked_pkts,
+    )
+}
+
+#[test]
+fn nothing_is_lost_and_every_packet_takes_as_long() {
+    let mut events = Vec::new();
+    for i in 0..10 {
+        events.push(data(i64::from(10 * i), i));
+        events.push(ack(i64::from(10 * i) + 7, i + 1));
+    }
+    let (totals, method, rtts_ms) = follow(&events, None);
+    assert_eq!(counts(&totals), (10, 0, 0, 10));
+    assert_eq!((method, rtts_ms), (RttMethod::Karn, vec![7; 10]));
+}
+
+/// Packet 2 of 0…6 is lost; three duplicate acknowledgements, and it is sent again.
+#[test]
+fn a_fast_retransmit_is_one_loss() {
+    let mut events: Vec<Event> = (0..7).map(|seq| data(i64::from(seq), seq)).collect();
+    events.extend([ack(100, 1), ack(101, 2)]);
+    events.extend([103, 104, 105, 106].map(|time| ack(time, 2)));
+    events.extend([data(105, 2), ack(205, 7), data(206, 7), ack(306, 8)]);
+    let (totals, _, rtts_ms) = follow(&events, None);
+    assert_eq!(counts(&totals), (9, 1, 0, 8));
+    // Not 199 ms for packet 6, which waited for packet 2.
+    assert_eq!(rtts_ms, [100, 100, 100]);
+}
+
+/// Packets 1 and 4 of 0…5 are lost. After a timeout go-back-N sends 1, whose acknowledgement
+/// reaches 4; then 4, needed, and 5, which had arrived.
+#[test]
+fn go_back_n_resends_what_had_arrived() {
+    let mut events: Vec<Event> = (0..6).map(|seq| data(0, seq)).collect();
+    // 2, 3 and 5 arrive beyond the hole.
+    events.extend([ack(100, 1), ack(100, 1), ack(100, 1), ack(100, 1)]);
+    events.extend([data(1000, 1), ack(1100, 4)]);
+    events.extend([data(1100, 4), data(1100, 5)]);
+    // 4 fills the hole; 5 comes a second time.
+    events.extend([ack(1200, 6), ack(1200, 6), data(1200, 6), ack(1300, 7)]);
+    let (totals, ..) = follow(&events, None);
+    assert_eq!(counts(&totals), (10, 3, 1, 7));
+    assert_eq!(totals.lost_pkts(), 2);
+}
+
+/// An acknowledgement may cover several packets: it was delayed, or the ones before it were lost.
+#[test]
+fn missing_acknowledgements_are_no_losses() {
+    let mut events = Vec::new();
+    for i in 0..30 {
+        events.push(data(i64::from(10 * i), i));
+        if i % 3 == 2 {
+            events.push(ack(i64::from(10 * i) + 9, i + 1));
+        }
+    }
+    assert_eq!(counts(&follow(&events, None).0), (30, 0, 0, 30));
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    let first = u32::MAX - 2999;
+    let mut events = Vec::new();
+    for i in 0..10 {
+        let seq = first.wrapping_add(1000 * i);
+        events.push(sent(i64::from(100 * i), seq, 1000));
+        events.push(acked(i64::from(100 * i) + 50, seq.wrapping_add(1000), &[]));
+    }
+    // The last before the wrap, again.
+    events.push(sent(2000, first.wrapping_add(2000), 1000));
+    let (totals, _, rtts_ms) = follow(&events, None);
+    assert_eq!(counts(&totals), (11, 1, 0, 10));
+    assert_eq!(rtts_ms, [50; 10]);
+    assert_eq!(totals.payload, 10_000);
+}
+
+/// A capture before the network card cuts them shows segments of 2, 3 and 10 packets.
+#[test]
+fn super_segments_are_several_packets() {
+    let events = [
+        sent(0, 1, 1448),
+        sent(0, 1449, 2 * 1448),
+        sent(0, 4345, 3 * 1448),
+        sent(0, 8689, 10 * 1448),
+        sent(0, 23_169, 300),
+        acked(60, 4345, &[]),
+        acked(60, 4345, &[(5793, 8689)]),
+        sent(90, 4345, 1448),
+        acked(150, 23_469, &[]),
+    ];
+    let (totals, ..) = follow(&events, None);
+    assert_eq!(counts(&totals), (18, 1, 0, 17));
+}
+
+/// Keystrokes: 20 short segments, the last one twice.
+#[test]
+fn short_segments_are_one_packet_each() {
+    let mut events: Vec<Event> = (0..20)
+        .map(|i| sent(i64::from(i), 1 + 36 * i, 36))
+        .collect();
+    events.push(acked(60, 1 + 36 * 19, &[]));
+    events.push(sent(300, 1 + 36 * 19, 36));
+    events.push(acked(360, 1 + 36 * 20, &[]));
+    assert_eq!(counts(&follow(&events, None).0), (21, 1, 0, 20));
+}
+
+#[test]
+fn handshakes_keep_alives_and_farewells_are_no_data() {
+    let flags = |event: Event, syn: bool, fin: bool| {
+        let mut event = event;
+        if let Some(segment) = &mut event.packet.segment {
+            (segment.syn, segment.fin) = (syn, fin);
+        }
+        event
+    };
+    let events = [
+        flags(sent(0, 999, 0), true, false),
+        flags(acked(50, 1000, &[]), true, false),
+        sent(51, 1000, 0),
+        sent(52, 1000, 1000),
+        acked(102, 2000, &[]),
+        sent(60_000, 1999, 1),
+        acked(60_050, 2000, &[]),
+        sent(120_000, 1999, 0),
+        acked(120_050, 2000, &[]),
+        flags(sent(130_000, 2000, 0), false, true),
+        flags(acked(130_050, 2001, &[]), false, true),
+    ];
+    let (totals, _, rtts_ms) = follow(&events, None);
+    assert_eq!(counts(&totals), (1, 0, 0, 1));
+    assert_eq!(rtts_ms, [50]);
+}
+
+/// Packet 1 of 0…4 is lost. SACK tells that 2, 3 and 4 took 60 ms each, and that a second copy of 1
+/// was needless; Karn's rule learns nothing between packets 0 and 5.
+#[test]
+fn selective_acknowledgements_see_recovery() {
+    let at = |packet: u32| 1 + 1000 * packet;
+    let mut events: Vec<Event> = (0..5).map(|i| sent(i64::from(i), at(i), 1000)).collect();
+    events.extend([
+        acked(60, at(1), &[]),
+        acked(62, at(1), &[(at(2), at(3))]),
+        acked(63, at(1), &[(at(2), at(4))]),
+        acked(64, at(1), &[(at(2), at(5))]),
+        sent(65, at(1), 1000),
+        sent(66, at(1), 1000),
+        acked(125, at(5), &[]),
+        acked(126, at(5), &[(at(1), at(2))]),
+        sent(130, at(5), 1000),
+        acked(190, at(6), &[]),
+    ]);
+    let (totals, method, rtts_ms) = follow(&events, None);
+    assert_eq!((method, rtts_ms), (RttMethod::Sack, vec![60; 5]));
+    assert_eq!(counts(&totals), (8, 2, 1, 6));
+    let (_, method, rtts_ms) = follow(&events, Some(RttMethod::Karn));
+    assert_eq!((method, rtts_ms), (RttMethod::Karn, vec![60; 2]));
+}
+
+/// Packet 1 is lost twice; the timestamp tells which copy came through.
+#[test]
+fn timestamps_tell_copies_apart() {
+    let events = [
+        stamped(sent(0, 1, 1000), 100, 0),
+        stamped(acked(60, 1001, &[]), 500, 100),
+        stamped(sent(61, 1001, 1000), 161, 500),
+        stamped(sent(400, 1001, 1000), 500, 500),
+        stamped(sent(1100, 1001, 1000), 1200, 500),
+        stamped(acked(1160, 2001, &[]), 1600, 1200),
+        // The echo of a copy that is not the last one sent says nothing.
+        stamped(sent(2000, 2001, 1000), 2100, 1600),
+        stamped(sent(2300, 2001, 1000), 2400, 1600),
+        stamped(acked(2301, 3001, &[]), 2741, 2100),
+    ];
+    let (_, method, rtts_ms) = follow(&events, None);
+    assert_eq!((method, rtts_ms), (RttMethod::Timestamps, vec![60, 60]));
+    let (.., rtts_ms) = follow(&events, Some(RttMethod::Karn));
+    assert_eq!(rtts_ms, [60]);
+}
+
+/// Of a whole ns-2 trace only what the sender sees counts: its data as they enter its first link,
+/// acknowledgements as they leave the last one.
+#[test]
+fn other_links_are_not_the_sender() {
+    let mut events = Vec::new();
+    for i in 0..5 {
+        let segment = *data(0, i).packet.segment.as_ref().unwrap();
+        let time_ms = i64::from(10 * i);
+        events.push(data(time_ms, i));
+        for what in [What::Dequeued, What::Received] {
+            events.push(event(time_ms + 1, what, Some((0, 1)), NS, segment));
+        }
+        events.push(event(
+            time_ms + 2,
+            What::Enqueued,
+            Some((5, 1)),
+            NS,
+            segment,
+        ));
+        let segment = *ack(0, i + 1).packet.segment.as_ref().unwrap();
+        for what in [What::Enqueued, What::Dequeued] {
+            events.push(event(
+                time_ms + 3,
+                what,
+                Some((1, 0)),
+                reversed(NS),
+                segment,
+            ));
+        }
+        events.push(event(
+            time_ms + 3,
+            What::Received,
+            Some((1, 5)),
+            reversed(NS),
+            segment,
+        ));
+        events.push(ack(time_ms + 7, i + 1));
+    }
+    let (totals, _, rtts_ms) = follow(&events, None);
+    assert_eq!(counts(&totals), (5, 0, 0, 5));
+    assert_eq!(rtts_ms, [7; 5]);
+}
+
+/// A request goes one way, the answer the other way.
+#[test]
+fn the_sender_of_a_capture_is_the_side_with_more_payload() {
+    let mut events = vec![event(
+        0,
+        What::Captured,
+        None,
+        reversed(CAPTURED),
+        Segment {
+            seq: 1,
+            len: 200,
+            ..Segment::default()
+        },
+    )];
+    events.extend((0..4).map(|i| sent(1, 1 + 1000 * i, 1000)));
+    let mut senders = Senders::new(Options::default());
+    for event in &events {
+        senders.on(event, |_, _| ());
+    }
+    let flow = Flow {
+        from: CAPTURED.0,
+        to: CAPTURED.1,
+    };
+    assert!(senders.is_sender(&flow) && !senders.is_sender(&flow.reversed()));
+    assert_eq!(flow.to_string(), "10.0.0.1:40000->10.0.0.2:80");
+}
+
+/// Four packets a sample: 100 packets/s, then 50 packets/s with a resend of packet 5, of which the
+/// round-trip time rises from 20 to 40 ms.
+#[test]
+fn samples_are_disjoint_and_leave_no_gap() {
+    let mut samplers = Samplers::new(Options::default(), 4);
+    let mut events = Vec::new();
+    for i in 0..4 {
+        events.push(data(i64::from(10 * i), i));
+        events.push(ack(i64::from(10 * i) + 20, i + 1));
+    }
+    for (time_ms, seq) in [(40, 4), (60, 5), (80, 5), (100, 6), (120, 7)] {
+        events.push(data(time_ms, seq));
+    }
+    events.extend([ack(80, 5), ack(121, 6), ack(140, 7), ack(160, 8)]);
+    events.sort_by_key(|event| event.time_ns);
+    for event in &events {
+        samplers.on(event);
+    }
+    let flows = samplers.finish("hand-made");
+    let [flow] = &flows[..] else {
+        panic!("one flow: {flows:?}")
+    };
+    assert_eq!(
+        (
+            flow.trace.as_str(),
+            flow.flow.as_str(),
+            flow.rtt_method.as_str()
+        ),
+        ("hand-made", "0.0->1.0", "karn")
+    );
+    let expected = [(0.04, 0.04, 0, 0.02), (0.12, 0.08, 1, 0.04)];
+    assert_eq!(flow.samples.len(), expected.len());
+    for (sample, (time_s, duration_s, resent_pkts, rtt_s)) in flow.samples.iter().zip(expected) {
+        let Sample { pkts, .. } = sample;
+        assert_eq!((*pkts, sample.resent_pkts), (4, resent_pkts));
+        for (is, should) in [
+            (sample.time_s, time_s),
+            (sample.duration_s, duration_s),
+            (sample.rtt_s, rtt_s),
+        ] {
+            assert!((is - should).abs() < 1e-9, "{sample:?}");
+        }
+    }
+}
+
+/// A trace of one direction has no acknowledgements: what is in flight is bounded all the same.
+#[test]
+fn what_is_never_acknowledged_is_forgotten() {
+    let mut senders = Senders::new(Options::default());
+    let many = MOST_IN_FLIGHT as u32 + 1000;
+    for seq in 0..many {
+        senders.on(&data(i64::from(seq), seq), |_, _| ());
+    }
+    let mut acked_pkts = 0;
+    senders.on(&ack(i64::from(many), many), |_, seen| {
+        acked_pkts = seen.acked_pkts
+    });
+    assert_eq!(acked_pkts as usize, MOST_IN_FLIGHT);
+}
+
+proptest! {
+    /// Whatever a trace says: no panic, and counts that can be.
+    #[test]
+    fn nonsense_is_survived(
+        steps in prop::collection::vec(
+            (any::<bool>(), any::<u32>(), 0..100_000_u32, any::<(u32, u32)>(), 0..9_u8, any::<[bool; 4]>()),
+            1..200,
+        ),
+        near in any::<bool>(),
+    ) {
+        let mut senders = Senders::new(Options::default());
+        let mut samplers = Samplers::new(Options::default(), 3);
+        for (i, (forth, number, len, (start, end), sack_blocks, [syn, fin, rst, stamps])) in
+            steps.into_iter().enumerate()
+        {
+            let number = if near { number % 5000 } else { number };
+            let segment = Segment {
+                seq: number,
+                len: if forth { len } else { 0 },
+                ack: Some(number),
+                syn: syn && fin,
+                fin,
+                rst: rst && fin && syn,
+                sack: [(start, end); 4],
+                sack_blocks,
+                timestamps: stamps.then_some((start % 7, end % 7)),
+                ecn: false,
+            };
+            let ends = if forth { CAPTURED } else { reversed(CAPTURED) };
+            let event = event(i as i64, What::Captured, None, ends, segment);
+            senders.on(&event, |_, seen| {
+                assert!(seen.resent_pkts <= seen.sent_pkts);
+                assert!(seen.rtt_s.is_none_or(|rtt_s| rtt_s >= 0.0));
+            });
+            samplers.on(&event);
+        }
+        for (_, tracker) in senders.flows() {
+            let totals = tracker.totals();
+            prop_assert!(totals.needless_pkts <= totals.resent_pkts);
+            prop_assert!(totals.resent_pkts <= totals.sent_pkts);
+        }
+        for flow in samplers.finish("nonsense") {
+            prop_assert!(flow.samples.iter().all(|sample| sample.pkts == 3 && sample.rtt_s >= 0.0));
+        }
+    }
+}
