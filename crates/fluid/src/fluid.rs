@@ -296,6 +296,8 @@ impl Fluid {
             loss_probability: fraction(data.lost_pkts, data.lost_pkts + data.delivered_pkts),
             outside_profile_fraction: fraction(outside_s, active_s),
             finished_s,
+            timeouts: None,
+            fast_retransmits: None,
         }
     }
 

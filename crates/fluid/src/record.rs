@@ -40,7 +40,8 @@ pub struct ClassInterval {
     pub connection: ConnectionId,
     /// Its packets in the queue at the end of the interval.
     pub queue_pkts: f64,
-    /// Its packets/s that arrived during the last step of the interval.
+    /// Its packets/s that arrived during the last step of the interval; with the window model,
+    /// during the interval.
     pub arrival_pps: f64,
 }
 
@@ -72,6 +73,8 @@ pub(crate) struct Mark {
     time_s: f64,
     links: Vec<LinkSums>,
     connections: Vec<ConnectionSums>,
+    /// With the window model: packets that arrived at hops.
+    hops: Vec<u64>,
 }
 
 impl Mark {
@@ -84,6 +87,7 @@ impl Mark {
                 .connections()
                 .map(|id| simulation.connection_sums(id))
                 .collect(),
+            hops: simulation.arrivals_at_hops(),
         }
     }
 }
@@ -149,8 +153,8 @@ impl<'a> Interval<'a> {
 
     /// The classes at every link: for each link in order, the connections whose data crosses it.
     pub fn classes(&self) -> impl Iterator<Item = ClassInterval> + '_ {
-        let links = self.network.links();
-        links.flat_map(|link| self.simulation.classes_at(link))
+        let classes = self.simulation.classes(&self.before.hops, self.length_s);
+        classes.into_iter()
     }
 }
 

@@ -226,11 +226,23 @@ impl Simulation {
         either!(&self.stepper, it => it.connection_sums(id))
     }
 
-    /// The connections whose data crosses a link.
-    pub(crate) fn classes_at(&self, link: LinkId) -> Vec<ClassInterval> {
+    /// Data packets that have arrived at every hop; only the window model counts them.
+    pub(crate) fn arrivals_at_hops(&self) -> Vec<u64> {
         match &self.stepper {
-            Stepper::Fluid(fluid) => fluid.classes_at(link).collect(),
-            Stepper::Window(window) => window.classes_at(link),
+            Stepper::Fluid(_) => Vec::new(),
+            Stepper::Window(window) => window.arrivals_at_hops(),
+        }
+    }
+
+    /// For every link the connections whose data crosses it; `before` is what had arrived at hops
+    /// `length_s` seconds ago.
+    pub(crate) fn classes(&self, before: &[u64], length_s: f64) -> Vec<ClassInterval> {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => {
+                let links = self.network().links();
+                links.flat_map(|link| fluid.classes_at(link)).collect()
+            }
+            Stepper::Window(window) => window.classes(before, length_s),
         }
     }
 }

@@ -145,6 +145,31 @@ pub enum Application {
         /// Mean packets per second of each connection.
         rate_pps: f64,
     },
+    /// Bursts of packets at a constant rate with pauses between them, the lengths of both
+    /// exponentially distributed. The fluid models see the mean rate.
+    OnOff {
+        /// Packets per second during a burst.
+        rate_pps: f64,
+        /// Mean length of a burst in seconds.
+        on_s: f64,
+        /// Mean length of a pause in seconds.
+        off_s: f64,
+    },
+}
+
+impl Application {
+    /// Mean packets per second that it makes; infinite where there is always more.
+    pub fn mean_pps(&self) -> f64 {
+        match *self {
+            Application::Bulk => f64::INFINITY,
+            Application::Poisson { rate_pps } => rate_pps,
+            Application::OnOff {
+                rate_pps,
+                on_s,
+                off_s,
+            } => rate_pps * on_s / (on_s + off_s),
+        }
+    }
 }
 
 /// The acknowledgements that a connection's receiver sends back (40 B each).

@@ -51,6 +51,10 @@ pub struct ConnectionTotals {
     pub outside_profile_fraction: f64,
     /// When its size was delivered, in seconds; `None` without a size, or if it is not yet.
     pub finished_s: Option<f64>,
+    /// Retransmission timeouts; `None` of sources without a congestion window.
+    pub timeouts: Option<f64>,
+    /// Losses found by duplicate acknowledgements; `None` likewise.
+    pub fast_retransmits: Option<f64>,
 }
 
 /// Packets of the whole network since the start; offered = delivered + lost + queued + in flight.

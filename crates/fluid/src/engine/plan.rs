@@ -14,7 +14,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
 use crate::network::{ACK_BYTES, Inner};
-use crate::{Acks, Application, Queue, Red, Source, Transport};
+use crate::{Acks, Queue, Red, Source, Transport};
 
 use super::fifo::Lag;
 use super::queue::light_rho;
@@ -478,9 +478,9 @@ impl Plan {
                 stop_s: spec.stop_s.unwrap_or(f64::INFINITY),
                 window_pkts: spec.max_window_pkts.unwrap_or(f64::INFINITY),
                 size_pkts: spec.size_pkts.map_or(f64::INFINITY, |s| s * weight),
-                application_pps: match spec.application {
-                    Application::Poisson { rate_pps } if profile != NO_PROFILE => rate_pps,
-                    _ => f64::INFINITY,
+                application_pps: match profile {
+                    NO_PROFILE => f64::INFINITY,
+                    _ => spec.application.mean_pps(),
                 },
                 forward_s: delay(way.data),
                 back_s: delay(way.back),

@@ -11,7 +11,7 @@ use crate::{Acks, Application, ConnectionSpec, NodeId, Source};
 struct Behaviour<'a> {
     ends: (NodeId, NodeId),
     source: SourceKey,
-    application: Option<u64>,
+    application: Option<[u64; 3]>,
     times: (u64, Option<u64>),
     size: Option<u64>,
     window: Option<u64>,
@@ -53,7 +53,12 @@ fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
         },
         application: match c.application {
             Application::Bulk => None,
-            Application::Poisson { rate_pps } => Some(rate_pps.to_bits()),
+            Application::Poisson { rate_pps } => Some([rate_pps, 0.0, 0.0].map(f64::to_bits)),
+            Application::OnOff {
+                rate_pps,
+                on_s,
+                off_s,
+            } => Some([rate_pps, on_s, off_s].map(f64::to_bits)),
         },
         times: (c.start_s.to_bits(), c.stop_s.map(f64::to_bits)),
         size: c.size_pkts.map(f64::to_bits),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::wire::Wire;
 use crate::network::{ACK_BYTES, NO_BRANCH, Network};
-use crate::{ConnectionId, Source};
+use crate::{Acks, Source};
 
 /// Where packets on a wire arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,39 +22,66 @@ pub(super) enum Target {
 pub(super) struct Hop {
     /// Transmission of its packets there.
     pub service_ns: u64,
+    /// Transmission of the very first, which has no payload (of an acknowledgement: of all).
+    pub header_ns: u64,
     /// The wire behind the link.
     pub out: u32,
     pub transfer: u32,
+    pub link: u32,
+    pub is_ack: bool,
+    /// Bits of its packets.
+    pub bits: f64,
+    /// Packets that arrived at the link.
+    pub arrived: u64,
 }
 
+impl Hop {
+    /// The link has this bandwidth from now on.
+    pub fn set_bandwidth(&mut self, bps: f64) {
+        let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
+        self.service_ns = ns(self.bits);
+        self.header_ns = ns(self.bits.min(8.0 * ACK_BYTES));
+    }
+}
+
+/// No wire.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
 /// Where a way begins: its first hop and the wire to its first link.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     pub hop: u32,
     pub wire: u32,
 }
 
+impl Way {
+    const NONE: Way = Way {
+        hop: 0,
+        wire: NOWHERE,
+    };
+}
+
 /// The ways of one transfer, and the wires that end at it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub connection: u32,
     pub data: Way,
     pub acks: Way,
     pub data_in: u32,
     pub acks_in: u32,
+    /// How long acknowledgements take that are no traffic.
+    pub beside_ns: u64,
 }
 
-/// What the network looks like at its start.
+/// Ways through the network as they are now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub hops: Vec<Hop>,
-    /// Parallel to `hops`: transmission of the very first packet, which has no payload.
-    pub header_ns: Vec<u64>,
-    pub is_ack: Vec<bool>,
     pub wires: Vec<Wire>,
     pub targets: Vec<Target>,
-    /// By wire: the link it begins at, or none: it begins at ends.
-    pub origins: Vec<Option<u32>>,
+    /// By wire: the links it begins at; none if it begins at ends.
+    pub origins: Vec<Vec<u32>>,
+    /// By transfer.
     pub ends: Vec<Ends>,
     between: HashMap<(u32, u32), u32>,
 }
@@ -65,98 +92,111 @@ impl Plan {
     pub fn new(network: &Network) -> Plan {
         let mut plan = Plan::default();
         for id in network.connections() {
-            let spec = network.connection_spec(id);
-            for _ in 0..spec.count {
-                plan.add(network, id);
+            for _ in 0..network.connection_spec(id).count {
+                plan.ends.push(Ends {
+                    connection: id.0,
+                    data: Way::NONE,
+                    acks: Way::NONE,
+                    data_in: NOWHERE,
+                    acks_in: NOWHERE,
+                    beside_ns: 0,
+                });
             }
         }
         plan
     }
 
-    fn add(&mut self, network: &Network, id: ConnectionId) {
-        let inner = &network.inner;
-        let spec = network.connection_spec(id);
-        let class = inner.class_of[id.index()] as usize;
-        let branch = inner.epochs[0].branch_of[class];
-        if branch == NO_BRANCH {
-            return;
+    /// Sends a transfer over a branch from now on; what it has sent keeps to its way.
+    pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, bps: &[f64]) {
+        let mut ends = self.ends[transfer as usize];
+        (ends.data, ends.acks) = (Way::NONE, Way::NONE);
+        if branch != NO_BRANCH {
+            let inner = &network.inner;
+            let spec = &inner.connections[ends.connection as usize];
+            let data = inner.data_path(branch);
+            let back = inner.back_path(branch);
+            let mut add = |path, bits, target| self.way(path, bits, target, transfer, bps);
+            (ends.data, ends.data_in) = add(
+                data,
+                8.0 * spec.packet_size_bytes,
+                Target::Receiver(transfer),
+            );
+            let target = Target::Sender(transfer);
+            match spec.source {
+                Source::Constant { .. } | Source::Poisson { .. } => {}
+                _ if spec.acks == Acks::None => {
+                    let way = if back.is_empty() { data } else { back };
+                    let delay_s: f64 = way.iter().map(|&l| inner.links[l as usize].delay_s).sum();
+                    ends.beside_ns = (delay_s * 1e9).round() as u64;
+                    ends.acks_in = self.wire(None, target);
+                    ends.acks = Way {
+                        hop: 0,
+                        wire: ends.acks_in,
+                    };
+                }
+                _ => (ends.acks, ends.acks_in) = add(back, 8.0 * ACK_BYTES, target),
+            }
         }
-        let transfer = self.ends.len() as u32;
-        let data_bits = 8.0 * spec.packet_size_bytes;
-        let (data, data_in) = self.way(
-            network,
-            inner.data_path(branch),
-            data_bits,
-            Target::Receiver(transfer),
-            transfer,
-        );
-        let (acks, acks_in) = match spec.source {
-            Source::Constant { .. } | Source::Poisson { .. } => Default::default(),
-            _ => self.way(
-                network,
-                inner.back_path(branch),
-                8.0 * ACK_BYTES,
-                Target::Sender(transfer),
-                transfer,
-            ),
-        };
-        self.ends.push(Ends {
-            connection: id.0,
-            data,
-            acks,
-            data_in,
-            acks_in,
-        });
+        self.ends[transfer as usize] = ends;
     }
 
     fn way(
         &mut self,
-        network: &Network,
         links: &[u32],
         bits: f64,
         end: Target,
         transfer: u32,
+        bps: &[f64],
     ) -> (Way, u32) {
         let mut way = Way {
             hop: self.hops.len() as u32,
-            wire: 0,
+            wire: NOWHERE,
         };
-        let mut last = 0;
+        let mut last = NOWHERE;
         for (i, &link) in links.iter().enumerate() {
             if i == 0 {
                 way.wire = self.wire(None, Target::Link(link));
             }
             let target = links.get(i + 1).map_or(end, |&next| Target::Link(next));
             last = self.wire(Some(link), target);
-            let bps = network.inner.links[link as usize].bandwidth_bps;
-            let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
-            self.hops.push(Hop {
-                service_ns: ns(bits),
+            let mut hop = Hop {
+                service_ns: 0,
+                header_ns: 0,
                 out: last,
                 transfer,
-            });
-            self.header_ns.push(ns(bits.min(8.0 * ACK_BYTES)));
-            self.is_ack.push(matches!(end, Target::Sender(_)));
+                link,
+                is_ack: matches!(end, Target::Sender(_)),
+                bits,
+                arrived: 0,
+            };
+            hop.set_bandwidth(bps[link as usize]);
+            self.hops.push(hop);
         }
         (way, last)
     }
 
-    /// The wire from a link (or from ends) to where its packets arrive.
+    /// The wire from a link (or from ends) to where its packets arrive: one for all that come to
+    /// an end, wherever from.
     fn wire(&mut self, from: Option<u32>, target: Target) -> u32 {
-        let wires = &mut self.wires;
-        let (targets, origins) = (&mut self.targets, &mut self.origins);
-        let mut add = || {
-            wires.push(Wire::default());
-            targets.push(target);
-            origins.push(from);
-            wires.len() as u32 - 1
+        let key = match target {
+            Target::Link(to) => (from.unwrap_or(ENDS), to),
+            // The numbers of links come nowhere near.
+            Target::Receiver(t) => (ENDS - 1, t),
+            Target::Sender(t) => (ENDS - 2, t),
         };
-        match target {
-            Target::Link(to) => *self
-                .between
-                .entry((from.unwrap_or(ENDS), to))
-                .or_insert_with(add),
-            _ => add(),
+        let next = self.wires.len() as u32;
+        let wire = *self.between.entry(key).or_insert(next);
+        if wire == next {
+            self.wires.push(Wire::default());
+            self.targets.push(target);
+            self.origins.push(Vec::new());
         }
+        let origins = &mut self.origins[wire as usize];
+        if let Some(link) = from
+            && !origins.contains(&link)
+        {
+            origins.push(link);
+        }
+        wire
     }
 }

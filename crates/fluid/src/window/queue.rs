@@ -16,6 +16,8 @@ pub(super) struct Queue {
     departures: Vec<u64>,
     head: usize,
     red: Option<Box<Average>>,
+    /// Whether the link has failed: nothing gets through.
+    down: bool,
     pub counts: LinkCounts,
 }
 
@@ -55,6 +57,7 @@ impl Queue {
             departures: Vec::new(),
             head: 0,
             red: None,
+            down: false,
             counts: LinkCounts::default(),
         }
     }
@@ -79,7 +82,7 @@ impl Queue {
     #[inline]
     pub fn arrive(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
         self.counts.offered += 1;
-        if self.red.is_some() && self.drops_early(now_ns) {
+        if self.down || self.red.is_some() && self.drops_early(now_ns) {
             self.counts.lost += 1;
             return None;
         }
@@ -141,6 +144,41 @@ impl Queue {
         self.free_ns.saturating_sub(now_ns)
     }
 
+    /// From `now_ns` on, transmissions take `ratio` times as long.
+    pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
+        self.leave(now_ns);
+        let still_ns = self.still_ns(now_ns);
+        let work_ns = self.work_ns(now_ns);
+        for departure in &mut self.departures[self.head..] {
+            *departure = stretched(*departure, now_ns, ratio);
+        }
+        self.free_ns = stretched(self.free_ns, now_ns, ratio);
+        self.counts.sojourn_ns = self.counts.sojourn_ns + self.still_ns(now_ns) - still_ns;
+        self.counts.service_ns = self.counts.service_ns + self.work_ns(now_ns) - work_ns;
+        if let Some(average) = &mut self.red {
+            average.packets_per_ns /= ratio;
+        }
+    }
+
+    /// The link fails: all that is there is lost.
+    pub fn fail(&mut self, now_ns: u64) {
+        self.leave(now_ns);
+        let there = self.departures.len() - self.head;
+        self.counts.sojourn_ns -= self.still_ns(now_ns);
+        self.counts.service_ns -= self.work_ns(now_ns);
+        self.counts.accepted -= there as u64;
+        self.counts.lost += there as u64;
+        self.departures.clear();
+        self.head = 0;
+        self.free_ns = self.free_ns.min(now_ns);
+        self.down = true;
+    }
+
+    /// The link works again.
+    pub fn repair(&mut self) {
+        self.down = false;
+    }
+
     fn drops_early(&mut self, now_ns: u64) -> bool {
         self.leave(now_ns);
         let length = self.departures.len() - self.head;
@@ -151,6 +189,11 @@ impl Queue {
         // ns-2 counts those that wait.
         average.drops(length.saturating_sub(1), (length == 0).then_some(idle_ns))
     }
+}
+
+/// What was to happen at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
+pub(super) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
+    now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
 }
 
 impl Average {

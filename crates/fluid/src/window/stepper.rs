@@ -1,9 +1,11 @@
 //! The window stepper as a simulation: time in seconds, events, and what it tells.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::Engine;
 use super::ends::Transfer;
+use super::engine::Engine;
+use super::plan::Hop;
 use crate::explain::{ExplainedHop, Explanation};
 use crate::network::ACK_BYTES;
 use crate::record::{ClassInterval, ConnectionSums, LinkSums};
@@ -83,7 +85,9 @@ impl Window {
         while self.engine.now_ns() < end_ns {
             let interval_ns = ns(self.options.burstiness_interval_s).max(1);
             let counted_ns = (self.intervals + 1) * interval_ns;
-            self.engine.run_until(end_ns.min(counted_ns));
+            let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
+            self.engine.run_until(end_ns.min(counted_ns).min(event_ns));
+            self.engine.apply_events();
             if self.engine.now_ns() == counted_ns {
                 self.count_arrivals();
             }
@@ -258,6 +262,7 @@ impl Window {
         let arrived: u64 = self.transfers(id).map(|t| t.arrived).sum();
         let under_way = self.under_way.get_or_init(|| self.engine.data_under_way());
         let mine = under_way.get(self.range(id)).unwrap_or_default();
+        let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
         ConnectionTotals {
             mean_send_pps: sums.sent_pkts * per_s,
             mean_goodput_pps: sums.delivered_pkts * per_s,
@@ -268,9 +273,30 @@ impl Window {
             in_flight_pkts: mine.iter().map(|&(_, flying)| f64::from(flying)).sum(),
             mean_rtt_s: fraction(sums.rtt_time, sums.rtt_weight),
             loss_probability: fraction(sums.lost, sums.lost + arrived as f64),
-            outside_profile_fraction: 0.0,
+            outside_profile_fraction: self.outside_fraction(id),
             finished_s: self.finished_s(id),
+            timeouts,
+            fast_retransmits,
         }
+    }
+
+    /// By retransmission timers and by duplicate acknowledgements.
+    fn losses_found(&self, id: ConnectionId) -> Option<(f64, f64)> {
+        let each = self.transfers(id).map(Transfer::losses_found);
+        each.fold(None, |sum, found| {
+            let (timeouts, fast) = sum.unwrap_or_default();
+            found.map(|(t, f)| (timeouts + t as f64, fast + f as f64))
+        })
+    }
+
+    fn outside_fraction(&self, id: ConnectionId) -> f64 {
+        let (outside_ns, all_ns) = self
+            .transfers(id)
+            .map(Transfer::outside_ns)
+            .fold((0, 0), |(outside, all), (more_outside, more)| {
+                (outside + more_outside, all + more)
+            });
+        fraction(outside_ns as f64, all_ns as f64)
     }
 
     /// When the last of its transfers had delivered its size.
@@ -311,21 +337,36 @@ impl Window {
         totals
     }
 
-    /// The connections whose data crosses a link, and what they have there.
-    pub fn classes_at(&self, link: LinkId) -> Vec<ClassInterval> {
-        let queued = self.engine.queued_at(link.index());
-        let network = self.network();
-        let crossing = network
-            .connections()
-            .filter(|&c| network.path(c).contains(&link));
-        crossing
-            .map(|connection| ClassInterval {
-                link,
-                connection,
-                queue_pkts: self.range(connection).map(|i| f64::from(queued[i])).sum(),
-                arrival_pps: 0.0,
-            })
-            .collect()
+    /// Data packets that have arrived at every hop of every way.
+    pub fn arrivals_at_hops(&self) -> Vec<u64> {
+        self.engine.data_hops().map(|hop| hop.arrived).collect()
+    }
+
+    /// For every link the connections whose data crosses it; `before` is what had arrived at hops
+    /// `length_s` seconds ago.
+    pub fn classes(&self, before: &[u64], length_s: f64) -> Vec<ClassInterval> {
+        let mut classes: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
+        let connection = |hop: &Hop| self.engine.transfer(hop.transfer as usize).ends.connection;
+        for (i, hop) in self.engine.data_hops().enumerate() {
+            let arrived = hop.arrived - before.get(i).copied().unwrap_or(0);
+            let class = classes.entry((hop.link, connection(hop))).or_default();
+            class.0 += arrived as f64;
+        }
+        self.engine.each_under_way(|hop, queued| {
+            if let Some(class) = classes.get_mut(&(hop.link, connection(hop)))
+                && queued
+                && !hop.is_ack
+            {
+                class.1 += 1.0;
+            }
+        });
+        let interval = |((link, connection), (arrived, queue_pkts))| ClassInterval {
+            link: LinkId(link),
+            connection: ConnectionId(connection),
+            queue_pkts,
+            arrival_pps: arrived / length_s,
+        };
+        classes.into_iter().map(interval).collect()
     }
 
     fn range(&self, id: ConnectionId) -> std::ops::Range<usize> {

@@ -147,11 +147,6 @@ impl Sender {
         self.next < self.available && self.next <= self.acknowledged.saturating_add(self.usable())
     }
 
-    /// Whether everything there was to send has been acknowledged.
-    pub fn is_finished(&self) -> bool {
-        self.acknowledged >= self.available - 1
-    }
-
     /// Sends all that it may.
     #[inline]
     pub fn send(&mut self, now_ns: u64, sent: &mut Sent) {

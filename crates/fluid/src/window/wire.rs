@@ -23,7 +23,16 @@ pub(super) struct Wire {
 impl Wire {
     #[inline]
     pub fn push(&mut self, packet: Packet) {
-        self.packets.push(packet);
+        match self.packets.last() {
+            Some(last) if last.time_ns > packet.time_ns && !self.is_empty() => {
+                // It comes another, shorter way.
+                let place = self
+                    .packets
+                    .partition_point(|p| p.time_ns <= packet.time_ns);
+                self.packets.insert(place.max(self.head), packet);
+            }
+            _ => self.packets.push(packet),
+        }
     }
 
     /// The same for packets of several senders, which come in any order within a step.
@@ -82,12 +91,21 @@ impl Wire {
         self.tidy();
     }
 
-    /// Takes out all that have not arrived.
-    pub fn drain(&mut self) -> Vec<Packet> {
-        let rest = self.packets.split_off(self.head);
-        self.packets.clear();
+    /// Those that have not arrived, to be changed; to be sorted again after that.
+    pub fn waiting_mut(&mut self) -> &mut [Packet] {
+        &mut self.packets[self.head..]
+    }
+
+    /// Puts them in order of their arrival.
+    pub fn sort(&mut self) {
+        self.waiting_mut().sort_by_key(|p| p.time_ns);
+    }
+
+    /// Takes out some of those that have not arrived.
+    pub fn remove(&mut self, mut which: impl FnMut(&Packet) -> bool) {
+        self.packets.drain(..self.head);
         self.head = 0;
-        rest
+        self.packets.retain(|packet| !which(packet));
     }
 
     /// Keeps the memory that packets pass through small: it stays in the cache.
