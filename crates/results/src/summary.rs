@@ -1,5 +1,7 @@
 //! `summary.json`: the whole run in numbers.
 
+use std::collections::BTreeMap;
+
 use netflow_fluid::{Model, Simulation, Totals};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,14 @@ pub struct LinkSummary {
     pub offered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
+    /// Standard deviation over mean of the packets that arrive in an interval of
+    /// `burstiness-interval`; only where packets are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival_cov: Option<f64>,
+    /// With several seeds: the standard deviation over them of every number above, under its name
+    /// with `_std` behind it.
+    #[serde(flatten)]
+    pub spread: BTreeMap<String, f64>,
 }
 
 /// A connection over the whole run, all `count` of it together.
@@ -68,10 +78,19 @@ pub struct ConnectionSummary {
     /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_s: Option<f64>,
+    /// Retransmission timeouts; only of sources with a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<f64>,
+    /// Losses found by duplicate acknowledgements; only of sources with a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_retransmits: Option<f64>,
+    /// With several seeds: the standard deviation over them, as of links.
+    #[serde(flatten)]
+    pub spread: BTreeMap<String, f64>,
 }
 
 /// Packets of a kind over the whole run: offered = delivered + lost + queued + in flight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TotalsSummary {
     /// Sent.
     pub offered_pkts: f64,
@@ -83,6 +102,9 @@ pub struct TotalsSummary {
     pub queued_pkts: f64,
     /// Between queues at the end.
     pub in_flight_pkts: f64,
+    /// With several seeds: the standard deviation over them, as of links.
+    #[serde(flatten)]
+    pub spread: BTreeMap<String, f64>,
 }
 
 impl TotalsSummary {
@@ -106,6 +128,7 @@ impl From<Totals> for TotalsSummary {
             lost_pkts: totals.lost_pkts,
             queued_pkts: totals.queued_pkts,
             in_flight_pkts: totals.in_flight_pkts,
+            spread: BTreeMap::new(),
         }
     }
 }
@@ -124,6 +147,8 @@ impl Summary {
                 utilization: totals.utilization,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
+                arrival_cov: totals.arrival_cov,
+                spread: BTreeMap::new(),
             }
         };
         let connection = |id| {
@@ -139,6 +164,9 @@ impl Summary {
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
                 finished_s: totals.finished_s,
+                timeouts: totals.timeouts,
+                fast_retransmits: totals.fast_retransmits,
+                spread: BTreeMap::new(),
             }
         };
         Summary {
@@ -210,6 +238,8 @@ mod tests {
                 utilization: 0.5,
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
+                arrival_cov: None,
+                spread: [("utilization_std".to_owned(), 0.25)].into(),
             }],
             connections: Vec::new(),
             totals: TotalsSummary {

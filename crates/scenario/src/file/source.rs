@@ -72,14 +72,13 @@ impl Read for SourceSetting {
         let poisson = s
             .optional("poisson", &allowed::RATE)
             .map(SourceSetting::Poisson);
+        let is_window = s.get("window").is_some();
         let window = s.optional("window", &any());
-        let window = match window {
-            Some(variant) => Some(SourceSetting::Window(WindowSetting::read(variant, &mut s))),
-            None => {
-                s.refuse(&WindowSetting::KEYS[1..], "only a window source has it");
-                None
-            }
-        };
+        if !is_window {
+            s.refuse(&WindowSetting::KEYS[1..], "only a window source has it");
+        }
+        let window = window
+            .map(|variant| SourceSetting::Window(WindowSetting::read(variant, &mut s)));
         s.finish();
         let mut found = [profile, window, constant, poisson].into_iter().flatten();
         let first = found.next();

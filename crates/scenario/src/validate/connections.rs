@@ -274,9 +274,35 @@ impl Assembly<'_> {
             self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
             return Application::Bulk;
         }
-        let ApplicationSetting::Poisson(rate) = &**setting;
-        Application::Poisson {
-            rate_pps: rate.0.packets_per_second(packet_size).get(),
+        let pps = |rate: Rate| rate.packets_per_second(packet_size).get();
+        match &**setting {
+            ApplicationSetting::Poisson(rate) => Application::Poisson {
+                rate_pps: pps(rate.0),
+            },
+            ApplicationSetting::OnOff(on_off) => Application::OnOff {
+                rate_pps: pps(on_off.rate.0),
+                on_s: on_off.on.get(),
+                off_s: on_off.off.get(),
+            },
+        }
+    }
+
+    /// The first must not be above the second; one of them is given if they are.
+    fn check_order<T>(
+        &mut self,
+        low: &Option<Spanned<T>>,
+        high: &Option<Spanned<T>>,
+        low_key: &str,
+        high_key: &str,
+        [low_value, high_value]: [f64; 2],
+    ) {
+        let given = low.as_ref().or(high.as_ref());
+        if let Some(given) = given
+            && low_value > high_value
+        {
+            let message = format!("`{low_key}` is above `{high_key}`");
+            let help = format!("they are {low_value} and {high_value}");
+            self.error(ProblemKind::Conflict, given.place(), message, &help);
         }
     }
 
@@ -292,7 +318,16 @@ impl Assembly<'_> {
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
             SourceSetting::Window(window) => {
                 self.window_source.get_or_insert(window.window.place());
-                Some(Source::Window(window_source(window)))
+                let source = window_source(window);
+                self.check_order(&window.min_rto, &window.max_rto, "min-rto", "max-rto", [
+                    source.min_rto_s,
+                    source.max_rto_s,
+                ]);
+                self.check_order(&window.alpha, &window.beta, "alpha", "beta", [
+                    source.vegas_alpha_pkts,
+                    source.vegas_beta_pkts,
+                ]);
+                Some(Source::Window(source))
             }
         }
     }

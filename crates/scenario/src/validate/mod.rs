@@ -16,7 +16,7 @@ mod tables;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use netflow_fluid::{BuildError, LinkId, Model, Network, NetworkBuilder, NodeId, Options};
+use netflow_fluid::{BuildError, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step};
 
 use self::connections::Connections;
 use self::profiles::Profiles;
@@ -244,10 +244,16 @@ impl Assembly<'_> {
 
     /// Window sources need the window model, which is then the default.
     fn choose_model(&mut self, scenario: &Scenario) {
+        let adaptive = matches!(self.settings.options.step, Step::Adaptive { .. });
         let Some(place) = self.window_source else {
             return;
         };
         match &scenario.simulation.model {
+            None if adaptive => {
+                let message = "a window source has no adaptive steps".to_owned();
+                let help = "leave `step` out: the window model takes the steps that it needs";
+                self.error(ProblemKind::Conflict, place, message, help);
+            }
             None => self.settings.options.model = Model::Window,
             Some(model) if **model == Model::Window => {}
             Some(_) => {
