@@ -7,9 +7,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::Args;
-use netflow::fluid::{
-    Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
-};
+use netflow::fluid::{Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation};
 use netflow::results::{
     self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Stop, Summary,
     TotalsSummary, Writer,
@@ -183,7 +181,10 @@ fn evaluate_seeds(
                 Ok(Some((series, summary, simulation.steps())))
             }
             Ok(Outcome::Stopped) => Ok(None),
-            Err(error) => Err(Failure::Evaluation(format!("seed {}: {error}", options.seed))),
+            Err(error) => Err(Failure::Evaluation(format!(
+                "seed {}: {error}",
+                options.seed
+            ))),
         }
     };
     // A few at a time, so that series need not all be kept.
@@ -224,10 +225,7 @@ fn evaluate_seeds(
     finish(arguments, scenario, started, evaluation, writer)
 }
 
-fn create_writer(
-    arguments: &RunArguments,
-    network: &Network,
-) -> Result<Option<Writer>, Failure> {
+fn create_writer(arguments: &RunArguments, network: &Network) -> Result<Option<Writer>, Failure> {
     let Some(directory) = &arguments.output else {
         return Ok(None);
     };

@@ -81,10 +81,7 @@ impl Writer {
             ([LINKS_CI95, CONNECTIONS_CI95], Statistic::Ci95),
         ] {
             let export = |table, names| export(&self.directory, table, self.format, &[names]);
-            let mut series = [
-                export(tables[0], &links)?,
-                export(tables[1], &connections)?,
-            ];
+            let mut series = [export(tables[0], &links)?, export(tables[1], &connections)?];
             let [links, connections] = &mut series;
             write_all([links, connections], network, ensemble, statistic)?;
             self.spread.extend(tables.into_iter().zip(series));

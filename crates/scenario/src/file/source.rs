@@ -77,8 +77,8 @@ impl Read for SourceSetting {
         if !is_window {
             s.refuse(&WindowSetting::KEYS[1..], "only a window source has it");
         }
-        let window = window
-            .map(|variant| SourceSetting::Window(WindowSetting::read(variant, &mut s)));
+        let window =
+            window.map(|variant| SourceSetting::Window(WindowSetting::read(variant, &mut s)));
         s.finish();
         let mut found = [profile, window, constant, poisson].into_iter().flatten();
         let first = found.next();

@@ -319,14 +319,20 @@ impl Assembly<'_> {
             SourceSetting::Window(window) => {
                 self.window_source.get_or_insert(window.window.place());
                 let source = window_source(window);
-                self.check_order(&window.min_rto, &window.max_rto, "min-rto", "max-rto", [
-                    source.min_rto_s,
-                    source.max_rto_s,
-                ]);
-                self.check_order(&window.alpha, &window.beta, "alpha", "beta", [
-                    source.vegas_alpha_pkts,
-                    source.vegas_beta_pkts,
-                ]);
+                self.check_order(
+                    &window.min_rto,
+                    &window.max_rto,
+                    "min-rto",
+                    "max-rto",
+                    [source.min_rto_s, source.max_rto_s],
+                );
+                self.check_order(
+                    &window.alpha,
+                    &window.beta,
+                    "alpha",
+                    "beta",
+                    [source.vegas_alpha_pkts, source.vegas_beta_pkts],
+                );
                 Some(Source::Window(source))
             }
         }

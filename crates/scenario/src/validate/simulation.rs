@@ -165,7 +165,9 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
         finding.help("write `step = \"50 ms\"`, or use model \"fluid\"");
     }
-    if model == Model::Window && let Some(step) = adaptive {
+    if model == Model::Window
+        && let Some(step) = adaptive
+    {
         let message = "model \"window\" has no adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
         finding.help("leave `step` out: it takes the steps that it needs");

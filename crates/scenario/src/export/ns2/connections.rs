@@ -55,11 +55,7 @@ impl Export<'_> {
     }
 
     /// The variant with all that the source says of it.
-    fn window(
-        &self,
-        spec: &ConnectionSpec,
-        source: &WindowSource,
-    ) -> Result<String, ExportError> {
+    fn window(&self, spec: &ConnectionSpec, source: &WindowSource) -> Result<String, ExportError> {
         let tcp = self.options.tcp.unwrap_or(match source.variant {
             TcpVariant::Tahoe => Tcp::Tahoe,
             TcpVariant::Reno => Tcp::Reno,
@@ -82,9 +78,17 @@ impl Export<'_> {
         // The exporter's own delay goes for all that have none.
         set("overhead_", source.send_jitter_s, 0.0);
         if tcp == Tcp::Vegas {
-            set("v_alpha_", source.vegas_alpha_pkts, default.vegas_alpha_pkts);
+            set(
+                "v_alpha_",
+                source.vegas_alpha_pkts,
+                default.vegas_alpha_pkts,
+            );
             set("v_beta_", source.vegas_beta_pkts, default.vegas_beta_pkts);
-            set("v_gamma_", source.vegas_gamma_pkts, default.vegas_gamma_pkts);
+            set(
+                "v_gamma_",
+                source.vegas_gamma_pkts,
+                default.vegas_gamma_pkts,
+            );
         }
         self.sender(spec, tcp, spec.max_window_pkts, &variables)
     }
