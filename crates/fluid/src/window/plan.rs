@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::wire::Wire;
 use crate::network::{ACK_BYTES, NO_BRANCH, Network};
-use crate::{Acks, Source};
+use crate::{Acks, Source, TcpVariant};
 
 /// Where packets on a wire arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +29,9 @@ pub(super) struct Hop {
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
-    /// Bits of its packets.
+    /// Bits of its packets, and of the first.
     pub bits: f64,
+    pub header_bits: f64,
     /// Packets that arrived at the link.
     pub arrived: u64,
 }
@@ -40,7 +41,7 @@ impl Hop {
     pub fn set_bandwidth(&mut self, bps: f64) {
         let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
         self.service_ns = ns(self.bits);
-        self.header_ns = ns(self.bits.min(8.0 * ACK_BYTES));
+        self.header_ns = ns(self.header_bits);
     }
 }
 
@@ -115,7 +116,8 @@ impl Plan {
             let spec = &inner.connections[ends.connection as usize];
             let data = inner.data_path(branch);
             let back = inner.back_path(branch);
-            let mut add = |path, bits, target| self.way(path, bits, target, transfer, bps);
+            let mut add =
+                |path, bits, target| self.way(path, bits, target, transfer, &spec.source, bps);
             (ends.data, ends.data_in) = add(
                 data,
                 8.0 * spec.packet_size_bytes,
@@ -146,6 +148,7 @@ impl Plan {
         bits: f64,
         end: Target,
         transfer: u32,
+        source: &Source,
         bps: &[f64],
     ) -> (Way, u32) {
         let mut way = Way {
@@ -153,6 +156,11 @@ impl Plan {
             wire: NOWHERE,
         };
         let mut last = NOWHERE;
+        // In ns-2, Vegas begins with a packet like any other.
+        let header_bits = match source {
+            Source::Window(window) if window.variant == TcpVariant::Vegas => bits,
+            _ => bits.min(8.0 * ACK_BYTES),
+        };
         for (i, &link) in links.iter().enumerate() {
             if i == 0 {
                 way.wire = self.wire(None, Target::Link(link));
@@ -167,6 +175,7 @@ impl Plan {
                 link,
                 is_ack: matches!(end, Target::Sender(_)),
                 bits,
+                header_bits,
                 arrived: 0,
             };
             hop.set_bandwidth(bps[link as usize]);
