@@ -35,8 +35,9 @@ pub(super) struct Engine {
     is_awake: Vec<bool>,
     active_links: Vec<u32>,
     calendar: Calendar,
-    /// A step is 2 to this power nanoseconds.
-    step_log: u32,
+    step_ns: u64,
+    /// 2^64 / `step_ns`, rounded down: to multiply with instead of dividing.
+    per_step: u64,
     /// Links and transfers by how many steps they take at a time: a power of two each.
     link_log: Vec<u8>,
     transfer_log: Vec<u8>,
@@ -55,8 +56,8 @@ pub(super) struct Engine {
 }
 
 /// Bounds of a step, and of the steps that a link or a transfer takes at once.
-const SHORTEST_NS: u64 = 1 << 19;
-const LONGEST_NS: u64 = 1 << 25;
+const SHORTEST_NS: u64 = 500_000;
+const LONGEST_NS: u64 = 50_000_000;
 const MOST_STEPS_LOG: u32 = 6;
 
 /// A packet of mean size in bits, to random early detection.
@@ -98,7 +99,8 @@ impl Engine {
             transfers,
             next_event: 0,
             epoch: 0,
-            step_log: 0,
+            step_ns: 1,
+            per_step: 0,
             active_links: Vec::new(),
             calendar: Calendar::default(),
             link_log: Vec::new(),
@@ -118,8 +120,8 @@ impl Engine {
         engine
     }
 
-    /// The step: the largest power of two that no link's delay is below; and how many of them each
-    /// link and each transfer takes at once: no more than it takes its nearest input to reach it.
+    /// The step: the shortest delay of a link; and how many of them each link and each transfer
+    /// takes at once: no more than it takes its nearest input to reach it.
     pub fn choose_steps(&mut self) {
         let plan = &self.plan;
         let delay_ns = |wire: u32| {
@@ -129,9 +131,9 @@ impl Engine {
         };
         let used = plan.origins.iter().flatten();
         let least = used.map(|&l| self.links[l as usize].delay_ns).min();
-        let step_ns = least.unwrap_or(u64::MAX).clamp(SHORTEST_NS, LONGEST_NS);
-        self.step_log = step_ns.ilog2();
-        let log = |ns: u64| (ns >> self.step_log).max(1).ilog2().min(MOST_STEPS_LOG) as u8;
+        self.step_ns = least.unwrap_or(u64::MAX).clamp(SHORTEST_NS, LONGEST_NS);
+        self.per_step = u64::MAX / self.step_ns;
+        let log = |ns: u64| (ns / self.step_ns).max(1).ilog2().min(MOST_STEPS_LOG) as u8;
         let inputs = plan.ends.iter();
         self.transfer_log = inputs
             .map(|e| log(delay_ns(e.data_in).min(delay_ns(e.acks_in))))
@@ -168,7 +170,7 @@ impl Engine {
             self.wake();
             self.transfers_act(end_ns);
             self.links_act(end_ns);
-            self.now_ns = (self.now_ns + (1 << self.step_log)).min(end_ns);
+            self.now_ns = (self.now_ns + self.step_ns).min(end_ns);
             self.since += 1;
             self.steps += 1;
         }
@@ -179,14 +181,16 @@ impl Engine {
     #[inline]
     fn chunk_end_ns(&self, log: u8, end_ns: u64) -> u64 {
         let after = (self.since >> log) + 1;
-        (self.begin_ns + (after << (u32::from(log) + self.step_log))).min(end_ns)
+        (self.begin_ns + (after << log) * self.step_ns).min(end_ns)
     }
 
-    /// The step at which the chunk begins in which something arrives at `time_ns`.
+    /// The step at which the chunk begins in which something arrives at `time_ns`; at the very
+    /// beginning of a chunk perhaps the one before, where it is found to be too early.
     #[inline]
     fn step_of(&self, time_ns: u64, log: u8) -> u64 {
-        let log = u32::from(log);
-        time_ns.saturating_sub(self.begin_ns) >> (self.step_log + log) << log
+        let after_ns = time_ns.saturating_sub(self.begin_ns);
+        let step = (u128::from(after_ns) * u128::from(self.per_step)) >> 64;
+        (step as u64) >> log << log
     }
 
     /// All wires with packets on them.
@@ -221,7 +225,7 @@ impl Engine {
     }
 
     fn transfers_act(&mut self, end_ns: u64) {
-        let next_ns = self.now_ns + (1 << self.step_log);
+        let next_ns = self.now_ns + self.step_ns;
         for (i, &due_ns) in self.due_ns.iter().enumerate() {
             if due_ns < next_ns && !self.is_awake[i] {
                 self.is_awake[i] = true;
