@@ -194,7 +194,9 @@ fn variant(name: &str) -> Result<(&'static str, Stack), Box<dyn Error>> {
         "legacy512" => (
             "Reno without SACK, initial window 2, segments of 512 B",
             Stack {
-                mss_bytes: 512 - TIMESTAMPS_BYTES,
+                mss_bytes: 512,
+                timestamps: false,
+                rto_after_syn_timeout_s: Some(3.0),
                 initial_window_pkts: 2,
                 recovery: Recovery::NewReno,
                 limited_transmit: true,

@@ -1,5 +1,8 @@
 //! A sender with selective acknowledgements: RACK and tail loss probes (RFC 8985), proportional
-//! rate reduction (RFC 6937) and F-RTO (RFC 5682), as Linux 6 has them.
+//! rate reduction (RFC 6937) and F-RTO (RFC 5682), as Linux 6 has them; and what Linux makes of it
+//! where the other end has none.
+
+mod counted;
 
 use super::super::{clock::Clock, path::Packet, rto::Rto};
 use crate::{Recovery, Stack};
@@ -61,6 +64,8 @@ enum Resend {
 /// A sender with selective acknowledgements.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Selective {
+    /// Are there selective acknowledgements, or only duplicate ones to count?
+    selective: bool,
     /// Are losses found by time?
     rack: bool,
     probes: bool,
@@ -106,8 +111,9 @@ pub(in super::super) struct Selective {
 impl Selective {
     pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         Self {
+            selective: stack.recovery != Recovery::NewReno,
             rack: stack.recovery == Recovery::Rack,
-            probes: stack.tail_loss_probe,
+            probes: stack.tail_loss_probe && stack.recovery != Recovery::NewReno,
             loss_at: stack.duplicate_acks,
             decrease: stack.window_after_loss,
             min_rto_s: stack.min_rto_s,
@@ -282,7 +288,7 @@ impl Selective {
         }
         self.end_probe(packet, news);
         let mut resend = Resend::Nothing;
-        if self.state != State::Open || news.sacked {
+        if self.state != State::Open || news.sacked || (!self.selective && news.pure_duplicate) {
             resend = self.judge(now_s, &mut news);
         }
         if news.set_timer && !self.schedule_probe(now_s, true) {
@@ -307,6 +313,8 @@ impl Selective {
     fn mark(&mut self, now_s: f64, packet: &Packet, arrived: &[u32]) -> News {
         let mut news = News::default();
         let mut measured = None;
+        let mut sent_again = false;
+        let before = self.acknowledged;
         for segment in self.acknowledged..packet.ack {
             let i = segment as usize;
             let (Some(&mark), Some(&sent_s)) = (self.marks.get(i), self.sent_s.get(i)) else {
@@ -315,6 +323,7 @@ impl Selective {
             news.advanced = true;
             if mark & SACKED == 0 {
                 news.delivered += 1;
+                sent_again |= mark & EVER != 0;
                 if mark & EVER == 0 {
                     news.original |= segment < self.high;
                     measured.get_or_insert(sent_s);
@@ -332,10 +341,25 @@ impl Selective {
             if first {
                 self.round_end = self.next;
             }
-            self.rto
-                .measure(now_s, measured.unwrap_or(packet.echo_s), first);
-            self.rto.forget_back_off();
+            if !self.selective {
+                self.uncount(packet.ack - before, &mut news);
+                if sent_again {
+                    // It may be that one, or what was sent first, that has arrived.
+                    news.original = false;
+                    measured = None;
+                }
+            }
+            if self.rto.has_timestamps() {
+                measured.get_or_insert(packet.echo_s);
+            }
+            if let Some(sent_s) = measured {
+                self.rto.measure(now_s, sent_s, first);
+            }
+            self.rto.forget_back_off(measured.is_some());
             news.set_timer = true;
+        }
+        if !self.selective {
+            return news;
         }
         let mut sacked_sent_s = None;
         for segment in self.acknowledged..self.next {
@@ -366,7 +390,7 @@ impl Selective {
             && !news.advanced
         {
             self.rto.measure(now_s, sent_s, false);
-            self.rto.forget_back_off();
+            self.rto.forget_back_off(true);
             // The timer starts anew only if the oldest segment was sent again since.
             let oldest = self.sent_s.get(self.acknowledged as usize);
             news.set_timer = oldest.is_some_and(|&oldest_s| sent_s < oldest_s);
@@ -405,6 +429,9 @@ impl Selective {
 
     /// Decides what state to be in, and what to send.
     fn judge(&mut self, now_s: f64, news: &mut News) -> Resend {
+        if !self.selective {
+            return self.judge_counted(news);
+        }
         if self.acknowledged >= self.high && self.state == State::Recovery {
             self.window = self.threshold;
             self.state = State::Open;
@@ -575,7 +602,9 @@ impl Selective {
                 grown -= slow;
             }
             if grown > 0.0 {
-                self.window += 0.53 * grown / self.window;
+                // RFC 9438, 4.3; 1 for a window that is halved.
+                let rise = 3.0 * (1.0 - self.decrease) / (1.0 + self.decrease);
+                self.window += rise * grown / self.window;
             }
         }
     }
@@ -688,7 +717,10 @@ impl Selective {
             self.threshold = (self.window * self.decrease).floor().max(2.0);
         }
         self.frto = matches!(self.state, State::Open | State::Disorder) || self.timeouts > 0;
-        let rtt_s = self.latest_rtt_s;
+        let rtt_s = if self.rack { self.latest_rtt_s } else { 0.0 };
+        if !self.selective {
+            self.sacked = 0;
+        }
         for segment in self.acknowledged..self.next {
             let i = segment as usize;
             let (Some(mark), Some(&sent_s)) = (self.marks.get_mut(i), self.sent_s.get(i)) else {
