@@ -5,6 +5,7 @@
 pub mod models;
 pub mod page;
 pub mod reference;
+mod text;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::models::{Formulas, Judged, Played};
 use crate::reference::{Measured, Row, Source};
+use crate::text::{INTRODUCTION, MODELS, READING, ROWS};
 
 /// Mean of |x| for a standard normal x.
 const MEAN_ABSOLUTE: f64 = 0.797_884_560_802_865_4;
@@ -28,10 +29,7 @@ pub fn page(judged: &[Judged]) -> String {
             let _ = write!(out, "\n### {}: {group}\n\n", name(source));
             out += HEADER;
             for judged in judged.iter().filter(|j| in_group(&j.row, source, &group)) {
-                let _ = writeln!(out, "| {} | {} |", measured_cells(&judged.row), {
-                    let formulas = formula_cells(&judged.row, &judged.formulas);
-                    format!("{} | {formulas}", played_cells(judged))
-                });
+                let _ = writeln!(out, "{}", line(judged));
             }
         }
     }
@@ -100,19 +98,12 @@ enum Clock {
 }
 
 fn pairs(judged: &[Judged], source: Source, clock: Clock) -> Vec<Pair<'_>> {
-    let of = |judged: &Judged| match clock {
-        Clock::Receiver => Some((judged.row.delivered, judged.delivered)),
-        Clock::Sender => judged.row.acknowledged.zip(judged.acknowledged),
-    };
     judged
         .iter()
         .filter(|judged| judged.row.source == source)
-        .filter_map(|judged| {
-            of(judged).map(|(measured, played)| Pair {
-                row: &judged.row,
-                measured,
-                played,
-            })
+        .filter_map(|judged| match clock {
+            Clock::Receiver => Some(delivered(judged)),
+            Clock::Sender => acknowledged(judged),
         })
         .collect()
 }
@@ -130,7 +121,11 @@ fn targets(judged: &[Judged]) -> String {
     for (source, clock, what) in [
         (Source::Ns2, Clock::Receiver, "ns-2.35, data delivered"),
         (Source::Ns2, Clock::Sender, "ns-2.35, data acknowledged"),
-        (Source::Linux, Clock::Receiver, "Linux 6.18, reply delivered"),
+        (
+            Source::Linux,
+            Clock::Receiver,
+            "Linux 6.18, reply delivered",
+        ),
     ] {
         let pairs = pairs(judged, source, clock);
         for (range, asked) in [((0.0, 0.05), 5), ((0.05, 0.2), 12)] {
@@ -146,7 +141,11 @@ fn targets(judged: &[Judged]) -> String {
                 out,
                 "| {what} | {} | {} | {} | {asked} % | {} | {:.2} | {} |",
                 within.len(),
-                if over == 0.0 { "up to 5 %" } else { "10 to 20 %" },
+                if over == 0.0 {
+                    "up to 5 %"
+                } else {
+                    "10 to 20 %"
+                },
                 percent(average(within.iter().map(|pair| pair.mean_error().abs()))),
                 percent(average(within.iter().map(|pair| pair.luck()))),
                 average(lossy().map(|pair| pair.chi_squared())),
@@ -164,7 +163,7 @@ fn targets(judged: &[Judged]) -> String {
 /// The errors of all models at each loss.
 fn by_loss(judged: &[Judged], source: Source) -> String {
     let mut out = String::from(
-        "| loss | rows | luck alone | played | [Short] | Model C low | Model C high | [CSA] | medians: played |\n|---|---|---|---|---|---|---|---|---|\n",
+        "| loss | rows | luck alone | played: delivered | acknowledged | [Short] | Model C low | Model C high | [CSA] | medians, played: delivered |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let rows: Vec<&Judged> = judged.iter().filter(|j| j.row.source == source).collect();
     for loss in losses(&rows) {
@@ -173,7 +172,9 @@ fn by_loss(judged: &[Judged], source: Source) -> String {
             .copied()
             .filter(|j| j.row.loss == loss)
             .collect();
-        let pair = |j: &&Judged| whole(j).mean_error().abs();
+        let delivered: Vec<Pair<'_>> = at.iter().map(|j| delivered(j)).collect();
+        let whole = at.iter().filter_map(|j| acknowledged(j));
+        let whole: Vec<f64> = whole.map(|pair| pair.mean_error().abs()).collect();
         let error = |of: &dyn Fn(&Formulas) -> Option<f64>| {
             let errors: Option<Vec<f64>> = at
                 .iter()
@@ -183,28 +184,40 @@ fn by_loss(judged: &[Judged], source: Source) -> String {
         };
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             percent(loss),
             at.len(),
-            percent(average(at.iter().map(|j| whole(j).luck()))),
-            percent(average(at.iter().map(pair))),
+            percent(average(delivered.iter().map(Pair::luck))),
+            percent(average(delivered.iter().map(|p| p.mean_error().abs()))),
+            match whole.as_slice() {
+                [] => String::new(),
+                errors => percent(average(errors.iter().copied())),
+            },
             error(&|f| Some(f.short_s)),
             error(&|f| Some(f.c_low_s)),
             error(&|f| f.c_high_s),
             error(&|f| f.csa_s),
-            percent(average(at.iter().map(|j| whole(j).median_error().abs()))),
+            percent(average(delivered.iter().map(|p| p.median_error().abs()))),
         );
     }
     out
 }
 
-/// The played transfer beside what the formulas are compared with.
-fn whole(judged: &Judged) -> Pair<'_> {
+fn delivered(judged: &Judged) -> Pair<'_> {
     Pair {
         row: &judged.row,
-        measured: judged.row.whole(),
-        played: judged.acknowledged.unwrap_or(judged.delivered),
+        measured: judged.row.delivered,
+        played: judged.delivered,
     }
+}
+
+fn acknowledged(judged: &Judged) -> Option<Pair<'_>> {
+    let (measured, played) = judged.row.acknowledged.zip(judged.acknowledged)?;
+    Some(Pair {
+        row: &judged.row,
+        measured,
+        played,
+    })
 }
 
 fn losses(rows: &[&Judged]) -> Vec<f64> {
@@ -255,9 +268,19 @@ fn by_delay(judged: &[Judged]) -> String {
     out
 }
 
+/// A row of the tables of every row.
+pub fn line(judged: &Judged) -> String {
+    format!(
+        "| {} | {} | {} |",
+        question_cells(&judged.row),
+        played_cells(judged),
+        formula_cells(&judged.row, &judged.formulas)
+    )
+}
+
 const HEADER: &str = "| size | packets | delay | loss | delivered: mean | played | median | played | acknowledged: mean | played | median | played | [Short] | Model C low | Model C high | [CSA] |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
-fn measured_cells(row: &Row) -> String {
+pub fn question_cells(row: &Row) -> String {
     format!(
         "{} B | {} | {:.0} ms | {}",
         row.bytes,
@@ -321,9 +344,3 @@ fn percent(fraction: f64) -> String {
         _ => format!("{value:.1} %"),
     }
 }
-
-const INTRODUCTION: &str = "# Models of short transfers against ns-2 and Linux
-";
-const READING: &str = "";
-const MODELS: &str = "";
-const ROWS: &str = "";
