@@ -51,24 +51,25 @@ thing: when a single short segment of ns-2 is acknowledged. See below.
 ";
 
 pub const MODELS: &str = "- **Transfers played packet by packet** are right wherever data is *delivered*, in both
-  implementations, at all losses, within luck; and to a part in a thousand without loss, where a
-  transfer takes whole round trips.
+  implementations, at all losses, within luck; and within 1 % without loss, where a transfer takes
+  whole round trips (what is left is how late a real timer or the emulated link is).
 - They are off where ns-2's sender waits for the *acknowledgement* of a last segment that is not full
   (segments of 1460 B): ns-2 delays that until its clock's next beat, every 100 ms. In the measured
   runs every transfer began on a beat; here transfers begin at any time between two, as they do in
   life. Look at the times of delivery there.
-- **\\[Short\\]** is within 10 to 40 % without loss. It adds averages: a fraction of a round, half a
-  round trip for the last acknowledgement of the handshake that in truth travels with the data. With
-  loss it is too slow, and the more the worse: 30 to 70 % too slow at 1 %, 2 to 3 times at 5 %, and
-  without any use above 10 %. Every packet that is lost, and every acknowledgement, costs it a
-  timeout; in truth most lost acknowledgements cost nothing, since the next one makes up for them,
-  and many lost packets are repaired within a round trip. It was made for Linux 2.0.34, which was not
-  measured here.
-- **Model C low** (the loss of the data's way only) is the best formula for ns-2: within 10 to 18 % up
-  to 10 % of loss, too fast above. Counting lost acknowledgements as lost data (high) makes it worse
-  everywhere. For Linux 6 all of these formulas are 1.8 to 5 times too slow: they begin with a window
-  of one segment and know neither an initial window of 10 nor probes.
-- **\\[CSA\\]** is like Model C high; a little better for many losses.
+- **\\[Short\\]** is within 40 % without loss where no acknowledgement is delayed: rounds are not whole in
+  it, and the handshake takes half a round trip longer than data waits for it. With loss it is too
+  slow, and the more the worse: on average by 30 % (ns-2) and 70 % (Linux) at 1 %, 2 to 3 times as long
+  at 5 %, and of no use above 10 %. Every packet that is lost, and every acknowledgement, costs it a
+  timeout, after which the timer stays doubled; in truth most lost acknowledgements cost nothing, since
+  the next one makes up for them, and many lost packets are repaired within a round trip. It was made
+  for Linux 2.0.34, which was not measured here.
+- **Model C low** (the loss of the data's way only) is the best formula: for ns-2 11 to 18 % off up to
+  10 % of loss and too fast above, as timeouts double; for Linux too slow, with its defaults twice as
+  long at any loss, since it begins with a window of one segment.
+- **Model C high** counts lost acknowledgements as lost data, which makes it worse everywhere: up to
+  twice as long as ns-2, up to five times as long as Linux.
+- **\\[CSA\\]**, with the same loss, is like Model C high; a little better from 5 % of loss on.
 - No model here knows queues, cross traffic, or losses that come in bursts.
 
 Errors of the means, and of the medians of what was played:

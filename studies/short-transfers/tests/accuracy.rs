@@ -20,7 +20,8 @@ fn linux() -> Vec<Row> {
 }
 
 /// Mean absolute relative errors: of the mean at up to 5 % of loss and above, and of the median at
-/// up to 2 %. Fewer transfers than the page has are enough: they add a few hundredths.
+/// up to 2 %. Fewer transfers than the page has are enough: what luck they add is
+/// small beside that of what was measured.
 fn errors(rows: Vec<Row>) -> [f64; 3] {
     let mut sums = [(0.0, 0); 3];
     let mut add = |i: usize, played_s: f64, measured_s: f64| {
