@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use netflow::tcpmodel::rto::HALF_INTERVAL;
 use netflow::units::{BitsPerSecond, Bytes, Seconds};
 use serde::Serialize;
 
@@ -9,9 +10,6 @@ use super::answer::Answer;
 use super::{Method, Model};
 use crate::number::{percent, plain, short};
 use crate::table;
-
-/// Half a 95 % confidence interval in standard errors.
-const HALF_INTERVAL: f64 = 1.96;
 
 /// One answer.
 pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {

@@ -14,6 +14,9 @@ use super::{
 
 /// Headers of a packet, in bytes.
 const HEADER_BYTES: f64 = 40.0;
+/// Events so close to one another, in seconds, happen together, a packet's arrival first: the same
+/// moment, summed up in another order, is not the same to the bit.
+const TOGETHER_S: f64 = 1e-9;
 /// The end that opens the connection, and the packets it sends.
 pub(super) const OPENER: usize = 0;
 /// The other end.
@@ -130,7 +133,7 @@ impl<'a, C: Chance> Trial<'a, C> {
                 (end.sender.timer_s(), Event::Timer),
                 (end.receiver.due_s(), Event::Acknowledge),
             ] {
-                if at_s < next.0 {
+                if at_s < next.0 - TOGETHER_S {
                     next = (at_s, who, event);
                 }
             }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use play::{Played, Player};
 
-use super::{Distribution, RtoChain, Solver, TimeoutTime};
+use super::{Distribution, HALF_INTERVAL, RtoChain, Solver, TimeoutTime};
 use crate::Error;
 use crate::error::ensure;
 
@@ -47,9 +47,6 @@ const FIRST_BATCH: u64 = 16 * BLOCK;
 
 /// So many trials make the distribution; that of more would be no better to the eye.
 const KEPT: u64 = 1 << 20;
-
-/// Half a 95 % confidence interval in standard errors.
-pub(crate) const HALF_INTERVAL: f64 = 1.959_963_984_540_054;
 
 impl Solver for MonteCarlo {
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
