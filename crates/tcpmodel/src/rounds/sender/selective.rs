@@ -89,6 +89,8 @@ pub(in super::super) struct Selective {
     /// The state ends when everything before this segment is acknowledged.
     high: u32,
     window: f64,
+    /// What congestion avoidance has gathered for the next packet.
+    credit: f64,
     threshold: f64,
     prior_window: f64,
     reduction_delivered: u32,
@@ -131,6 +133,7 @@ impl Selective {
             state: State::Open,
             high: 0,
             window: 0.0,
+            credit: 0.0,
             threshold: f64::INFINITY,
             prior_window: 0.0,
             reduction_delivered: 0,
@@ -604,7 +607,11 @@ impl Selective {
             if grown > 0.0 {
                 // RFC 9438, 4.3; 1 for a window that is halved.
                 let rise = 3.0 * (1.0 - self.decrease) / (1.0 + self.decrease);
-                self.window += rise * grown / self.window;
+                self.credit += rise * grown;
+                while self.credit >= self.window {
+                    self.credit -= self.window;
+                    self.window += 1.0;
+                }
             }
         }
     }
@@ -737,6 +744,7 @@ impl Selective {
             *mark = (*mark | LOST) & !AGAIN;
         }
         self.window = self.in_flight() + 1.0;
+        self.credit = 0.0;
         self.state = State::Loss;
         self.high = self.next;
         self.probe_end = 0;
