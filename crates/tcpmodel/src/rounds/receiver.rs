@@ -49,7 +49,7 @@ impl Receiver {
             arrivals: 0,
             next: 0,
             acknowledged: 0,
-            quick_left: stack.quick_acks,
+            quick_left: 0,
             duplicates_at: 0,
             duplicates: 0,
             told_twice: false,
@@ -105,6 +105,9 @@ impl Receiver {
             self.told_twice = true;
             self.quick_left = self.quick;
             return true;
+        }
+        if self.arrivals == 0 {
+            self.quick_left = self.quick;
         }
         let was_whole = self.arrivals == self.next;
         self.arrivals += 1;

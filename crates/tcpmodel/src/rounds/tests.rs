@@ -139,3 +139,20 @@ fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
         eprintln!("{opener:?} {listener:?}: {s:.4} {measured_s} {:+.4} [{a:.4} {b:.4}]", s - measured_s);
     }
 }
+
+#[test]
+fn show() {
+    let stack = Stack {
+        timestamps: false,
+        rto_after_syn_timeout_s: Some(3.0),
+        initial_window_pkts: 2,
+        recovery: Recovery::NewReno,
+        window_after_loss: 0.5,
+        quick_acks: 16,
+        acks_compressed: false,
+        ..Stack::builtin("linux-6").unwrap()
+    };
+    let fetch = Transfer::fetch(200, 30_000, 512, 0.05);
+    let args: Vec<u32> = std::env::var("LOST").unwrap().split(',').map(|x| x.parse().unwrap()).collect();
+    latency_s(&stack, &fetch, &[], args.leak(), 0.5);
+}
