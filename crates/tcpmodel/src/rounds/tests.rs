@@ -6,6 +6,7 @@ use crate::{Recovery, Stack};
 /// Loses the packets with these numbers, counted from 0 for either end.
 struct Chosen {
     lost: [&'static [u32]; 2],
+    /// When it begins, as a part of the clocks' period.
     phase: f64,
     sent: [u32; 2],
 }
@@ -92,7 +93,9 @@ fn linux_takes_as_long_as_measured_for_every_loss() {
     }
 }
 
-/// The same, in segments of 512 B, with Reno, no timestamps and no selective acknowledgements.
+/// The same link, 0.3 ms longer, with Reno, segments of 512 B, an initial window of 2, no timestamps
+/// and no selective acknowledgements: medians of three transfers each. When a timer fires depends on
+/// when a transfer begins, so it is the nearest of 200 beginnings that counts.
 #[test]
 fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
     let stack = Stack {
@@ -105,54 +108,60 @@ fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
         acks_compressed: false,
         ..Stack::builtin("linux-6").unwrap()
     };
-    let fetch = Transfer::fetch(200, 30_000, 512, 0.05);
+    let fetch = Transfer::fetch(200, 30_000, 512, 0.0503);
+    let error_s = |opener, listener, measured_s: f64| {
+        let errors_s = (0..200).map(|i| {
+            let phase = f64::from(i) / 200.0;
+            (latency_s(&stack, &fetch, opener, listener, phase) - measured_s).abs()
+        });
+        errors_s.fold(f64::INFINITY, f64::min)
+    };
     for (opener, listener, measured_s) in [
+        // Nothing; acknowledgements.
         (&[][..], &[][..], 0.6085),
-        (&[], &[10], 1.1382),
-        (&[], &[4], 1.3214),
+        (&[4, 5], &[], 0.7021),
+        // The first of all: the duplicate it makes is not counted. Both of the first round.
         (&[], &[2], 1.5426),
-        (&[], &[3], 1.4033),
+        (&[], &[2, 3], 1.6455),
+        // Several in later rounds: one is repaired in a round trip.
         (&[], &[8, 10], 1.3131),
         (&[], &[8, 9, 10], 1.3496),
-        (&[], &[2, 3], 1.6455),
-        (&[], &[60], 1.0297),
-        (&[], &[59, 60], 1.1258),
+        (&[], &[4, 6], 1.5458),
+        (&[], &[20, 21, 22, 23, 24, 25], 1.1023),
+        // Close to the end: too few duplicates.
         (&[], &[57], 1.0301),
         (&[], &[58], 1.0261),
-        (&[], &[16, 20, 24], 1.0021),
-        (&[4, 5], &[], 0.7021),
-        (&[], &[2, 3, 4], 2.2704),
+        (&[], &[60], 1.0297),
+        // The SYN; the request; both, which waits 3 s. The same at the other end.
         (&[0], &[], 1.6326),
-        (&[0, 3], &[], 4.7023),
         (&[2], &[], 0.9369),
-        (&[2, 3], &[], 1.5726),
+        (&[0, 3], &[], 4.7023),
         (&[], &[0], 1.6058),
         (&[], &[0, 2, 3], 5.3824),
-        (&[], &[20, 21, 22, 23, 24, 25], 1.1023),
-        (&[], &[6, 7, 12], 1.5036),
-        (&[], &[5], 1.4031),
-        (&[], &[4, 6], 1.5458),
     ] {
-        let all: Vec<f64> = (0..200).map(|i| latency_s(&stack, &fetch, opener, listener, f64::from(i) / 200.0)).collect();
-        let s = all.iter().copied().min_by(|a, b| (a - measured_s).abs().total_cmp(&(b - measured_s).abs())).unwrap();
-        let (a, b) = (all.iter().copied().fold(9.0, f64::min), all.iter().copied().fold(0.0, f64::max));
-        eprintln!("{opener:?} {listener:?}: {s:.4} {measured_s} {:+.4} [{a:.4} {b:.4}]", s - measured_s);
+        let error_s = error_s(opener, listener, measured_s);
+        assert!(
+            error_s < 0.006,
+            "{opener:?} and {listener:?} lost: {error_s} s"
+        );
     }
-}
-
-#[test]
-fn show() {
-    let stack = Stack {
-        timestamps: false,
-        rto_after_syn_timeout_s: Some(3.0),
-        initial_window_pkts: 2,
-        recovery: Recovery::NewReno,
-        window_after_loss: 0.5,
-        quick_acks: 16,
-        acks_compressed: false,
-        ..Stack::builtin("linux-6").unwrap()
-    };
-    let fetch = Transfer::fetch(200, 30_000, 512, 0.05);
-    let args: Vec<u32> = std::env::var("LOST").unwrap().split(',').map(|x| x.parse().unwrap()).collect();
-    latency_s(&stack, &fetch, &[], args.leak(), 0.5);
+    // A receiver's program that reads may acknowledge at once what was going to be delayed, by 40
+    // to 44 ms; here one or two of those are missing or too many.
+    for (opener, listener, measured_s) in [
+        (&[][..], &[10][..], 1.1382),
+        (&[], &[3], 1.4033),
+        (&[], &[4], 1.3214),
+        (&[], &[5], 1.4031),
+        (&[], &[6, 7, 12], 1.5036),
+        (&[], &[16, 20, 24], 1.0021),
+        (&[], &[59, 60], 1.1258),
+        (&[], &[2, 3, 4], 2.2704),
+        (&[2, 3], &[], 1.5726),
+    ] {
+        let error_s = error_s(opener, listener, measured_s);
+        assert!(
+            error_s < 0.090,
+            "{opener:?} and {listener:?} lost: {error_s} s"
+        );
+    }
 }

@@ -252,9 +252,10 @@ impl<'a, C: Chance> Trial<'a, C> {
         let segments = self.setting.segments[1 - who];
         let full =
             segment + 1 < segments || self.setting.last_bytes[1 - who] >= self.setting.mss_bytes;
+        let rto_s = self.ends[who].sender.rto().timeout_s();
         let receiver = &mut self.ends[who].receiver;
         let had = receiver.next();
-        if receiver.receive(now_s, segment, full, packet.sent_s) {
+        if receiver.receive(now_s, segment, full, packet.sent_s, rto_s) {
             self.send(who, now_s, Kind::Ack);
         }
         let has = self.ends[who].receiver.next();

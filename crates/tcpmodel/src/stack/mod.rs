@@ -89,7 +89,8 @@ pub struct Stack {
     /// Does the delay end at the next beat of a free-running clock, rather than after a full
     /// delay?
     pub ack_delay_beats: bool,
-    /// So many first segments of a connection are acknowledged at once (Linux).
+    /// So many first segments of a connection are acknowledged at once, and so many after a pause
+    /// (Linux).
     pub quick_acks: u32,
     /// Are acknowledgements after the third duplicate put together (Linux)?
     pub acks_compressed: bool,

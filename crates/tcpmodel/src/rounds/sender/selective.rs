@@ -78,6 +78,9 @@ pub(in super::super) struct Selective {
     segments: u32,
     pub acknowledged: u32,
     next: u32,
+    /// Will the next acknowledgement without data be taken for news of the receive window, since the
+    /// last packet had data (or was the handshake's) and so an earlier sequence number?
+    window_is_news: bool,
     /// For each segment sent: when last, as which of all packets, and what is known about it.
     sent_s: Vec<f64>,
     order: Vec<u32>,
@@ -124,6 +127,7 @@ impl Selective {
             segments: 0,
             acknowledged: 0,
             next: 0,
+            window_is_news: true,
             sent_s: Vec::new(),
             order: Vec::new(),
             marks: Vec::new(),
@@ -285,7 +289,12 @@ impl Selective {
             return;
         }
         let mut news = self.mark(now_s, packet, arrived);
-        news.pure_duplicate = pure && !news.advanced && !news.sacked && self.out() > 0;
+        news.pure_duplicate = pure
+            && !news.advanced
+            && !news.sacked
+            && self.out() > 0
+            && (self.selective || !self.window_is_news);
+        self.window_is_news = !pure;
         if news.advanced {
             self.timeouts = 0;
         }
