@@ -54,7 +54,7 @@ impl Solver for MonteCarlo {
         self.check()?;
         let players: Vec<Player> = chains.iter().map(Player::new).collect();
         let mut all = Sums::new(chains.len());
-        let mut kept_s = Vec::new();
+        let mut kept_s = Vec::with_capacity(self.trials.min(KEPT) as usize);
         let mut batch = FIRST_BATCH;
         while all.trials < self.trials {
             let from = all.trials / BLOCK;
