@@ -173,7 +173,8 @@ proptest! {
 #[test]
 fn what_is_no_transfer_is_refused() {
     let good = Transfer::push(1000, 500, 0.05);
-    let cases: [(fn(&mut Transfer), &str); 7] = [
+    type Change = fn(&mut Transfer);
+    let cases: [(Change, &str); 7] = [
         (|t| t.bytes = 0, "size in B is 0, allowed is 1 or more"),
         (|t| t.mss_bytes = 0, "mss in B is 0, allowed is 1 or more"),
         (
