@@ -44,7 +44,11 @@ pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result
         ("rounds", answer.transfer_s),
         ("timeouts", answer.timeout_s),
     ] {
-        let share = format!("{} of the mean", percent(time_s / answer.mean_s));
+        let share = if answer.mean_s > 0.0 {
+            format!("{} of the mean", percent(time_s / answer.mean_s))
+        } else {
+            String::new()
+        };
         table.add_row([name.to_owned(), short(time_s), share]);
     }
     table::print(&table, out)
