@@ -3,7 +3,7 @@
 
 use netflow_tcpmodel::rounds::{Distribution, Options, Rounds, Transfer, Until};
 use netflow_tcpmodel::rto::{ExactMoments, RtoChain, Solver, Timers};
-use netflow_tcpmodel::{Stack, builtin_names};
+use netflow_tcpmodel::{Recovery, RtoRule, Stack, builtin_names};
 use proptest::prelude::*;
 
 fn play(stack: &str, transfer: Transfer, trials: u64) -> Distribution {
@@ -167,6 +167,89 @@ proptest! {
         prop_assert!(of(packets, longer_s).mean_s() > here.mean_s());
         prop_assert!(of(packets + 1, delay_s).mean_s() >= here.mean_s());
         prop_assert!(of(4 * packets + 20, delay_s).mean_s() > here.mean_s());
+    }
+}
+
+prop_compose! {
+    /// Any stack: each rule with any other.
+    fn any_stack()(
+        like in prop::sample::select(builtin_names()),
+        window in 1_u32..20,
+        (rto_rule, clock_s) in prop::sample::select(vec![
+            (RtoRule::Ticks, 0.01),
+            (RtoRule::Rfc6298, 0.0),
+            (RtoRule::Linux, 0.004),
+            (RtoRule::Linux, 0.0),
+        ]),
+        recovery in prop::sample::select(vec![
+            Recovery::Timeout,
+            Recovery::Tahoe,
+            Recovery::Reno,
+            Recovery::NewReno,
+            Recovery::Sack,
+            Recovery::Rack,
+        ]),
+        duplicate_acks in 1_u32..5,
+        min_rto_s in prop::sample::select(vec![1e-6, 0.01, 0.2, 3.0]),
+        window_after_loss in 0.01..=1.0,
+        segments_per_ack in 1_u32..4,
+        quick_acks in prop::sample::select(vec![0, 3, 16, u32::MAX]),
+        flags in prop::array::uniform8(any::<bool>()),
+    ) -> Stack {
+        Stack {
+            initial_window_pkts: window,
+            rto_rule,
+            clock_s,
+            recovery,
+            duplicate_acks,
+            initial_rto_s: 1.0,
+            min_rto_s,
+            window_after_loss,
+            segments_per_ack,
+            quick_acks,
+            timestamps: flags[0],
+            limited_transmit: flags[1],
+            early_retransmit: flags[2],
+            tail_loss_probe: flags[3],
+            acks_compressed: flags[4],
+            ack_delay_beats: flags[5],
+            syn_answered_again: flags[6],
+            syn_timeout_ends_slow_start: flags[7],
+            ..Stack::builtin(like).unwrap()
+        }
+    }
+}
+
+proptest! {
+    /// Whatever the rules and the losses, every transfer ends, and its parts make the whole.
+    #[test]
+    fn every_transfer_ends(
+        stack in any_stack(),
+        packets in 1_u64..80,
+        forward in 0.0..0.6,
+        back in 0.0..0.6,
+        delay_s in prop::sample::select(vec![0.0, 1e-6, 0.05, 2.0]),
+        fetch in any::<bool>(),
+    ) {
+        let transfer = if fetch {
+            Transfer::fetch(700, 500 * packets, 500, delay_s)
+        } else {
+            Transfer::push(500 * packets, 500, delay_s)
+        };
+        let transfer = Transfer {
+            loss_forward: forward,
+            loss_back: back,
+            until: Until::Acknowledged,
+            ..transfer
+        };
+        let options = Options { trials: 20, seed: packets };
+        let latency = Rounds { stack, transfer }.solve(&options).unwrap();
+        prop_assert!(latency.mean_s().is_finite());
+        let least_s = if fetch { 4.0 } else { 3.0 } * delay_s;
+        prop_assert!(latency.quantile(0.0) >= least_s - 1e-9);
+        prop_assert!(latency.handshake_s() >= 2.0 * delay_s - 1e-9);
+        prop_assert!(latency.timeout_s() >= 0.0);
+        prop_assert!(latency.transfer_s() >= -1e-9);
     }
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Trial<'a, C> {
     out: Vec<u32>,
     /// So many segments of either end have been sent at least once.
     sent: [u32; 2],
+    /// When a timer fired last, in seconds.
+    waited_until_s: f64,
     taken: Taken,
 }
 
@@ -84,6 +86,7 @@ impl<'a, C: Chance> Trial<'a, C> {
             ways: [way.clone(), way],
             out: Vec::new(),
             sent: [0, 0],
+            waited_until_s: 0.0,
             taken: Taken::default(),
         }
     }
@@ -283,10 +286,12 @@ impl<'a, C: Chance> Trial<'a, C> {
 
     fn timeout(&mut self, who: usize, now_s: f64) {
         let end = &mut self.ends[who];
-        let waited_s = now_s - end.active_s;
+        // Both ends may wait at the same time, which is counted once.
+        let since_s = end.active_s.max(self.waited_until_s);
         if end.sender.timeout(now_s, &mut self.out) {
             self.taken.timeouts += 1;
-            self.taken.timeout_s += waited_s;
+            self.taken.timeout_s += now_s - since_s.max(self.taken.handshake_s);
+            self.waited_until_s = now_s;
         }
         self.send_chosen(who, now_s);
     }
