@@ -2,7 +2,7 @@
 
 use super::calendar::Calendar;
 use super::ends::Transfer;
-use super::plan::{Ends, Hop, Plan, Target};
+use super::plan::{Ends, HopSpec, Plan, Target};
 use super::queue::{LinkCounts, Queue};
 use super::wire::{Packet, Wire};
 use super::{Purpose, random};
@@ -15,6 +15,36 @@ pub(super) struct Link {
     pub delay_ns: u64,
     /// Wires that end here and hold packets.
     pending: Vec<u32>,
+}
+
+/// Steps, counted from the last time at which all had come equally far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    begin_ns: u64,
+    /// Steps since then.
+    since: u64,
+    step_ns: u64,
+    /// 2^64 / `step_ns`, rounded down: to multiply with instead of dividing.
+    per_step: u64,
+}
+
+impl Clock {
+    /// The end of the chunk of 2^log steps that it is in now. One that began earlier ends where it
+    /// was to end.
+    #[inline]
+    fn chunk_end_ns(self, log: u8, end_ns: u64) -> u64 {
+        let after = (self.since >> log) + 1;
+        (self.begin_ns + (after << log) * self.step_ns).min(end_ns)
+    }
+
+    /// The step at which the chunk begins in which something arrives at `time_ns`; at the very
+    /// beginning of a chunk perhaps the one before, where it is found to be too early.
+    #[inline]
+    fn step_of(self, time_ns: u64, log: u8) -> u64 {
+        let after_ns = time_ns.saturating_sub(self.begin_ns);
+        let step = (u128::from(after_ns) * u128::from(self.per_step)) >> 64;
+        (step as u64) >> log << log
+    }
 }
 
 /// A network of packets.
@@ -35,19 +65,13 @@ pub(super) struct Engine {
     is_awake: Vec<bool>,
     active_links: Vec<u32>,
     calendar: Calendar,
-    step_ns: u64,
-    /// 2^64 / `step_ns`, rounded down: to multiply with instead of dividing.
-    per_step: u64,
+    clock: Clock,
     /// Links and transfers by how many steps they take at a time: a power of two each.
     link_log: Vec<u8>,
     transfer_log: Vec<u8>,
     /// By wire: that of its end.
     wire_log: Vec<u8>,
-    /// Where steps are counted from.
-    begin_ns: u64,
     pub now_ns: u64,
-    /// Steps since the last time at which all had come equally far.
-    since: u64,
     pub steps: u64,
     batch: Vec<Packet>,
     /// Data packets of each transfer that were lost.
@@ -99,16 +123,13 @@ impl Engine {
             transfers,
             next_event: 0,
             epoch: 0,
-            step_ns: 1,
-            per_step: 0,
+            clock: Clock::default(),
             active_links: Vec::new(),
             calendar: Calendar::default(),
             link_log: Vec::new(),
             transfer_log: Vec::new(),
             wire_log: Vec::new(),
-            begin_ns: 0,
             now_ns: 0,
-            since: 0,
             steps: 0,
             batch: Vec::new(),
             plan,
@@ -131,9 +152,10 @@ impl Engine {
         };
         let used = plan.origins.iter().flatten();
         let least = used.map(|&l| self.links[l as usize].delay_ns).min();
-        self.step_ns = least.unwrap_or(u64::MAX).clamp(SHORTEST_NS, LONGEST_NS);
-        self.per_step = u64::MAX / self.step_ns;
-        let log = |ns: u64| (ns / self.step_ns).max(1).ilog2().min(MOST_STEPS_LOG) as u8;
+        let step_ns = least.unwrap_or(u64::MAX).clamp(SHORTEST_NS, LONGEST_NS);
+        self.clock.step_ns = step_ns;
+        self.clock.per_step = u64::MAX / step_ns;
+        let log = |ns: u64| (ns / step_ns).max(1).ilog2().min(MOST_STEPS_LOG) as u8;
         let inputs = plan.ends.iter();
         self.transfer_log = inputs
             .map(|e| log(delay_ns(e.data_in).min(delay_ns(e.acks_in))))
@@ -163,47 +185,30 @@ impl Engine {
 
     /// Goes on to `end_ns`.
     pub fn run_until(&mut self, end_ns: u64) {
-        self.begin_ns = self.now_ns;
-        self.since = 0;
+        self.clock.begin_ns = self.now_ns;
+        self.clock.since = 0;
         self.register_all();
         while self.now_ns < end_ns {
             self.wake();
             self.transfers_act(end_ns);
             self.links_act(end_ns);
-            self.now_ns = (self.now_ns + self.step_ns).min(end_ns);
-            self.since += 1;
+            self.now_ns = (self.now_ns + self.clock.step_ns).min(end_ns);
+            self.clock.since += 1;
             self.steps += 1;
         }
-    }
-
-    /// The end of the chunk of 2^log steps that it is in now. One that began earlier ends where it
-    /// was to end.
-    #[inline]
-    fn chunk_end_ns(&self, log: u8, end_ns: u64) -> u64 {
-        let after = (self.since >> log) + 1;
-        (self.begin_ns + (after << log) * self.step_ns).min(end_ns)
-    }
-
-    /// The step at which the chunk begins in which something arrives at `time_ns`; at the very
-    /// beginning of a chunk perhaps the one before, where it is found to be too early.
-    #[inline]
-    fn step_of(&self, time_ns: u64, log: u8) -> u64 {
-        let after_ns = time_ns.saturating_sub(self.begin_ns);
-        let step = (u128::from(after_ns) * u128::from(self.per_step)) >> 64;
-        (step as u64) >> log << log
     }
 
     /// All wires with packets on them.
     fn register_all(&mut self) {
         self.calendar.clear();
         for w in 0..self.plan.wires.len() as u32 {
-            self.register(w, self.since);
+            self.register(w, self.clock.since);
         }
     }
 
     /// Tells links and transfers of the wires on which packets arrive in the chunks that begin now.
     fn wake(&mut self) {
-        let mut due = self.calendar.take(self.since);
+        let mut due = self.calendar.take(self.clock.since);
         for w in due.drain(..) {
             match self.plan.targets[w as usize] {
                 Target::Link(l) => {
@@ -225,7 +230,7 @@ impl Engine {
     }
 
     fn transfers_act(&mut self, end_ns: u64) {
-        let next_ns = self.now_ns + self.step_ns;
+        let next_ns = self.now_ns + self.clock.step_ns;
         for (i, &due_ns) in self.due_ns.iter().enumerate() {
             if due_ns < next_ns && !self.is_awake[i] {
                 self.is_awake[i] = true;
@@ -235,14 +240,14 @@ impl Engine {
         let mut awake = std::mem::take(&mut self.awake);
         for &i in &awake {
             let i = i as usize;
-            let until_ns = self.chunk_end_ns(self.transfer_log[i], end_ns);
+            let until_ns = self.clock.chunk_end_ns(self.transfer_log[i], end_ns);
             let transfer = &mut self.transfers[i];
             let ends = transfer.ends;
             transfer.act(until_ns, &mut self.plan.wires);
             self.due_ns[i] = transfer.due_ns();
             self.is_awake[i] = false;
             for wire in [ends.data_in, ends.acks_in] {
-                self.register(wire, self.since + 1);
+                self.register(wire, self.clock.since + 1);
             }
             for way in [ends.data, ends.acks] {
                 let Some(wire) = self.plan.wires.get_mut(way.wire as usize) else {
@@ -269,7 +274,9 @@ impl Engine {
     fn register(&mut self, wire: u32, earliest: u64) {
         let packet = self.plan.wires.get(wire as usize).and_then(Wire::first);
         if let Some(packet) = packet {
-            let step = self.step_of(packet.time_ns, self.wire_log[wire as usize]);
+            let step = self
+                .clock
+                .step_of(packet.time_ns, self.wire_log[wire as usize]);
             self.calendar.add(wire, step, earliest);
         }
     }
@@ -277,62 +284,65 @@ impl Engine {
     fn links_act(&mut self, end_ns: u64) {
         let mut active = std::mem::take(&mut self.active_links);
         for &l in &active {
-            let until_ns = self.chunk_end_ns(self.link_log[l as usize], end_ns);
+            let until_ns = self.clock.chunk_end_ns(self.link_log[l as usize], end_ns);
             self.link_acts(l as usize, until_ns);
         }
         active.clear();
         self.active_links = active;
     }
 
+    /// All that happens at a link before `until_ns`.
     fn link_acts(&mut self, l: usize, until_ns: u64) {
-        let mut batch = std::mem::take(&mut self.batch);
-        batch.clear();
-        let mut pending = std::mem::take(&mut self.links[l].pending);
-        let mut runs = 0;
-        for &w in &pending {
-            let before = batch.len();
-            self.plan.wires[w as usize].take_until(until_ns, &mut batch);
-            runs += usize::from(batch.len() > before);
-            self.register(w, self.since + 1);
-        }
-        pending.clear();
-        self.links[l].pending = pending;
-        if runs > 1 {
-            merge(&mut batch);
-        }
-        for packet in &batch {
-            self.packet_arrives(l, *packet);
-        }
-        self.batch = batch;
-    }
-
-    #[inline]
-    fn packet_arrives(&mut self, l: usize, packet: Packet) {
-        let hop = &mut self.plan.hops[packet.hop as usize];
-        let out = hop.out;
-        hop.arrived += 1;
-        let service_ns = match packet.seq {
-            0 => hop.header_ns,
-            _ => hop.service_ns,
-        };
+        let (clock, wire_log) = (self.clock, &*self.wire_log);
+        let (hops, wires, calendar) = (
+            &mut *self.plan.hops,
+            &mut *self.plan.wires,
+            &mut self.calendar,
+        );
         let link = &mut self.links[l];
-        let Some(left_ns) = link.queue.arrive(packet.time_ns, service_ns) else {
-            match hop.is_ack {
-                false => self.lost[hop.transfer as usize] += 1,
-                true => self.lost_acks += 1,
+        let batch = &mut self.batch;
+        batch.clear();
+        let mut runs = 0;
+        for w in link.pending.drain(..) {
+            let before = batch.len();
+            let wire = &mut wires[w as usize];
+            wire.take_until(until_ns, batch);
+            runs += usize::from(batch.len() > before);
+            if let Some(next) = wire.first() {
+                let step = clock.step_of(next.time_ns, wire_log[w as usize]);
+                calendar.add(w, step, clock.since + 1);
             }
-            return;
-        };
-        let time_ns = left_ns + link.delay_ns;
-        let wire = &mut self.plan.wires[out as usize];
-        let was_empty = wire.is_empty();
-        wire.push(Packet {
-            time_ns,
-            hop: packet.hop + 1,
-            seq: packet.seq,
-        });
-        if was_empty {
-            self.register(out, self.since + 1);
+        }
+        if runs > 1 {
+            merge(batch);
+        }
+        for &packet in &*batch {
+            let hop = &mut hops[packet.hop as usize];
+            hop.arrived += 1;
+            let service_ns = match packet.seq {
+                0 => self.plan.specs[packet.hop as usize].header_ns,
+                _ => hop.service_ns,
+            };
+            let Some(left_ns) = link.queue.arrive(packet.time_ns, service_ns) else {
+                let spec = &self.plan.specs[packet.hop as usize];
+                match spec.is_ack {
+                    false => self.lost[spec.transfer as usize] += 1,
+                    true => self.lost_acks += 1,
+                }
+                continue;
+            };
+            let time_ns = left_ns + link.delay_ns;
+            let out = hop.out as usize;
+            let wire = &mut wires[out];
+            if wire.is_empty() {
+                let step = clock.step_of(time_ns, wire_log[out]);
+                calendar.add(hop.out, step, clock.since + 1);
+            }
+            wire.push(Packet {
+                time_ns,
+                hop: packet.hop + 1,
+                seq: packet.seq,
+            });
         }
     }
 
@@ -402,19 +412,24 @@ impl Engine {
         (in_queues, flying)
     }
 
-    /// Every link on every way of data.
-    pub fn data_hops(&self) -> impl Iterator<Item = &Hop> {
-        self.plan.hops.iter().filter(|hop| !hop.is_ack)
+    /// Every link on every way of data, and the packets that have arrived there.
+    pub fn data_hops(&self) -> impl Iterator<Item = (&HopSpec, u64)> {
+        let hops = self.plan.hops.iter().map(|hop| hop.arrived);
+        self.plan
+            .specs
+            .iter()
+            .zip(hops)
+            .filter(|(spec, _)| !spec.is_ack)
     }
 
     /// Every packet: the hop it has last been accepted at, and whether it is still in that queue.
-    pub fn each_under_way(&self, mut each: impl FnMut(&Hop, bool)) {
+    pub fn each_under_way(&self, mut each: impl FnMut(&HopSpec, bool)) {
         for (wire, origins) in self.plan.wires.iter().zip(&self.plan.origins) {
             if origins.is_empty() {
                 continue; // all that ends have sent has reached its first link
             }
             for packet in wire.waiting() {
-                let hop = &self.plan.hops[packet.hop as usize - 1];
+                let hop = &self.plan.specs[packet.hop as usize - 1];
                 let delay_ns = self.links[hop.link as usize].delay_ns;
                 each(hop, packet.time_ns - delay_ns > self.now_ns);
             }

@@ -64,16 +64,18 @@ impl Engine {
         for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
             for packet in wire.waiting_mut() {
                 let left_ns = packet.time_ns.saturating_sub(delay_ns);
-                let of_link = self.plan.hops[packet.hop as usize - 1].link == l as u32;
+                let of_link = self.plan.specs[packet.hop as usize - 1].link == l as u32;
                 if of_link && left_ns > now_ns {
                     packet.time_ns = stretched(left_ns, now_ns, ratio) + delay_ns;
                 }
             }
             wire.sort();
         }
-        let hops = self.plan.hops.iter_mut();
-        hops.filter(|hop| hop.link == l as u32)
-            .for_each(|hop| hop.set_bandwidth(bps));
+        for hop in 0..self.plan.specs.len() {
+            if self.plan.specs[hop].link == l as u32 {
+                self.plan.set_bandwidth(hop, bps);
+            }
+        }
     }
 
     /// The link fails: what is queued is lost. What is on the way over it arrives.
@@ -81,11 +83,11 @@ impl Engine {
         let now_ns = self.now_ns;
         let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.fail(now_ns);
-        let (hops, lost, lost_acks) = (&self.plan.hops, &mut self.lost, &mut self.lost_acks);
+        let (specs, lost, lost_acks) = (&self.plan.specs, &mut self.lost, &mut self.lost_acks);
         let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);
         for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
             wire.remove(|packet| {
-                let hop = &hops[packet.hop as usize - 1];
+                let hop = &specs[packet.hop as usize - 1];
                 let queued =
                     hop.link == l as u32 && packet.time_ns.saturating_sub(delay_ns) > now_ns;
                 match hop.is_ack {

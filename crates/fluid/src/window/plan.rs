@@ -17,32 +17,29 @@ pub(super) enum Target {
     Sender(u32),
 }
 
-/// One link on the way of one transfer.
+/// One link on the way of one transfer: what every packet needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop {
     /// Transmission of its packets there.
     pub service_ns: u64,
-    /// Transmission of the very first, which has no payload (of an acknowledgement: of all).
-    pub header_ns: u64,
+    /// Packets that arrived at the link.
+    pub arrived: u64,
     /// The wire behind the link.
     pub out: u32,
+}
+
+/// The rest of what there is to know of a hop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HopSpec {
+    /// Transmission of the very first packet, which may have no payload (of an acknowledgement: of
+    /// all).
+    pub header_ns: u64,
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
     /// Bits of its packets, and of the first.
     pub bits: f64,
     pub header_bits: f64,
-    /// Packets that arrived at the link.
-    pub arrived: u64,
-}
-
-impl Hop {
-    /// The link has this bandwidth from now on.
-    pub fn set_bandwidth(&mut self, bps: f64) {
-        let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
-        self.service_ns = ns(self.bits);
-        self.header_ns = ns(self.header_bits);
-    }
 }
 
 /// No wire.
@@ -78,6 +75,8 @@ pub(super) struct Ends {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub hops: Vec<Hop>,
+    /// Parallel to `hops`.
+    pub specs: Vec<HopSpec>,
     pub wires: Vec<Wire>,
     pub targets: Vec<Target>,
     /// By wire: the links it begins at; none if it begins at ends.
@@ -167,21 +166,30 @@ impl Plan {
             }
             let target = links.get(i + 1).map_or(end, |&next| Target::Link(next));
             last = self.wire(Some(link), target);
-            let mut hop = Hop {
+            self.hops.push(Hop {
                 service_ns: 0,
-                header_ns: 0,
+                arrived: 0,
                 out: last,
+            });
+            self.specs.push(HopSpec {
+                header_ns: 0,
                 transfer,
                 link,
                 is_ack: matches!(end, Target::Sender(_)),
                 bits,
                 header_bits,
-                arrived: 0,
-            };
-            hop.set_bandwidth(bps[link as usize]);
-            self.hops.push(hop);
+            });
+            self.set_bandwidth(self.hops.len() - 1, bps[link as usize]);
         }
         (way, last)
+    }
+
+    /// The link of a hop has this bandwidth from now on.
+    pub fn set_bandwidth(&mut self, hop: usize, bps: f64) {
+        let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
+        let spec = &mut self.specs[hop];
+        spec.header_ns = ns(spec.header_bits);
+        self.hops[hop].service_ns = ns(spec.bits);
     }
 
     /// The wire from a link (or from ends) to where its packets arrive: one for all that come to

@@ -24,7 +24,6 @@ pub(super) struct Queue {
 /// What happened at a link since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkCounts {
-    pub offered: u64,
     pub lost: u64,
     pub accepted: u64,
     /// Nanoseconds of service of all that was accepted.
@@ -47,6 +46,12 @@ struct Average {
     /// Packets/ns that the link serves: what a pause is worth.
     packets_per_ns: f64,
     random: Pcg32,
+}
+
+impl LinkCounts {
+    pub fn offered(&self) -> u64 {
+        self.accepted + self.lost
+    }
 }
 
 impl Queue {
@@ -81,7 +86,6 @@ impl Queue {
     /// A packet arrives that takes `service_ns` to transmit: when it has left, if it is not lost.
     #[inline]
     pub fn arrive(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
-        self.counts.offered += 1;
         if self.down || self.red.is_some() && self.drops_early(now_ns) {
             self.counts.lost += 1;
             return None;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::ends::Transfer;
 use super::engine::Engine;
-use super::plan::Hop;
+use super::plan::HopSpec;
 use crate::explain::{ExplainedHop, Explanation};
 use crate::network::ACK_BYTES;
 use crate::record::{ClassInterval, ConnectionSums, LinkSums};
@@ -98,7 +98,7 @@ impl Window {
     fn count_arrivals(&mut self) {
         self.intervals += 1;
         for (l, arrivals) in self.arrivals.iter_mut().enumerate() {
-            let now = self.engine.link_counts(l).offered;
+            let now = self.engine.link_counts(l).offered();
             let arrived = (now - arrivals.before) as f64;
             arrivals.before = now;
             let off = arrived - arrivals.mean;
@@ -231,7 +231,7 @@ impl Window {
         let counts = self.engine.link_counts(l);
         let queued = self.engine.queue_pkts(l);
         LinkSums {
-            offered_pkts: counts.offered as f64,
+            offered_pkts: counts.offered() as f64,
             lost_pkts: counts.lost as f64,
             departed_pkts: (counts.accepted - queued as u64) as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
@@ -339,16 +339,20 @@ impl Window {
 
     /// Data packets that have arrived at every hop of every way.
     pub fn arrivals_at_hops(&self) -> Vec<u64> {
-        self.engine.data_hops().map(|hop| hop.arrived).collect()
+        self.engine
+            .data_hops()
+            .map(|(_, arrived)| arrived)
+            .collect()
     }
 
     /// For every link the connections whose data crosses it; `before` is what had arrived at hops
     /// `length_s` seconds ago.
     pub fn classes(&self, before: &[u64], length_s: f64) -> Vec<ClassInterval> {
         let mut classes: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
-        let connection = |hop: &Hop| self.engine.transfer(hop.transfer as usize).ends.connection;
-        for (i, hop) in self.engine.data_hops().enumerate() {
-            let arrived = hop.arrived - before.get(i).copied().unwrap_or(0);
+        let connection =
+            |hop: &HopSpec| self.engine.transfer(hop.transfer as usize).ends.connection;
+        for (i, (hop, arrived)) in self.engine.data_hops().enumerate() {
+            let arrived = arrived - before.get(i).copied().unwrap_or(0);
             let class = classes.entry((hop.link, connection(hop))).or_default();
             class.0 += arrived as f64;
         }
