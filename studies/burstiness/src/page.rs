@@ -8,6 +8,9 @@ use crate::{Cell, Mean, Outcome};
 /// A cell, what netflow says, and what ns-2 measured.
 pub type Judged = (Cell, Mean, Ns);
 
+/// A title, and what a row says after protocol, gateway and clients.
+type Table<'a> = (&'a str, &'a dyn Fn(&Judged) -> String);
+
 /// How far a value is outside of a span, relative to the nearer end; 0 inside.
 pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
     if value < low {
@@ -61,7 +64,7 @@ pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
         percent(delivered),
         percent(loss),
     );
-    let tables: [(&str, &dyn Fn(&Judged) -> String); 4] = [
+    let tables: [Table<'_>; 4] = [
         ("Coefficient of variation of the arrivals in 0.1 s", &|j| {
             format!(
                 "{:.4} ± {:.4} | {} | {}",

@@ -22,7 +22,7 @@ pub enum SourceSetting {
     Poisson(RateSetting),
     /// TCP with its congestion window, packet by packet.
     #[serde(untagged)]
-    Window(WindowSetting),
+    Window(Box<WindowSetting>),
 }
 
 impl SourceSetting {
@@ -77,8 +77,8 @@ impl Read for SourceSetting {
         if !is_window {
             s.refuse(&WindowSetting::KEYS[1..], "only a window source has it");
         }
-        let window =
-            window.map(|variant| SourceSetting::Window(WindowSetting::read(variant, &mut s)));
+        let window = window
+            .map(|variant| SourceSetting::Window(Box::new(WindowSetting::read(variant, &mut s))));
         s.finish();
         let mut found = [profile, window, constant, poisson].into_iter().flatten();
         let first = found.next();
