@@ -75,10 +75,10 @@ fn means_and_spreads_are_those_of_single_runs() {
         .map(|seed| {
             let run = format!("run w.toml --set simulation.seed={seed} -o {seed} --quiet");
             place.expect(&run, 0);
-            Results::open(&place.path(&seed.to_string())).unwrap()
+            Results::open(place.path(&seed.to_string())).unwrap()
         })
         .collect();
-    let all = Results::open(&place.path("all")).unwrap();
+    let all = Results::open(place.path("all")).unwrap();
     assert_eq!(all.summary.seeds, 4);
 
     let mean_and_std = |of: &dyn Fn(&Results) -> f64| {
@@ -132,7 +132,7 @@ fn classes_are_of_single_runs() {
     let place = place();
     place.expect("run w.toml --seeds 2 --classes -o out --quiet", 2);
     place.expect("run w.toml --classes -o out --quiet", 0);
-    let results = Results::open(&place.path("out")).unwrap();
+    let results = Results::open(place.path("out")).unwrap();
     let classes = results.classes().unwrap().unwrap();
     let arrived: f64 = classes
         .iter()
