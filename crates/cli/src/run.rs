@@ -124,7 +124,7 @@ fn evaluate(
     interrupt::listen();
     let network = scenario.network.clone();
     let mut simulation = Simulation::new(network.clone(), scenario.options).map_err(cannot_run)?;
-    let writer = create_writer(arguments, &network)?;
+    let writer = create_writer(arguments, scenario)?;
     let progress = Progress::new(scenario.options.duration_s, !arguments.quiet);
     let mut recorder = RunRecorder { writer, progress };
     let outcome = simulation.run(arguments.every, &mut recorder, interrupt::requested);
@@ -160,7 +160,7 @@ fn evaluate_seeds(
 ) -> Result<Evaluation, Failure> {
     interrupt::listen();
     let network = scenario.network.clone();
-    let mut writer = create_writer(arguments, &network)?;
+    let mut writer = create_writer(arguments, scenario)?;
     let progress = Mutex::new(Progress::new(f64::from(seeds), !arguments.quiet));
     let at = |done: usize| {
         if let Ok(mut progress) = progress.lock() {
@@ -225,11 +225,16 @@ fn evaluate_seeds(
     finish(arguments, scenario, started, evaluation, writer)
 }
 
-fn create_writer(arguments: &RunArguments, network: &Network) -> Result<Option<Writer>, Failure> {
+fn create_writer(arguments: &RunArguments, scenario: &Scenario) -> Result<Option<Writer>, Failure> {
     let Some(directory) = &arguments.output else {
         return Ok(None);
     };
-    let writer = Writer::create(directory, network, arguments.format, arguments.classes)?;
+    let (format, classes) = (arguments.format, arguments.classes);
+    let mut writer = Writer::create(directory, &scenario.network, format, classes)?;
+    for note in &scenario.notes {
+        let topology = writer.topology();
+        topology.note(note.node, note.label.clone(), note.position);
+    }
     Ok(Some(writer))
 }
 

@@ -58,6 +58,7 @@ fn an_interrupted_run_leaves_complete_files_up_to_then() {
                 "connections.csv",
                 "links.csv",
                 "manifest.json",
+                "network.json",
                 "summary.json"
             ]
         );

@@ -16,6 +16,7 @@ fn a_directory_has_what_is_promised() {
         "connections.csv",
         "links.csv",
         "manifest.json",
+        "network.json",
         "summary.json",
     ];
     assert_eq!(names(&place.path("out")), files);

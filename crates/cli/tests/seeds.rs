@@ -124,7 +124,15 @@ fn a_single_run_takes_old_spreads_away() {
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(names, ["connections.csv", "links.csv", "summary.json"]);
+    assert_eq!(
+        names,
+        [
+            "connections.csv",
+            "links.csv",
+            "network.json",
+            "summary.json"
+        ]
+    );
 }
 
 #[test]

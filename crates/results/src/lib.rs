@@ -7,6 +7,7 @@
 //! | `classes.csv` | [`ClassRow`]s: every connection at every link it crosses; only if asked for |
 //! | `links_std.csv`, `connections_std.csv` | with several seeds, whose means the files above then hold: their standard deviations |
 //! | `links_ci95.csv`, `connections_ci95.csv` | with several seeds: half the width of the 95 % confidence interval of each mean |
+//! | `network.json` | [`Topology`]: nodes, links and connections with what does not change, for pictures |
 //! | `summary.json` | [`Summary`]: means, maxima and totals over the whole run |
 //! | `manifest.json` | [`Manifest`]: what was run, with what, and whether it came to its end |
 //!
@@ -41,6 +42,7 @@ mod rows;
 mod sheet;
 mod summary;
 mod table;
+mod topology;
 mod writer;
 
 pub use ensemble::{Ensemble, Series};
@@ -56,4 +58,5 @@ pub use summary::{ConnectionSummary, LinkSummary, Summary, TotalsSummary};
 pub use table::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,
 };
+pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode};
 pub use writer::Writer;

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{ClassRow, ConnectionRow, Error, Format, LinkRow, Manifest, Row, Summary};
+use crate::{
+    CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
+    LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology,
+};
 
 /// The results of a run, read back from their directory.
 ///
@@ -48,7 +51,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read, or is not one.
     pub fn links(&self) -> Result<Vec<LinkRow>, Error> {
-        self.series()
+        self.series(LINKS)
     }
 
     /// The connections' series, in time order.
@@ -56,7 +59,7 @@ impl Results {
     /// # Errors
     /// If its file cannot be read, or is not one.
     pub fn connections(&self) -> Result<Vec<ConnectionRow>, Error> {
-        self.series()
+        self.series(CONNECTIONS)
     }
 
     /// The classes' series, in time order; `None` where the run did not write one.
@@ -64,16 +67,42 @@ impl Results {
     /// # Errors
     /// If its file cannot be read, or is not one.
     pub fn classes(&self) -> Result<Option<Vec<ClassRow>>, Error> {
-        match self.series() {
-            Ok(rows) => Ok(Some(rows)),
-            Err(Error::NoSeries { .. }) => Ok(None),
-            Err(error) => Err(error),
+        optional(self.series(CLASSES))
+    }
+
+    /// Half the widths of the 95 % confidence intervals of the links' means; `None` of one seed.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is not one.
+    pub fn links_ci95(&self) -> Result<Option<Vec<LinkRow>>, Error> {
+        optional(self.series(LINKS_CI95))
+    }
+
+    /// Half the widths of the 95 % confidence intervals of the connections' means; `None` of one
+    /// seed.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is not one.
+    pub fn connections_ci95(&self) -> Result<Option<Vec<ConnectionRow>>, Error> {
+        optional(self.series(CONNECTIONS_CI95))
+    }
+
+    /// What is in `network.json`; `None` where there is none, as in directories of netflow before
+    /// it wrote one.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not one.
+    pub fn topology(&self) -> Result<Option<Topology>, Error> {
+        let path = self.directory.join("network.json");
+        match path.exists() {
+            true => read_json(&path).map(Some),
+            false => Ok(None),
         }
     }
 
-    fn series<R: Row>(&self) -> Result<Vec<R>, Error> {
+    fn series<R: Row>(&self, table: Table) -> Result<Vec<R>, Error> {
         for format in Format::ALL {
-            let path = self.directory.join(format!("{}.{format}", R::TABLE.name));
+            let path = self.directory.join(format!("{}.{format}", table.name));
             if path.exists() {
                 return match format {
                     Format::Csv => read_csv(&path),
@@ -87,8 +116,17 @@ impl Results {
         }
         Err(Error::NoSeries {
             path: self.directory.clone(),
-            table: R::TABLE.name,
+            table: table.name,
         })
+    }
+}
+
+/// A series that need not be there.
+fn optional<R>(series: Result<Vec<R>, Error>) -> Result<Option<Vec<R>>, Error> {
+    match series {
+        Ok(rows) => Ok(Some(rows)),
+        Err(Error::NoSeries { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -10,7 +10,8 @@ use crate::ensemble::{Ensemble, Statistic};
 use crate::partial::PartialFile;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::{
-    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table, export,
+    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
+    Topology, export,
 };
 
 /// A recorder that writes the series as they come, and the rest of the directory at the end.
@@ -24,6 +25,7 @@ pub struct Writer {
     classes: Option<Box<dyn Exporter>>,
     /// How far seeds differ.
     spread: Vec<(Table, Box<dyn Exporter>)>,
+    topology: Topology,
     format: Format,
 }
 
@@ -38,17 +40,7 @@ impl Writer {
         format: Format,
         classes: bool,
     ) -> Result<Writer, Error> {
-        let (links, connections) = names(network);
-        Writer::start(directory, &links, &connections, format, classes)
-    }
-
-    fn start(
-        directory: &Path,
-        links: &Names,
-        connections: &Names,
-        format: Format,
-        classes: bool,
-    ) -> Result<Writer, Error> {
+        let (links, connections) = &names(network);
         make_directory(directory)?;
         Ok(Writer {
             links: export(directory, LINKS, format, &[links])?,
@@ -58,9 +50,15 @@ impl Writer {
                 false => None,
             },
             spread: Vec::new(),
+            topology: Topology::of(network),
             directory: directory.to_owned(),
             format,
         })
+    }
+
+    /// What `network.json` will say, to be added to.
+    pub fn topology(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 
     /// Writes the series of several seeds: their means where those of a single run stand, and
@@ -101,7 +99,7 @@ impl Writer {
             .collect()
     }
 
-    /// Writes the summary and the manifest, and gives every file its name, the manifest last.
+    /// Writes the network, the summary and the manifest, and gives every file its name, the manifest last.
     /// What an earlier run left under one of the directory's names goes.
     ///
     /// # Errors
@@ -116,6 +114,8 @@ impl Writer {
         for (_, spread) in self.spread {
             series.push(spread.finish()?);
         }
+        let network = self.topology.to_json();
+        let network = PartialFile::of(&directory, "network.json", network.as_bytes())?;
         let summary = PartialFile::of(&directory, "summary.json", summary.to_json().as_bytes())?;
         let manifest = PartialFile::of(&directory, "manifest.json", manifest.to_json().as_bytes())?;
 
@@ -129,6 +129,7 @@ impl Writer {
             }
         }
         series.into_iter().try_for_each(PartialFile::publish)?;
+        network.publish()?;
         summary.publish()?;
         manifest.publish()
     }

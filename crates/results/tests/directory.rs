@@ -132,6 +132,38 @@ fn every_format_reads_back_the_same() {
 }
 
 #[test]
+fn the_network_is_beside_its_series() {
+    let directory = tempfile::tempdir().unwrap();
+    let network = network();
+    let mut writer = Writer::create(directory.path(), &network, Format::Csv, false).unwrap();
+    let b = network.nodes().nth(1).unwrap();
+    writer
+        .topology()
+        .note(b, Some("Bonn".to_owned()), Some((7.1, 50.7)));
+    let simulation = Simulation::new(network, Options::default()).unwrap();
+    let manifest = manifest(&simulation, &writer, Format::Csv, None);
+    let summary = Summary::of(&simulation, Vec::new());
+    writer.finish(&summary, &manifest).unwrap();
+
+    let results = Results::open(directory.path()).unwrap();
+    let topology = results.topology().unwrap().unwrap();
+    assert_eq!(topology.nodes[0].position, None);
+    assert_eq!(topology.nodes[1].label.as_deref(), Some("Bonn"));
+    assert_eq!(topology.nodes[1].position, Some((7.1, 50.7)));
+    let link = &topology.links[0];
+    assert_eq!((&*link.link, &*link.from, &*link.to), ("a->b", "a", "b"));
+    assert_eq!((link.bandwidth_bps, link.room_pkts), (800_000.0, 50.0));
+    let connection = &topology.connections[0];
+    assert_eq!(connection.source, "constant rate");
+    assert_eq!(
+        (&*connection.path, &*connection.return_path),
+        (&[0][..], &[1][..])
+    );
+    fs::remove_file(directory.path().join("network.json")).unwrap();
+    assert!(results.topology().unwrap().is_none());
+}
+
+#[test]
 fn the_columns_are_the_promised_ones() {
     let directory = tempfile::tempdir().unwrap();
     run(directory.path(), Format::Csv, true).unwrap();
@@ -168,6 +200,7 @@ fn a_directory_tells_of_one_run_and_keeps_what_is_not_ours() {
         "connections.jsonl",
         "links.jsonl",
         "manifest.json",
+        "network.json",
         "notes.txt",
         "summary.json",
     ];
@@ -220,6 +253,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     for full in [
         "links.csv",
         "connections.csv",
+        "network.json",
         "summary.json",
         "manifest.json",
     ] {

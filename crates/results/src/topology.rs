@@ -1,0 +1,146 @@
+//! `network.json`: what the results are of.
+
+use netflow_fluid::{ConnectionId, LinkId, Network, NodeId, Source};
+use serde::{Deserialize, Serialize};
+
+/// The nodes, links and connections of a run, enough to draw them. Names are only ever added.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Topology {
+    /// Every node.
+    pub nodes: Vec<TopologyNode>,
+    /// Every link, in the order of the series.
+    pub links: Vec<TopologyLink>,
+    /// Every connection, in the order of the series.
+    pub connections: Vec<TopologyConnection>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopologyNode {
+    /// Its name.
+    pub node: String,
+    /// What people call it, where that is not its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Where the scenario puts it: to the right and upwards, in any unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<(f64, f64)>,
+}
+
+/// A directed link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopologyLink {
+    /// `FROM->TO`.
+    pub link: String,
+    /// Name of the node where it starts.
+    pub from: String,
+    /// Name of the node where it ends.
+    pub to: String,
+    /// Bandwidth in bit/s at the start of the run.
+    pub bandwidth_bps: f64,
+    /// Propagation delay in seconds.
+    pub delay_s: f64,
+    /// Room of its queue in packets, the place in service included.
+    pub room_pkts: f64,
+}
+
+/// A connection, all `count` of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopologyConnection {
+    /// Its name.
+    pub connection: String,
+    /// Name of the sender's node.
+    pub from: String,
+    /// Name of the receiver's node.
+    pub to: String,
+    /// What makes it send, in words.
+    pub source: String,
+    /// How many identical connections it is.
+    pub count: u32,
+    /// Size of a data packet on the wire in bytes.
+    pub packet_size_bytes: f64,
+    /// The links from sender to receiver at the start, as places in [`Topology::links`].
+    pub path: Vec<usize>,
+    /// The links back.
+    pub return_path: Vec<usize>,
+}
+
+impl Topology {
+    /// Of a network; nodes have neither labels nor positions yet.
+    pub fn of(network: &Network) -> Topology {
+        let name = |id| network.node_name(id).to_owned();
+        let node = |id| TopologyNode {
+            node: name(id),
+            label: None,
+            position: None,
+        };
+        let link = |id| {
+            let spec = network.link_spec(id);
+            TopologyLink {
+                link: network.link_name(id).to_owned(),
+                from: name(spec.from),
+                to: name(spec.to),
+                bandwidth_bps: spec.bandwidth_bps,
+                delay_s: spec.delay_s,
+                room_pkts: network.room_pkts(id),
+            }
+        };
+        let connection = |id: ConnectionId| {
+            let spec = network.connection_spec(id);
+            TopologyConnection {
+                connection: network.connection_name(id).to_owned(),
+                from: name(spec.from),
+                to: name(spec.to),
+                source: match &spec.source {
+                    Source::Window(window) => format!("window {:?}", window.variant),
+                    Source::Profile(profile) => format!("profile {}", profile.name()),
+                    Source::Constant { .. } => "constant rate".to_owned(),
+                    Source::Poisson { .. } => "Poisson".to_owned(),
+                },
+                count: spec.count,
+                packet_size_bytes: spec.packet_size_bytes,
+                path: places(network.path(id)),
+                return_path: places(network.return_path(id)),
+            }
+        };
+        Topology {
+            nodes: network.nodes().map(node).collect(),
+            links: network.links().map(link).collect(),
+            connections: network.connections().map(connection).collect(),
+        }
+    }
+
+    /// Says how a node is to be drawn; a node of another network is passed over.
+    pub fn note(&mut self, node: NodeId, label: Option<String>, position: Option<(f64, f64)>) {
+        if let Some(node) = self.nodes.get_mut(node.index()) {
+            node.label = label;
+            node.position = position;
+        }
+    }
+
+    /// As it stands in `network.json`: a line for every node, link and connection.
+    pub fn to_json(&self) -> String {
+        format!(
+            "{{\n  \"nodes\": {},\n  \"links\": {},\n  \"connections\": {}\n}}\n",
+            list(&self.nodes),
+            list(&self.links),
+            list(&self.connections)
+        )
+    }
+}
+
+fn places(path: Vec<LinkId>) -> Vec<usize> {
+    path.into_iter().map(LinkId::index).collect()
+}
+
+fn list<T: Serialize>(items: &[T]) -> String {
+    // Nothing in here can fail to be JSON: numbers that are none become null.
+    let line = |item| serde_json::to_string(item).unwrap_or_else(|_| "null".to_owned());
+    match items.is_empty() {
+        true => "[]".to_owned(),
+        false => format!(
+            "[\n    {}\n  ]",
+            items.iter().map(line).collect::<Vec<_>>().join(",\n    ")
+        ),
+    }
+}
