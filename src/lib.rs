@@ -87,6 +87,7 @@
 pub use netflow_compare as compare;
 pub use netflow_fluid as fluid;
 pub use netflow_profile as profile;
+pub use netflow_report as report;
 pub use netflow_results as results;
 pub use netflow_scenario as scenario;
 pub use netflow_tcpmodel as tcpmodel;

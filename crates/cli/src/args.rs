@@ -29,6 +29,7 @@ pub enum Command {
     Trace(crate::trace::TraceArguments),
     Export(crate::export::ExportArguments),
     Compare(crate::compare::CompareArguments),
+    Report(crate::report::ReportArguments),
     Completions(crate::completions::CompletionsArguments),
     /// Print the JSON schema of scenario files
     Schema,

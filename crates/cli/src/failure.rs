@@ -45,6 +45,9 @@ pub enum Failure {
     /// A trace could not be read: exit code 3.
     #[error(transparent)]
     Trace(#[from] netflow::trace::Error),
+    /// A report could not be made of what was read: exit code 3.
+    #[error(transparent)]
+    Report(netflow::report::Error),
     /// Interrupted: exit code 130.
     #[error("{0}")]
     Interrupted(String),
@@ -66,9 +69,11 @@ impl Failure {
             Failure::Input(report) if report.unreadable => 3,
             Failure::Input(_) => 2,
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Failure::File { .. } | Failure::Results(_) | Failure::Output(_) | Failure::Trace(_) => {
-                3
-            }
+            Failure::File { .. }
+            | Failure::Results(_)
+            | Failure::Output(_)
+            | Failure::Trace(_)
+            | Failure::Report(_) => 3,
             Failure::Interrupted(_) => 130,
         })
     }

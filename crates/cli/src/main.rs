@@ -16,6 +16,7 @@ mod number;
 mod problems;
 mod profile;
 mod progress;
+mod report;
 mod run;
 mod schema;
 mod table;
@@ -55,6 +56,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Trace(arguments) => trace::trace(arguments, out),
         Command::Export(arguments) => export::export(arguments, out),
         Command::Compare(arguments) => compare::compare(arguments, out),
+        Command::Report(arguments) => report::report(arguments, out),
         Command::Completions(arguments) => completions::completions(arguments, out),
         Command::Schema => schema::schema(out),
     }

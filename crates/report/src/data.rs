@@ -1,0 +1,171 @@
+//! What the page is told, as its script reads it.
+
+use netflow_results::{Manifest, TotalsSummary};
+use serde::Serialize;
+
+use crate::short::{Short, Time};
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub struct Page {
+    /// Of this program.
+    pub version: &'static str,
+    pub map: Map,
+    pub runs: Vec<Run>,
+    pub against: Option<Against>,
+}
+
+/// Where things are; `y` is downwards.
+#[derive(Debug, Default, Serialize)]
+pub struct Map {
+    pub nodes: Vec<Node>,
+    pub links: Vec<MapLink>,
+    /// Links that are not drawn.
+    pub left_out: usize,
+    /// Whether the scenario says where all nodes are.
+    pub placed: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Node {
+    pub name: String,
+    pub label: Option<String>,
+    pub x: Short,
+    pub y: Short,
+}
+
+#[derive(Debug, Serialize)]
+pub struct MapLink {
+    pub name: String,
+    /// Places among the nodes.
+    pub from: usize,
+    pub to: usize,
+    pub bps: Option<Short>,
+}
+
+/// One results directory.
+#[derive(Debug, Serialize)]
+pub struct Run {
+    pub name: String,
+    pub manifest: Manifest,
+    pub duration_s: f64,
+    pub totals: TotalsSummary,
+    pub warnings: Vec<String>,
+    /// Recording intervals, before anything is left out.
+    pub samples: usize,
+    /// Whether curves are thinned.
+    pub thinned: bool,
+    /// Times of the curves' points.
+    pub x: Vec<Time>,
+    /// Times at which the map can be.
+    pub frames: Vec<Time>,
+    /// How many links and connections have curves.
+    pub with_curves: (usize, usize),
+    pub whole: Whole,
+    pub links: Vec<Link>,
+    pub connections: Vec<Connection>,
+}
+
+/// Curves of the network as a whole.
+#[derive(Debug, Serialize)]
+pub struct Whole {
+    pub queue: Vec<Short>,
+    pub highest: Vec<Short>,
+    pub ninth: Vec<Short>,
+    pub median: Vec<Short>,
+    pub send: Vec<Short>,
+    pub goodput: Vec<Short>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Link {
+    pub name: String,
+    pub from: String,
+    pub to: String,
+    pub bps: Option<Short>,
+    pub delay: Option<Short>,
+    pub room: Option<Short>,
+    pub utilization: Short,
+    pub mean_queue: Short,
+    pub max_queue: Short,
+    pub loss: Short,
+    pub offered: Short,
+    pub lost: Short,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curves: Option<LinkCurves>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LinkCurves {
+    pub queue: Curve,
+    pub loss: Curve,
+    pub utilization: Curve,
+    /// At every frame: the longest queue since the one before, and the mean utilization.
+    pub frame_queue: Vec<Short>,
+    pub frame_utilization: Vec<Short>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Connection {
+    pub name: String,
+    pub from: String,
+    pub to: String,
+    pub source: String,
+    pub count: u32,
+    /// Bytes of a packet.
+    pub bytes: Option<Short>,
+    /// Places among the run's links.
+    pub path: Vec<usize>,
+    pub back: Vec<usize>,
+    pub send: Short,
+    pub goodput: Short,
+    pub delivered: Short,
+    pub lost: Short,
+    pub rtt: Short,
+    pub loss: Short,
+    pub outside: Short,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curves: Option<ConnectionCurves>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ConnectionCurves {
+    pub send: Curve,
+    pub goodput: Curve,
+    pub rtt: Curve,
+}
+
+/// A curve and, where it is a mean over seeds, the 95 % confidence interval of it.
+#[derive(Debug, Serialize)]
+pub struct Curve {
+    pub y: Vec<Short>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<Band>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Band {
+    pub low: Vec<Short>,
+    pub high: Vec<Short>,
+}
+
+/// An ensemble of ns-2 runs: bands of one standard deviation to both sides of its mean.
+#[derive(Debug, Serialize)]
+pub struct Against {
+    pub name: String,
+    pub links: Reference,
+    pub connections: Reference,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Reference {
+    pub x: Vec<Time>,
+    pub of: Vec<Referred>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Referred {
+    pub name: String,
+    /// In the order of [`crate::against`]'s quantities.
+    pub curves: Vec<Curve>,
+}

@@ -1,0 +1,187 @@
+//! Places for nodes that have none: forces between them (Fruchterman and Reingold, 1991).
+//!
+//! Only additions, products, quotients and square roots, which are the same on every machine.
+
+/// A turn by the golden angle: its cosine and its sine.
+const GOLDEN: (f64, f64) = (-0.737_368_878_078_320_1, 0.675_490_294_261_524);
+
+/// Positions of `nodes` nodes, about 1 apart where a link (a pair of places) joins them.
+/// Nodes with a position in `fixed` keep it.
+pub fn layout(
+    nodes: usize,
+    links: &[(usize, usize)],
+    fixed: &[Option<(f64, f64)>],
+) -> Vec<(f64, f64)> {
+    let edges = edges(nodes, links);
+    let mut places = start(nodes, &edges);
+    let known = |i: usize| fixed.get(i).copied().flatten();
+    for (i, place) in places.iter_mut().enumerate() {
+        *place = known(i).unwrap_or(*place);
+    }
+    if (0..nodes).all(|i| known(i).is_some()) {
+        return places;
+    }
+    let scale = scale(&edges, fixed);
+    for (i, place) in places.iter_mut().enumerate() {
+        if known(i).is_none() {
+            *place = (place.0 * scale, place.1 * scale);
+        }
+    }
+    // About the same work whatever the size.
+    let rounds = (200_000_000 / (nodes * nodes).max(1)).clamp(30, 500);
+    for round in 0..rounds {
+        let heat = 1.0 - round as f64 / rounds as f64;
+        step(&mut places, &edges, &known, scale, heat * heat);
+    }
+    places
+}
+
+/// Each pair once, whichever way round.
+fn edges(nodes: usize, links: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut edges: Vec<_> = links
+        .iter()
+        .map(|&(a, b)| (a.min(b), a.max(b)))
+        .filter(|&(a, b)| a != b && b < nodes)
+        .collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// On a spiral, neighbours near each other: in the order of a walk in breadth from the node with
+/// the most links.
+fn start(nodes: usize, edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
+    let mut near = vec![Vec::new(); nodes];
+    for &(a, b) in edges {
+        near[a].push(b);
+        near[b].push(a);
+    }
+    let mut roots: Vec<usize> = (0..nodes).collect();
+    roots.sort_by_key(|&i| (std::cmp::Reverse(near[i].len()), i));
+    let mut order = Vec::with_capacity(nodes);
+    let mut seen = vec![false; nodes];
+    for root in roots {
+        let mut next = order.len();
+        if !std::mem::replace(&mut seen[root], true) {
+            order.push(root);
+        }
+        while let Some(&node) = order.get(next) {
+            next += 1;
+            for &other in &near[node] {
+                if !std::mem::replace(&mut seen[other], true) {
+                    order.push(other);
+                }
+            }
+        }
+    }
+    let mut places = vec![(0.0, 0.0); nodes];
+    let mut turn = (1.0, 0.0);
+    for (i, node) in order.into_iter().enumerate() {
+        let radius = 0.7 * (i as f64).sqrt();
+        places[node] = (radius * turn.0, radius * turn.1);
+        let (x, y) = turn;
+        turn = (x * GOLDEN.0 - y * GOLDEN.1, x * GOLDEN.1 + y * GOLDEN.0);
+    }
+    places
+}
+
+/// Mean length of the links whose ends are both placed; 1 where there are none.
+fn scale(edges: &[(usize, usize)], fixed: &[Option<(f64, f64)>]) -> f64 {
+    let at = |i: usize| fixed.get(i).copied().flatten();
+    let lengths = edges
+        .iter()
+        .filter_map(|&(a, b)| Some(length(minus(at(a)?, at(b)?))));
+    let (mut n, mut sum) = (0.0, 0.0);
+    for length in lengths {
+        n += 1.0;
+        sum += length;
+    }
+    if sum > 0.0 { sum / n } else { 1.0 }
+}
+
+fn step(
+    places: &mut [(f64, f64)],
+    edges: &[(usize, usize)],
+    known: &impl Fn(usize) -> Option<(f64, f64)>,
+    scale: f64,
+    heat: f64,
+) {
+    let mut forces = vec![(0.0, 0.0); places.len()];
+    let mut push = |i: usize, (x, y): (f64, f64), by: f64| {
+        if let Some(force) = forces.get_mut(i) {
+            *force = (force.0 + x * by, force.1 + y * by);
+        }
+    };
+    for (i, &a) in places.iter().enumerate() {
+        // A little towards the middle, so that parts without a link do not drift away.
+        push(i, a, -0.02);
+        for (j, &b) in places.iter().enumerate().skip(i + 1) {
+            let mut apart = minus(a, b);
+            if apart == (0.0, 0.0) {
+                apart = (1e-3 * scale * (i + 1) as f64, 1e-3 * scale * (j + 1) as f64);
+            }
+            let by = scale * scale / (apart.0 * apart.0 + apart.1 * apart.1);
+            push(i, apart, by);
+            push(j, apart, -by);
+        }
+    }
+    for &(a, b) in edges {
+        let apart = minus(places[a], places[b]);
+        let by = length(apart) / scale;
+        push(a, apart, -by);
+        push(b, apart, by);
+    }
+    for (i, (place, force)) in places.iter_mut().zip(forces).enumerate() {
+        let size = length(force);
+        if known(i).is_none() && size > 0.0 {
+            let by = size.min(heat * scale) / size;
+            *place = (place.0 + force.0 * by, place.1 + force.1 * by);
+        }
+    }
+}
+
+fn minus(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0 - b.0, a.1 - b.1)
+}
+
+fn length((x, y): (f64, f64)) -> f64 {
+    (x * x + y * y).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linked_nodes_are_near_and_others_apart() {
+        // A ring of eight: neighbours near, opposites about 1 / sin(π/8) times as far.
+        let links: Vec<_> = (0..8).map(|i| (i, (i + 1) % 8)).collect();
+        let places = layout(8, &links, &[]);
+        let gap = |a: usize, b: usize| length(minus(places[a], places[b]));
+        for i in 0..8 {
+            let ratio = gap(i, (i + 4) % 8) / gap(i, (i + 1) % 8);
+            assert!((2.3..2.9).contains(&ratio), "{i}: {ratio}");
+        }
+        assert_eq!(places, layout(8, &links, &[]));
+    }
+
+    #[test]
+    fn positions_of_the_scenario_stay() {
+        let fixed = [Some((10.0, 20.0)), None, Some((30.0, 20.0))];
+        let places = layout(3, &[(0, 1), (1, 2)], &fixed);
+        assert_eq!((places[0], places[2]), ((10.0, 20.0), (30.0, 20.0)));
+        assert!(places[1].0 > 10.0 && places[1].0 < 30.0, "{places:?}");
+    }
+
+    #[test]
+    fn nothing_one_loop_and_islands_are_drawn() {
+        assert!(layout(0, &[], &[]).is_empty());
+        for (nodes, links) in [(1, vec![(0, 0)]), (4, vec![(0, 1)]), (2, vec![(0, 7)])] {
+            let places = layout(nodes, &links, &[]);
+            assert!(places.iter().all(|p| p.0.is_finite() && p.1.is_finite()));
+            for (i, a) in places.iter().enumerate() {
+                assert!(places[..i].iter().all(|b| length(minus(*a, *b)) > 0.3));
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A results directory, as the page shows it.
+
+use std::collections::HashMap;
+
+use netflow_results::{
+    ConnectionSummary, LinkSummary, Results, Topology, TopologyConnection, TopologyLink,
+};
+
+use crate::Error;
+use crate::columns::{Columns, quantile, sum};
+use crate::data;
+use crate::short::{Short, Time, short};
+use crate::thin::{Thinning, mean};
+
+/// Above this many links, or connections, only the busiest have curves.
+pub const MANY: usize = 2000;
+/// How many of the busiest have curves then.
+pub const BUSIEST: usize = 300;
+
+/// Points that all curves of a page have together, about.
+const POINTS: usize = 1_600_000;
+/// Points of one curve at most.
+const CURVE_POINTS: usize = 1200;
+/// And at least, as far as there are samples.
+const FEWEST_POINTS: usize = 60;
+/// Moments at which the map can be, at most.
+const FRAMES: usize = 240;
+
+// Columns of the series.
+const QUEUE: usize = 2;
+const LINK_LOSS: usize = 3;
+const UTILIZATION: usize = 4;
+const SEND: usize = 0;
+const GOODPUT: usize = 1;
+const RTT: usize = 2;
+
+/// Reads the directory; `among` is how many share the page.
+pub fn read(
+    results: &Results,
+    topology: &Topology,
+    name: &str,
+    among: usize,
+) -> Result<data::Run, Error> {
+    let summary = &results.summary;
+    let link_names: Vec<String> = summary.links.iter().map(|it| it.link.clone()).collect();
+    let connection_names = summary.connections.iter().map(|it| it.connection.clone());
+    let connection_names: Vec<String> = connection_names.collect();
+    let links = Columns::new(&results.links()?, &link_names);
+    let connections = Columns::new(&results.connections()?, &connection_names);
+    let link_spread = results
+        .links_ci95()?
+        .map(|rows| Columns::new(&rows, &link_names));
+    let spread = results.connections_ci95()?;
+    let spread = spread.map(|rows| Columns::new(&rows, &connection_names));
+
+    let busy_links = busiest(summary.links.iter().map(|it| it.utilization));
+    let busy_connections = busiest(summary.connections.iter().map(|it| it.mean_goodput_pps));
+    let curves = 3 * (count(&busy_links) + count(&busy_connections));
+    let points = POINTS / curves.max(1) / among.max(1);
+    let points = points.clamp(FEWEST_POINTS, CURVE_POINTS);
+    let grid = Grid::new(&links.times_s, points);
+    let of_links: HashMap<&str, &TopologyLink> = topology
+        .links
+        .iter()
+        .map(|it| (it.link.as_str(), it))
+        .collect();
+    let of_connections: HashMap<&str, &TopologyConnection> = topology
+        .connections
+        .iter()
+        .map(|it| (it.connection.as_str(), it))
+        .collect();
+    let curve = |columns: &Columns, spread: &Option<Columns>, place, quantity| {
+        let spread = spread
+            .as_ref()
+            .map_or(&[][..], |it| it.series(place, quantity));
+        grid.curve(columns.series(place, quantity), spread)
+    };
+
+    let link = |(i, link): (usize, &LinkSummary)| {
+        let known = of_links.get(link.link.as_str());
+        let (from, to) = known.map_or_else(
+            || ends(&link.link),
+            |known| (known.from.clone(), known.to.clone()),
+        );
+        data::Link {
+            name: link.link.clone(),
+            from,
+            to,
+            bps: known.map(|it| Short(it.bandwidth_bps)),
+            delay: known.map(|it| Short(it.delay_s)),
+            room: known.map(|it| Short(it.room_pkts)),
+            utilization: Short(link.utilization),
+            mean_queue: Short(link.mean_queue_pkts),
+            max_queue: Short(link.max_queue_pkts),
+            loss: Short(link.loss_probability),
+            offered: Short(link.offered_pkts),
+            lost: Short(link.lost_pkts),
+            curves: chosen(&busy_links, i).then(|| data::LinkCurves {
+                queue: curve(&links, &link_spread, i, QUEUE),
+                loss: curve(&links, &link_spread, i, LINK_LOSS),
+                utilization: curve(&links, &link_spread, i, UTILIZATION),
+                frame_queue: grid.frame_highest(links.series(i, QUEUE)),
+                frame_utilization: grid.frame_mean(links.series(i, UTILIZATION)),
+            }),
+        }
+    };
+    let connection = |(i, connection): (usize, &ConnectionSummary)| {
+        let known = of_connections.get(connection.connection.as_str());
+        data::Connection {
+            name: connection.connection.clone(),
+            from: known.map_or(String::new(), |it| it.from.clone()),
+            to: known.map_or(String::new(), |it| it.to.clone()),
+            source: known.map_or(String::new(), |it| it.source.clone()),
+            count: known.map_or(1, |it| it.count),
+            bytes: known.map(|it| Short(it.packet_size_bytes)),
+            path: known.map_or(Vec::new(), |it| it.path.clone()),
+            back: known.map_or(Vec::new(), |it| it.return_path.clone()),
+            send: Short(connection.mean_send_pps),
+            goodput: Short(connection.mean_goodput_pps),
+            delivered: Short(connection.delivered_pkts),
+            lost: Short(connection.lost_pkts),
+            rtt: Short(connection.mean_rtt_s),
+            loss: Short(connection.loss_probability),
+            outside: Short(connection.outside_profile_fraction),
+            curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
+                send: curve(&connections, &spread, i, SEND),
+                goodput: curve(&connections, &spread, i, GOODPUT),
+                rtt: curve(&connections, &spread, i, RTT),
+            }),
+        }
+    };
+    let over_links = |quantity, of: &dyn Fn(&mut [f64]) -> f64| {
+        short(&grid.curves.extremes(&links.over_all(quantity, of)))
+    };
+    let over_connections =
+        |quantity| short(&grid.curves.extremes(&connections.over_all(quantity, sum)));
+    Ok(data::Run {
+        name: name.to_owned(),
+        manifest: results.manifest.clone(),
+        duration_s: summary.duration_s,
+        totals: summary.totals.clone(),
+        warnings: summary.warnings.clone(),
+        samples: links.times_s.len(),
+        thinned: grid.curves.thins(),
+        x: times(grid.curves.times(&links.times_s)),
+        frames: times(grid.frame_times(&links.times_s)),
+        with_curves: (count(&busy_links), count(&busy_connections)),
+        whole: data::Whole {
+            queue: over_links(QUEUE, &sum),
+            highest: over_links(UTILIZATION, &quantile(1.0)),
+            ninth: over_links(UTILIZATION, &quantile(0.9)),
+            median: over_links(UTILIZATION, &quantile(0.5)),
+            send: over_connections(SEND),
+            goodput: over_connections(GOODPUT),
+        },
+        links: summary.links.iter().enumerate().map(link).collect(),
+        connections: summary
+            .connections
+            .iter()
+            .enumerate()
+            .map(connection)
+            .collect(),
+    })
+}
+
+/// The ends of a link by its name, where nothing else says them.
+pub fn ends(link: &str) -> (String, String) {
+    let (from, to) = link.split_once("->").unwrap_or((link, ""));
+    (from.to_owned(), to.to_owned())
+}
+
+/// Which have curves.
+fn busiest(values: impl Iterator<Item = f64>) -> Vec<bool> {
+    let values: Vec<f64> = values.collect();
+    if values.len() <= MANY {
+        return vec![true; values.len()];
+    }
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    let value = |i: usize| {
+        values
+            .get(i)
+            .copied()
+            .filter(|v| !v.is_nan())
+            .unwrap_or(-1.0)
+    };
+    order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
+    let mut chosen = vec![false; values.len()];
+    for i in order.into_iter().take(BUSIEST) {
+        if let Some(it) = chosen.get_mut(i) {
+            *it = true;
+        }
+    }
+    chosen
+}
+
+fn chosen(which: &[bool], i: usize) -> bool {
+    which.get(i).copied().unwrap_or(false)
+}
+
+fn count(which: &[bool]) -> usize {
+    which.iter().filter(|it| **it).count()
+}
+
+fn times(times_s: Vec<f64>) -> Vec<Time> {
+    times_s.into_iter().map(Time).collect()
+}
+
+/// The times of a page's curves and of its map.
+pub struct Grid {
+    curves: Thinning,
+    frames: Thinning,
+}
+
+impl Grid {
+    pub fn new(times_s: &[f64], points: usize) -> Grid {
+        Grid {
+            curves: Thinning::new(times_s.len(), points),
+            frames: Thinning::stretches(times_s.len(), FRAMES),
+        }
+    }
+
+    pub fn times(&self, times_s: &[f64]) -> Vec<Time> {
+        times(self.curves.times(times_s))
+    }
+
+    /// With a band of `spread` to both sides, where that is there.
+    pub fn curve(&self, values: &[f64], spread: &[f64]) -> data::Curve {
+        let edge = |sign: f64| -> Vec<f64> {
+            let both = values.iter().zip(spread);
+            both.map(|(value, spread)| value + sign * spread).collect()
+        };
+        data::Curve {
+            y: short(&self.curves.extremes(values)),
+            band: (!spread.is_empty()).then(|| data::Band {
+                low: short(&self.curves.lowest(&edge(-1.0))),
+                high: short(&self.curves.highest(&edge(1.0))),
+            }),
+        }
+    }
+
+    fn frame_times(&self, times_s: &[f64]) -> Vec<f64> {
+        let last = |range: std::ops::Range<usize>| times_s.get(range)?.last().copied();
+        self.frames.buckets().filter_map(last).collect()
+    }
+
+    fn frame_mean(&self, values: &[f64]) -> Vec<Short> {
+        let here = |range| Short(mean(values.get(range).unwrap_or_default()));
+        self.frames.buckets().map(here).collect()
+    }
+
+    fn frame_highest(&self, values: &[f64]) -> Vec<Short> {
+        let here = |range: std::ops::Range<usize>| {
+            let values = values.get(range).unwrap_or_default().iter().copied();
+            let highest = values.filter(|v| !v.is_nan()).max_by(f64::total_cmp);
+            Short(highest.unwrap_or(f64::NAN))
+        };
+        self.frames.buckets().map(here).collect()
+    }
+}
