@@ -24,7 +24,7 @@ impl Report {
         for directory in directories {
             let results = Results::open(directory)?;
             let topology = topology(&results)?;
-            let name = directory.display().to_string();
+            let name = name(directory, directories);
             let run = run::read(&results, &topology, &name, directories.len())?;
             if runs.is_empty() {
                 drawn = map::map(&run, &topology);
@@ -53,6 +53,23 @@ impl Report {
         // Cannot fail: string keys, and numbers that are none become null.
         let json = serde_json::to_string(&self.page).unwrap_or_else(|_| "null".to_owned());
         html::page(&title, &json)
+    }
+}
+
+/// The directory's own name, or all of its path where another one is called so too.
+fn name(directory: &Path, all: &[PathBuf]) -> String {
+    let named = |it: &Path| Some(it.file_name()?.to_string_lossy().into_owned());
+    match named(directory) {
+        Some(name)
+            if all
+                .iter()
+                .filter(|it| named(it).as_ref() == Some(&name))
+                .count()
+                == 1 =>
+        {
+            name
+        }
+        _ => directory.display().to_string(),
     }
 }
 

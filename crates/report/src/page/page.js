@@ -36,6 +36,7 @@
     if (size >= 10 ** digits) return Math.round(v).toLocaleString("en").replaceAll(",", "\u202f");
     return v.toPrecision(digits);
   }
+  const clock = (v) => (known(v) ? `${Number(v.toPrecision(6))}\u00a0s` : "–");
   const percent = (v) => (known(v) ? short(100 * v) + "\u00a0%" : "–");
   const ms = (v) => (known(v) ? short(1000 * v) : "–");
   const packets = (v) => (known(v) ? short(v) + "\u00a0pkt" : "–");
@@ -121,7 +122,7 @@
     const low = have.reduce((a, b) => Math.min(a, b), Infinity);
     const high = have.reduce((a, b) => Math.max(a, b), -Infinity);
     const thick = links.length > 600 ? 4 : links.length > 120 ? 6 : 8;
-    return logs.map((log) => (known(log) && high > low ? 2 + ((thick - 2) * (log - low)) / (high - low) : thick * 0.6));
+    return logs.map((log) => (known(log) ? thick - ((thick - 2) * (high - log)) / Math.max(high - low, 1) : thick * 0.6));
   }
   function drawMap() {
     const box = $("map");
@@ -189,8 +190,12 @@
     nodes.forEach((node) => {
       const group = shape("g", { transform: `translate(${X(node).toFixed(1)} ${Y(node).toFixed(1)})` }, "node");
       group.append(shape("circle", { r: radius }));
-      const label = shape("text", { y: -radius - 5 });
-      label.textContent = node.label || node.name;
+      const label = shape("text", { y: -radius - 5, "text-anchor": "middle" });
+      const text = node.label || node.name;
+      label.textContent = text.length > 26 ? text.slice(0, 25) + "…" : text;
+      const wide = Math.min(text.length, 26) * 3.6;
+      if (X(node) < wide) label.setAttribute("text-anchor", "start");
+      else if (X(node) > W - wide) label.setAttribute("text-anchor", "end");
       const title = shape("title");
       title.textContent = node.label ? `${node.label} (${node.name})` : node.name;
       group.append(label, title);
@@ -259,20 +264,25 @@
     $("slider").value = state.frame;
     showTime();
   }
-  function setTime(seconds) {
-    const frames = here().frames;
-    let best = 0;
-    frames.forEach((t, i) => {
-      if (Math.abs(t - seconds) < Math.abs(frames[best] - seconds)) best = i;
-    });
-    setFrame(best);
+  function nearest(times, seconds) {
+    let low = 0, high = times.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (times[middle] < seconds) low = middle;
+      else high = middle;
+    }
+    return Math.abs(times[low] - seconds) <= Math.abs(times[high] - seconds) ? low : high;
   }
+  const setTime = (seconds) => setFrame(nearest(here().frames, seconds));
   function showTime() {
-    const text = known(time()) ? `${short(time(), 4)} s` : "no samples";
+    const text = known(time()) ? clock(time()) : "no samples";
     $("clock").textContent = text;
     $("slider").setAttribute("aria-valuetext", text);
     paintMap();
-    for (const chart of charts) chart.redraw(false, false);
+    for (const chart of charts) {
+      chart.redraw(false, false);
+      chart.setLegend({ idx: nearest(chart.data[0], time()) }, false);
+    }
   }
   function play(on) {
     clearInterval(playing);
@@ -308,7 +318,7 @@
       box.append(el("p", "No samples.", "none"));
       return;
     }
-    const tables = [], series = [{ label: "time", value: (u, v) => (known(v) ? short(v, 4) + " s" : "–") }], bands = [];
+    const tables = [], series = [{ label: "time", value: (u, v) => { return clock(known(v) ? v : time()); } }], bands = [];
     for (const curve of curves) {
       const table = [curve.x];
       if (curve.band) {
@@ -320,7 +330,7 @@
       table.push(curve.y);
       series.push({
         label: curve.label, stroke: curve.colour, width: 1.6, dash: curve.dash,
-        value: (u, v) => (known(v) ? form(v) : "–"),
+        value: (u, v, i) => { const it = known(v) ? v : u.data[i] && u.data[i][nearest(u.data[0], time())]; return known(it) ? form(it) : "–"; },
         points: { show: curve.x.length < 3 },
       });
       tables.push(table);
@@ -332,7 +342,7 @@
         x: { time: false },
         y: { range: (u, low, high) => (known(high) ? [Math.min(0, low), high > 0 ? high * 1.08 : 1] : [0, 1]) },
       },
-      axes: [{ ...axis, size: 30, values: (u, ticks) => ticks.map((v) => v + " s") }, { ...axis, size: 62, values: (u, ticks) => ticks.map(form) }],
+      axes: [{ ...axis, size: 30, values: (u, ticks) => ticks.map((v) => v + " s") }, { ...axis, size: 62, values: (u, ticks) => ticks.map((v) => form(v).replace(/\.0+(?=\D|$)/, "").replace(/(\.\d*?)0+(?=\D|$)/, "$1")) }],
       legend: { live: true },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
       hooks: {
@@ -591,7 +601,7 @@
   const most = (items, value) => items.reduce((best, it) => (known(value(it)) && (!best || value(it) > value(best)) ? it : best), null);
   function showRun() {
     const run = here();
-    $("title").textContent = run.manifest.scenario;
+    $("title").textContent = run.manifest.scenario.split(/[\\/]/).pop();
     $("subtitle").textContent = `${run.manifest.options.model} model · ${short(run.duration_s)} s of network time · ` +
       `${plural(data.map.left_out ? new Set(run.links.flatMap((l) => [l.from, l.to])).size : data.map.nodes.length, "node")}, ${plural(run.links.length, "link")}, ${plural(run.connections.length, "connection")}` +
       (run.manifest.seeds > 1 ? ` · mean of ${run.manifest.seeds} seeds, bands: 95 % confidence of the mean` : "") +

@@ -1,0 +1,119 @@
+//! Results to report on.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use netflow_fluid::{Options, Simulation};
+use netflow_results::{Format, Manifest, Results, Summary, Writer};
+
+/// Three transfers over a bottleneck of 1 Mbit/s; the names try to be HTML and script. A scenario's
+/// nodes cannot have a `>` in their names: [`run_text`] puts what is behind `SCRIPT` into the files.
+pub const HOSTILE: &str = r#"
+[simulation]
+duration = "10 s"
+
+[[node]]
+name = "S"
+label = "<b>sink</b>"
+x = 4
+y = 0
+
+[[link]]
+from = "SCRIPT"
+to = "R"
+bandwidth = "10 Mbit/s"
+delay = "5 ms"
+buffer = "100 pkt"
+
+[[link]]
+from = "B"
+to = "R"
+bandwidth = "10 Mbit/s"
+delay = "10 ms"
+buffer = "100 pkt"
+
+[[link]]
+from = "R"
+to = "S"
+bandwidth = "1 Mbit/s"
+delay = "30 ms"
+buffer = "25 pkt"
+
+[[connection]]
+name = "</script><img src=x onerror=alert(2)>"
+from = "SCRIPT"
+to = "S"
+source = { profile = "ns-reno" }
+
+[[connection]]
+name = "{{scripts}}&amp;\u2028'\""
+from = "B"
+to = "S"
+source = { profile = "ns-reno" }
+start = "5 s"
+
+[[connection]]
+name = "plain"
+from = "B"
+to = "S"
+source = { profile = "ns-reno" }
+"#;
+
+/// Runs a scenario into the directory `name` of a place.
+pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
+    let scenario = netflow_scenario::load(scenario, &[]).unwrap();
+    let directory = place.join(name);
+    let network = scenario.network.clone();
+    let mut writer = Writer::create(&directory, &network, Format::Csv, false).unwrap();
+    for note in &scenario.notes {
+        let (label, position) = (note.label.clone(), note.position);
+        writer.topology().note(note.node, label, position);
+    }
+    let options: Options = scenario.options;
+    let mut simulation = Simulation::new(network, options).unwrap();
+    simulation.run(every_s, &mut writer, || false).unwrap();
+    let manifest = Manifest {
+        program: "netflow".to_owned(),
+        version: "0".to_owned(),
+        scenario: format!("{name}.toml"),
+        digest: scenario.digest.clone(),
+        sources: Vec::new(),
+        overrides: Vec::new(),
+        seed: scenario.seed,
+        seeds: 1,
+        options,
+        every_s,
+        format: Format::Csv,
+        files: writer.files(),
+        steps: simulation.steps(),
+        threads: 1,
+        wall_time_s: 0.0,
+        complete: true,
+        stop: None,
+    };
+    let summary = Summary::of(&simulation, vec!["<i>careful</i>".to_owned()]);
+    writer.finish(&summary, &manifest).unwrap();
+    assert!(Results::open(&directory).is_ok());
+    directory
+}
+
+/// Runs a scenario that is given as text.
+pub fn run_text(place: &Path, scenario: &str, name: &str, every_s: f64) -> PathBuf {
+    let file = place.join(format!("{name}.toml"));
+    fs::write(&file, scenario).unwrap();
+    let directory = run(place, &file, name, every_s);
+    for entry in fs::read_dir(&directory).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("SCRIPT", "<script>alert(1)</script>")).unwrap();
+    }
+    directory
+}
+
+/// A scenario of the repository.
+pub fn scenario(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../scenarios")
+        .join(name)
+}

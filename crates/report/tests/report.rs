@@ -1,0 +1,222 @@
+//! What reports are made of, and what cannot be made one of.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{HOSTILE, run, run_text, scenario};
+use netflow_report::{BUSIEST, Error, MANY, Report};
+use netflow_results::Results;
+use serde_json::Value;
+
+fn html(directories: &[PathBuf]) -> String {
+    Report::read(directories, None).unwrap().html()
+}
+
+/// The data of a page, as its script reads them.
+fn data(html: &str) -> Value {
+    let start = "<script type=\"application/json\" id=\"data\">";
+    let (_, rest) = html.split_once(start).unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let values = value.as_array().unwrap();
+    values.iter().filter_map(Value::as_f64).collect()
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes() {
+    let place = tempfile::tempdir().unwrap();
+    let results = [run(place.path(), &scenario("topology.toml"), "one", 0.5)];
+    assert!(html(&results) == html(&results));
+}
+
+#[test]
+fn the_page_is_whole_and_asks_for_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let page = html(&[run_text(place.path(), HOSTILE, "hostile", 0.5)]);
+    assert!(page.starts_with("<!doctype html>"));
+    assert!(page.contains("content=\"default-src 'none'; script-src 'sha256-"));
+    assert_eq!(
+        page.matches("<script").count(),
+        3,
+        "data, µPlot and the page's own"
+    );
+    assert!(!page.contains("<img") && !page.contains("<link"));
+    assert!(page.contains("Leon Sorokin, MIT licence"));
+}
+
+/// The largest and the smallest values of the files are those of the thinned curves.
+#[test]
+fn peaks_stay() {
+    let place = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(scenario("topology.toml")).unwrap();
+    let directory = run_text(
+        place.path(),
+        &text.replace("\"50 ms\"", "\"10 ms\""),
+        "fine",
+        0.01,
+    );
+    let rows = Results::open(&directory).unwrap().links().unwrap();
+    let data = data(&html(&[directory]));
+    let run = &data["runs"][0];
+    assert_eq!(
+        (&run["samples"], &run["thinned"]),
+        (&6000.into(), &true.into())
+    );
+    let times = numbers(&run["x"]);
+    assert_eq!(times.len(), 1200);
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
+    for link in run["links"].as_array().unwrap() {
+        let curve = numbers(&link["curves"]["queue"]["y"]);
+        let own = || {
+            let own = rows.iter().filter(|row| link["name"] == *row.link);
+            own.map(|row| row.queue_pkts)
+        };
+        let near = |a: f64, b: f64| assert!((a - b).abs() <= 5e-4 * b.abs(), "{a} {b} {link}");
+        let highest = |of: &mut dyn Iterator<Item = f64>| of.fold(f64::MIN, f64::max);
+        let lowest = |of: &mut dyn Iterator<Item = f64>| of.fold(f64::MAX, f64::min);
+        assert_eq!(own().count(), 6000);
+        near(highest(&mut curve.iter().copied()), highest(&mut own()));
+        near(lowest(&mut curve.iter().copied()), lowest(&mut own()));
+    }
+}
+
+fn edit(path: &Path, change: impl Fn(&str) -> String) {
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, change(&text)).unwrap();
+}
+
+#[test]
+fn one_point_no_point_and_no_number_are_drawn() {
+    let place = tempfile::tempdir().unwrap();
+    let one = run(place.path(), &scenario("topology.toml"), "one", 100.0);
+    let none = run(place.path(), &scenario("topology.toml"), "none", 0.5);
+    for series in ["links.csv", "connections.csv"] {
+        edit(&none.join(series), |text| {
+            text.lines().next().unwrap().to_owned() + "\n"
+        });
+    }
+    edit(&one.join("links.csv"), |text| text.replacen(",0,", ",,", 1));
+    let data = data(&html(&[one, none]));
+    let link = |run: usize| &data["runs"][run]["links"][0]["curves"]["loss"]["y"];
+    assert_eq!(link(0).to_string(), "[null]");
+    assert_eq!(link(1).to_string(), "[]");
+    assert_eq!(numbers(&data["runs"][0]["x"]), [60.0]);
+    assert!(numbers(&data["runs"][1]["frames"]).is_empty());
+}
+
+/// Directories of netflow before it wrote `network.json`.
+#[test]
+fn without_network_json_names_say_where_links_go() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = run(place.path(), &scenario("topology.toml"), "old", 0.5);
+    fs::remove_file(directory.join("network.json")).unwrap();
+    let data = data(&html(&[directory]));
+    let map = &data["map"];
+    assert_eq!(map["nodes"].as_array().unwrap().len(), 8);
+    assert_eq!(map["links"].as_array().unwrap().len(), 14);
+    assert_eq!(data["runs"][0]["links"][0]["from"], "N1");
+    assert_eq!(data["runs"][0]["links"][0]["bps"], Value::Null);
+}
+
+#[test]
+fn a_position_of_the_scenario_is_kept_and_upwards_is_up() {
+    let place = tempfile::tempdir().unwrap();
+    let text = HOSTILE.replace("x = 4\ny = 0", "x = 4\ny = 7");
+    let data = data(&html(&[run_text(place.path(), &text, "placed", 0.5)]));
+    let nodes = data["map"]["nodes"].as_array().unwrap();
+    let sink = nodes.iter().find(|node| node["name"] == "S").unwrap();
+    assert_eq!((&sink["x"], &sink["y"]), (&4.into(), &(-7).into()));
+    assert_eq!(sink["label"], "<b>sink</b>");
+}
+
+#[test]
+fn of_very_many_links_the_busiest_have_curves() {
+    let place = tempfile::tempdir().unwrap();
+    // A chain; only the first few links carry anything.
+    let mut text = "[simulation]\nduration = \"1 s\"\n".to_owned();
+    for i in 0..MANY / 2 + 1 {
+        let to = i + 1;
+        text += &format!(
+            "[[link]]\nfrom = \"n{i}\"\nto = \"n{to}\"\nbandwidth = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 pkt\"\n"
+        );
+    }
+    text += "[[connection]]\nname = \"c\"\nfrom = \"n0\"\nto = \"n3\"\nsource = { constant = \"500 kbit/s\" }\n";
+    let data = data(&html(&[run_text(place.path(), &text, "chain", 0.5)]));
+    let run = &data["runs"][0];
+    let links = run["links"].as_array().unwrap();
+    assert_eq!(links.len(), MANY + 2);
+    let with = links.iter().filter(|link| link.get("curves").is_some());
+    assert_eq!(with.count(), BUSIEST);
+    assert!(links[0].get("curves").is_some());
+    assert_eq!(data["map"]["left_out"], MANY + 2 - BUSIEST);
+    let highest = numbers(&run["whole"]["highest"]);
+    assert!(highest[1] > 0.4 && highest[1] < 0.6, "{highest:?}");
+}
+
+#[test]
+fn bands_of_ns2_are_read() {
+    let place = tempfile::tempdir().unwrap();
+    let results = run(place.path(), &scenario("topology.toml"), "one", 0.5);
+    let other = place.path().join("ns2");
+    fs::create_dir(&other).unwrap();
+    let links = "time_s,link,queue_pkts,queue_pkts_std,utilization,utilization_std,arrival_pps,arrival_pps_std,loss_probability\n\
+                 0.5,N5->N7,10,2,0.5,,1,1,0\n1,N5->N7,20,4,0.75,,1,1,0\n1,X->Y,1,1,1,1,1,1,1\n";
+    let connections =
+        "time_s,connection,send_pps,send_pps_std,goodput_pps,goodput_pps_std\n0.5,c1,5,1,4,1\n";
+    fs::write(other.join("ns2-links.csv"), links).unwrap();
+    fs::write(other.join("ns2-connections.csv"), connections).unwrap();
+    let read = || Report::read(std::slice::from_ref(&results), Some(&other));
+    let page = data(&read().unwrap().html());
+    let of = page["against"]["links"]["of"].as_array().unwrap();
+    let link = of.iter().find(|it| it["name"] == "N5->N7").unwrap();
+    let queue = &link["curves"][0];
+    assert_eq!(numbers(&queue["y"]), [10.0, 20.0]);
+    assert_eq!(numbers(&queue["band"]["low"]), [8.0, 16.0]);
+    assert_eq!(numbers(&queue["band"]["high"]), [12.0, 24.0]);
+    assert_eq!(numbers(&link["curves"][1]["y"]), [0.5, 0.75]);
+
+    edit(&other.join("ns2-links.csv"), |text| {
+        text.replace(",20,", ",twenty,")
+    });
+    let error = read().unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("ns2-links.csv:3: `twenty` is no number"),
+        "{error}"
+    );
+    edit(&other.join("ns2-links.csv"), |text| {
+        text.replace("queue_pkts_std", "x")
+    });
+    let error = read().unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("ns2-links.csv:1: no column `queue_pkts_std`"),
+        "{error}"
+    );
+    fs::remove_file(other.join("ns2-links.csv")).unwrap();
+    assert!(matches!(read(), Err(Error::Read { .. })));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    assert!(matches!(Report::read(&[], None), Err(Error::NoResults)));
+    let place = tempfile::tempdir().unwrap();
+    for missing in [
+        "summary.json",
+        "manifest.json",
+        "links.csv",
+        "connections.csv",
+    ] {
+        let directory = run(place.path(), &scenario("topology.toml"), "one", 0.5);
+        fs::remove_file(directory.join(missing)).unwrap();
+        let error = Report::read(&[directory], None).unwrap_err().to_string();
+        assert!(error.contains(missing), "{missing}: {error}");
+    }
+}
