@@ -13,6 +13,12 @@ pub enum Error {
     /// There is nothing to report on.
     #[error("no results directory was given")]
     NoResults,
+    /// The results have nothing of what the figure shows.
+    #[error("{0}")]
+    NothingToShow(String),
+    /// The figure could not be drawn.
+    #[error("cannot draw the figure: {0}")]
+    Drawing(String),
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {

@@ -16,6 +16,8 @@
 //!   [`BUSIEST`] have curves and a place on the map; the tables and the curves of the whole
 //!   network count all.
 //!
+//! [`results_figure`] and [`profile_figure`] draw single figures for papers, as SVG.
+//!
 //! # What is bundled
 //!
 //! The curves are drawn by [µPlot](https://github.com/leeoniya/uPlot) 1.6.32, © Leon Sorokin, MIT
@@ -25,6 +27,7 @@ mod against;
 mod columns;
 mod data;
 mod error;
+mod figure;
 mod html;
 mod layout;
 mod map;
@@ -34,5 +37,6 @@ mod short;
 mod thin;
 
 pub use error::Error;
+pub use figure::{Figure, ProfileSample, profile_figure, results_figure};
 pub use report::Report;
 pub use run::{BUSIEST, MANY};

@@ -57,7 +57,7 @@ impl Report {
 }
 
 /// The directory's own name, or all of its path where another one is called so too.
-fn name(directory: &Path, all: &[PathBuf]) -> String {
+pub fn name(directory: &Path, all: &[PathBuf]) -> String {
     let named = |it: &Path| Some(it.file_name()?.to_string_lossy().into_owned());
     match named(directory) {
         Some(name)
@@ -74,7 +74,7 @@ fn name(directory: &Path, all: &[PathBuf]) -> String {
 }
 
 /// What the directory says of its network, or what the links' names say.
-fn topology(results: &Results) -> Result<Topology, Error> {
+pub fn topology(results: &Results) -> Result<Topology, Error> {
     if let Some(topology) = results.topology()? {
         return Ok(topology);
     }

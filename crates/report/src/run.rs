@@ -27,12 +27,12 @@ const FEWEST_POINTS: usize = 60;
 const FRAMES: usize = 240;
 
 // Columns of the series.
-const QUEUE: usize = 2;
-const LINK_LOSS: usize = 3;
-const UTILIZATION: usize = 4;
-const SEND: usize = 0;
-const GOODPUT: usize = 1;
-const RTT: usize = 2;
+pub const QUEUE: usize = 2;
+pub const LINK_LOSS: usize = 3;
+pub const UTILIZATION: usize = 4;
+pub const SEND: usize = 0;
+pub const GOODPUT: usize = 1;
+pub const RTT: usize = 2;
 
 /// Reads the directory; `among` is how many share the page.
 pub fn read(

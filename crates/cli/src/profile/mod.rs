@@ -39,7 +39,7 @@ pub fn profile(arguments: &ProfileArguments, out: &mut dyn Write) -> Result<(), 
 }
 
 /// A built-in profile's name or alias, or a profile file's path.
-fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
+pub fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
     if let Some(profile) = builtin(name) {
         return Ok(profile);
     }

@@ -1,0 +1,69 @@
+//! A profile's surface, and samples around it.
+
+use netflow_profile::Profile;
+
+use super::draw::{Curve, Look, Panel, draw};
+use crate::Error;
+
+/// A measured throughput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProfileSample {
+    /// Loss probability.
+    pub loss: f64,
+    /// Round-trip time in seconds.
+    pub rtt_s: f64,
+    /// Throughput in packets/s.
+    pub throughput_pps: f64,
+}
+
+/// Round-trip times of the curves, as far as the profile is known there.
+const RTTS_S: [f64; 6] = [0.06, 0.1, 0.2, 0.5, 1.0, 5.0];
+/// Where the axis of the loss begins, which has no zero.
+const LEAST_LOSS: f64 = 1e-3;
+/// Points of a curve.
+const POINTS: u32 = 120;
+
+/// Throughput over loss at several round-trip times, and the samples as dots. Both axes are
+/// logarithmic: samples without loss have no place on them.
+///
+/// # Errors
+/// If it cannot be drawn.
+pub fn profile_figure(profile: &dyn Profile, samples: &[ProfileSample]) -> Result<String, Error> {
+    let domain = profile.domain();
+    let mut rtts_s: Vec<f64> = RTTS_S
+        .into_iter()
+        .filter(|rtt_s| (domain.rtt_min_s..=domain.rtt_max_s).contains(rtt_s))
+        .collect();
+    if rtts_s.is_empty() {
+        rtts_s.push(domain.rtt_min_s);
+    }
+    let low = domain.loss_min.max(LEAST_LOSS);
+    let mut curves = Vec::new();
+    for &rtt_s in &rtts_s {
+        let point = |i: u32| {
+            let part = f64::from(i) / f64::from(POINTS);
+            let loss = low * (domain.loss_max / low).powf(part);
+            (100.0 * loss, profile.throughput(loss, rtt_s))
+        };
+        curves.push(Curve {
+            label: format!("{} ms", 1e3 * rtt_s),
+            look: Look::Line,
+            points: (0..=POINTS).map(point).collect(),
+        });
+    }
+    if !samples.is_empty() {
+        let point = |it: &ProfileSample| (100.0 * it.loss, it.throughput_pps);
+        curves.push(Curve {
+            label: "samples".to_owned(),
+            look: Look::Dots,
+            points: samples.iter().map(point).collect(),
+        });
+    }
+    draw(&[Panel {
+        x_title: "loss in %",
+        y_title: "throughput in pkt/s",
+        log_x: true,
+        log_y: true,
+        curves,
+    }])
+}
