@@ -61,6 +61,17 @@ impl Columns {
         }
     }
 
+    /// Where this quantity is 0 there is none: the round-trip time of who does not send yet.
+    pub fn without_zeros(mut self, quantity: usize) -> Columns {
+        let all = self.values.iter_mut().skip(quantity);
+        for value in all.step_by(self.quantities.max(1)).flatten() {
+            if *value == 0.0 {
+                *value = f64::NAN;
+            }
+        }
+        self
+    }
+
     /// The values of a quantity of the name at this place; empty where there is none.
     pub fn series(&self, place: usize, quantity: usize) -> &[f64] {
         match quantity < self.quantities {

@@ -46,7 +46,7 @@ pub fn read(
     let connection_names = summary.connections.iter().map(|it| it.connection.clone());
     let connection_names: Vec<String> = connection_names.collect();
     let links = Columns::new(&results.links()?, &link_names);
-    let connections = Columns::new(&results.connections()?, &connection_names);
+    let connections = Columns::new(&results.connections()?, &connection_names).without_zeros(RTT);
     let link_spread = results
         .links_ci95()?
         .map(|rows| Columns::new(&rows, &link_names));

@@ -104,7 +104,8 @@ fn connections(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     let names = chosen(values.collect(), only);
     let mut columns = Vec::new();
     for (of, results, _) in all {
-        columns.push((of.as_str(), Columns::new(&results.connections()?, &names)));
+        let connections = Columns::new(&results.connections()?, &names);
+        columns.push((of.as_str(), connections.without_zeros(RTT)));
     }
     Ok(vec![
         over_time("sent in pkt/s", &columns, &names, SEND, 1.0),
@@ -161,7 +162,9 @@ fn columns_of<'a>(
 fn throughput(all: &[Read], only: &[String]) -> Vec<Panel> {
     let curve = |(name, results, _): &Read| {
         let connections = results.summary.connections.iter();
-        let wanted = connections.filter(|it| only.is_empty() || only.contains(&it.connection));
+        let wanted = connections
+            .filter(|it| it.mean_rtt_s > 0.0)
+            .filter(|it| only.is_empty() || only.contains(&it.connection));
         Curve {
             label: name.clone(),
             look: Look::Dots,
@@ -219,8 +222,8 @@ fn burstiness(all: &[Read], only: &[String]) -> Vec<Panel> {
     vec![Panel {
         x_title: "connections through the link",
         y_title: "coefficient of variation",
-        log_x: true,
-        log_y: true,
+        log_x: false,
+        log_y: false,
         curves: vec![measured, poisson],
     }]
 }
