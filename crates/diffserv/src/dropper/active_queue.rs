@@ -201,11 +201,8 @@ impl ActiveQueue {
         let drops = spec
             .spread
             .drops(marking, count, size, self.random.uniform());
-        *since_drop = match (marking > 0.0, drops) {
-            (false, _) => -1.0,
-            (true, false) => count,
-            (true, true) => 0.0,
-        };
+        let counted = if drops { 0.0 } else { count };
+        *since_drop = if marking > 0.0 { counted } else { -1.0 };
         drops
     }
 }

@@ -33,7 +33,8 @@ impl Spread {
     #[inline]
     pub(super) fn drops(self, p: f64, count: f64, size: f64, u: f64) -> bool {
         let divisor = self.divisor(p, count);
-        p >= 1.0 || (p > 0.0 && (u * divisor < p * size || divisor <= p))
+        // All computed: what is random, the processor can hardly guess.
+        (p >= 1.0) | ((p > 0.0) & ((u * divisor < p * size) | (divisor <= p)))
     }
 
     /// The fraction of the packets that is dropped while p_b is `p`: one over the mean number X of
