@@ -1,4 +1,4 @@
-//! The tables of `docs/comparison-with-ns2.md` and of the README: shipped scenarios against what
+//! The tables of `docs/comparison-with-ns2.md`: shipped scenarios against what
 //! ns-2.35 said about the same networks (`tests/reference/ns2`).
 //!
 //! What stands between `<!-- generated: NAME -->` and `<!-- end -->` is made here. With
@@ -25,10 +25,9 @@ fn pages_say_what_a_run_says() {
         ("topology", four_transfers(&cases.limited)),
         ("four-transfers-unlimited", four_transfers(&cases.unlimited)),
         ("other settings", other_settings(&cases)),
-        ("readme", readme(&cases)),
     ]);
     let mut used = 0;
-    for page in ["docs/comparison-with-ns2.md", "README.md"] {
+    for page in ["docs/comparison-with-ns2.md"] {
         let page = root().join(page);
         let text = fs::read_to_string(&page).unwrap();
         let (fresh, count) = fill(&text, &blocks);
@@ -620,26 +619,6 @@ fn other_settings(cases: &Cases) -> String {
                 goodput_ratio(&result, ns),
             );
         }
-    }
-    table
-}
-
-fn readme(cases: &Cases) -> String {
-    let mut table = String::from(
-        "| against jittered ns-2 | total goodput | goodput of a connection, median error (90th percentile) | \
-         queues, error | packets lost, netflow / ns |\n|---|---|---|---|---|\n",
-    );
-    for case in cases.all() {
-        let goodput = case.jittered_error();
-        table += &format!(
-            "| {} | {:+.1} % | {} ({}) | {} | {:.1} |\n",
-            case.shown,
-            100.0 * (case.goodput_ratio(&case.jittered) - 1.0),
-            percent(goodput.median),
-            percent(goodput.ninth_decile),
-            percent(case.queue_error(&case.jittered)),
-            case.lost_ratio(&case.jittered),
-        );
     }
     table
 }

@@ -1,8 +1,8 @@
 //! Exported scenarios, run by a real ns-2, do what ns-2 did on the same networks before.
 //!
 //! `tests/reference/ns2` has means and standard deviations over seeds of runs whose scripts were
-//! written by hand: packets waiting and dropped per link, sent and acknowledged per connection. All started U(0, 0.5) s after their time; the `jittered` ones
-//! had `overhead_` 1 ms.
+//! written by hand: packets waiting and dropped per link, sent and acknowledged per connection. All
+//! started U(0, 0.5) s after their time; the `jittered` ones had `overhead_` 1 ms.
 //!
 //! The long part: `cargo test --release --test exported_runs -- --ignored --nocapture`
 #![cfg(unix)]
@@ -11,9 +11,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use netflow::scenario::export::{self, NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options};
+use netflow::scenario::export::{self, NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options, Ns2Trace};
+use netflow::trace::analysis::Burstiness;
+use netflow::trace::from_reader;
 
 #[test]
 fn topology_runs_as_it_did() {
@@ -106,22 +108,37 @@ fn burstiness(protocol: &str, queue: &str, clients: &str, seeds: u64) -> Vec<f64
     }
     let prepared = netflow::scenario::load(&folder.join("topology.toml"), &settings).unwrap();
     let options = Ns2Options {
-        every_s: 0.1,
+        trace: Ns2Trace::Links(vec!["G->S".to_owned()]),
         ..Ns2Options::default()
     };
     let script = place.path().join("script.tcl");
     fs::write(&script, export::ns2(&prepared, &options).unwrap()).unwrap();
     (1..=seeds)
-        .map(|seed| {
-            run_script(&script, seed, place.path());
-            let rows = table(&place.path().join(NS2_LINKS_FILE));
-            let at_gateway = rows.iter().filter(|row| row["link"] == "G->S");
-            let arrivals: Vec<f64> = at_gateway.map(|row| number(row, "arrived_pkts")).collect();
-            assert_eq!(arrivals.len(), 2000);
-            let MeanAndStd { mean, std } = MeanAndStd::of(&arrivals);
-            std / mean
-        })
+        .map(|seed| traced_burstiness(&script, seed, place.path()))
         .collect()
+}
+
+/// What `netflow trace burstiness --until "200 s"` says of the trace, which is read while ns-2
+/// writes it.
+fn traced_burstiness(script: &Path, seed: u64, place: &Path) -> f64 {
+    let mut ns = Command::new("ns")
+        .arg(script)
+        .arg(seed.to_string())
+        .arg(place)
+        .arg("/dev/stdout")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = from_reader("ns", ns.stdout.take().unwrap()).unwrap();
+    let mut burstiness = Burstiness::new(0.1, 0.0, Some(200.0));
+    while let Some(event) = reader.next().unwrap() {
+        burstiness.on(event);
+    }
+    assert!(ns.wait().unwrap().success());
+    let [gateway] = burstiness.finish().try_into().unwrap();
+    assert_eq!(reader.names().link(gateway.link.unwrap()), "G->S");
+    assert_eq!(gateway.intervals, 2000);
+    gateway.cov
 }
 
 struct MeanAndStd {

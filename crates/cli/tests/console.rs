@@ -54,7 +54,11 @@ struct Step {
 
 fn check(file: &Path) {
     let place = tempfile::tempdir().unwrap();
-    for folder in ["scenarios", "tests/reference/ns2/traces", "tests/reference/linux"] {
+    for folder in [
+        "scenarios",
+        "tests/reference/ns2/traces",
+        "tests/reference/linux",
+    ] {
         copy(&root().join(folder), &place.path().join(folder));
     }
     let text = fs::read_to_string(file).unwrap();
@@ -74,7 +78,9 @@ fn check(file: &Path) {
         }
         if needs_ns && !has_ns() {
             eprintln!("SKIPPED: ns is not installed: {}", block.join("\n"));
-            block.iter().for_each(|line| blessed += &format!("{line}\n"));
+            block
+                .iter()
+                .for_each(|line| blessed += &format!("{line}\n"));
             continue;
         }
         let mut between = "";

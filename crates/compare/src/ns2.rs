@@ -288,10 +288,10 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         .iter()
         .map(|&id| network.link_spec(id).bandwidth_bps)
         .collect();
-    let mut events = network.events().into_iter().peekable();
+    let mut events = network.events().peekable();
     let mut start_s = 0.0;
     let mut place_in_interval = 0;
-    each_row(&path, 7, &mut |row, numbers| {
+    each_row(&path, 7, |row, numbers| {
         let [time_s, arrived, dropped, _, bytes, waiting] = numbers else {
             return Err(format!("a row of {} numbers", numbers.len()));
         };
@@ -327,7 +327,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
     let path = place.join(NS2_CONNECTIONS_FILE);
     let count = run.connections.len();
     let mut row_number = 0;
-    each_row(&path, 6, &mut |row, numbers| {
+    each_row(&path, 6, |row, numbers| {
         let (Some((name, intervals)), [_, sent, acked, ..]) =
             (run.connections.get_mut(row_number % count.max(1)), numbers)
         else {
@@ -350,7 +350,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
 fn each_row(
     path: &Path,
     columns: usize,
-    on: &mut dyn FnMut(&str, &[f64]) -> Result<(), String>,
+    mut on: impl FnMut(&str, &[f64]) -> Result<(), String>,
 ) -> Result<(), Error> {
     let wrong = |reason: String| Error::Output {
         path: path.to_owned(),

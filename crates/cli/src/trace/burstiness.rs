@@ -132,7 +132,7 @@ fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<Shown>, Fa
             });
         }
     }
-    rows.sort_by(|a, b| b.spread.packets.cmp(&a.spread.packets));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.spread.packets));
     Ok(rows)
 }
 

@@ -1,0 +1,249 @@
+//! What was found out, as a page.
+
+use std::fmt::Write;
+use std::fs;
+
+use netflow::compare::{BUSIEST, Comparison, Estimate, LinkComparison};
+
+use crate::Found;
+
+const BEGIN: &str = "<!-- study: profiles -->";
+const END: &str = "<!-- end -->";
+
+/// How many of the worst are named.
+const WORST: usize = 5;
+
+pub fn page(found: &[Found]) -> String {
+    let mut out = String::from(INTRODUCTION);
+    let _ = write!(
+        out,
+        "\nMachine: {}.\n\n## In short\n\n{}",
+        machine(),
+        summary(found)
+    );
+    out += READING;
+    for network in found {
+        let _ = write!(out, "\n## {}\n\n", network.name);
+        let _ = writeln!(
+            out,
+            "[`{}`](../../{}), {} s. Plain ns-2:\n",
+            network.path, network.path, network.plain.duration_s
+        );
+        out += &queues(&network.plain);
+        let _ = writeln!(
+            out,
+            "\nWith random send delays, goodput of connections (pkt/s):\n"
+        );
+        out += &goodputs(&network.jittered);
+        out += &losers(network);
+    }
+    out
+}
+
+/// The table of the README.
+pub fn summary(found: &[Found]) -> String {
+    let mut out = String::from(
+        "| network | runs of ns-2 | total goodput | goodput of a connection: median error (ns-2's own), 90th percentile | longest queues: error (ns-2's own) | packets lost, netflow / ns-2 | CPU time of ns-2 / time of netflow: plain, with a trace |\n|---|---|---|---|---|---|---|\n",
+    );
+    for network in found {
+        for (kind, comparison) in [("plain", &network.plain), ("jittered", &network.jittered)] {
+            let t = &comparison.totals;
+            let own = |error: Option<f64>| error.map_or("?".to_owned(), percent);
+            let times = match kind {
+                "plain" => format!(
+                    "{} ms: {:.0}, {:.0}",
+                    digits(1e3 * network.netflow_s),
+                    network.ns_s / network.netflow_s,
+                    network.ns_traced_s / network.netflow_s
+                ),
+                _ => String::new(),
+            };
+            let _ = writeln!(
+                out,
+                "| {} | {} {kind} | {:+.1} % | {} ({}), {} | {} ({}) | {} | {times} |",
+                network.name,
+                comparison.runs,
+                100.0 * (t.goodput_ratio - 1.0),
+                percent(t.median_goodput_error),
+                own(t.ns_median_goodput_error),
+                percent(t.p90_goodput_error),
+                percent(t.busiest_queue_error),
+                own(t.ns_busiest_queue_error),
+                t.lost_ratio
+                    .map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
+            );
+        }
+    }
+    out
+}
+
+/// Puts a table where the page wants it.
+pub fn fill(text: &str, table: &str) -> Result<String, String> {
+    let (before, rest) = text
+        .split_once(BEGIN)
+        .ok_or(format!("there is no `{BEGIN}`"))?;
+    let (_, after) = rest.split_once(END).ok_or(format!("there is no `{END}`"))?;
+    Ok(format!("{before}{BEGIN}\n\n{table}\n{END}{after}"))
+}
+
+fn queues(comparison: &Comparison) -> String {
+    let mut out = String::from(
+        "| link | queue: ns-2 | netflow | error over time | in standard deviations | utilization: ns-2 | netflow | lost: ns-2 | netflow |\n|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for link in comparison.busiest(BUSIEST) {
+        if link.queue_pkts.ns.mean < 0.005 {
+            continue;
+        }
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            link.link,
+            spread(&link.queue_pkts),
+            digits(link.queue_pkts.netflow),
+            link.trajectory_error.map_or("–".to_owned(), percent),
+            link.trajectory_sigmas.map_or("–".to_owned(), digits),
+            percent(link.utilization.ns.mean),
+            percent(link.utilization.netflow),
+            spread(&link.lost_pkts),
+            digits(link.lost_pkts.netflow),
+        );
+    }
+    out
+}
+
+fn goodputs(comparison: &Comparison) -> String {
+    let mut order: Vec<_> = comparison.connections.iter().collect();
+    order.sort_by(|a, b| b.goodput_pps.ns.mean.total_cmp(&a.goodput_pps.ns.mean));
+    let mut out = String::from("| connection | ns-2 | netflow | error |\n|---|---|---|---|\n");
+    for connection in order.iter().take(BUSIEST) {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            connection.connection,
+            spread(&connection.goodput_pps),
+            digits(connection.goodput_pps.netflow),
+            relative(&connection.goodput_pps),
+        );
+    }
+    out
+}
+
+/// Where netflow is furthest off.
+fn losers(network: &Found) -> String {
+    let mut links: Vec<&LinkComparison> = network.plain.links.iter().collect();
+    links.sort_by(|a, b| {
+        b.queue_pkts
+            .error()
+            .abs()
+            .total_cmp(&a.queue_pkts.error().abs())
+    });
+    let links = links.iter().take(WORST).map(|link| {
+        let (ns, mine) = (link.queue_pkts.ns.mean, link.queue_pkts.netflow);
+        format!("{} ({} for {})", link.link, digits(mine), digits(ns))
+    });
+    let mut connections: Vec<_> = network.jittered.connections.iter().collect();
+    let off = |e: &Estimate| e.relative_error().map_or(0.0, f64::abs);
+    connections.sort_by(|a, b| off(&b.goodput_pps).total_cmp(&off(&a.goodput_pps)));
+    let connections = connections.iter().take(WORST).map(|connection| {
+        format!(
+            "{} ({})",
+            connection.connection,
+            relative(&connection.goodput_pps)
+        )
+    });
+    format!(
+        "\nFurthest off: queues of {}; goodput of {}.\n",
+        links.collect::<Vec<_>>().join(", "),
+        connections.collect::<Vec<_>>().join(", "),
+    )
+}
+
+fn spread(estimate: &Estimate) -> String {
+    match estimate.ns.std {
+        Some(std) => format!("{} ± {}", digits(estimate.ns.mean), digits(std)),
+        None => digits(estimate.ns.mean),
+    }
+}
+
+fn relative(estimate: &Estimate) -> String {
+    let error = estimate.relative_error();
+    error.map_or("–".to_owned(), |error| format!("{:+.1} %", 100.0 * error))
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{} %", digits(100.0 * fraction))
+}
+
+/// Two or three digits.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if v >= 99.5 => format!("{value:.0}"),
+        v if v >= 9.95 => format!("{value:.1}"),
+        v if v >= 0.0995 => format!("{value:.2}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// The processor and how many threads there are, as far as the system tells.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"));
+    let model = model
+        .and_then(|rest| rest.split_once(':'))
+        .map(|(_, name)| name.trim());
+    format!("{}, {cores} threads", model.unwrap_or("unknown processor"))
+}
+
+const INTRODUCTION: &str = "# Profiles against ns-2
+
+Popescu & Shankar, *Empirical TCP Profiles and Application*, evaluate a network by measured profiles
+of TCP and M/M/1/K queues. Here netflow does so on four networks, and a real ns-2.35 runs the same
+networks packet by packet. This page is written by
+
+```sh
+cargo run --release -p study-profiles
+```
+
+which needs `ns` (`apt-get install ns2`) and takes about five minutes.
+
+How:
+
+- ns-2 runs the script that `netflow export --to ns2` writes: the same links, buffers, paths, windows,
+  starts and stops; TCP Reno as the profiles (`ns-reno`) were measured with. Starts are up to 0.5 s
+  later at random; netflow's are 0.25 s later.
+- *Plain* ns-2 lets connections lock phase at a drop-tail queue, so that the same ones lose again and
+  again. *Jittered* ns-2 waits at random, up to 1 ms, before it sends a packet. No model should copy
+  locked phases: compare the goodput of connections with the jittered runs.
+- A queue counts the packet in service. Its error is Σ|netflow − ns-2| / Σ ns-2 over the twelve
+  longest queues of ns-2; over time, the same over the intervals of 0.5 s at one link.
+- *ns-2's own*: what one run of ns-2 is off the mean of all, on average. What is below that is luck.
+- Time: the evaluation by netflow (best of three, by the clock), and CPU seconds of one run of ns-2
+  (the fastest), on the same machine in the same run; *with a trace*: every packet written to
+  `/dev/null`.
+";
+
+const READING: &str = "
+Where netflow wins: time, utilization, total goodput, queues that windows fill. Where it loses:
+queues that losses keep in check are half as long as ns-2's, since windows are not Poisson and
+M/M/1/K is; losses at single links; the seconds after starts without window limits; connections
+whose path crosses several such queues.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_the_place_of_the_old_one() {
+        let text = format!("a\n{BEGIN}\n\nold\n\n{END}\nb\n");
+        assert_eq!(
+            fill(&text, "new\n").unwrap(),
+            format!("a\n{BEGIN}\n\nnew\n\n{END}\nb\n")
+        );
+        assert!(fill("nothing", "new").is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! The study's command works: two networks, two seeds.
+
+use std::process::Command;
+
+#[test]
+fn the_study_runs() {
+    let output = Command::new(env!("CARGO_BIN_EXE_study-profiles"))
+        .arg("--quick")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    if text.starts_with("SKIPPED") {
+        eprintln!("{text}");
+        return;
+    }
+    for part in [
+        "| topology | 2 plain |",
+        "| topology | 2 jittered |",
+        "| N5->N7 |",
+        "| c4 |",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+}
+
+/// The committed page tells of all four networks, and the README has its table.
+#[test]
+fn the_page_is_there() {
+    let page = include_str!("../README.md");
+    let readme = include_str!("../../../README.md");
+    for name in [
+        "topology",
+        "four-transfers-unlimited",
+        "medium",
+        "hundred-nodes",
+    ] {
+        assert!(page.contains(&format!("\n## {name}\n")), "{name}");
+        let rows = |text: &str| {
+            let begin = format!("| {name} | ");
+            text.lines()
+                .filter(|line| line.starts_with(&begin))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(rows(page).len(), 2, "{name}");
+        assert_eq!(rows(page), rows(readme), "{name}");
+    }
+}
