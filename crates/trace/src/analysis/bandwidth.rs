@@ -41,11 +41,11 @@ impl Inference {
     /// that longer packets take; `None` if neither was seen.
     pub fn bandwidth_bps(&self) -> Option<f64> {
         if self.busy_ns > 0 {
-            return Some(self.busy_bits as f64 / (self.busy_ns as f64 * 1e-9));
+            return Some(self.busy_bits as f64 * 1e9 / self.busy_ns as f64);
         }
         let ((short, short_ns), (long, long_ns)) = (self.shortest?, self.longest?);
         let (bits, ns) = (8.0 * f64::from(long - short), (long_ns - short_ns) as f64);
-        (bits > 0.0 && ns > 0.0).then(|| bits / (ns * 1e-9))
+        (bits > 0.0 && ns > 0.0).then(|| bits * 1e9 / ns)
     }
 }
 
