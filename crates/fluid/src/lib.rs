@@ -54,6 +54,7 @@
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
+mod diffserv;
 mod engine;
 mod error;
 mod explain;
@@ -67,6 +68,7 @@ mod spec;
 mod state;
 mod totals;
 
+pub use diffserv::{AggregateId, AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{ExplainedHop, Explanation};
 pub use ids::{ConnectionId, LinkId, NodeId};

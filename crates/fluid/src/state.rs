@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::marked::AggregateState;
 use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
+use crate::engine::rio::RioState;
 use crate::mm1k::{equilibrium, load_of_mean};
 use crate::network::Inner;
 
@@ -30,6 +32,9 @@ pub struct State {
     /// Packets lost since the start, by hop.
     pub(crate) lost: Vec<f64>,
     pub(crate) fifo: FifoState,
+    /// The queues that tell precedences apart, and the aggregates; both usually empty.
+    pub(crate) rio: Vec<RioState>,
+    pub(crate) aggregates: Vec<AggregateState>,
 }
 
 /// One queue, in the order of processing. Packets are packets of any size.
@@ -169,6 +174,8 @@ impl State {
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             fifo: FifoState::new(plan),
+            rio: vec![RioState::default(); plan.rio.len()],
+            aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
         }
     }
 }
@@ -183,6 +190,8 @@ impl Clone for State {
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
             fifo: self.fifo.clone(),
+            rio: self.rio.clone(),
+            aggregates: self.aggregates.clone(),
             ..*self
         }
     }
@@ -202,6 +211,8 @@ impl Clone for State {
         self.inflow.clone_from(&other.inflow);
         self.lost.clone_from(&other.lost);
         self.fifo.clone_from(&other.fifo);
+        self.rio.clone_from(&other.rio);
+        self.aggregates.clone_from(&other.aggregates);
     }
 }
 
@@ -217,6 +228,8 @@ impl State {
                 s.handed.len(),
                 s.inflow.len(),
                 s.lost.len(),
+                s.rio.len(),
+                s.aggregates.len(),
             ];
             let rings = [
                 f.step_start_s.len(),
@@ -298,6 +311,9 @@ impl State {
         }
         for (half, &whole) in self.lost.iter_mut().zip(&whole.lost) {
             *half = ahead(*half, whole);
+        }
+        for (half, whole) in self.rio.iter_mut().zip(&whole.rio) {
+            half.extrapolate(whole);
         }
         for (link, l) in self.links.iter_mut().zip(&plan.links) {
             link.renew_load(l.room_pkts, l.light_rho);

@@ -152,7 +152,10 @@ impl Engine {
         }
         let link = &mut state.links[place];
         let quiet =
-            arriving.pkts == 0.0 && link.queue_pkts == 0.0 && self.active.runs_at(place).is_empty();
+            arriving.pkts == 0.0
+            && link.queue_pkts == 0.0
+            && self.active.runs_at(place).is_empty()
+            && l.rio.is_none();
         if quiet && link.quiet_steps > l.flight_slots {
             return Ok(()); // nothing here, nothing on the way, and the hops know it
         }
@@ -249,7 +252,10 @@ impl Engine {
                 memory: (1.0 - red.weight).powf(arriving.pkts),
             }),
         };
-        let mut solution = if link.down {
+        let mut solution = if let Some(rio) = l.rio {
+            let down = link.down;
+            self.solve_rio(plan, state, place, rio, &step, &mut arriving, down, span)
+        } else if link.down {
             Solution::down()
         } else if self.active.runs_at(place).is_empty() {
             step.solve(arriving.pkts)

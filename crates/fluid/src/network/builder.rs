@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::routing::{Request, Router};
 use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
+use crate::diffserv;
 use crate::{
-    Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId,
+    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId,
     LinkSpec, NodeId, Queue, Source,
 };
 
@@ -21,6 +22,7 @@ pub struct NetworkBuilder {
     links: Vec<LinkSpec>,
     connections: Vec<ConnectionSpec>,
     events: Vec<EventSpec>,
+    aggregates: Vec<AggregateSpec>,
     memory_limit_bytes: Option<u64>,
 }
 
@@ -58,6 +60,12 @@ impl NetworkBuilder {
         self.events.push(spec);
     }
 
+    /// Adds an aggregate: what its members send is marked where it enters the network.
+    pub fn aggregate(&mut self, spec: AggregateSpec) -> AggregateId {
+        self.aggregates.push(spec);
+        AggregateId(self.aggregates.len() as u32 - 1)
+    }
+
     /// Refuses to build, or to run, what needs more memory than this (default: no limit).
     pub fn memory_limit(&mut self, bytes: u64) {
         self.memory_limit_bytes = Some(bytes);
@@ -72,10 +80,17 @@ impl NetworkBuilder {
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
+        let aggregate_of = diffserv::check(
+            &self.links,
+            &link_names,
+            &self.aggregates,
+            &self.connections,
+            &mut errors,
+        );
         if !errors.is_empty() {
             return Err(errors);
         }
-        let (class_of, classes) = classes::group(&self.connections);
+        let (class_of, classes) = classes::group(&self.connections, &aggregate_of);
         let mut events: Vec<LinkEvent> = self.events.iter().map(LinkEvent::from).collect();
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&classes, &events)?;
@@ -93,6 +108,7 @@ impl NetworkBuilder {
                 path_links: routes.path_links,
                 epochs: routes.epochs,
                 events,
+                aggregates: self.aggregates,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
         })
@@ -257,7 +273,7 @@ impl NetworkBuilder {
         };
         // Whoever cannot be reached when all links work is a mistake; later it is a failure.
         let mut ways = self.ways(&router, classes, &down)?;
-        routes.open_epoch(0.0, &ways, &|_| true);
+        routes.open_epoch(0.0, classes, &ways, &|_| true);
         let changes = events
             .iter()
             .filter(|e| !matches!(e.change, Change::Bandwidth(_)));
@@ -269,7 +285,7 @@ impl NetworkBuilder {
             let new = self.ways_now(&router, classes, &down).0;
             let changed: Vec<bool> = new.iter().zip(&ways).map(|(n, o)| n != o).collect();
             ways = new;
-            routes.open_epoch(at_once[0].at_s, &ways, &|class| changed[class]);
+            routes.open_epoch(at_once[0].at_s, classes, &ways, &|class| changed[class]);
         }
         Ok(routes)
     }
@@ -460,7 +476,13 @@ fn request(from: NodeId, to: NodeId) -> Request {
 
 impl Routes {
     /// From `at_s` on: classes that `changed` get a branch of their own, the others keep theirs.
-    fn open_epoch(&mut self, at_s: f64, ways: &[Option<Ways>], changed: &dyn Fn(usize) -> bool) {
+    fn open_epoch(
+        &mut self,
+        at_s: f64,
+        classes: &[Class],
+        ways: &[Option<Ways>],
+        changed: &dyn Fn(usize) -> bool,
+    ) {
         let mut branch_of = match self.epochs.last() {
             Some(before) => before.branch_of.clone(),
             None => vec![NO_BRANCH; ways.len()],
@@ -468,14 +490,18 @@ impl Routes {
         for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
             branch_of[class] = match ways {
                 None => NO_BRANCH,
-                Some(ways) => self.branch(class as u32, ways),
+                Some(ways) => {
+                    let precedences = classes[class].aggregate.map_or(1, |_| 3);
+                    self.branch(class as u32, precedences, ways)
+                }
             };
         }
         self.epochs.push(Epoch { at_s, branch_of });
     }
 
-    /// The branch of this class over these paths, a new one or one it had before.
-    fn branch(&mut self, class: u32, ways: &Ways) -> u32 {
+    /// The first of the branches of this class over these paths, new ones or those it had before:
+    /// one for each precedence that its packets can have.
+    fn branch(&mut self, class: u32, precedences: u32, ways: &Ways) -> u32 {
         for epoch in &self.epochs {
             let b = epoch.branch_of[class as usize];
             if b != NO_BRANCH
@@ -487,8 +513,14 @@ impl Routes {
         }
         let data = self.add_path(&ways.data);
         let back = self.add_path(&ways.back);
-        self.branches.push(Branch { class, data, back });
-        self.branches.len() as u32 - 1
+        let first = self.branches.len() as u32;
+        self.branches.extend((0..precedences).map(|precedence| Branch {
+            class,
+            precedence,
+            data,
+            back,
+        }));
+        first
     }
 
     fn links(&self, (start, end): (u32, u32)) -> &[u32] {

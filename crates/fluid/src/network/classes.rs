@@ -18,6 +18,7 @@ struct Behaviour<'a> {
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
     acks: Acks,
+    aggregate: Option<u32>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -28,7 +29,7 @@ enum SourceKey {
     Poisson(u64),
 }
 
-fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
+fn behaviour(c: &ConnectionSpec, aggregate: Option<u32>) -> Behaviour<'_> {
     Behaviour {
         ends: (c.from, c.to),
         source: match &c.source {
@@ -46,19 +47,25 @@ fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
         acks: c.acks,
+        aggregate,
     }
 }
 
 /// The class of every connection, and the classes, in order of their first connection.
-pub(super) fn group(connections: &[ConnectionSpec]) -> (Vec<u32>, Vec<Class>) {
+pub(super) fn group(
+    connections: &[ConnectionSpec],
+    aggregate_of: &HashMap<u32, u32>,
+) -> (Vec<u32>, Vec<Class>) {
     let mut classes: Vec<Class> = Vec::new();
     let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());
     let mut class_of = Vec::with_capacity(connections.len());
     for (i, c) in connections.iter().enumerate() {
-        let class = *known.entry(behaviour(c)).or_insert_with(|| {
+        let aggregate = aggregate_of.get(&(i as u32)).copied();
+        let class = *known.entry(behaviour(c, aggregate)).or_insert_with(|| {
             classes.push(Class {
                 connection: i as u32,
                 weight: 0.0,
+                aggregate,
             });
             (classes.len() - 1) as u32
         });
