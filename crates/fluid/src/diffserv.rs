@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use netflow_diffserv::{
-    Conditioner, Counting, Curve, Discipline, Dropper, DropperSpec, Error, Fractions, SrTcm, Spread,
-    TrTcm,
+    Conditioner, Counting, Curve, Discipline, Dropper, DropperSpec, Error, Fractions, Spread,
+    SrTcm, TrTcm,
 };
 
 use crate::simulation::Simulation;
@@ -80,6 +80,14 @@ pub struct Rio {
 }
 
 impl Rio {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// Those of [`Dropper::new`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.dropper(1.0).map(|_| ())
+    }
+
     /// Drops spread as by ns-2's DiffServ module.
     pub(crate) fn dropper(&self, service_pps: f64) -> Result<Dropper, Error> {
         Dropper::new(DropperSpec {

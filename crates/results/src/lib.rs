@@ -47,6 +47,8 @@ pub use partial::PartialFile;
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row};
 pub use rows::write_csv;
-pub use summary::{ConnectionSummary, LinkSummary, Summary, TotalsSummary};
+pub use summary::{
+    AggregateSummary, ConnectionSummary, LinkSummary, PrecedenceSummary, Summary, TotalsSummary,
+};
 pub use table::{CLASSES, CONNECTIONS, LINKS, Table};
 pub use writer::Writer;

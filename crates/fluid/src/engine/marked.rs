@@ -176,14 +176,7 @@ impl Engine {
     }
 
     /// As other sources do it ([`Engine::send_by_profiles`]), with the loss of its colours.
-    fn send_one_marked(
-        &self,
-        plan: &Plan,
-        state: &mut State,
-        b: usize,
-        before_s: f64,
-        span: Span,
-    ) {
+    fn send_one_marked(&self, plan: &Plan, state: &mut State, b: usize, before_s: f64, span: Span) {
         let branch = &plan.branches[b];
         let Some(aggregate) = branch.aggregate else {
             return;
@@ -230,7 +223,11 @@ impl Engine {
         }
         if self.fifo {
             let ring = state.fifo.seen.len() as u64;
-            if let Some(row) = state.fifo.seen.get_mut((state.steps % ring.max(1)) as usize) {
+            if let Some(row) = state
+                .fifo
+                .seen
+                .get_mut((state.steps % ring.max(1)) as usize)
+            {
                 row[b] = Seen {
                     rate_pps: rate,
                     ..now
@@ -274,7 +271,11 @@ impl Engine {
                 *pass *= (1.0 - early) * (1.0 - refused);
             }
         }
-        let through: f64 = pass.iter().zip(marking).map(|(pass, part)| pass * part).sum();
+        let through: f64 = pass
+            .iter()
+            .zip(marking)
+            .map(|(pass, part)| pass * part)
+            .sum();
         [ln_pass((1.0 - through).clamp(0.0, 1.0)), rtt_s]
     }
 

@@ -92,8 +92,7 @@ impl ActiveSources {
             }
             // A list that holds sources which have stopped is only longer than needed.
             self.until_s = self.until_s.min(branch.stop_s);
-            let within_step =
-                options.coupling == Coupling::Implicit
+            let within_step = options.coupling == Coupling::Implicit
                 && options.transport == Transport::WellMixed
                 && !plan.has_precedences;
             match branch.profile {

@@ -151,8 +151,7 @@ impl Engine {
             arriving += shares::arrive(plan.runs_of(block), &plan.up[hops], &state.handed, inflow);
         }
         let link = &mut state.links[place];
-        let quiet =
-            arriving.pkts == 0.0
+        let quiet = arriving.pkts == 0.0
             && link.queue_pkts == 0.0
             && self.active.runs_at(place).is_empty()
             && l.rio.is_none();

@@ -7,8 +7,8 @@ use super::routing::{Request, Router};
 use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
 use crate::diffserv;
 use crate::{
-    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId,
-    LinkSpec, NodeId, Queue, Source,
+    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
+    ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Queue, Source,
 };
 
 /// Bytes of an acknowledgement on the wire.
@@ -514,12 +514,13 @@ impl Routes {
         let data = self.add_path(&ways.data);
         let back = self.add_path(&ways.back);
         let first = self.branches.len() as u32;
-        self.branches.extend((0..precedences).map(|precedence| Branch {
-            class,
-            precedence,
-            data,
-            back,
-        }));
+        self.branches
+            .extend((0..precedences).map(|precedence| Branch {
+                class,
+                precedence,
+                data,
+                back,
+            }));
         first
     }
 

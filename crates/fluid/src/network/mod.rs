@@ -9,7 +9,10 @@ use std::sync::Arc;
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
 
-use crate::{AggregateSpec, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Source};
+use crate::{
+    AggregateSpec, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId,
+    Source,
+};
 
 /// No branch: the class has no route, and cannot send.
 pub(crate) const NO_BRANCH: u32 = u32::MAX;

@@ -55,6 +55,10 @@ pub struct Connection {
     /// Whether the receiver acknowledges only every second packet. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Spanned<bool>>,
+    /// The conditioned aggregate it belongs to. Default: none; its packets are DP2 where queues
+    /// tell precedences apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Spanned<String>>,
 }
 
 impl Element for Connection {
@@ -75,9 +79,8 @@ impl Element for Connection {
         "return-path",
         "acks",
         "delayed-ack",
+        "aggregate",
     ];
-    const LATER: &'static [(&'static str, &'static str)] =
-        &[("aggregate", "edge conditioning (`aggregate`) is")];
     const COLUMNS: &'static [&'static str] = &[
         "name",
         "from",
@@ -96,6 +99,7 @@ impl Element for Connection {
         "return-path",
         "acks",
         "delayed-ack",
+        "aggregate",
     ];
     const REQUIRED_COLUMNS: &'static [&'static str] = &["from", "to"];
     const SHORT_COLUMNS: &'static [&'static str] = &["profile", "constant", "poisson"];
@@ -130,6 +134,7 @@ impl Element for Connection {
             return_path: s.optional("return-path", &path),
             acks: s.optional("acks", &any()),
             delayed_ack: s.optional("delayed-ack", &any()),
+            aggregate: s.optional("aggregate", &any()),
         };
         s.finish();
         connection

@@ -117,6 +117,7 @@ impl Assembly<'_> {
             is_profile(&connection.source),
             packet_size,
         );
+        let aggregate = self.aggregate_of(connection.aggregate.as_ref());
         let source = self.source(&connection.source, packet_size);
         let ends = from.zip(to);
         let path = self.path(connection.path.as_ref(), ends, "path");
@@ -139,7 +140,7 @@ impl Assembly<'_> {
         else {
             return;
         };
-        self.builder.connection(ConnectionSpec {
+        let id = self.builder.connection(ConnectionSpec {
             name,
             from,
             to,
@@ -155,6 +156,9 @@ impl Assembly<'_> {
             return_path,
             acks,
         });
+        if let Some(aggregate) = aggregate {
+            self.aggregates.join(aggregate, id);
+        }
     }
 
     fn duplicate(&mut self, name: &str, has_name: bool, place: Place, first: usize) {

@@ -15,7 +15,7 @@ const BUFFER: Buffer = Buffer::Packets(100.0);
 /// Probability at a RED queue's upper threshold unless it says otherwise.
 const MAX_P: f64 = 0.1;
 /// Weight of a packet in a RED queue's average unless it says otherwise.
-const WEIGHT: f64 = 0.002;
+pub(super) const WEIGHT: f64 = 0.002;
 
 impl Assembly<'_> {
     /// The default packet size, for a value that is counted in packets.
@@ -31,7 +31,7 @@ impl Assembly<'_> {
         }
     }
 
-    fn packets(&mut self, size: Size) -> f64 {
+    pub(super) fn packets(&mut self, size: Size) -> f64 {
         match size {
             Size::Packets(packets) => packets.get(),
             Size::Bytes(bytes) => bytes.in_packets(self.packet_size()).get(),
@@ -58,6 +58,13 @@ impl Assembly<'_> {
         let buffer = self.buffer(link);
         let queue = match link.queue.as_deref() {
             Some(QueueSetting::Red(red)) => self.red(red, buffer),
+            Some(QueueSetting::Rio(rio)) => {
+                let place = link
+                    .queue
+                    .as_ref()
+                    .map_or(link.from.place(), Spanned::place);
+                self.rio(rio, place)
+            }
             _ => Queue::DropTail,
         };
         let spec = LinkSpec {

@@ -3,6 +3,7 @@
 //! Everything is checked here, and everything that is wrong is reported; nothing later looks at
 //! input again.
 
+mod aggregates;
 mod connections;
 mod events;
 mod links;
@@ -18,6 +19,7 @@ use std::path::Path;
 use hashbrown::{HashMap, HashSet};
 use netflow_fluid::{BuildError, LinkId, Network, NetworkBuilder, NodeId, Options};
 
+use self::aggregates::Aggregates;
 use self::connections::Connections;
 use self::profiles::Profiles;
 use self::simulation::Settings;
@@ -68,6 +70,7 @@ pub(crate) fn validate(
         notes: Vec::new(),
         described: HashSet::new(),
         connections: Connections::default(),
+        aggregates: Aggregates::default(),
         profiles: Profiles::default(),
         changes: Vec::new(),
         incomplete: false,
@@ -94,6 +97,7 @@ pub(crate) fn validate(
     assembly.table(include.events.as_ref(), |assembly, event: Event| {
         assembly.add_event(&event)
     });
+    assembly.declare_aggregates(&scenario.aggregates);
     assembly.reserve(scenario.connections.len());
     for connection in &scenario.connections {
         assembly.add_connection(connection.clone());
@@ -122,6 +126,7 @@ struct Assembly<'s> {
     /// The nodes that a `[[node]]` is about.
     described: HashSet<String>,
     connections: Connections,
+    aggregates: Aggregates,
     profiles: Profiles,
     changes: Vec<events::PlacedChange>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
@@ -208,6 +213,7 @@ impl Assembly<'_> {
             );
         }
         self.check_events();
+        self.add_aggregates(scenario);
         self.check_unused_settings(scenario);
         self.refuse_unused_overrides();
         // Only who can be reached at all is worth asking where something else is wrong already.
