@@ -156,10 +156,12 @@ pub(crate) fn check(
 
 /// Refuses the model that knows no precedences.
 pub(crate) fn check_model(network: &Network, model: Model) -> Result<(), RunError> {
-    if model == Model::FluidLiteral && network.inner.has_precedences() {
+    let inner = &network.inner;
+    let more = inner.has_precedences() || !inner.shared.is_empty();
+    if model == Model::FluidLiteral && more {
         return Err(RunError::BadOption {
             option: "model",
-            reason: "fluid-literal knows no aggregates and no drop precedences".to_owned(),
+            reason: "fluid-literal knows no aggregates, no drop precedences and no schedulers".to_owned(),
         });
     }
     Ok(())

@@ -112,8 +112,8 @@ impl Engine {
                 link: LinkId(l.link),
                 back,
                 queue_pkts: link.queue_pkts,
-                service_pps: link.bandwidth_bps / mean_bits,
-                waiting_s: link.queue_bits / link.bandwidth_bps,
+                service_pps: link.bandwidth_bps * link.share / mean_bits,
+                waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
                 transmission_s: bits / link.bandwidth_bps,
                 propagation_s: l.delay_s,
                 loss_probability: link.refused,
@@ -125,7 +125,13 @@ impl Engine {
         explanation.hops = there.chain(back).collect();
 
         let conditions: Vec<Condition> = state.links.iter().map(Condition::of).collect();
-        let [ln_pass, rtt_s] = look(&self.plan, branch, &conditions, self.fixed_s[b as usize]);
+        let [ln_pass, rtt_s] = match branch.aggregate {
+            Some(aggregate) => {
+                let marking = state.aggregates[aggregate.index()].marking;
+                self.look_marked(state, b as usize, &marking)
+            }
+            None => look(&self.plan, branch, &conditions, self.fixed_s[b as usize]),
+        };
         let loss = -ln_pass.exp_m1();
         let now = state.time_s;
         let finished = state.branches[b as usize].finished_s.is_some();

@@ -63,6 +63,7 @@ pub mod mm1k;
 mod network;
 mod options;
 mod record;
+mod scheduling;
 mod simulation;
 mod spec;
 mod state;
@@ -75,6 +76,7 @@ pub use ids::{ConnectionId, LinkId, NodeId};
 pub use network::{Network, NetworkBuilder};
 pub use options::{Coupling, Model, Options, Step, Transport};
 pub use record::{ClassInterval, ConnectionInterval, Interval, LinkInterval, Recorder};
+pub use scheduling::{ClassedLink, QueueClass, Scheduler};
 pub use simulation::{Outcome, Simulation};
 pub use spec::{
     Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,

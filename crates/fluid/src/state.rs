@@ -6,6 +6,7 @@ use crate::engine::marked::AggregateState;
 use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;
+use crate::engine::schedule::ScheduleState;
 use crate::mm1k::{equilibrium, load_of_mean};
 use crate::network::Inner;
 
@@ -35,12 +36,15 @@ pub struct State {
     /// The queues that tell precedences apart, and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
+    pub(crate) schedules: Vec<ScheduleState>,
 }
 
 /// One queue, in the order of processing. Packets are packets of any size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LinkState {
     pub bandwidth_bps: f64,
+    /// Part of the bandwidth that this queue has.
+    pub share: f64,
     pub down: bool,
     pub queue_pkts: f64,
     pub queue_bits: f64,
@@ -143,6 +147,7 @@ impl State {
     pub(crate) fn new(inner: &Inner, plan: &Plan, first_step_s: f64) -> State {
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
+            share: 1.0,
             down: false,
             queue_pkts: 0.0,
             queue_bits: 0.0,
@@ -175,6 +180,7 @@ impl State {
             lost: vec![0.0; hops],
             fifo: FifoState::new(plan),
             rio: vec![RioState::default(); plan.rio.len()],
+            schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
         }
     }
@@ -192,6 +198,7 @@ impl Clone for State {
             fifo: self.fifo.clone(),
             rio: self.rio.clone(),
             aggregates: self.aggregates.clone(),
+            schedules: self.schedules.clone(),
             ..*self
         }
     }
@@ -213,6 +220,7 @@ impl Clone for State {
         self.fifo.clone_from(&other.fifo);
         self.rio.clone_from(&other.rio);
         self.aggregates.clone_from(&other.aggregates);
+        self.schedules.clone_from(&other.schedules);
     }
 }
 
@@ -230,6 +238,7 @@ impl State {
                 s.lost.len(),
                 s.rio.len(),
                 s.aggregates.len(),
+                s.schedules.len(),
             ];
             let rings = [
                 f.step_start_s.len(),

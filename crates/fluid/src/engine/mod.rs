@@ -10,6 +10,7 @@ mod parallel;
 pub(crate) mod plan;
 pub(crate) mod queue;
 pub(crate) mod rio;
+pub(crate) mod schedule;
 mod send;
 mod shares;
 pub(crate) mod sources;

@@ -19,6 +19,7 @@ use crate::{Acks, AggregateId, Application, Queue, Red, Source, Transport};
 use super::fifo::Lag;
 use super::queue::light_rho;
 use super::rio::RioQueue;
+use super::schedule::Schedule;
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -56,6 +57,8 @@ pub(crate) struct Plan {
     pub limited: Vec<u32>,
     /// The queues that tell precedences apart.
     pub rio: Vec<RioQueue>,
+    /// The links with several queues.
+    pub schedules: Vec<Schedule>,
     /// Whether there are any, or conditioners.
     pub has_precedences: bool,
     /// Whether routes form no cycle: everything is handed on within the step.
@@ -278,6 +281,7 @@ impl Plan {
             branches: Vec::new(),
             limited: Vec::new(),
             rio: Vec::new(),
+            schedules: Vec::new(),
             has_precedences: inner.has_precedences(),
             all_soon: true,
             queue_cells: 0,
@@ -315,6 +319,7 @@ impl Plan {
         plan.add_blocks(&kind_of, &kinds);
         plan.add_branches(inner, &ways);
         plan.add_rio_queues(inner);
+        plan.add_schedules(inner);
         if fifo {
             plan.size_rings(inner, step_s);
         }

@@ -189,7 +189,8 @@ impl Engine {
             step,
             arriving: arriving_by_precedence(plan, state, place),
             length_s: span.length_s,
-            speed: state.links[place].bandwidth_bps / queue.bandwidth_bps,
+            speed: state.links[place].bandwidth_bps * state.links[place].share
+                / queue.bandwidth_bps,
         };
         let (solution, tried) = match (down, step.before_pkts + arriving.pkts > NOTHING) {
             (true, _) => {

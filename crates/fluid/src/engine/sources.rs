@@ -26,7 +26,7 @@ impl Condition {
             } else {
                 ln_pass(link.refused)
             },
-            waiting_s: link.queue_bits / link.bandwidth_bps,
+            waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
         }
     }
 }

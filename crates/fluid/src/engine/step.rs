@@ -96,6 +96,7 @@ impl Engine {
                 0
             };
         }
+        self.schedule(state);
         self.send(state, span, fork);
         for &(first, end) in &plan.levels {
             if fork {
@@ -233,7 +234,7 @@ impl Engine {
             link.queue_pkts + arriving.pkts,
             link.queue_bits + arriving.bits,
         );
-        let service_bits = link.bandwidth_bps * span.length_s;
+        let service_bits = link.bandwidth_bps * link.share * span.length_s;
         let service_pkts = if l.one_kind || pkts <= 1e-9 {
             service_bits * l.pkts_per_bit
         } else {

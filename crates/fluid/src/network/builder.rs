@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::routing::{Request, Router};
 use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
 use crate::diffserv;
+use crate::scheduling::{ClassedLink, Expanded};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
     ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Queue, Source,
@@ -23,6 +24,10 @@ pub struct NetworkBuilder {
     connections: Vec<ConnectionSpec>,
     events: Vec<EventSpec>,
     aggregates: Vec<AggregateSpec>,
+    classed: Vec<ClassedLink>,
+    /// Classes of the packets of connections.
+    queue_class_of: HashMap<u32, String>,
+    expanded: Expanded,
     memory_limit_bytes: Option<u64>,
 }
 
@@ -66,6 +71,17 @@ impl NetworkBuilder {
         AggregateId(self.aggregates.len() as u32 - 1)
     }
 
+    /// Gives a link more queues than its own.
+    pub fn schedule(&mut self, spec: ClassedLink) {
+        self.classed.push(spec);
+    }
+
+    /// The connection's packets, and its acknowledgements, wait in the queue of this class on links
+    /// that have one.
+    pub fn classify(&mut self, connection: ConnectionId, class: &str) {
+        self.queue_class_of.insert(connection.0, class.to_owned());
+    }
+
     /// Refuses to build, or to run, what needs more memory than this (default: no limit).
     pub fn memory_limit(&mut self, bytes: u64) {
         self.memory_limit_bytes = Some(bytes);
@@ -75,8 +91,9 @@ impl NetworkBuilder {
     ///
     /// # Errors
     /// Everything that is wrong, not only the first thing.
-    pub fn build(self) -> Result<Network, Vec<BuildError>> {
+    pub fn build(mut self) -> Result<Network, Vec<BuildError>> {
         let mut errors = Vec::new();
+        self.expanded = Expanded::new(&mut self.links, &self.classed, &mut errors);
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
@@ -90,8 +107,15 @@ impl NetworkBuilder {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let (class_of, classes) = classes::group(&self.connections, &aggregate_of);
-        let mut events: Vec<LinkEvent> = self.events.iter().map(LinkEvent::from).collect();
+        let (class_of, classes) = classes::group(&self.connections, &aggregate_of, &self.queue_class_of);
+        let mut events: Vec<LinkEvent> = Vec::with_capacity(self.events.len());
+        for event in &self.events {
+            let event = LinkEvent::from(event);
+            events.push(event);
+            // What happens to a link happens to all its queues.
+            let queues = self.queues().filter(|&(_, parent, _)| parent == event.link);
+            events.extend(queues.map(|(link, _, _)| LinkEvent { link, ..event }));
+        }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&classes, &events)?;
         let room_pkts = self.rooms(&classes, &routes);
@@ -109,6 +133,7 @@ impl NetworkBuilder {
                 epochs: routes.epochs,
                 events,
                 aggregates: self.aggregates,
+                shared: self.expanded.shared,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
         })
@@ -117,8 +142,14 @@ impl NetworkBuilder {
     fn check_links(&self, errors: &mut Vec<BuildError>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut names = Vec::with_capacity(self.links.len());
-        for link in &self.links {
-            let name = format!("{}->{}", self.name(link.from), self.name(link.to));
+        let first_queue = self.first_queue();
+        for (i, link) in self.links.iter().enumerate() {
+            let mut name = format!("{}->{}", self.name(link.from), self.name(link.to));
+            let queue = i.checked_sub(first_queue);
+            let queue = queue.and_then(|queue| self.expanded.queues.get(queue));
+            if let Some((_, class)) = queue {
+                name += &format!("/{class}");
+            }
             let subject = || format!("link {name}");
             let mut check = |field, value, allowed| {
                 if let Some(e) = check_range(&subject, field, value, allowed) {
@@ -145,7 +176,8 @@ impl NetworkBuilder {
                 let at = self.name(link.from).to_owned();
                 errors.push(BuildError::SelfLoop { node: at });
             }
-            if !seen.insert((link.from, link.to)) {
+            let class = queue.map(|(_, class)| class.as_str());
+            if !seen.insert((link.from, link.to, class)) {
                 errors.push(BuildError::DuplicateLink { link: name.clone() });
             }
             names.push(name);
@@ -202,6 +234,24 @@ impl NetworkBuilder {
                 errors.extend(check_range(&subject, "bandwidth", bps, Allowed::Positive));
             }
         }
+    }
+
+    /// From here on, links are the queues of classes.
+    fn first_queue(&self) -> usize {
+        self.links.len() - self.expanded.queues.len()
+    }
+
+    /// The queues of classes: as a link, of which link, of which class.
+    fn queues(&self) -> impl Iterator<Item = (u32, u32, &str)> {
+        let queues = (self.first_queue() as u32..).zip(&self.expanded.queues);
+        queues.map(|(link, (parent, class))| (link, *parent, class.as_str()))
+    }
+
+    fn queue_of(&self) -> HashMap<(u32, &str), u32> {
+        let queues = self.queues();
+        queues
+            .map(|(link, parent, class)| ((parent, class), link))
+            .collect()
     }
 
     fn name(&self, node: NodeId) -> &str {
@@ -264,7 +314,7 @@ struct Ways {
 impl NetworkBuilder {
     /// A branch for every class and every set of working links that gives it another way.
     fn routes(&self, classes: &[Class], events: &[LinkEvent]) -> Result<Routes, Vec<BuildError>> {
-        let router = Router::new(self.nodes.len(), &self.links);
+        let router = Router::new(self.nodes.len(), &self.links[..self.first_queue()]);
         let mut down = vec![false; self.links.len()];
         let mut routes = Routes {
             branches: Vec::with_capacity(classes.len()),
@@ -317,7 +367,7 @@ impl NetworkBuilder {
                 .map(|c| &self.connections[c.connection as usize])
         };
         let by_ends: HashMap<(NodeId, NodeId), u32> = (0..)
-            .zip(&self.links)
+            .zip(&self.links[..self.first_queue()])
             .map(|(i, l)| ((l.from, l.to), i))
             .collect();
         let mut errors = Vec::new();
@@ -374,13 +424,25 @@ impl NetworkBuilder {
                 Some(path.unwrap_or_default())
             };
         }
-        let both = |(data, back): (Option<_>, Option<_>)| {
+        let queue_of = self.queue_of();
+        let both = |(class, (data, back)): (&Class, (Option<Vec<u32>>, Option<Vec<u32>>))| {
+            let queue_class = self.queue_class_of.get(&class.connection);
+            let queues = |links: Vec<u32>| match queue_class {
+                None => links,
+                Some(queue_class) => {
+                    let queue = |link| queue_of.get(&(link, queue_class.as_str()));
+                    let each = links.into_iter();
+                    each.map(|link| queue(link).copied().unwrap_or(link))
+                        .collect()
+                }
+            };
             Some(Ways {
-                data: data?,
-                back: back?,
+                data: queues(data?),
+                back: queues(back?),
             })
         };
-        (data.into_iter().zip(back).map(both).collect(), errors)
+        let ways = classes.iter().zip(data.into_iter().zip(back));
+        (ways.map(both).collect(), errors)
     }
 
     /// The same nodes in the other direction, if those links exist and (unless the path is

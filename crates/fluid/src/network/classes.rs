@@ -18,7 +18,8 @@ struct Behaviour<'a> {
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
     acks: Acks,
-    aggregate: Option<u32>,
+    /// Its aggregate, and the class of its packets.
+    marks: (Option<u32>, Option<&'a str>),
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -29,7 +30,10 @@ enum SourceKey {
     Poisson(u64),
 }
 
-fn behaviour(c: &ConnectionSpec, aggregate: Option<u32>) -> Behaviour<'_> {
+fn behaviour<'a>(
+    c: &'a ConnectionSpec,
+    marks: (Option<u32>, Option<&'a str>),
+) -> Behaviour<'a> {
     Behaviour {
         ends: (c.from, c.to),
         source: match &c.source {
@@ -47,7 +51,7 @@ fn behaviour(c: &ConnectionSpec, aggregate: Option<u32>) -> Behaviour<'_> {
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
         acks: c.acks,
-        aggregate,
+        marks,
     }
 }
 
@@ -55,13 +59,15 @@ fn behaviour(c: &ConnectionSpec, aggregate: Option<u32>) -> Behaviour<'_> {
 pub(super) fn group(
     connections: &[ConnectionSpec],
     aggregate_of: &HashMap<u32, u32>,
+    queue_class_of: &HashMap<u32, String>,
 ) -> (Vec<u32>, Vec<Class>) {
     let mut classes: Vec<Class> = Vec::new();
     let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());
     let mut class_of = Vec::with_capacity(connections.len());
     for (i, c) in connections.iter().enumerate() {
         let aggregate = aggregate_of.get(&(i as u32)).copied();
-        let class = *known.entry(behaviour(c, aggregate)).or_insert_with(|| {
+        let queue_class = queue_class_of.get(&(i as u32)).map(String::as_str);
+        let class = *known.entry(behaviour(c, (aggregate, queue_class))).or_insert_with(|| {
             classes.push(Class {
                 connection: i as u32,
                 weight: 0.0,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
 
+use crate::scheduling::Shared;
 use crate::{
     AggregateSpec, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId,
     Source,
@@ -45,6 +46,8 @@ pub(crate) struct Inner {
     /// What happens to links, in order of time.
     pub events: Vec<LinkEvent>,
     pub aggregates: Vec<AggregateSpec>,
+    /// Links with several queues, each of which is a link of its own.
+    pub shared: Vec<Shared>,
     pub memory_limit_bytes: u64,
 }
 
