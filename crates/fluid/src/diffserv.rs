@@ -161,7 +161,8 @@ pub(crate) fn check_model(network: &Network, model: Model) -> Result<(), RunErro
     if model == Model::FluidLiteral && more {
         return Err(RunError::BadOption {
             option: "model",
-            reason: "fluid-literal knows no aggregates, no drop precedences and no schedulers".to_owned(),
+            reason: "fluid-literal knows no aggregates, no drop precedences and no schedulers"
+                .to_owned(),
         });
     }
     Ok(())

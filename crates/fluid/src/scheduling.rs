@@ -1,6 +1,6 @@
 //! Several queues in front of one link, and who of them sends.
 
-use crate::{BuildError, Buffer, LinkId, LinkSpec, Queue};
+use crate::{Buffer, BuildError, LinkId, LinkSpec, Network, Queue};
 
 /// How the queues of a link share its bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,14 @@ pub struct ClassedLink {
     pub scheduler: Scheduler,
     /// The queues beside the link's own.
     pub classes: Vec<QueueClass>,
+}
+
+impl Network {
+    /// The links with several queues; their other queues are links called `FROM->TO/CLASS`.
+    pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
+        let own = self.inner.shared.iter().filter_map(|s| s.links.last());
+        own.map(|&link| LinkId(link))
+    }
 }
 
 /// A link with its queues: the classes as links of their own, then the link itself.

@@ -35,7 +35,11 @@ impl Plan {
     pub fn add_schedules(&mut self, inner: &Inner) {
         let schedule = |shared: &crate::scheduling::Shared| Schedule {
             scheduler: shared.scheduler,
-            places: shared.links.iter().map(|&l| self.place[l as usize]).collect(),
+            places: shared
+                .links
+                .iter()
+                .map(|&l| self.place[l as usize])
+                .collect(),
             weights: shared.weights.clone(),
         };
         self.schedules = inner.shared.iter().map(schedule).collect();

@@ -107,7 +107,8 @@ impl NetworkBuilder {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let (class_of, classes) = classes::group(&self.connections, &aggregate_of, &self.queue_class_of);
+        let (class_of, classes) =
+            classes::group(&self.connections, &aggregate_of, &self.queue_class_of);
         let mut events: Vec<LinkEvent> = Vec::with_capacity(self.events.len());
         for event in &self.events {
             let event = LinkEvent::from(event);

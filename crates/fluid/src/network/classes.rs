@@ -30,10 +30,7 @@ enum SourceKey {
     Poisson(u64),
 }
 
-fn behaviour<'a>(
-    c: &'a ConnectionSpec,
-    marks: (Option<u32>, Option<&'a str>),
-) -> Behaviour<'a> {
+fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -> Behaviour<'a> {
     Behaviour {
         ends: (c.from, c.to),
         source: match &c.source {
@@ -67,14 +64,16 @@ pub(super) fn group(
     for (i, c) in connections.iter().enumerate() {
         let aggregate = aggregate_of.get(&(i as u32)).copied();
         let queue_class = queue_class_of.get(&(i as u32)).map(String::as_str);
-        let class = *known.entry(behaviour(c, (aggregate, queue_class))).or_insert_with(|| {
-            classes.push(Class {
-                connection: i as u32,
-                weight: 0.0,
-                aggregate,
+        let class = *known
+            .entry(behaviour(c, (aggregate, queue_class)))
+            .or_insert_with(|| {
+                classes.push(Class {
+                    connection: i as u32,
+                    weight: 0.0,
+                    aggregate,
+                });
+                (classes.len() - 1) as u32
             });
-            (classes.len() - 1) as u32
-        });
         classes[class as usize].weight += f64::from(c.count);
         class_of.push(class);
     }

@@ -43,6 +43,12 @@ pub enum ExportError {
         /// Which link.
         link: String,
     },
+    /// A link with several queues.
+    #[error("link {link}: links with classes cannot be exported to ns-2 yet")]
+    Classes {
+        /// Which link.
+        link: String,
+    },
     /// Aggregates whose packets would not be marked.
     #[error("aggregate {aggregate}: conditioners cannot be exported to ns-2 yet")]
     Aggregate {

@@ -59,6 +59,10 @@ pub struct Connection {
     /// tell precedences apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Spanned<String>>,
+    /// The class of its packets, which wait in a queue of their own on links with a
+    /// `[[link.class]]` of this name. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<Spanned<String>>,
 }
 
 impl Element for Connection {
@@ -80,6 +84,7 @@ impl Element for Connection {
         "acks",
         "delayed-ack",
         "aggregate",
+        "class",
     ];
     const COLUMNS: &'static [&'static str] = &[
         "name",
@@ -100,6 +105,7 @@ impl Element for Connection {
         "acks",
         "delayed-ack",
         "aggregate",
+        "class",
     ];
     const REQUIRED_COLUMNS: &'static [&'static str] = &["from", "to"];
     const SHORT_COLUMNS: &'static [&'static str] = &["profile", "constant", "poisson"];
@@ -135,6 +141,7 @@ impl Element for Connection {
             acks: s.optional("acks", &any()),
             delayed_ack: s.optional("delayed-ack", &any()),
             aggregate: s.optional("aggregate", &any()),
+            class: s.optional("class", &any()),
         };
         s.finish();
         connection

@@ -28,6 +28,12 @@ pub enum QueueSetting {
 pub enum Plain {
     /// Packets that find the queue full are refused.
     DropTail,
+    /// The queues of the link's classes (`[[link.class]]`) by strict priority, the first class first;
+    /// the link's own queue, drop-tail, comes last.
+    Priority,
+    /// Weighted fair queueing among the queues of the link's classes (`[[link.class]]`) and the
+    /// link's own, which is drop-tail and has a weight of 1.
+    Wfq,
 }
 
 /// Random early detection: packets are refused with a probability that rises with the average
@@ -154,7 +160,7 @@ impl Red {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Discipline {
-    DropTail,
+    Plain(Plain),
     Red,
     Rio(RioDiscipline),
 }
@@ -162,17 +168,15 @@ enum Discipline {
 impl Read for Discipline {
     fn read(value: &Value<'_>, _: &str, findings: &mut Findings) -> Option<Discipline> {
         let words = [
-            ("drop-tail", Discipline::DropTail),
+            ("drop-tail", Discipline::Plain(Plain::DropTail)),
             ("red", Discipline::Red),
             ("rio", Discipline::Rio(RioDiscipline::Rio)),
             ("rio-d", Discipline::Rio(RioDiscipline::RioD)),
             ("wred", Discipline::Rio(RioDiscipline::Wred)),
+            ("priority", Discipline::Plain(Plain::Priority)),
+            ("wfq", Discipline::Plain(Plain::Wfq)),
         ];
-        let later = [
-            ("priority", "queue discipline \"priority\" is"),
-            ("wfq", "queue discipline \"wfq\" is"),
-        ];
-        word(value, "queue discipline", &words, &later, findings)
+        word(value, "queue discipline", &words, &[], findings)
     }
 }
 
@@ -240,7 +244,7 @@ impl Read for QueueSetting {
                         .help(RIO_EXAMPLE);
                     None
                 }
-                Discipline::DropTail => Some(QueueSetting::Plain(Plain::DropTail)),
+                Discipline::Plain(plain) => Some(QueueSetting::Plain(plain)),
             };
         }
         let mut s = Section::of(value, key, Red::KEYS, findings)?;
@@ -251,9 +255,10 @@ impl Read for QueueSetting {
         match Discipline::read(&discipline, key, s.findings)? {
             Discipline::Red => {}
             Discipline::Rio(discipline) => return rio(discipline, value, key, findings),
-            Discipline::DropTail => {
-                s.only("discipline", "drop-tail has no settings");
-                return Some(QueueSetting::Plain(Plain::DropTail));
+            Discipline::Plain(plain) => {
+                let why = format!("{} has no settings", QueueSetting::Plain(plain).shown());
+                s.only("discipline", &why);
+                return Some(QueueSetting::Plain(plain));
             }
         }
         let pkt = |n| Quantity(Size::Packets(Packets(n)));
@@ -274,6 +279,8 @@ impl Shown for QueueSetting {
     fn shown(&self) -> String {
         match self {
             QueueSetting::Plain(Plain::DropTail) => "drop-tail".to_owned(),
+            QueueSetting::Plain(Plain::Priority) => "priority".to_owned(),
+            QueueSetting::Plain(Plain::Wfq) => "wfq".to_owned(),
             QueueSetting::Red(_) => "red".to_owned(),
             QueueSetting::Rio(rio) => match rio.discipline {
                 RioDiscipline::Rio => "rio".to_owned(),

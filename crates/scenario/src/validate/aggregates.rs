@@ -81,6 +81,9 @@ impl Assembly<'_> {
             let Some(place) = self.aggregates.names.find(&aggregate.name) else {
                 continue; // its name could not be read
             };
+            if self.aggregates.places.get(place) != Some(&aggregate.name.place()) {
+                continue; // the second of this name
+            }
             let edge = self.edge(aggregate);
             if self.aggregates.named.get(place) == Some(&0) {
                 let message = format!("aggregate `{}` has no members", *aggregate.name);
@@ -109,16 +112,24 @@ impl Assembly<'_> {
     fn check_precedences(&mut self, scenario: &Scenario) {
         let is_rio =
             |queue: &Spanned<file::QueueSetting>| matches!(**queue, file::QueueSetting::Rio(_));
-        let queues = scenario.links.iter().filter_map(|link| link.queue.as_ref());
+        let queues = scenario.links.iter().flat_map(|link| {
+            let classes = link.classes.iter().filter_map(|class| class.queue.as_ref());
+            link.queue.iter().chain(classes)
+        });
         let queue = queues.into_iter().find(|queue| is_rio(queue));
         let aggregate = scenario.aggregates.first();
+        let classes = scenario.links.iter().flat_map(|link| &link.classes);
+        let class = classes.map(|class| class.name.place()).next();
         let first = queue
             .map(Spanned::place)
+            .or(class)
             .or(aggregate.map(|aggregate| aggregate.name.place()));
         if self.settings.options.model == Model::FluidLiteral
             && let Some(place) = first
         {
-            let message = "model \"fluid-literal\" knows no drop precedences".to_owned();
+            let message =
+                "model \"fluid-literal\" knows no aggregates, drop precedences and classes"
+                    .to_owned();
             self.error(ProblemKind::Conflict, place, message, "use model \"fluid\"");
         }
         if let (Some(aggregate), None) = (aggregate, queue)

@@ -156,6 +156,9 @@ impl Assembly<'_> {
             return_path,
             acks,
         });
+        if let Some(class) = &connection.class {
+            self.classify(id, class);
+        }
         if let Some(aggregate) = aggregate {
             self.aggregates.join(aggregate, id);
         }

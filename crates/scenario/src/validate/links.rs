@@ -1,10 +1,12 @@
 //! Nodes and links.
 
-use netflow_fluid::{Buffer, LinkSpec, NodeId, Queue, Red as FluidRed};
+use netflow_fluid::{
+    Buffer, ClassedLink, LinkSpec, NodeId, Queue, QueueClass, Red as FluidRed, Scheduler,
+};
 use netflow_units::{Bytes, Rate, Size};
 
 use super::{Assembly, PlacedLink};
-use crate::file::{Link, Node, QueueSetting, Red};
+use crate::file::{Link, Node, QueueSetting, Red, SizeSetting};
 use crate::place::{Place, Spanned};
 use crate::prepared::NodeNote;
 use crate::problem::ProblemKind;
@@ -55,18 +57,9 @@ impl Assembly<'_> {
         }
         let (from, to) = (self.node(&link.from), self.node(&link.to));
         let bandwidth_bps = self.rate_bps(link.bandwidth.0);
-        let buffer = self.buffer(link);
-        let queue = match link.queue.as_deref() {
-            Some(QueueSetting::Red(red)) => self.red(red, buffer),
-            Some(QueueSetting::Rio(rio)) => {
-                let place = link
-                    .queue
-                    .as_ref()
-                    .map_or(link.from.place(), Spanned::place);
-                self.rio(rio, place)
-            }
-            _ => Queue::DropTail,
-        };
+        let buffer = self.buffer(link.buffer.as_ref());
+        let queue = self.queue(link.queue.as_ref(), buffer);
+        let classes = self.classes(link);
         let spec = LinkSpec {
             from,
             to,
@@ -81,15 +74,21 @@ impl Assembly<'_> {
             to: from,
             ..spec.clone()
         };
-        let new = self.add_direction(spec, place, false);
+        let new = self.add_direction(spec, place, false, classes.as_ref());
         // A link that exists twice in one direction is not reported for the other as well.
         if new && link.is_duplex() {
-            self.add_direction(back, place, true);
+            self.add_direction(back, place, true, classes.as_ref());
         }
     }
 
     /// Adds a link, unless there is one already.
-    fn add_direction(&mut self, spec: LinkSpec, place: Place, reverse: bool) -> bool {
+    fn add_direction(
+        &mut self,
+        spec: LinkSpec,
+        place: Place,
+        reverse: bool,
+        classes: Option<&(Scheduler, Vec<QueueClass>)>,
+    ) -> bool {
         let ends = (spec.from, spec.to);
         let known = self
             .links
@@ -106,6 +105,13 @@ impl Assembly<'_> {
             return false;
         }
         let id = self.builder.link(spec);
+        if let Some((scheduler, classes)) = classes {
+            self.builder.schedule(ClassedLink {
+                link: id,
+                scheduler: *scheduler,
+                classes: classes.clone(),
+            });
+        }
         self.links.insert(ends, id);
         self.link_list.push(PlacedLink {
             from: ends.0,
@@ -149,13 +155,28 @@ impl Assembly<'_> {
         self.error(ProblemKind::UnknownName, place, message, &help);
     }
 
-    fn buffer(&mut self, link: &Link) -> Buffer {
-        match link.buffer.as_ref().map(|buffer| buffer.0) {
+    pub(super) fn queue(
+        &mut self,
+        setting: Option<&Spanned<QueueSetting>>,
+        buffer: Buffer,
+    ) -> Queue {
+        let Some(setting) = setting else {
+            return Queue::DropTail;
+        };
+        match &**setting {
+            QueueSetting::Red(red) => self.red(red, buffer),
+            QueueSetting::Rio(rio) => self.rio(rio, setting.place()),
+            QueueSetting::Plain(_) => Queue::DropTail,
+        }
+    }
+
+    pub(super) fn buffer(&mut self, setting: Option<&SizeSetting>) -> Buffer {
+        match setting.map(|buffer| buffer.0) {
             None => BUFFER,
             Some(Size::Packets(packets)) => Buffer::Packets(packets.get()),
             Some(Size::Bytes(bytes)) => {
                 let packet = self.settings.packet_size;
-                if let Some(setting) = link.buffer.as_ref().filter(|_| bytes.get() < packet.get()) {
+                if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
                     let message =
                         format!("`buffer` holds no packet: {bytes}, and a packet is {packet}");
                     let help = "the packet in service needs a place too; make `buffer` larger, or the \

@@ -6,6 +6,7 @@
 mod aggregates;
 mod connections;
 mod events;
+mod link_classes;
 mod links;
 mod memory;
 mod names;
@@ -71,6 +72,7 @@ pub(crate) fn validate(
         described: HashSet::new(),
         connections: Connections::default(),
         aggregates: Aggregates::default(),
+        class_names: HashSet::new(),
         profiles: Profiles::default(),
         changes: Vec::new(),
         incomplete: false,
@@ -127,6 +129,8 @@ struct Assembly<'s> {
     described: HashSet<String>,
     connections: Connections,
     aggregates: Aggregates,
+    /// Names of the classes of all links.
+    class_names: HashSet<String>,
     profiles: Profiles,
     changes: Vec<events::PlacedChange>,
     /// Whether links are missing because they could not be read: then it is not known which nodes

@@ -121,6 +121,11 @@ pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportEr
         options,
     };
     export.check_interval()?;
+    if let Some(id) = scenario.network.classed_links().next() {
+        return Err(ExportError::Classes {
+            link: scenario.network.link_name(id).to_owned(),
+        });
+    }
     if let Some(id) = scenario.network.aggregates().next() {
         return Err(ExportError::Aggregate {
             aggregate: scenario.network.aggregate_spec(id).name.clone(),
