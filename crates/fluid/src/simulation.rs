@@ -265,7 +265,8 @@ impl Simulation {
         self.state.links[self.place(id)].queue_pkts
     }
 
-    /// Probability that a packet arriving at the link now is refused.
+    /// Probability that a packet arriving at the link now is refused; where the queue tells drop
+    /// precedences apart, that it finds it full ([`Simulation::precedence_totals`] has the drops).
     pub fn blocking(&self, id: LinkId) -> f64 {
         self.state.links[self.place(id)].refused
     }

@@ -40,6 +40,13 @@ pub(crate) struct RioState {
 }
 
 impl RioState {
+    /// The loss of a mix of precedences, if the full queue refuses this fraction.
+    pub fn loss(&self, marking: &[f64; 3], refused: f64) -> f64 {
+        let each = marking.iter().zip(&self.early);
+        let dropped: f64 = each.map(|(part, early)| part * early).sum();
+        dropped + (1.0 - dropped) * refused
+    }
+
     /// As [`State::extrapolate`] does with all volumes; what was lost is never taken back.
     pub fn extrapolate(&mut self, whole: &RioState) {
         for p in 0..3 {
