@@ -116,7 +116,7 @@ prop_compose! {
         weight in of(fraction()),
         gentle in of(flag()),
     ) -> QueueSetting {
-        QueueSetting::Rio(Rio { discipline, dp0, dp1, dp2, weight, gentle })
+        QueueSetting::Rio(Box::new(Rio { discipline, dp0, dp1, dp2, weight, gentle }))
     }
 }
 

@@ -12,7 +12,7 @@ pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<(
         print_aggregates(summary, top, out)?;
         writeln!(out)?;
     }
-    if summary.links.iter().any(|link| tells_apart(link)) {
+    if summary.links.iter().any(tells_apart) {
         print_drops(&summary.links, top, out)?;
         writeln!(out)?;
     }

@@ -426,7 +426,7 @@ impl NetworkBuilder {
             };
         }
         let queue_of = self.queue_of();
-        let both = |(class, (data, back)): (&Class, (Option<Vec<u32>>, Option<Vec<u32>>))| {
+        let both = |((data, back), class): ((Option<_>, Option<_>), &Class)| {
             let queue_class = self.queue_class_of.get(&class.connection);
             let queues = |links: Vec<u32>| match queue_class {
                 None => links,
@@ -442,7 +442,7 @@ impl NetworkBuilder {
                 back: queues(back?),
             })
         };
-        let ways = classes.iter().zip(data.into_iter().zip(back));
+        let ways = data.into_iter().zip(back).zip(classes);
         (ways.map(both).collect(), errors)
     }
 

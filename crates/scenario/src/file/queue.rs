@@ -19,7 +19,7 @@ pub enum QueueSetting {
     Red(Red),
     /// Early drops by precedence: `{ discipline = "rio", dp0 = { min = "40 pkt", max = "55 pkt",
     /// max-p = 0.02 }, dp1 = …, dp2 = … }`.
-    Rio(Rio),
+    Rio(Box<Rio>),
 }
 
 /// Disciplines without settings.
@@ -216,7 +216,7 @@ fn rio(
         gentle: s.optional("gentle", &any()),
     };
     s.finish();
-    Some(QueueSetting::Rio(rio))
+    Some(QueueSetting::Rio(Box::new(rio)))
 }
 
 const RED_EXAMPLE: &str =
