@@ -165,9 +165,9 @@ fn each_colour_is_conserved_and_the_higher_loses_more() {
             assert!(near(sum(|p| p.offered_pkts), totals.offered_pkts));
             assert!(near(sum(|p| p.lost_pkts), totals.lost_pkts));
             let mut under_way = 0.0;
-            for p in 0..3 {
-                assert!(near(aggregate.lost_pkts[p], at_link[p].lost_pkts));
-                assert!(near(aggregate.sent_pkts[p], at_link[p].offered_pkts));
+            for (p, at_link) in at_link.iter().enumerate() {
+                assert!(near(aggregate.lost_pkts[p], at_link.lost_pkts));
+                assert!(near(aggregate.sent_pkts[p], at_link.offered_pkts));
                 let rest = aggregate.sent_pkts[p] - aggregate.delivered_pkts[p];
                 under_way += rest - aggregate.lost_pkts[p];
             }
