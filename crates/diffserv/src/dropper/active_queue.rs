@@ -99,15 +99,24 @@ impl ActiveQueue {
         *pkts -= 1;
         let units = self.units(bytes);
         self.queue_units = (self.queue_units - units).max(0.0);
-        for ((held, empty_since_ns), counts) in self
-            .held
-            .iter_mut()
-            .zip(&mut self.empty_since_ns)
-            .zip(precedence.of(&self.counted_in))
-        {
+        let before = self.held;
+        let mut emptied = false;
+        for (held, counts) in self.held.iter_mut().zip(precedence.of(&self.counted_in)) {
             let was_there = *held > 0.0;
             *held = (*held - counts * units).max(0.0);
-            if was_there && *held <= 0.0 {
+            emptied |= was_there & (*held <= 0.0);
+        }
+        if emptied {
+            self.note_empty(now_ns, before);
+        }
+    }
+
+    /// Notes when what held something `before` became empty.
+    #[cold]
+    fn note_empty(&mut self, now_ns: u64, before: [f64; 3]) {
+        let held = before.iter().zip(&self.held);
+        for ((before, held), empty_since_ns) in held.zip(&mut self.empty_since_ns) {
+            if *before > 0.0 && *held <= 0.0 {
                 *empty_since_ns = now_ns.max(*empty_since_ns);
             }
         }
@@ -142,12 +151,12 @@ impl ActiveQueue {
     #[inline]
     fn average(&mut self, now_ns: u64, precedence: DropPrecedence) {
         let counted_in = *precedence.of(&self.counted_in);
-        if self
-            .held
-            .iter()
-            .zip(counted_in)
-            .any(|(held, counts)| *held < counts)
-        {
+        // All compared, so that there is one branch.
+        let mut idle = false;
+        for (held, counts) in self.held.iter().zip(counted_in) {
+            idle |= *held < counts;
+        }
+        if idle {
             self.idle(now_ns, counted_in);
         }
         let weight = self.dropper.spec().weight;
