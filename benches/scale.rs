@@ -45,6 +45,7 @@ fn network(nodes: usize, links: usize, connections: usize) -> Network {
         duration_s: 60.0,
         seed: 1,
         plain: true,
+        windows: false,
     })
 }
 
@@ -55,6 +56,7 @@ fn simulation(network: &Network, transport: Transport) -> Simulation {
         step: Step::Fixed { step_s: STEP_S },
         transport,
         coupling: Coupling::Lagged,
+        ..Options::default()
     };
     Simulation::new(network.clone(), options).expect("good options")
 }

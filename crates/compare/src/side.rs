@@ -5,10 +5,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use netflow_fluid::{
-    ConnectionSpec, EventSpec, Interval, Network, NetworkBuilder, Recorder, Simulation,
+    ConnectionSpec, EventSpec, Interval, Model, Network, NetworkBuilder, Options, Recorder,
+    Simulation,
 };
-use netflow_results::{Results, Summary};
+use netflow_results::{Ensemble, Results, Series, Summary};
 use netflow_scenario::Prepared;
+use rayon::prelude::*;
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
 
@@ -24,26 +26,49 @@ pub struct Side {
 }
 
 impl Side {
-    /// Evaluates the scenario. Its connections start half the start jitter later than it says:
-    /// when those of ns-2 do on average.
+    /// Evaluates the scenario, with the window model for as many seeds as ns-2 runs: the mean, and
+    /// the time of one. Connections start half the start jitter later than the scenario says: when
+    /// those of ns-2 do on average.
     ///
     /// # Errors
     /// [`Error::Evaluation`]
     pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Side, Error> {
-        let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
         let network = starting_later(&scenario.network, 0.5 * settings.start_jitter_s)?;
-        let begun = Instant::now();
-        let mut simulation =
-            Simulation::new(network.clone(), scenario.options).map_err(|error| failed(&error))?;
-        let mut keeper = Keeper::new(&network);
-        simulation
-            .run(settings.every_s, &mut keeper, || false)
-            .map_err(|error| failed(&error))?;
-        let took_s = begun.elapsed().as_secs_f64();
-        let warnings = Vec::new();
+        let seeds = match scenario.options.model {
+            Model::Window => settings.seeds.max(1),
+            _ => 1,
+        };
+        let run = |i: u32| -> Result<(Run, Summary, f64), Error> {
+            let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
+            let options = Options {
+                seed: scenario.options.seed.wrapping_add(i.into()),
+                ..scenario.options
+            };
+            let begun = Instant::now();
+            let mut simulation =
+                Simulation::new(network.clone(), options).map_err(|error| failed(&error))?;
+            let mut keeper = Keeper::new(&network);
+            simulation
+                .run(settings.every_s, &mut keeper, || false)
+                .map_err(|error| failed(&error))?;
+            let took_s = begun.elapsed().as_secs_f64();
+            Ok((keeper.run, Summary::of(&simulation, Vec::new()), took_s))
+        };
+        let runs: Vec<_> = (0..seeds).into_par_iter().map(run).collect();
+        let mut kept: Option<Run> = None;
+        let mut ensemble = Ensemble::default();
+        let mut took_s = 0.0;
+        let weight = 1.0 / f64::from(seeds);
+        for run in runs {
+            let (run, summary, took) = run?;
+            took_s += took * weight;
+            ensemble.add(Series::default(), summary);
+            kept.get_or_insert_with(|| run.zero()).add(&run, weight);
+        }
+        let nothing = || Error::Evaluation("it has no result".to_owned());
         Ok(Side {
-            run: keeper.run,
-            summary: Summary::of(&simulation, warnings),
+            run: kept.ok_or_else(nothing)?,
+            summary: ensemble.summary().ok_or_else(nothing)?,
             took_s: Some(took_s),
         })
     }
@@ -131,6 +156,38 @@ fn starting_later(network: &Network, by_s: f64) -> Result<Network, Error> {
         Error::Evaluation(first.unwrap_or_default())
     };
     builder.build().map_err(first)
+}
+
+impl Run {
+    /// The same with nothing in it.
+    fn zero(&self) -> Run {
+        let mut zero = self.clone();
+        for (_, intervals) in &mut zero.links {
+            intervals.fill(LinkInterval::default());
+        }
+        for (_, intervals) in &mut zero.connections {
+            intervals.fill(ConnectionInterval::default());
+        }
+        zero
+    }
+
+    /// Adds another run of the same network, times `weight`.
+    fn add(&mut self, other: &Run, weight: f64) {
+        for ((_, sums), (_, intervals)) in self.links.iter_mut().zip(&other.links) {
+            for (sum, interval) in sums.iter_mut().zip(intervals) {
+                sum.arrived_pkts += weight * interval.arrived_pkts;
+                sum.lost_pkts += weight * interval.lost_pkts;
+                sum.queue_pkts += weight * interval.queue_pkts;
+                sum.utilization += weight * interval.utilization;
+            }
+        }
+        for ((_, sums), (_, intervals)) in self.connections.iter_mut().zip(&other.connections) {
+            for (sum, interval) in sums.iter_mut().zip(intervals) {
+                sum.sent_pkts += weight * interval.sent_pkts;
+                sum.delivered_pkts += weight * interval.delivered_pkts;
+            }
+        }
+    }
 }
 
 /// Keeps every interval.

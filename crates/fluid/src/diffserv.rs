@@ -8,10 +8,11 @@ use netflow_diffserv::{
     SrTcm, TrTcm,
 };
 
-use crate::simulation::Simulation;
+use crate::fluid::Fluid;
 use crate::totals::Totals;
 use crate::{
     BuildError, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Model, Network, Queue, RunError,
+    Simulation,
 };
 
 /// A conditioned aggregate of a network.
@@ -154,15 +155,14 @@ pub(crate) fn check(
     aggregate_of
 }
 
-/// Refuses the model that knows no precedences.
+/// Refuses models that know no precedences.
 pub(crate) fn check_model(network: &Network, model: Model) -> Result<(), RunError> {
     let inner = &network.inner;
     let more = inner.has_precedences() || !inner.shared.is_empty();
-    if model == Model::FluidLiteral && more {
+    if model != Model::Fluid && more {
         return Err(RunError::BadOption {
             option: "model",
-            reason: "fluid-literal knows no aggregates, no drop precedences and no schedulers"
-                .to_owned(),
+            reason: "only fluid knows aggregates, drop precedences and schedulers".to_owned(),
         });
     }
     Ok(())
@@ -239,9 +239,22 @@ impl Network {
 }
 
 impl Simulation {
-    /// The aggregate since the start.
+    /// The aggregate since the start; nothing with models that know no aggregates.
     pub fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
-        let inner = &self.network().inner;
+        self.fluid()
+            .map_or_else(AggregateTotals::default, |f| f.aggregate_totals(id))
+    }
+
+    /// The packets at a link by drop precedence since the start; `None` where the queue does not
+    /// tell them apart.
+    pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+        self.fluid()?.precedence_totals(id)
+    }
+}
+
+impl Fluid {
+    fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
+        let inner = &self.engine.network.inner;
         let state = &self.state.aggregates[id.index()];
         let mut sums = [Totals::default(); 3];
         let mut delivered_bits = 0.0;
@@ -254,7 +267,7 @@ impl Simulation {
             sums[branch.precedence as usize].add(&data);
             delivered_bits += data.delivered_pkts * self.engine.plan.branches[b].data_bits;
         }
-        let time_s = self.time_s();
+        let time_s = self.state.time_s;
         let per_s = if time_s > 0.0 { 1.0 / time_s } else { 0.0 };
         let delivered_pkts = sums.map(|data| data.delivered_pkts);
         AggregateTotals {
@@ -269,9 +282,7 @@ impl Simulation {
         }
     }
 
-    /// The packets at a link by drop precedence since the start; `None` where the queue does not
-    /// tell them apart.
-    pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+    fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
         let rio = self.engine.plan.links[self.place(id)].rio?;
         let state = &self.state.rio[rio as usize];
         let totals = |p: usize| PrecedenceTotals {

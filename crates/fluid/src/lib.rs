@@ -58,6 +58,7 @@ mod diffserv;
 mod engine;
 mod error;
 mod explain;
+mod fluid;
 mod ids;
 pub mod mm1k;
 mod network;
@@ -68,6 +69,7 @@ mod simulation;
 mod spec;
 mod state;
 mod totals;
+mod window;
 
 pub use diffserv::{AggregateId, AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
@@ -80,6 +82,7 @@ pub use scheduling::{ClassedLink, QueueClass, Scheduler};
 pub use simulation::{Outcome, Simulation};
 pub use spec::{
     Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,
+    TcpVariant, WindowSource,
 };
 pub use state::State;
 pub use totals::{ConnectionTotals, LinkTotals, Totals};

@@ -12,6 +12,8 @@ pub enum Model {
     /// Equations 4–7 of \[Prof\] as printed. Always [`Transport::WellMixed`] and
     /// [`Coupling::Lagged`], with a fixed step.
     FluidLiteral,
+    /// Packets and congestion windows: every packet is followed, in batches.
+    Window,
 }
 
 /// How time advances.
@@ -76,6 +78,10 @@ pub struct Options {
     pub transport: Transport,
     /// When a source looks at its path.
     pub coupling: Coupling,
+    /// What anything random depends on.
+    pub seed: u64,
+    /// Over intervals of this many seconds arrivals are counted for their burstiness.
+    pub burstiness_interval_s: f64,
 }
 
 impl Default for Options {
@@ -87,6 +93,8 @@ impl Default for Options {
             step: Step::Fixed { step_s: 0.05 },
             transport: Transport::default(),
             coupling: Coupling::default(),
+            seed: 1,
+            burstiness_interval_s: 0.1,
         }
     }
 }

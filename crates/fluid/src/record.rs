@@ -1,7 +1,6 @@
 //! What is recorded while a network is stepped.
 
 use crate::simulation::Simulation;
-use crate::state::{BranchState, LinkState};
 use crate::{ConnectionId, LinkId, Network};
 
 /// One link over one recording interval.
@@ -41,23 +40,55 @@ pub struct ClassInterval {
     pub connection: ConnectionId,
     /// Its packets in the queue at the end of the interval.
     pub queue_pkts: f64,
-    /// Its packets/s that arrived during the last step of the interval.
+    /// Its packets/s that arrived during the last step of the interval; with the window model,
+    /// during the interval.
     pub arrival_pps: f64,
 }
 
-/// The totals at one time, to take differences from.
+/// What a link has done since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkSums {
+    pub offered_pkts: f64,
+    pub lost_pkts: f64,
+    pub departed_pkts: f64,
+    pub queue_time: f64,
+    pub busy_s: f64,
+}
+
+/// What a connection (all `count` of it together) has done since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ConnectionSums {
+    pub sent_pkts: f64,
+    pub delivered_pkts: f64,
+    /// Round-trip times and loss probabilities are means: sums, and what they are over.
+    pub rtt_time: f64,
+    pub rtt_weight: f64,
+    pub lost: f64,
+    pub loss_weight: f64,
+}
+
+/// The sums at one time, to take differences from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mark {
     time_s: f64,
-    links: Vec<LinkState>,
-    branches: Vec<BranchState>,
+    links: Vec<LinkSums>,
+    connections: Vec<ConnectionSums>,
+    /// With the window model: packets that arrived at hops.
+    hops: Vec<u64>,
 }
 
 impl Mark {
-    pub fn set(&mut self, simulation: &Simulation) {
-        self.time_s = simulation.time_s();
-        self.links.clone_from(&simulation.state().links);
-        self.branches.clone_from(&simulation.state().branches);
+    pub fn of(simulation: &Simulation) -> Mark {
+        let network = simulation.network();
+        Mark {
+            time_s: simulation.time_s(),
+            links: network.links().map(|id| simulation.link_sums(id)).collect(),
+            connections: network
+                .connections()
+                .map(|id| simulation.connection_sums(id))
+                .collect(),
+            hops: simulation.arrivals_at_hops(),
+        }
     }
 }
 
@@ -71,26 +102,25 @@ pub struct Interval<'a> {
     pub network: &'a Network,
     simulation: &'a Simulation,
     before: &'a Mark,
+    now: &'a Mark,
 }
 
 impl<'a> Interval<'a> {
-    pub(crate) fn new(simulation: &'a Simulation, before: &'a Mark) -> Interval<'a> {
+    pub(crate) fn new(simulation: &'a Simulation, before: &'a Mark, now: &'a Mark) -> Interval<'a> {
         Interval {
-            time_s: simulation.time_s(),
-            length_s: simulation.time_s() - before.time_s,
+            time_s: now.time_s,
+            length_s: now.time_s - before.time_s,
             network: simulation.network(),
             simulation,
             before,
+            now,
         }
     }
 
     /// The link with this id.
     pub fn link(&self, id: LinkId) -> LinkInterval {
-        let place = self.simulation.place(id);
-        let (now, before) = (
-            &self.simulation.state().links[place],
-            &self.before.links[place],
-        );
+        let i = id.index();
+        let (now, before) = (&self.now.links[i], &self.before.links[i]);
         let per_s = 1.0 / self.length_s;
         let offered = now.offered_pkts - before.offered_pkts;
         LinkInterval {
@@ -104,29 +134,27 @@ impl<'a> Interval<'a> {
 
     /// The connection with this id.
     pub fn connection(&self, id: ConnectionId) -> ConnectionInterval {
-        let (branches, share) = self.simulation.branches_of(id);
-        let mut sum = BranchState::default();
-        for &b in branches {
-            let now = &self.simulation.state().branches[b as usize];
-            let before = &self.before.branches[b as usize];
-            sum.sent_pkts += now.sent_pkts - before.sent_pkts;
-            sum.delivered_pkts += now.delivered_pkts - before.delivered_pkts;
-            sum.rtt_time += now.rtt_time - before.rtt_time;
-            sum.loss_time += now.loss_time - before.loss_time;
-            sum.active_s += now.active_s - before.active_s;
-        }
+        let i = id.index();
+        let (now, before) = (&self.now.connections[i], &self.before.connections[i]);
         ConnectionInterval {
-            send_pps: sum.sent_pkts * share / self.length_s,
-            goodput_pps: sum.delivered_pkts * share / self.length_s,
-            rtt_s: fraction(sum.rtt_time, sum.active_s),
-            loss_probability: fraction(sum.loss_time, sum.active_s).clamp(0.0, 1.0),
+            send_pps: (now.sent_pkts - before.sent_pkts) / self.length_s,
+            goodput_pps: (now.delivered_pkts - before.delivered_pkts) / self.length_s,
+            rtt_s: fraction(
+                now.rtt_time - before.rtt_time,
+                now.rtt_weight - before.rtt_weight,
+            ),
+            loss_probability: fraction(
+                now.lost - before.lost,
+                now.loss_weight - before.loss_weight,
+            )
+            .clamp(0.0, 1.0),
         }
     }
 
     /// The classes at every link: for each link in order, the connections whose data crosses it.
     pub fn classes(&self) -> impl Iterator<Item = ClassInterval> + '_ {
-        let links = self.network.links();
-        links.flat_map(|link| self.simulation.classes_at(link))
+        let classes = self.simulation.classes(&self.before.hops, self.length_s);
+        classes.into_iter()
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::convert::Infallible;
 
-use crate::engine::{Engine, Span};
 use crate::explain::Explanation;
-use crate::network::NO_BRANCH;
-use crate::record::{ClassInterval, Interval, Mark, Recorder};
+use crate::fluid::Fluid;
+use crate::record::{ClassInterval, ConnectionSums, Interval, LinkSums, Mark, Recorder};
 use crate::state::State;
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
-use crate::{ConnectionId, LinkId, Model, Network, Options, RunError, Step, Transport};
+use crate::window::Window;
+use crate::{ConnectionId, LinkId, Model, Network, Options, RunError, Step};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,51 +21,27 @@ pub enum Outcome {
 
 /// A network, options, and the state that moves: stepped by hand or run to its end.
 ///
-/// Steps of large networks are shared among the threads of the current rayon pool; the result has
-/// the same bits for any number of them.
+/// The result has the same bits for any number of threads.
 #[derive(Clone)]
 pub struct Simulation {
-    pub(crate) engine: Engine,
-    pub(crate) state: State,
-    /// Branches of each class, and connections of each class, one after the other.
-    branches: Grouped,
-    members: Grouped,
-    /// Times at which sources start or stop, in order (adaptive steps land on them).
-    switches_s: Vec<f64>,
-    last_step_s: f64,
-    /// Room for the two tries of an adaptive step.
-    pub(crate) trials: Option<Box<(State, State)>>,
+    stepper: Stepper,
 }
 
-/// Lists by class.
-#[derive(Clone, Debug, Default)]
-struct Grouped {
-    start: Vec<u32>,
-    items: Vec<u32>,
+/// The two ways to move a network.
+#[derive(Clone)]
+enum Stepper {
+    Fluid(Box<Fluid>),
+    Window(Box<Window>),
 }
 
-impl Grouped {
-    fn new(groups: usize, group_of: impl Iterator<Item = u32> + Clone) -> Grouped {
-        let mut start = vec![0_u32; groups + 1];
-        for g in group_of.clone() {
-            start[g as usize + 1] += 1;
+/// The same to both.
+macro_rules! either {
+    ($self:expr, $it:ident => $what:expr) => {
+        match $self {
+            Stepper::Fluid($it) => $what,
+            Stepper::Window($it) => $what,
         }
-        for g in 0..groups {
-            start[g + 1] += start[g];
-        }
-        let mut next = start.clone();
-        let mut items = vec![0; next[groups] as usize];
-        for (i, g) in group_of.enumerate() {
-            items[next[g as usize] as usize] = i as u32;
-            next[g as usize] += 1;
-        }
-        Grouped { start, items }
-    }
-
-    fn of(&self, group: u32) -> &[u32] {
-        let g = group as usize;
-        &self.items[self.start[g] as usize..self.start[g + 1] as usize]
-    }
+    };
 }
 
 impl Simulation {
@@ -75,9 +51,14 @@ impl Simulation {
     /// [`RunError::BadOption`] for options out of range or that exclude each other,
     /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
     pub fn new(network: Network, options: Options) -> Result<Simulation, RunError> {
-        let (engine, first_step_s) = Self::engine(network, options)?;
-        let state = State::new(&engine.network.inner, &engine.plan, first_step_s);
-        Ok(Self::assemble(engine, state))
+        let stepper = match options.model {
+            Model::Window => {
+                crate::diffserv::check_model(&network, options.model)?;
+                Stepper::Window(Box::new(Window::new(network, options)?))
+            }
+            _ => Stepper::Fluid(Box::new(Fluid::new(network, options)?)),
+        };
+        Ok(Simulation { stepper })
     }
 
     /// A network in a state saved earlier: it goes on with the same bits as if it had never
@@ -91,51 +72,17 @@ impl Simulation {
         options: Options,
         state: State,
     ) -> Result<Simulation, RunError> {
-        let (engine, first_step_s) = Self::engine(network, options)?;
-        let fresh = State::new(&engine.network.inner, &engine.plan, first_step_s);
-        if !state.fits(&fresh) {
-            return Err(RunError::BadOption {
-                option: "state",
-                reason: "it belongs to another network, or to other options".to_owned(),
-            });
-        }
-        Ok(Self::assemble(engine, state))
+        let fluid = Fluid::resume(network, options, state)?;
+        Ok(Simulation {
+            stepper: Stepper::Fluid(Box::new(fluid)),
+        })
     }
 
-    fn engine(network: Network, options: Options) -> Result<(Engine, f64), RunError> {
-        let step_s = options.check()?;
-        crate::diffserv::check_model(&network, options.model)?;
-        let limit = network.inner.memory_limit_bytes;
-        let engine = Engine::new(network, options, step_s);
-        let needed = engine.plan.memory_bytes();
-        if needed > limit {
-            return Err(RunError::TooLarge {
-                needed_bytes: needed,
-                allowed_bytes: limit,
-            });
-        }
-        Ok((engine, step_s))
-    }
-
-    fn assemble(mut engine: Engine, state: State) -> Simulation {
-        engine.prepare(&state);
-        let inner = &engine.network.inner;
-        let classes = inner.classes.len();
-        let plans = engine.plan.branches.iter();
-        let mut switches_s: Vec<f64> = Vec::new();
-        if matches!(engine.options.step, Step::Adaptive { .. }) {
-            switches_s = plans.flat_map(|b| [b.start_s, b.stop_s]).collect();
-            switches_s.sort_by(f64::total_cmp);
-            switches_s.dedup();
-        }
-        Simulation {
-            branches: Grouped::new(classes, inner.branches.iter().map(|b| b.class)),
-            members: Grouped::new(classes, inner.class_of.iter().copied()),
-            switches_s,
-            last_step_s: engine.step_s,
-            trials: None,
-            engine,
-            state,
+    /// The fluid, if it is one.
+    pub(crate) fn fluid(&self) -> Option<&Fluid> {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => Some(fluid),
+            Stepper::Window(_) => None,
         }
     }
 
@@ -147,40 +94,8 @@ impl Simulation {
         self.step_until(f64::INFINITY)
     }
 
-    /// One step, at most to `limit_s`.
     fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
-        if self.is_done() {
-            return Ok(());
-        }
-        self.engine.apply_events(&mut self.state);
-        let start_s = self.state.time_s;
-        let limit_s = limit_s
-            .min(self.engine.options.duration_s)
-            .min(self.engine.next_change_s(&self.state));
-        let result = match self.engine.options.step {
-            Step::Fixed { step_s } => {
-                // Grid times are multiples of the step, so that errors do not add up.
-                let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
-                self.take_step(next_s.min(limit_s))
-            }
-            Step::Adaptive { .. } => {
-                let next = self.switches_s.partition_point(|&s| s <= start_s);
-                let switch_s = self.switches_s.get(next).copied().unwrap_or(f64::INFINITY);
-                self.take_adaptive_step(limit_s.min(switch_s))
-            }
-        };
-        self.last_step_s = self.state.time_s - start_s;
-        result
-    }
-
-    fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {
-        let span = Span {
-            start_s: self.state.time_s,
-            end_s,
-            length_s: end_s - self.state.time_s,
-        };
-        self.engine.update_sources(&mut self.state, end_s);
-        self.engine.advance(&mut self.state, span)
+        either!(&mut self.stepper, it => it.step_until(limit_s))
     }
 
     /// Runs to the end of the duration, and hands what happened to `recorder` every `every_s`
@@ -201,23 +116,25 @@ impl Simulation {
                 reason: format!("it is {every_s} s, but must be positive"),
             });
         }
-        let adaptive = matches!(self.engine.options.step, Step::Adaptive { .. });
-        let mut mark = Mark::default();
-        mark.set(self);
-        let mut recordings = (self.state.time_s / every_s + 1e-6).floor() as u64;
+        // Where steps follow a grid of their own, an interval ends with the step.
+        let on_time = matches!(self.options().step, Step::Adaptive { .. })
+            || matches!(self.stepper, Stepper::Window(_));
+        let mut before = Mark::of(self);
+        let mut recordings = (self.time_s() / every_s + 1e-6).floor() as u64;
         while !self.is_done() {
             recordings += 1;
             let due_s = recordings as f64 * every_s;
-            let limit_s = if adaptive { due_s } else { f64::INFINITY };
-            while self.state.time_s < due_s - 1e-9 * every_s && !self.is_done() {
+            let limit_s = if on_time { due_s } else { f64::INFINITY };
+            while self.time_s() < due_s - 1e-9 * every_s && !self.is_done() {
                 self.step_until(limit_s).map_err(RunError::retype)?;
             }
             // A step longer than the interval covers several.
-            recordings = recordings.max((self.state.time_s / every_s + 1e-6).floor() as u64);
+            recordings = recordings.max((self.time_s() / every_s + 1e-6).floor() as u64);
+            let now = Mark::of(self);
             recorder
-                .interval(&Interval::new(self, &mark))
+                .interval(&Interval::new(self, &before, &now))
                 .map_err(RunError::Record)?;
-            mark.set(self);
+            before = now;
             if stop() && !self.is_done() {
                 return Ok(Outcome::Stopped);
             }
@@ -227,287 +144,118 @@ impl Simulation {
 
     /// Simulated time in seconds.
     pub fn time_s(&self) -> f64 {
-        self.state.time_s
+        either!(&self.stepper, it => it.time_s())
     }
 
     /// Whether the duration is over.
     pub fn is_done(&self) -> bool {
-        self.state.time_s >= self.engine.options.duration_s
+        self.time_s() >= self.options().duration_s
     }
 
     /// Steps taken so far.
     pub fn steps(&self) -> u64 {
-        self.state.steps
+        either!(&self.stepper, it => it.steps())
     }
 
     /// How often the whole network was evaluated: once a step, three times an adaptive one.
     pub fn evaluations(&self) -> u64 {
-        self.state.evaluations
+        match &self.stepper {
+            Stepper::Fluid(fluid) => fluid.evaluations(),
+            Stepper::Window(window) => window.steps(),
+        }
     }
 
     /// The network.
     pub fn network(&self) -> &Network {
-        &self.engine.network
+        either!(&self.stepper, it => it.network())
     }
 
     /// The options.
     pub fn options(&self) -> &Options {
-        &self.engine.options
+        either!(&self.stepper, it => it.options())
     }
 
-    /// Everything that changes: to be cloned, saved, and resumed from.
-    pub fn state(&self) -> &State {
-        &self.state
+    /// Everything that changes: to be cloned, saved, and resumed from. `None` with the window
+    /// model, whose runs are resumed from a clone of the simulation.
+    pub fn state(&self) -> Option<&State> {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => Some(fluid.state()),
+            Stepper::Window(_) => None,
+        }
     }
 
     /// Packets in the link's queue now, the one in service included.
     pub fn queue_pkts(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].queue_pkts
+        either!(&self.stepper, it => it.queue_pkts(id))
     }
 
     /// Probability that a packet arriving at the link now is refused; where the queue tells drop
     /// precedences apart, that it finds it full ([`Simulation::precedence_totals`] has the drops).
     pub fn blocking(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].refused
+        either!(&self.stepper, it => it.blocking(id))
     }
 
     /// Fraction of the last step for which the link was busy.
     pub fn utilization(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].utilization
+        either!(&self.stepper, it => it.utilization(id))
     }
 
     /// Packets/s that the connection (all `count` of it) sent during the last step.
     pub fn send_pps(&self, id: ConnectionId) -> f64 {
-        let count = f64::from(self.network().connection_spec(id).count);
-        let class = self.network().inner.class_of[id.index()];
-        match self.network().inner.epochs[self.state.epoch].branch_of[class as usize] {
-            NO_BRANCH => 0.0,
-            b => self.state.branches[b as usize].rate_pps * count,
-        }
+        either!(&self.stepper, it => it.send_pps(id))
     }
 
     /// Why the connection sends as fast as it does, now.
     pub fn explain(&self, id: ConnectionId) -> Explanation {
-        self.engine.explain(&self.state, id)
+        either!(&self.stepper, it => it.explain(id))
     }
 
     /// The link since the start.
     pub fn link_totals(&self, id: LinkId) -> LinkTotals {
-        let link = &self.state.links[self.place(id)];
-        let per_s = fraction(1.0, self.state.time_s);
-        LinkTotals {
-            mean_queue_pkts: link.queue_time * per_s,
-            max_queue_pkts: link.max_queue_pkts,
-            loss_probability: fraction(link.lost_pkts, link.offered_pkts),
-            utilization: link.busy_s * per_s,
-            offered_pkts: link.offered_pkts,
-            lost_pkts: link.lost_pkts,
-            departed_pkts: link.departed_pkts,
-            queued_pkts: link.queue_pkts,
-        }
+        either!(&self.stepper, it => it.link_totals(id))
     }
 
     /// The connection since the start.
     pub fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
-        let (branches, share) = self.branches_of(id);
-        let mut data = Totals::default();
-        let (mut rtt_time, mut active_s, mut outside_s) = (0.0, 0.0, 0.0);
-        let mut finished_s = None;
-        for &b in branches {
-            let branch = &self.state.branches[b as usize];
-            data.add(&self.branch_totals(b as usize).0);
-            rtt_time += branch.rtt_time;
-            active_s += branch.active_s;
-            outside_s += branch.outside_s;
-            finished_s = finished_s.or(branch.finished_s);
-        }
-        let per_s = fraction(1.0, self.state.time_s);
-        ConnectionTotals {
-            mean_send_pps: data.offered_pkts * share * per_s,
-            mean_goodput_pps: data.delivered_pkts * share * per_s,
-            offered_pkts: data.offered_pkts * share,
-            delivered_pkts: data.delivered_pkts * share,
-            lost_pkts: data.lost_pkts * share,
-            queued_pkts: data.queued_pkts * share,
-            in_flight_pkts: data.in_flight_pkts * share,
-            mean_rtt_s: fraction(rtt_time, active_s),
-            loss_probability: fraction(data.lost_pkts, data.lost_pkts + data.delivered_pkts),
-            outside_profile_fraction: fraction(outside_s, active_s),
-            finished_s,
-        }
+        either!(&self.stepper, it => it.connection_totals(id))
     }
 
     /// The data of all connections since the start.
     pub fn totals(&self) -> Totals {
-        self.sum_of_branches(|(data, _)| data)
+        either!(&self.stepper, it => it.totals())
     }
 
     /// The acknowledgements of all connections since the start.
     pub fn ack_totals(&self) -> Totals {
-        self.sum_of_branches(|(_, acks)| acks)
+        either!(&self.stepper, it => it.ack_totals())
     }
 
-    fn sum_of_branches(&self, which: fn((Totals, Totals)) -> Totals) -> Totals {
-        let mut sum = Totals::default();
-        for b in 0..self.state.branches.len() {
-            sum.add(&which(self.branch_totals(b)));
-        }
-        sum
+    pub(crate) fn link_sums(&self, id: LinkId) -> LinkSums {
+        either!(&self.stepper, it => it.link_sums(id))
     }
 
-    /// Data and acknowledgements of one branch.
-    pub(crate) fn branch_totals(&self, b: usize) -> (Totals, Totals) {
-        let plan = &self.engine.plan;
-        let (branch, state) = (&plan.branches[b], &self.state.branches[b]);
-        let hops = plan.hops_of_branch(b);
-        let (data, acks) = hops.split_at((branch.path.1 - branch.path.0) as usize);
-        let sum = |hops: &[u32], of: &dyn Fn(usize) -> f64| -> f64 {
-            hops.iter().map(|&h| of(h as usize)).sum()
-        };
-        let queued = |h| self.engine.queued(&self.state, h);
-        let in_flight = |h| self.engine.in_flight(&self.state, h);
-        let lost = |h: usize| self.state.lost[h];
-        let per_ack = if acks.is_empty() {
-            0.0
-        } else {
-            branch.packets_per_data
-        };
-        let data = Totals {
-            offered_pkts: state.sent_pkts,
-            delivered_pkts: state.delivered_pkts,
-            lost_pkts: sum(data, &lost),
-            queued_pkts: sum(data, &queued),
-            // What waits to be turned into acknowledgements has been delivered already.
-            in_flight_pkts: sum(data, &in_flight) - self.turning(b),
-        };
-        let acks = Totals {
-            offered_pkts: state.delivered_pkts * per_ack,
-            delivered_pkts: state.acknowledged_pkts * per_ack,
-            lost_pkts: sum(acks, &lost) * per_ack,
-            queued_pkts: sum(acks, &queued) * per_ack,
-            in_flight_pkts: (sum(acks, &in_flight) + self.turning(b)) * per_ack,
-        };
-        (data, acks)
+    pub(crate) fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
+        either!(&self.stepper, it => it.connection_sums(id))
     }
 
-    /// Data that was delivered in the last step, and whose acknowledgements start in the next
-    /// because the first link of the way back had its turn before.
-    fn turning(&self, b: usize) -> f64 {
-        let plan = &self.engine.plan;
-        let hop = plan.branches[b].last_data_hop;
-        let place = plan
-            .links
-            .partition_point(|l| l.first_hop < l.end_hop && l.end_hop <= hop);
-        if hop >= plan.links[place].late_hop {
-            self.state.handed[plan.branches.len() + hop as usize]
-        } else {
-            0.0
+    /// Data packets that have arrived at every hop; only the window model counts them.
+    pub(crate) fn arrivals_at_hops(&self) -> Vec<u64> {
+        match &self.stepper {
+            Stepper::Fluid(_) => Vec::new(),
+            Stepper::Window(window) => window.arrivals_at_hops(),
         }
     }
 
-    pub(crate) fn place(&self, id: LinkId) -> usize {
-        self.engine.plan.place[id.index()] as usize
-    }
-
-    /// The branches of a connection's class, and the connection's share of them.
-    pub(crate) fn branches_of(&self, id: ConnectionId) -> (&[u32], f64) {
-        let inner = &self.engine.network.inner;
-        let class = inner.class_of[id.index()];
-        let share = f64::from(inner.connections[id.index()].count);
-        (
-            self.branches.of(class),
-            share / inner.classes[class as usize].weight,
-        )
-    }
-
-    /// The connections whose data crosses a link.
-    pub(crate) fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
-        let plan = &self.engine.plan;
-        let l = &plan.links[self.place(link)];
-        let data = (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h));
-        data.flat_map(move |h| {
-            let class = plan.branches[plan.branch_of[h as usize] as usize].class;
-            let queued = self.engine.queued(&self.state, h as usize);
-            let arrival_pps = self.state.inflow[h as usize] / self.last_step_s;
-            self.members.of(class).iter().map(move |&c| {
-                let (_, share) = self.branches_of(ConnectionId(c));
-                ClassInterval {
-                    link,
-                    connection: ConnectionId(c),
-                    queue_pkts: queued * share,
-                    arrival_pps: arrival_pps * share,
-                }
-            })
-        })
-    }
-}
-
-fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
-}
-
-impl Options {
-    /// The length of a step (the shortest, if steps adapt).
-    fn check(&self) -> Result<f64, RunError> {
-        let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        if !positive(self.duration_s) {
-            let is = self.duration_s;
-            return bad("duration", format!("it is {is} s, but must be positive"));
-        }
-        let step_s = match self.step {
-            Step::Fixed { step_s } => step_s,
-            Step::Adaptive {
-                tolerance,
-                min_s,
-                max_s,
-            } => {
-                if !(positive(tolerance) && tolerance < 1.0) {
-                    return bad(
-                        "tolerance",
-                        format!("it is {tolerance}, but must lie between 0 and 1"),
-                    );
-                }
-                if !(positive(max_s) && min_s <= max_s) {
-                    return bad(
-                        "step",
-                        format!("min {min_s} s and max {max_s} s are not in order"),
-                    );
-                }
-                if self.model == Model::FluidLiteral {
-                    return bad(
-                        "step",
-                        "fluid-literal takes steps of one length only".to_owned(),
-                    );
-                }
-                if self.transport == Transport::Fifo {
-                    return bad(
-                        "transport",
-                        "fifo needs steps of one length; adaptive steps need well-mixed".to_owned(),
-                    );
-                }
-                min_s
+    /// For every link the connections whose data crosses it; `before` is what had arrived at hops
+    /// `length_s` seconds ago.
+    pub(crate) fn classes(&self, before: &[u64], length_s: f64) -> Vec<ClassInterval> {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => {
+                let links = self.network().links();
+                links.flat_map(|link| fluid.classes_at(link)).collect()
             }
-        };
-        if !positive(step_s) {
-            return bad("step", format!("it is {step_s} s, but must be positive"));
+            Stepper::Window(window) => window.classes(before, length_s),
         }
-        if step_s > self.duration_s {
-            return bad(
-                "step",
-                format!(
-                    "it is {step_s} s, longer than the duration of {} s",
-                    self.duration_s
-                ),
-            );
-        }
-        if self.model == Model::FluidLiteral && self.transport == Transport::Fifo {
-            return bad(
-                "transport",
-                "fluid-literal mixes well: its queues have no order".to_owned(),
-            );
-        }
-        Ok(step_s)
     }
 }
 

@@ -60,9 +60,67 @@ pub struct LinkSpec {
     pub queue: Queue,
 }
 
+/// How a TCP reacts to what it learns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TcpVariant {
+    /// Fast retransmit, then slow start.
+    Tahoe,
+    /// Fast recovery, which a second loss in the window ends.
+    #[default]
+    Reno,
+    /// Fast recovery until all that was out is acknowledged.
+    NewReno,
+    /// Looks at round-trip times.
+    Vegas,
+    /// Grows along a cubic curve (RFC 9438); recovers like NewReno.
+    Cubic,
+}
+
+/// A TCP source that carries its congestion window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowSource {
+    /// How it reacts.
+    pub variant: TcpVariant,
+    /// Window after the first acknowledgement, in packets.
+    pub initial_window_pkts: f64,
+    /// Retransmission timeout before the first measurement, in seconds.
+    pub initial_rto_s: f64,
+    /// Shortest retransmission timeout in seconds.
+    pub min_rto_s: f64,
+    /// Longest, in seconds.
+    pub max_rto_s: f64,
+    /// It waits up to this many seconds, at random, before it sends.
+    pub send_jitter_s: f64,
+    /// Vegas: fewer packets than this in the queues, and it grows.
+    pub vegas_alpha_pkts: f64,
+    /// Vegas: more than this, and it shrinks.
+    pub vegas_beta_pkts: f64,
+    /// Vegas: more than this, and slow start ends.
+    pub vegas_gamma_pkts: f64,
+}
+
+impl Default for WindowSource {
+    /// Reno with the values of ns-2.35, and the send delay that keeps phases from locking there.
+    fn default() -> Self {
+        WindowSource {
+            variant: TcpVariant::default(),
+            initial_window_pkts: 2.0,
+            initial_rto_s: 3.0,
+            min_rto_s: 0.2,
+            max_rto_s: 60.0,
+            send_jitter_s: 1e-3,
+            vegas_alpha_pkts: 1.0,
+            vegas_beta_pkts: 3.0,
+            vegas_gamma_pkts: 1.0,
+        }
+    }
+}
+
 /// What makes a connection send.
 #[derive(Clone, Debug)]
 pub enum Source {
+    /// TCP with its congestion window.
+    Window(WindowSource),
     /// TCP as measured: throughput from the loss and the round-trip time of the path.
     Profile(Arc<dyn Profile>),
     /// A constant rate in packets/s, whatever happens.
@@ -89,6 +147,31 @@ pub enum Application {
         /// Mean packets per second of each connection.
         rate_pps: f64,
     },
+    /// Bursts of packets at a constant rate with pauses between them, the lengths of both
+    /// exponentially distributed. The fluid models see the mean rate.
+    OnOff {
+        /// Packets per second during a burst.
+        rate_pps: f64,
+        /// Mean length of a burst in seconds.
+        on_s: f64,
+        /// Mean length of a pause in seconds.
+        off_s: f64,
+    },
+}
+
+impl Application {
+    /// Mean packets per second that it makes; infinite where there is always more.
+    pub fn mean_pps(&self) -> f64 {
+        match *self {
+            Application::Bulk => f64::INFINITY,
+            Application::Poisson { rate_pps } => rate_pps,
+            Application::OnOff {
+                rate_pps,
+                on_s,
+                off_s,
+            } => rate_pps * on_s / (on_s + off_s),
+        }
+    }
 }
 
 /// The acknowledgements that a connection's receiver sends back (40 B each).

@@ -19,6 +19,10 @@ pub struct LinkTotals {
     pub departed_pkts: f64,
     /// Packets in the queue now.
     pub queued_pkts: f64,
+    /// Standard deviation over mean of the packets that arrived in an interval of
+    /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
+    /// arrived, and of fluids.
+    pub arrival_cov: Option<f64>,
 }
 
 /// One connection since the start: its data, all `count` of it together.
@@ -47,6 +51,10 @@ pub struct ConnectionTotals {
     pub outside_profile_fraction: f64,
     /// When its size was delivered, in seconds; `None` without a size, or if it is not yet.
     pub finished_s: Option<f64>,
+    /// Retransmission timeouts; `None` of sources without a congestion window.
+    pub timeouts: Option<f64>,
+    /// Losses found by duplicate acknowledgements; `None` likewise.
+    pub fast_retransmits: Option<f64>,
 }
 
 /// Packets of the whole network since the start; offered = delivered + lost + queued + in flight.

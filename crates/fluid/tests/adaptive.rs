@@ -12,6 +12,7 @@ fn simulation(case: &Case, step: Step) -> Simulation {
         step,
         transport: Transport::WellMixed,
         coupling: Coupling::Implicit,
+        ..Options::default()
     };
     Simulation::new(case.network.clone(), options).unwrap()
 }

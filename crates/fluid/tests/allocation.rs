@@ -54,6 +54,7 @@ fn allocations(model: Model, transport: Transport, coupling: Coupling, step: Ste
         duration_s: 4.0,
         seed: 3,
         plain: false,
+        windows: false,
     });
     let options = Options {
         duration_s: 1000.0,
@@ -61,6 +62,7 @@ fn allocations(model: Model, transport: Transport, coupling: Coupling, step: Ste
         step,
         transport,
         coupling,
+        ..Options::default()
     };
     let mut sim = Simulation::new(network, options).unwrap();
     while sim.time_s() < 8.0 {

@@ -310,7 +310,7 @@ fn a_saved_run_goes_on_with_the_same_bits() {
     for _ in 0..40 {
         straight.step().unwrap();
     }
-    let saved = serde_json::to_string(straight.state()).unwrap();
+    let saved = serde_json::to_string(straight.state().expect("a fluid")).unwrap();
     let state: State = serde_json::from_str(&saved).unwrap();
     let resumed = finish(Simulation::resume(network(), options, state).unwrap());
     assert_eq!(finish(straight).state(), resumed.state());

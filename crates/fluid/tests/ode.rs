@@ -130,6 +130,7 @@ fn error(step: Step, coupling: Coupling, wanted: &[f64]) -> (f64, u64) {
             step,
             transport: Transport::WellMixed,
             coupling,
+            ..Options::default()
         };
         let mut sim = Simulation::new(network.clone(), options).unwrap();
         while !sim.is_done() {

@@ -1,6 +1,6 @@
 //! What holds for every network: balances, bounds, and the same bits.
 
-use netflow_fluid::{Coupling, Model, Options, Simulation, State, Step, Transport};
+use netflow_fluid::{Change, Coupling, Model, Options, Simulation, State, Step, Transport};
 use netflow_problems::{RandomNetwork, random_network};
 use proptest::prelude::*;
 
@@ -20,6 +20,7 @@ fn any_network() -> impl Strategy<Value = RandomNetwork> {
             duration_s: 10.0,
             seed,
             plain: false,
+            windows: false,
         })
 }
 
@@ -41,6 +42,7 @@ fn any_options() -> impl Strategy<Value = Options> {
             },
             transport,
             coupling,
+            ..Options::default()
         },
     )
 }
@@ -65,8 +67,9 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
         for p in [c.loss_probability, c.outside_profile_fraction] {
             prop_assert!((0.0..=1.0).contains(&p), "{c:?}");
         }
-        if let Some(size) = sim.network().connection_spec(id).size_pkts {
-            let most = size * f64::from(sim.network().connection_spec(id).count);
+        let spec = sim.network().connection_spec(id);
+        if let (Some(size), Model::Fluid) = (spec.size_pkts, sim.options().model) {
+            let most = size * f64::from(spec.count);
             prop_assert!(c.delivered_pkts <= most * (1.0 + 1e-9), "{c:?} {most}");
         }
     }
@@ -93,6 +96,54 @@ fn check_bounds(sim: &Simulation) -> Result<(), TestCaseError> {
 
 fn bits(state: &State) -> String {
     serde_json::to_string(state).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn packets_balance_with_windows(
+        r in any_network(),
+        seed in any::<u64>(),
+        step_s in 0.001_f64..1.0,
+    ) {
+        let network = random_network(RandomNetwork { windows: true, ..r });
+        let options = Options {
+            duration_s: 10.0,
+            model: Model::Window,
+            step: Step::Fixed { step_s },
+            seed,
+            ..Options::default()
+        };
+        let mut sim = Simulation::new(network.clone(), options).unwrap();
+        while !sim.is_done() {
+            sim.step().unwrap();
+            check_bounds(&sim)?;
+        }
+        check_balance(&sim)?;
+        let goodput = |sim: &Simulation| -> Vec<(f64, f64)> {
+            let totals = network.connections().map(|id| sim.connection_totals(id));
+            totals.map(|c| (c.mean_goodput_pps, c.mean_rtt_s)).collect()
+        };
+        for (id, (goodput_pps, rtt_s)) in network.connections().zip(goodput(&sim)) {
+            let spec = network.connection_spec(id);
+            if let Some(size) = spec.size_pkts {
+                let most = size.ceil() * f64::from(spec.count);
+                prop_assert!(goodput_pps * 10.0 <= most * (1.0 + 1e-9));
+            }
+            let propagation_s = sim.explain(id).propagation_s;
+            let none = network.events().any(|e| !matches!(e.change, Change::Bandwidth(_)));
+            prop_assert!(none || rtt_s == 0.0 || rtt_s > propagation_s - 1e-9);
+        }
+        let again = {
+            let mut sim = Simulation::new(network.clone(), options).unwrap();
+            while !sim.is_done() {
+                sim.step().unwrap();
+            }
+            goodput(&sim)
+        };
+        prop_assert_eq!(goodput(&sim), again);
+    }
 }
 
 proptest! {
@@ -126,7 +177,7 @@ proptest! {
             through.step().unwrap();
             first.step().unwrap();
         }
-        let saved = bits(first.state());
+        let saved = bits(first.state().unwrap());
         let restored: State = serde_json::from_str(&saved).unwrap();
         prop_assert_eq!(&saved, &bits(&restored));
         let mut second = Simulation::resume(network, options, restored).unwrap();
@@ -134,7 +185,7 @@ proptest! {
             through.step().unwrap();
             second.step().unwrap();
         }
-        prop_assert_eq!(bits(through.state()), bits(second.state()));
+        prop_assert_eq!(bits(through.state().unwrap()), bits(second.state().unwrap()));
     }
 }
 
@@ -150,6 +201,7 @@ fn a_queue_left_alone_for_long_stays_a_number() {
             step: Step::Fixed { step_s: 0.05 },
             transport: Transport::WellMixed,
             coupling,
+            ..Options::default()
         };
         let mut sim = Simulation::new(case.network.clone(), options).unwrap();
         while !sim.is_done() {

@@ -43,6 +43,7 @@ fn options(case: &Case, model: Model, coupling: Coupling, step_s: f64) -> Option
         step: Step::Fixed { step_s },
         transport: Transport::WellMixed,
         coupling,
+        ..Options::default()
     }
 }
 

@@ -14,7 +14,7 @@ fn run(network: &Network, options: Options, steps: usize, threads: usize) -> Sta
         for _ in 0..steps {
             sim.step().unwrap();
         }
-        sim.state().clone()
+        sim.state().unwrap().clone()
     })
 }
 
@@ -34,6 +34,7 @@ fn options() -> [Options; 4] {
         step,
         transport,
         coupling,
+        ..Options::default()
     };
     let fixed = Step::Fixed { step_s: 0.05 };
     let adaptive = Step::Adaptive {
@@ -62,6 +63,7 @@ fn large_networks_have_the_same_bits() {
             duration_s: 1.0,
             seed: 11,
             plain,
+            windows: false,
         });
         for options in options() {
             same_bits(&network, options, 12);
@@ -80,6 +82,7 @@ fn small_networks_have_the_same_bits() {
             duration_s: 10.0,
             seed,
             plain: false,
+            windows: false,
         });
         for options in options() {
             same_bits(&network, options, 150);
@@ -98,6 +101,7 @@ fn a_literal_run_has_the_same_bits() {
         duration_s: 10.0,
         seed: 5,
         plain: true,
+        windows: false,
     });
     let options = Options {
         duration_s: 10.0,
@@ -105,6 +109,7 @@ fn a_literal_run_has_the_same_bits() {
         step: Step::Fixed { step_s: 0.05 },
         transport: Transport::WellMixed,
         coupling: Coupling::Lagged,
+        ..Options::default()
     };
     same_bits(&network, options, 50);
 }

@@ -4,6 +4,7 @@
 //! them (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
 
 mod random;
+mod remade;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use netflow_fluid::{
 use netflow_profile::{Profile, builtin};
 
 pub use random::{RandomNetwork, random_network};
+pub use remade::remade;
 
 /// Bits of the packets in the reference cases.
 const PACKET_BITS: f64 = 8000.0;

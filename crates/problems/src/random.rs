@@ -2,7 +2,7 @@
 
 use netflow_fluid::{
     Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Network,
-    NetworkBuilder, NodeId, Queue, Red, Source,
+    NetworkBuilder, NodeId, Queue, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::builtin;
 use rand::{Rng, RngExt, SeedableRng};
@@ -25,6 +25,8 @@ pub struct RandomNetwork {
     pub seed: u64,
     /// One kind of source and packet, drop-tail, no size limits: as fast as it gets.
     pub plain: bool,
+    /// Half of the TCP sources carry their windows; to be run with the window model.
+    pub windows: bool,
 }
 
 /// A network of this kind; the same for the same values.
@@ -79,7 +81,11 @@ pub fn random_network(r: RandomNetwork) -> Network {
         links.push(b.link(back));
     }
     for i in 0..r.connections {
-        b.connection(connection(&mut rng, &r, &nodes, i));
+        let mut spec = connection(&mut rng, &r, &nodes, i);
+        if r.windows && i.is_multiple_of(2) {
+            carry_window(&mut spec, &mut rng);
+        }
+        b.connection(spec);
     }
     for _ in 0..r.events {
         b.event(EventSpec {
@@ -95,6 +101,31 @@ pub fn random_network(r: RandomNetwork) -> Network {
     match b.build() {
         Ok(network) => network,
         Err(errors) => unreachable!("{errors:?}"),
+    }
+}
+
+/// Turns a TCP source with a profile into one with a window.
+fn carry_window(spec: &mut ConnectionSpec, rng: &mut impl Rng) {
+    let Source::Profile(_) = spec.source else {
+        return;
+    };
+    let variants = [
+        TcpVariant::Tahoe,
+        TcpVariant::Reno,
+        TcpVariant::NewReno,
+        TcpVariant::Vegas,
+        TcpVariant::Cubic,
+    ];
+    spec.source = Source::Window(WindowSource {
+        variant: variants[rng.random_range(0..variants.len())],
+        ..WindowSource::default()
+    });
+    if rng.random_bool(0.3) {
+        spec.application = Application::OnOff {
+            rate_pps: rng.random_range(1.0..300.0),
+            on_s: rng.random_range(0.1..2.0),
+            off_s: rng.random_range(0.1..2.0),
+        };
     }
 }
 

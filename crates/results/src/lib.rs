@@ -5,6 +5,8 @@
 //! | `links.csv` | [`LinkRow`]s: every link in every recording interval |
 //! | `connections.csv` | [`ConnectionRow`]s: every connection in every recording interval |
 //! | `classes.csv` | [`ClassRow`]s: every connection at every link it crosses; only if asked for |
+//! | `links_std.csv`, `connections_std.csv` | with several seeds, whose means the files above then hold: their standard deviations |
+//! | `links_ci95.csv`, `connections_ci95.csv` | with several seeds: half the width of the 95 % confidence interval of each mean |
 //! | `summary.json` | [`Summary`]: means, maxima and totals over the whole run |
 //! | `manifest.json` | [`Manifest`]: what was run, with what, and whether it came to its end |
 //!
@@ -19,9 +21,11 @@
 //!   to the nanosecond, and `summary.json` has full double precision.
 //! - **Rows are in time order**, and within an interval in the order of the scenario.
 //!
-//! Writing: a [`Writer`] is a [`netflow_fluid::Recorder`]. Reading: [`Results::open`].
+//! Writing: a [`Writer`] is a [`netflow_fluid::Recorder`]; runs with several seeds are kept as
+//! [`Series`] and written as an [`Ensemble`]. Reading: [`Results::open`].
 
 mod delimited;
+mod ensemble;
 mod error;
 mod exporter;
 mod format;
@@ -39,6 +43,7 @@ mod summary;
 mod table;
 mod writer;
 
+pub use ensemble::{Ensemble, Series};
 pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
@@ -50,5 +55,7 @@ pub use rows::write_csv;
 pub use summary::{
     AggregateSummary, ConnectionSummary, LinkSummary, PrecedenceSummary, Summary, TotalsSummary,
 };
-pub use table::{CLASSES, CONNECTIONS, LINKS, Table};
+pub use table::{
+    CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,
+};
 pub use writer::Writer;

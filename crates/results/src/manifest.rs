@@ -22,6 +22,9 @@ pub struct Manifest {
     pub overrides: Vec<String>,
     /// What everything random hangs on.
     pub seed: u64,
+    /// Runs with this seed and those that follow it, all of which the results are the mean of.
+    #[serde(default = "one")]
+    pub seeds: u32,
     /// Duration, model, step and the rest of what the engine was told.
     pub options: Options,
     /// Length of a recording interval in seconds.
@@ -50,6 +53,10 @@ pub struct Stop {
     pub stopped_at_s: f64,
     /// Why, in words.
     pub reason: String,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Manifest {

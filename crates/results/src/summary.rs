@@ -1,5 +1,7 @@
 //! `summary.json`: the whole run in numbers.
 
+use std::collections::BTreeMap;
+
 use netflow_fluid::{Model, PrecedenceTotals, Simulation, Totals};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +49,14 @@ pub struct LinkSummary {
     /// DP0, DP1 and DP2, where the queue tells them apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub precedences: Vec<PrecedenceSummary>,
+    /// Standard deviation over mean of the packets that arrive in an interval of
+    /// `burstiness-interval`; only where packets are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival_cov: Option<f64>,
+    /// With several seeds: the standard deviation over them of every number above, under its name
+    /// with `_std` behind it.
+    #[serde(flatten)]
+    pub spread: BTreeMap<String, f64>,
 }
 
 /// The packets of one drop precedence at a link over the whole run.
@@ -104,10 +114,19 @@ pub struct ConnectionSummary {
     /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_s: Option<f64>,
+    /// Retransmission timeouts; only of sources with a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<f64>,
+    /// Losses found by duplicate acknowledgements; only of sources with a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_retransmits: Option<f64>,
+    /// With several seeds: the standard deviation over them, as of links.
+    #[serde(flatten)]
+    pub spread: BTreeMap<String, f64>,
 }
 
 /// Packets of a kind over the whole run: offered = delivered + lost + queued + in flight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TotalsSummary {
     /// Sent.
     pub offered_pkts: f64,
@@ -119,6 +138,9 @@ pub struct TotalsSummary {
     pub queued_pkts: f64,
     /// Between queues at the end.
     pub in_flight_pkts: f64,
+    /// With several seeds: the standard deviation over them, as of links.
+    #[serde(flatten)]
+    pub spread: BTreeMap<String, f64>,
 }
 
 impl TotalsSummary {
@@ -142,6 +164,7 @@ impl From<Totals> for TotalsSummary {
             lost_pkts: totals.lost_pkts,
             queued_pkts: totals.queued_pkts,
             in_flight_pkts: totals.in_flight_pkts,
+            spread: BTreeMap::new(),
         }
     }
 }
@@ -173,6 +196,8 @@ impl Summary {
                 precedences: simulation
                     .precedence_totals(id)
                     .map_or_else(Vec::new, |all| all.map(PrecedenceSummary::from).to_vec()),
+                arrival_cov: totals.arrival_cov,
+                spread: BTreeMap::new(),
             }
         };
         let aggregate = |id| {
@@ -200,6 +225,9 @@ impl Summary {
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
                 finished_s: totals.finished_s,
+                timeouts: totals.timeouts,
+                fast_retransmits: totals.fast_retransmits,
+                spread: BTreeMap::new(),
             }
         };
         Summary {
@@ -286,6 +314,8 @@ mod tests {
                     lost_pkts: 2.0,
                     loss_probability: 0.25,
                 }],
+                arrival_cov: None,
+                spread: [("utilization_std".to_owned(), 0.25)].into(),
             }],
             connections: Vec::new(),
             aggregates: vec![AggregateSummary {

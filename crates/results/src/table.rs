@@ -47,3 +47,38 @@ pub const CLASSES: Table = Table {
     keys: &["link", "connection"],
     values: &["queue_pkts", "arrival_pps"],
 };
+
+/// The standard deviations over the seeds of what [`LINKS`] has.
+pub const LINKS_STD: Table = Table {
+    name: "links_std",
+    ..LINKS
+};
+
+/// Half the widths of the 95 % confidence intervals of what [`LINKS`] has.
+pub const LINKS_CI95: Table = Table {
+    name: "links_ci95",
+    ..LINKS
+};
+
+/// The standard deviations over the seeds of what [`CONNECTIONS`] has.
+pub const CONNECTIONS_STD: Table = Table {
+    name: "connections_std",
+    ..CONNECTIONS
+};
+
+/// Half the widths of the 95 % confidence intervals of what [`CONNECTIONS`] has.
+pub const CONNECTIONS_CI95: Table = Table {
+    name: "connections_ci95",
+    ..CONNECTIONS
+};
+
+/// All there may be in a directory.
+pub(crate) const ALL: [Table; 7] = [
+    LINKS,
+    CONNECTIONS,
+    CLASSES,
+    LINKS_STD,
+    LINKS_CI95,
+    CONNECTIONS_STD,
+    CONNECTIONS_CI95,
+];

@@ -4,11 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use netflow_fluid::{Interval, Network, Recorder};
+use netflow_fluid::{ConnectionId, Interval, LinkId, Network, Recorder};
 
+use crate::ensemble::{Ensemble, Statistic};
 use crate::partial::PartialFile;
+use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::{
-    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, export,
+    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table, export,
 };
 
 /// A recorder that writes the series as they come, and the rest of the directory at the end.
@@ -20,6 +22,8 @@ pub struct Writer {
     links: Box<dyn Exporter>,
     connections: Box<dyn Exporter>,
     classes: Option<Box<dyn Exporter>>,
+    /// How far seeds differ.
+    spread: Vec<(Table, Box<dyn Exporter>)>,
     format: Format,
 }
 
@@ -34,14 +38,7 @@ impl Writer {
         format: Format,
         classes: bool,
     ) -> Result<Writer, Error> {
-        let links: Names = network
-            .links()
-            .map(|id| network.link_name(id).to_owned())
-            .collect();
-        let connections: Names = network
-            .connections()
-            .map(|id| network.connection_name(id).to_owned())
-            .collect();
+        let (links, connections) = names(network);
         Writer::start(directory, &links, &connections, format, classes)
     }
 
@@ -60,17 +57,46 @@ impl Writer {
                 true => Some(export(directory, CLASSES, format, &[links, connections])?),
                 false => None,
             },
+            spread: Vec::new(),
             directory: directory.to_owned(),
             format,
         })
     }
 
+    /// Writes the series of several seeds: their means where those of a single run stand, and
+    /// beside them their standard deviations and half the widths of the means' 95 % confidence
+    /// intervals, in files of the same columns.
+    ///
+    /// # Errors
+    /// If a file cannot be made or written.
+    pub fn ensemble(&mut self, network: &Network, ensemble: &Ensemble) -> Result<(), Error> {
+        let series = [&mut self.links, &mut self.connections];
+        write_all(series, network, ensemble, Statistic::Mean)?;
+        if ensemble.seeds() < 2 {
+            return Ok(());
+        }
+        let (links, connections) = names(network);
+        for (tables, statistic) in [
+            ([LINKS_STD, CONNECTIONS_STD], Statistic::Std),
+            ([LINKS_CI95, CONNECTIONS_CI95], Statistic::Ci95),
+        ] {
+            let export = |table, names| export(&self.directory, table, self.format, &[names]);
+            let mut series = [export(tables[0], &links)?, export(tables[1], &connections)?];
+            let [links, connections] = &mut series;
+            write_all([links, connections], network, ensemble, statistic)?;
+            self.spread.extend(tables.into_iter().zip(series));
+        }
+        Ok(())
+    }
+
     /// The series' files that there will be.
     pub fn files(&self) -> Vec<String> {
         let classes = self.classes.is_some().then_some(CLASSES);
-        [Some(LINKS), Some(CONNECTIONS), classes]
-            .into_iter()
-            .flatten()
+        let series = [Some(LINKS), Some(CONNECTIONS), classes];
+        let spread = self.spread.iter().map(|(table, _)| *table);
+        let series = series.into_iter().flatten();
+        series
+            .chain(spread)
             .map(|table| format!("{}.{}", table.name, self.format))
             .collect()
     }
@@ -87,11 +113,14 @@ impl Writer {
         if let Some(classes) = self.classes {
             series.push(classes.finish()?);
         }
+        for (_, spread) in self.spread {
+            series.push(spread.finish()?);
+        }
         let summary = PartialFile::of(&directory, "summary.json", summary.to_json().as_bytes())?;
         let manifest = PartialFile::of(&directory, "manifest.json", manifest.to_json().as_bytes())?;
 
         remove(&directory.join("manifest.json"))?;
-        for table in [LINKS, CONNECTIONS, CLASSES] {
+        for table in ALL {
             for format in Format::ALL {
                 let old = directory.join(format!("{}.{format}", table.name));
                 if series.iter().all(|file| file.path() != old) {
@@ -111,25 +140,11 @@ impl Recorder for Writer {
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Error> {
         self.links.interval(interval.time_s);
         for id in interval.network.links() {
-            let link = interval.link(id);
-            let values = [
-                link.arrival_pps,
-                link.departure_pps,
-                link.queue_pkts,
-                link.loss_probability,
-                link.utilization,
-            ];
-            self.links.row(&[id.index()], &values)?;
+            self.links.row(&[id.index()], &link_values(interval, id))?;
         }
         self.connections.interval(interval.time_s);
         for id in interval.network.connections() {
-            let connection = interval.connection(id);
-            let values = [
-                connection.send_pps,
-                connection.goodput_pps,
-                connection.rtt_s,
-                connection.loss_probability,
-            ];
+            let values = connection_values(interval, id);
             self.connections.row(&[id.index()], &values)?;
         }
         if let Some(classes) = &mut self.classes {
@@ -141,6 +156,67 @@ impl Recorder for Writer {
         }
         Ok(())
     }
+}
+
+/// The values of a link's row.
+pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 5] {
+    let link = interval.link(id);
+    [
+        link.arrival_pps,
+        link.departure_pps,
+        link.queue_pkts,
+        link.loss_probability,
+        link.utilization,
+    ]
+}
+
+/// The values of a connection's row.
+pub(crate) fn connection_values(interval: &Interval<'_>, id: ConnectionId) -> [f64; 4] {
+    let connection = interval.connection(id);
+    [
+        connection.send_pps,
+        connection.goodput_pps,
+        connection.rtt_s,
+        connection.loss_probability,
+    ]
+}
+
+fn names(network: &Network) -> (Names, Names) {
+    let links = network.links().map(|id| network.link_name(id).to_owned());
+    let connections = network.connections();
+    let connections = connections.map(|id| network.connection_name(id).to_owned());
+    (links.collect(), connections.collect())
+}
+
+/// Writes a statistic of every link and every connection over all intervals.
+fn write_all(
+    [links, connections]: [&mut Box<dyn Exporter>; 2],
+    network: &Network,
+    ensemble: &Ensemble,
+    statistic: Statistic,
+) -> Result<(), Error> {
+    let values = ensemble.values(statistic);
+    let mut values = values.as_slice();
+    for &time_s in ensemble.times_s() {
+        for (series, rows, columns) in [
+            (&mut *links, network.link_count(), LINKS.values.len()),
+            (
+                &mut *connections,
+                network.connection_count(),
+                CONNECTIONS.values.len(),
+            ),
+        ] {
+            series.interval(time_s);
+            for i in 0..rows {
+                let Some((row, rest)) = values.split_at_checked(columns) else {
+                    return Ok(());
+                };
+                series.row(&[i], row)?;
+                values = rest;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn make_directory(directory: &Path) -> Result<(), Error> {

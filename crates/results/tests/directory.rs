@@ -56,6 +56,7 @@ fn manifest(
         sources: vec!["x.toml".to_owned()],
         overrides: Vec::new(),
         seed: 1,
+        seeds: 1,
         options: *simulation.options(),
         every_s: 0.5,
         format,

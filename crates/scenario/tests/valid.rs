@@ -218,15 +218,15 @@ fn settings_without_effect_are_said() {
     let cases: &[(&[&str], &str)] = &[
         (
             &[START, LINK, &constant, "max-window = \"64 pkt\"\n"],
-            "`max-window` has no effect: only a profile source has a window",
+            "`max-window` has no effect: only a TCP source has a window",
         ),
         (
             &[START, LINK, &constant, "acks = true\n"],
-            "`acks` has no effect: only a profile source is acknowledged",
+            "`acks` has no effect: only a TCP source is acknowledged",
         ),
         (
             &[START, LINK, &constant, "delayed-ack = true\n"],
-            "`delayed-ack` has no effect: only a profile source is acknowledged",
+            "`delayed-ack` has no effect: only a TCP source is acknowledged",
         ),
         (
             &[START, LINK, &constant, "return-path = [\"B\", \"A\"]\n"],

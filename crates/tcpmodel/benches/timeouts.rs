@@ -91,6 +91,35 @@ fn ratio(_: &mut Criterion) {
     }
 }
 
+/// Prints what a second thread brings: the shortest of many times each, in turns, so that a machine
+/// that is busy now and then does not matter.
+fn threads(_: &mut Criterion) {
+    println!("\na million trials, one thread and two in turns:");
+    let pools = [1, 2].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().expect("threads can be started")
+    });
+    let solver = sampling(1_000_000);
+    for (name, loss) in LOSSES {
+        let chain = [RtoChain::new(20, loss, TIMERS)];
+        let mut shortest = [Duration::MAX; 2];
+        for _ in 0..15 {
+            for (pool, shortest) in pools.iter().zip(&mut shortest) {
+                let start = Instant::now();
+                black_box(pool.install(|| solver.solve(black_box(&chain)))).ok();
+                *shortest = start.elapsed().min(*shortest);
+            }
+        }
+        let [one, two] = shortest.map(|time| time.as_secs_f64());
+        println!(
+            "loss {name:>3}, 20 packets: {:.1} ms, {:.1} ms: {:.2} times as fast",
+            1e3 * one,
+            1e3 * two,
+            one / two
+        );
+    }
+}
+
 fn sampling(trials: u64) -> MonteCarlo {
     MonteCarlo {
         trials,
@@ -110,5 +139,5 @@ fn time<T>(repetitions: u32, mut what: impl FnMut() -> T) -> Duration {
     (0..5).map(once).min().unwrap_or_default()
 }
 
-criterion_group!(benches, exact, monte_carlo, ratio);
+criterion_group!(benches, exact, monte_carlo, ratio, threads);
 criterion_main!(benches);

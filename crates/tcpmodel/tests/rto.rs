@@ -160,7 +160,7 @@ fn a_chain_may_not_take_place() {
 #[test]
 fn sampling_agrees_with_the_exact_mean() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
-    let (mut squares, points) = (0.0, 200);
+    let (mut squares, mut covered, points) = (0.0, 0, 200);
     for point in 0..points {
         let chain = random_chain(&mut rng);
         let exact = ExactMoments.solve(&[chain]).unwrap();
@@ -177,9 +177,13 @@ fn sampling_agrees_with_the_exact_mean() {
         let spread = sampled.std_s / exact.std_s;
         assert!((0.5..2.0).contains(&spread), "{spread} at {chain:?}");
         squares += error * error;
+        let (low_s, high_s) = sampled.interval_s();
+        covered += u32::from(low_s < exact.mean_s && exact.mean_s < high_s);
     }
     // The sum of 200 squares of normal errors is 200 ± 20: neither too bad nor too good.
     assert!((100.0..300.0).contains(&squares), "{squares}");
+    // Of 200 intervals 190 ± 3 have the exact mean in them.
+    assert!((178..=200).contains(&covered), "{covered}");
 }
 
 fn random_chain(rng: &mut impl Rng) -> RtoChain {

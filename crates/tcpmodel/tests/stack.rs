@@ -43,6 +43,7 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         initial-window = "4 pkt"
         initial-rto = "1 s"
         rto-rule = "linux"
+        timestamps = true
         rto-after-syn-timeout = "3 s"
         recovery = "newreno"
         limited-transmit = true
@@ -58,6 +59,7 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         initial_window_pkts: 4,
         initial_rto_s: 1.0,
         rto_rule: RtoRule::Linux,
+        timestamps: true,
         rto_after_syn_timeout_s: Some(3.0),
         recovery: Recovery::NewReno,
         limited_transmit: true,

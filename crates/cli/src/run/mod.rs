@@ -2,15 +2,19 @@
 
 mod diffserv;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::Args;
-use netflow::fluid::{Interval, Network, Outcome, Recorder, RunError, Simulation};
+use netflow::fluid::{Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation};
 use netflow::results::{
-    self, ConnectionSummary, Format, LinkSummary, Manifest, Stop, Summary, TotalsSummary, Writer,
+    self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Stop, Summary,
+    TotalsSummary, Writer,
 };
+use rayon::prelude::*;
 
 use crate::args::positive_time;
 use crate::failure::Failure;
@@ -48,8 +52,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Runs with different seeds; nothing in this version is random, so one is enough
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Runs with the scenario's seed and those after it: means, and how far seeds differ
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(conflicts_with = "classes")]
     seeds: u32,
 
     /// Rows of the printed tables at most
@@ -67,24 +72,20 @@ pub struct RunArguments {
 
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let started = Instant::now();
-    if arguments.seeds != 1 {
-        return Err(Failure::Usage {
-            message: format!(
-                "--seeds {} is not available in this version",
-                arguments.seeds
-            ),
-            help: Some(
-                "nothing in it is random: every run of a scenario gives the same results"
-                    .to_owned(),
-            ),
-        });
-    }
     let scenario = input::load(&arguments.scenario)?;
     if !arguments.quiet {
         problems::warn(&scenario);
     }
-    let evaluation = with_threads(arguments.threads, || {
-        evaluate(arguments, &scenario, started)
+    let mut seeds = arguments.seeds;
+    if seeds > 1 && scenario.options.model != Model::Window {
+        if !arguments.quiet {
+            problems::warn_of("`--seeds` has no effect: only the window model is random");
+        }
+        seeds = 1;
+    }
+    let evaluation = with_threads(arguments.threads, || match seeds {
+        1 => evaluate(arguments, &scenario, started),
+        seeds => evaluate_seeds(arguments, &scenario, seeds, started),
     })?;
 
     if arguments.json {
@@ -125,15 +126,7 @@ fn evaluate(
     interrupt::listen();
     let network = scenario.network.clone();
     let mut simulation = Simulation::new(network.clone(), scenario.options).map_err(cannot_run)?;
-    let writer = match &arguments.output {
-        Some(directory) => Some(Writer::create(
-            directory,
-            &network,
-            arguments.format,
-            arguments.classes,
-        )?),
-        None => None,
-    };
+    let writer = create_writer(arguments, &network)?;
     let progress = Progress::new(scenario.options.duration_s, !arguments.quiet);
     let mut recorder = RunRecorder { writer, progress };
     let outcome = simulation.run(arguments.every, &mut recorder, interrupt::requested);
@@ -150,7 +143,107 @@ fn evaluate(
         Err(RunError::Record(error)) => return Err(error.into()),
         Err(error) => Err(Failure::Evaluation(error.to_string())),
     };
-    let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
+    let summary = Summary::of(&simulation, input::warning_texts(scenario));
+    let evaluation = Evaluation {
+        network,
+        summary,
+        steps: simulation.steps(),
+        end,
+    };
+    finish(arguments, scenario, started, evaluation, writer)
+}
+
+/// Runs with different seeds, at the same time; what they say on average.
+fn evaluate_seeds(
+    arguments: &RunArguments,
+    scenario: &Scenario,
+    seeds: u32,
+    started: Instant,
+) -> Result<Evaluation, Failure> {
+    interrupt::listen();
+    let network = scenario.network.clone();
+    let mut writer = create_writer(arguments, &network)?;
+    let progress = Mutex::new(Progress::new(f64::from(seeds), !arguments.quiet));
+    let at = |done: usize| {
+        if let Ok(mut progress) = progress.lock() {
+            progress.at(done as f64);
+        }
+    };
+    let warnings = input::warning_texts(scenario);
+    let run = |i: u32| -> Result<Option<(Series, Summary, u64)>, Failure> {
+        let options = Options {
+            seed: scenario.options.seed.wrapping_add(i.into()),
+            ..scenario.options
+        };
+        let mut simulation = Simulation::new(network.clone(), options).map_err(cannot_run)?;
+        let mut series = Series::default();
+        match simulation.run(arguments.every, &mut series, interrupt::requested) {
+            Ok(Outcome::Finished) => {
+                let summary = Summary::of(&simulation, warnings.clone());
+                Ok(Some((series, summary, simulation.steps())))
+            }
+            Ok(Outcome::Stopped) => Ok(None),
+            Err(error) => Err(Failure::Evaluation(format!(
+                "seed {}: {error}",
+                options.seed
+            ))),
+        }
+    };
+    // A few at a time, so that series need not all be kept.
+    let some = 4 * rayon::current_num_threads() as u32;
+    let mut ensemble = Ensemble::default();
+    let mut steps = 0;
+    for first in (0..seeds).step_by(some as usize) {
+        let last = seeds.min(first + some);
+        let runs: Vec<_> = (first..last).into_par_iter().map(run).collect();
+        for run in runs {
+            if let Some((series, summary, taken)) = run? {
+                ensemble.add(series, summary);
+                steps += taken;
+            }
+        }
+        at(ensemble.seeds());
+    }
+    if let Ok(progress) = progress.into_inner() {
+        progress.finish();
+    }
+    let done = ensemble.seeds();
+    let stopped = format!("stopped after {done} of {seeds} seeds");
+    let Some(summary) = ensemble.summary() else {
+        return Err(Failure::Interrupted(stopped));
+    };
+    if let Some(writer) = &mut writer {
+        writer.ensemble(&network, &ensemble)?;
+    }
+    let evaluation = Evaluation {
+        network,
+        summary,
+        steps,
+        end: match done == seeds as usize {
+            true => Ok(()),
+            false => Err(Failure::Interrupted(stopped)),
+        },
+    };
+    finish(arguments, scenario, started, evaluation, writer)
+}
+
+fn create_writer(arguments: &RunArguments, network: &Network) -> Result<Option<Writer>, Failure> {
+    let Some(directory) = &arguments.output else {
+        return Ok(None);
+    };
+    let writer = Writer::create(directory, network, arguments.format, arguments.classes)?;
+    Ok(Some(writer))
+}
+
+/// Warns of what the run has shown, and writes the rest of the directory.
+fn finish(
+    arguments: &RunArguments,
+    scenario: &Scenario,
+    started: Instant,
+    mut evaluation: Evaluation,
+    writer: Option<Writer>,
+) -> Result<Evaluation, Failure> {
+    let summary = &mut evaluation.summary;
     if let Some(warning) = outside_warning(&summary.connections) {
         if !arguments.quiet {
             problems::warn_of(&warning);
@@ -158,19 +251,14 @@ fn evaluate(
         summary.warnings.push(warning);
     }
     if let Some(writer) = writer {
-        let stop = end.as_ref().err().map(|failure| Stop {
-            stopped_at_s: time_s,
+        let stop = evaluation.end.as_ref().err().map(|failure| Stop {
+            stopped_at_s: evaluation.summary.duration_s,
             reason: failure.to_string(),
         });
-        let manifest = manifest(arguments, scenario, &simulation, &writer, started, stop);
-        writer.finish(&summary, &manifest)?;
+        let manifest = manifest(arguments, scenario, &evaluation, &writer, started, stop);
+        writer.finish(&evaluation.summary, &manifest)?;
     }
-    Ok(Evaluation {
-        network,
-        summary,
-        steps: simulation.steps(),
-        end,
-    })
+    Ok(evaluation)
 }
 
 /// What the engine says before or during a run.
@@ -204,7 +292,7 @@ fn outside_warning(connections: &[ConnectionSummary]) -> Option<String> {
 fn manifest(
     arguments: &RunArguments,
     scenario: &Scenario,
-    simulation: &Simulation,
+    evaluation: &Evaluation,
     writer: &Writer,
     started: Instant,
     stop: Option<Stop>,
@@ -222,11 +310,12 @@ fn manifest(
             .collect(),
         overrides: arguments.scenario.overrides().to_vec(),
         seed: scenario.seed,
-        options: *simulation.options(),
+        seeds: evaluation.summary.seeds,
+        options: scenario.options,
         every_s: arguments.every,
         format: arguments.format,
         files: writer.files(),
-        steps: simulation.steps(),
+        steps: evaluation.steps,
         threads: arguments.threads.map_or_else(cores, usize::from),
         wall_time_s: started.elapsed().as_secs_f64(),
         complete: stop.is_none(),
@@ -278,10 +367,14 @@ fn print(
         None => String::new(),
     };
     let steps = count(usize::try_from(*steps).unwrap_or(usize::MAX), "step");
+    let seeds = match summary.seeds {
+        1 => String::new(),
+        n => format!(" for each of {n} seeds"),
+    };
     let took = duration(started.elapsed().as_secs_f64());
     writeln!(
         out,
-        "{} s of network time, {steps}, in {took}{written}",
+        "{} s of network time{seeds}, {steps}, in {took}{written}",
         plain(summary.duration_s)
     )
 }
@@ -305,11 +398,11 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         table.add_row([
             link.link.clone(),
             percent(link.utilization),
-            short(link.mean_queue_pkts),
+            with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
             short(link.max_queue_pkts),
             percent(link.loss_probability),
             short(link.offered_pkts),
-            short(link.lost_pkts),
+            with_std(link.lost_pkts, "lost_pkts", &link.spread),
         ]);
     }
     table::print(&table, out)?;
@@ -347,7 +440,11 @@ fn print_connections(
         table.add_row([
             name,
             short(connection.mean_send_pps),
-            short(connection.mean_goodput_pps),
+            with_std(
+                connection.mean_goodput_pps,
+                "mean_goodput_pps",
+                &connection.spread,
+            ),
             short(connection.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6),
             percent(connection.loss_probability),
             short(connection.mean_rtt_s * 1e3),
@@ -357,6 +454,14 @@ fn print_connections(
     }
     table::print(&table, out)?;
     print_rest(rows.len(), top, "connection", out)
+}
+
+/// With several seeds a mean has its standard deviation beside it.
+fn with_std(mean: f64, name: &str, spread: &BTreeMap<String, f64>) -> String {
+    match spread.get(&format!("{name}_std")) {
+        Some(&std) => format!("{} ± {}", short(mean), short(std)),
+        None => short(mean),
+    }
 }
 
 fn print_rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {

@@ -10,11 +10,11 @@
 //! backward Euler, both), so the larger of the two differences is the measure.
 
 use super::Span;
-use crate::simulation::Simulation;
+use crate::fluid::Fluid;
 use crate::state::State;
 use crate::{RunError, Step};
 
-impl Simulation {
+impl Fluid {
     /// One accepted step, at most to `limit_s`.
     pub(crate) fn take_adaptive_step(&mut self, limit_s: f64) -> Result<(), RunError> {
         let Step::Adaptive {

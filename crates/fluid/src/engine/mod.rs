@@ -76,6 +76,8 @@ impl Engine {
         let result = match self.options.model {
             Model::Fluid => self.step(state, span),
             Model::FluidLiteral => self.step_literally(state, span),
+            // The other stepper's.
+            Model::Window => Ok(()),
         };
         if let Err(place) = result {
             let link = self.plan.links[place].link as usize;

@@ -14,7 +14,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
 use crate::network::{ACK_BYTES, Inner};
-use crate::{Acks, AggregateId, Application, Queue, Red, Source, Transport};
+use crate::{Acks, AggregateId, Queue, Red, Source, Transport};
 
 use super::fifo::Lag;
 use super::queue::light_rho;
@@ -483,6 +483,7 @@ impl Plan {
                 Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                     (NO_PROFILE, *rate_pps)
                 }
+                Source::Window(_) => (NO_PROFILE, 0.0),
                 Source::Profile(p) => {
                     let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
                         self.profiles.push(p.clone());
@@ -504,9 +505,9 @@ impl Plan {
                 stop_s: spec.stop_s.unwrap_or(f64::INFINITY),
                 window_pkts: spec.max_window_pkts.unwrap_or(f64::INFINITY),
                 size_pkts: spec.size_pkts.map_or(f64::INFINITY, |s| s * weight),
-                application_pps: match spec.application {
-                    Application::Poisson { rate_pps } if profile != NO_PROFILE => rate_pps,
-                    _ => f64::INFINITY,
+                application_pps: match profile {
+                    NO_PROFILE => f64::INFINITY,
+                    _ => spec.application.mean_pps(),
                 },
                 forward_s: delay(way.data),
                 back_s: delay(way.back),

@@ -215,8 +215,42 @@ impl NetworkBuilder {
             if let Source::Constant { rate_pps } | Source::Poisson { rate_pps } = c.source {
                 check("rate_pps", rate_pps, Allowed::Positive);
             }
-            if let Application::Poisson { rate_pps } = c.application {
-                check("application rate_pps", rate_pps, Allowed::Positive);
+            match c.application {
+                Application::Bulk => {}
+                Application::Poisson { rate_pps } => {
+                    check("application rate_pps", rate_pps, Allowed::Positive);
+                }
+                Application::OnOff {
+                    rate_pps,
+                    on_s,
+                    off_s,
+                } => {
+                    check("application rate_pps", rate_pps, Allowed::Positive);
+                    check("application on_s", on_s, Allowed::Positive);
+                    check("application off_s", off_s, Allowed::NotNegative);
+                }
+            }
+            if let Source::Window(w) = c.source {
+                check(
+                    "initial_window_pkts",
+                    w.initial_window_pkts,
+                    Allowed::AtLeastOne,
+                );
+                check("initial_rto_s", w.initial_rto_s, Allowed::Positive);
+                check("min_rto_s", w.min_rto_s, Allowed::Positive);
+                check(
+                    "max_rto_s - min_rto_s",
+                    w.max_rto_s - w.min_rto_s,
+                    Allowed::NotNegative,
+                );
+                check("send_jitter_s", w.send_jitter_s, Allowed::NotNegative);
+                check("vegas_alpha_pkts", w.vegas_alpha_pkts, Allowed::Positive);
+                check(
+                    "vegas_beta_pkts - vegas_alpha_pkts",
+                    w.vegas_beta_pkts - w.vegas_alpha_pkts,
+                    Allowed::NotNegative,
+                );
+                check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
             }
             if c.from == c.to {
                 errors.push(BuildError::BadPath {

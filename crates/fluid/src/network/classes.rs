@@ -11,7 +11,7 @@ use crate::{Acks, Application, ConnectionSpec, NodeId, Source};
 struct Behaviour<'a> {
     ends: (NodeId, NodeId),
     source: SourceKey,
-    application: Option<u64>,
+    application: Option<[u64; 3]>,
     times: (u64, Option<u64>),
     size: Option<u64>,
     window: Option<u64>,
@@ -28,6 +28,7 @@ enum SourceKey {
     Profile(*const ()),
     Constant(u64),
     Poisson(u64),
+    Window(crate::TcpVariant, [u64; 8]),
 }
 
 fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -> Behaviour<'a> {
@@ -35,12 +36,31 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -
         ends: (c.from, c.to),
         source: match &c.source {
             Source::Profile(p) => SourceKey::Profile(Arc::as_ptr(p).cast()),
+            Source::Window(w) => SourceKey::Window(
+                w.variant,
+                [
+                    w.initial_window_pkts,
+                    w.initial_rto_s,
+                    w.min_rto_s,
+                    w.max_rto_s,
+                    w.send_jitter_s,
+                    w.vegas_alpha_pkts,
+                    w.vegas_beta_pkts,
+                    w.vegas_gamma_pkts,
+                ]
+                .map(f64::to_bits),
+            ),
             Source::Constant { rate_pps } => SourceKey::Constant(rate_pps.to_bits()),
             Source::Poisson { rate_pps } => SourceKey::Poisson(rate_pps.to_bits()),
         },
         application: match c.application {
             Application::Bulk => None,
-            Application::Poisson { rate_pps } => Some(rate_pps.to_bits()),
+            Application::Poisson { rate_pps } => Some([rate_pps, 0.0, 0.0].map(f64::to_bits)),
+            Application::OnOff {
+                rate_pps,
+                on_s,
+                off_s,
+            } => Some([rate_pps, on_s, off_s].map(f64::to_bits)),
         },
         times: (c.start_s.to_bits(), c.stop_s.map(f64::to_bits)),
         size: c.size_pkts.map(f64::to_bits),

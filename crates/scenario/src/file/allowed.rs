@@ -23,6 +23,14 @@ pub(super) const DELAY: Allowed<Time> = Allowed {
     test: |t| t.get() >= 0.0 && t.get() <= 3600.0,
     text: "0 s to 1 h",
 };
+pub(super) const TIMEOUT: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 1e-3 && t.get() <= 3600.0,
+    text: "1 ms to 1 h",
+};
+pub(super) const SURPLUS: Allowed<Quantity<Packets>> = Allowed {
+    test: |w| w.get() > 0.0 && w.get() <= 1e6,
+    text: "above 0 pkt, at most 1e6 pkt",
+};
 pub(super) const RATE: Allowed<Quantity<Rate>> = Allowed {
     test: |r| r.get() > 0.0 && r.get() <= 1e15,
     text: "above 0, at most 1e15 bit/s or pkt/s",

@@ -91,8 +91,17 @@ impl Element for Connection {
         "from",
         "to",
         "profile",
+        "window",
         "constant",
         "poisson",
+        "source.initial-window",
+        "source.initial-rto",
+        "source.min-rto",
+        "source.max-rto",
+        "source.send-jitter",
+        "source.alpha",
+        "source.beta",
+        "source.gamma",
         "application.poisson",
         "start",
         "stop",
@@ -108,7 +117,7 @@ impl Element for Connection {
         "class",
     ];
     const REQUIRED_COLUMNS: &'static [&'static str] = &["from", "to"];
-    const SHORT_COLUMNS: &'static [&'static str] = &["profile", "constant", "poisson"];
+    const SHORT_COLUMNS: &'static [&'static str] = &["profile", "window", "constant", "poisson"];
 
     fn read(mut s: Section<'_, '_>) -> Connection {
         let name: Option<Spanned<String>> = s.optional("name", &any());

@@ -14,6 +14,7 @@ mod queue;
 mod simulation;
 mod source;
 mod step;
+mod window;
 
 pub use aggregate::{Aggregate, ConditionerName};
 pub use application::ApplicationSetting;
@@ -27,6 +28,7 @@ pub use queue::{Curve, Plain, QueueSetting, Red, RedDiscipline, Rio, RioDiscipli
 pub use simulation::Simulation;
 pub use source::SourceSetting;
 pub use step::{Adaptive, StepSetting};
+pub use window::WindowSetting;
 
 use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
 use schemars::JsonSchema;

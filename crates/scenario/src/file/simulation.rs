@@ -27,7 +27,8 @@ pub struct Simulation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<Spanned<u64>>,
     /// Which equations move the queues. `fluid` (the default): conservative, stable at any step,
-    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter.
+    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter. `window`: congestion
+    /// windows and packets, the default once a connection has a window source.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ModelName>")]
     pub model: Option<Spanned<Model>>,
@@ -47,8 +48,7 @@ pub struct Simulation {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<CouplingName>")]
     pub coupling: Option<Spanned<Coupling>>,
-    /// Interval over which arrivals are counted for their burstiness. Without effect in this
-    /// version.
+    /// Interval over which arrivals are counted for their burstiness. Default: 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burstiness_interval: Option<Time>,
 }
@@ -61,6 +61,7 @@ pub struct Simulation {
 enum ModelName {
     Fluid,
     FluidLiteral,
+    Window,
 }
 
 /// How the mix of connections travels.
@@ -140,9 +141,9 @@ impl Read for Model {
         let words = [
             ("fluid", Model::Fluid),
             ("fluid-literal", Model::FluidLiteral),
+            ("window", Model::Window),
         ];
-        let later = [("window", "the window model is")];
-        word(value, key, &words, &later, findings)
+        word(value, key, &words, &[], findings)
     }
 }
 

@@ -4,7 +4,7 @@ use netflow_units::{PacketsPerSecond, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RateSetting, allowed};
+use super::{RateSetting, WindowSetting, allowed};
 use crate::place::Spanned;
 use crate::problem::{Findings, ProblemKind};
 use crate::read::{Kind, Quantity, Read, Section, Shown, Value, any};
@@ -20,10 +20,27 @@ pub enum SourceSetting {
     Constant(RateSetting),
     /// Packets at random moments; the fluid models see their mean rate.
     Poisson(RateSetting),
+    /// TCP with its congestion window, packet by packet.
+    #[serde(untagged)]
+    Window(Box<WindowSetting>),
 }
 
 impl SourceSetting {
-    pub(crate) const KEYS: &'static [&'static str] = &["profile", "constant", "poisson"];
+    pub(crate) const KEYS: &'static [&'static str] = &[
+        "profile",
+        "window",
+        "constant",
+        "poisson",
+        "delayed-ack",
+        "initial-window",
+        "initial-rto",
+        "min-rto",
+        "max-rto",
+        "send-jitter",
+        "alpha",
+        "beta",
+        "gamma",
+    ];
     pub(crate) const EXAMPLE: &'static str = "source = { profile = \"ns-reno\" }";
 
     /// Of a connection without any.
@@ -48,7 +65,6 @@ impl Read for SourceSetting {
         }
         let mut s = Section::of(value, key, Self::KEYS, findings)?;
         let before = s.findings.errors();
-        s.later = &[("window", "congestion-window sources (`window`) are")];
         let profile = s.optional("profile", &any()).map(SourceSetting::Profile);
         let constant = s
             .optional("constant", &allowed::RATE)
@@ -56,8 +72,15 @@ impl Read for SourceSetting {
         let poisson = s
             .optional("poisson", &allowed::RATE)
             .map(SourceSetting::Poisson);
+        let is_window = s.get("window").is_some();
+        let window = s.optional("window", &any());
+        if !is_window {
+            s.refuse(&WindowSetting::KEYS[1..], "only a window source has it");
+        }
+        let window = window
+            .map(|variant| SourceSetting::Window(Box::new(WindowSetting::read(variant, &mut s))));
         s.finish();
-        let mut found = [profile, constant, poisson].into_iter().flatten();
+        let mut found = [profile, window, constant, poisson].into_iter().flatten();
         let first = found.next();
         let wrong = match (&first, found.next()) {
             (Some(_), None) => return first,
@@ -67,7 +90,7 @@ impl Read for SourceSetting {
             (None, _) => "the source is empty",
         };
         let finding = findings.error(ProblemKind::Conflict, value.place, wrong);
-        finding.help("give one of: profile, constant, poisson");
+        finding.help("give one of: profile, window, constant, poisson");
         None
     }
 }
@@ -76,6 +99,7 @@ impl Shown for SourceSetting {
     fn shown(&self) -> String {
         match self {
             SourceSetting::Profile(name) => name.to_string(),
+            SourceSetting::Window(window) => window.name().to_owned(),
             SourceSetting::Constant(rate) | SourceSetting::Poisson(rate) => rate.to_string(),
         }
     }

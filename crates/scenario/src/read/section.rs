@@ -285,10 +285,19 @@ impl<'r, 'a> Section<'r, 'a> {
 
     /// Refuses every key but one.
     pub(crate) fn only(&mut self, wanted: &str, why: &str) {
-        for key in self.keys {
-            if *key != wanted
-                && let Some(value) = self.get(key)
-            {
+        let others: Vec<&str> = self
+            .keys
+            .iter()
+            .copied()
+            .filter(|key| *key != wanted)
+            .collect();
+        self.refuse(&others, why);
+    }
+
+    /// Refuses some keys.
+    pub(crate) fn refuse(&mut self, keys: &[&'static str], why: &str) {
+        for key in keys {
+            if let Some(value) = self.get(key) {
                 let message = format!("unexpected `{key}`: {why}");
                 self.findings
                     .error(ProblemKind::Conflict, value.place, message);
@@ -323,7 +332,9 @@ impl<'r, 'a> Section<'r, 'a> {
 
 fn column_help(table: &str, key: &str) -> String {
     match (table, key) {
-        ("", "source") => "fill one of the columns profile, constant and poisson".to_owned(),
+        ("", "source") => {
+            "fill one of the columns profile, window, constant and poisson".to_owned()
+        }
         ("", _) => format!("fill the column `{key}`"),
         _ => format!("fill the column `{table}.{key}`"),
     }

@@ -124,13 +124,18 @@ impl Assembly<'_> {
             .map(Spanned::place)
             .or(class)
             .or(aggregate.map(|aggregate| aggregate.name.place()));
-        if self.settings.options.model == Model::FluidLiteral
+        let model = self.settings.options.model;
+        if model != Model::Fluid
             && let Some(place) = first
         {
+            let name = match model {
+                Model::FluidLiteral => "fluid-literal",
+                _ => "window",
+            };
             let message =
-                "model \"fluid-literal\" knows no aggregates, drop precedences and classes"
-                    .to_owned();
-            self.error(ProblemKind::Conflict, place, message, "use model \"fluid\"");
+                format!("model \"{name}\" knows no aggregates, drop precedences and classes");
+            let help = "use model \"fluid\", with profile, constant and poisson sources";
+            self.error(ProblemKind::Conflict, place, message, help);
         }
         if let (Some(aggregate), None) = (aggregate, queue)
             && !self.findings.has_errors()

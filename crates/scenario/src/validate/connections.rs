@@ -1,11 +1,11 @@
 //! The traffic.
 
-use netflow_fluid::{Acks, Application, ConnectionSpec, NodeId, Source};
+use netflow_fluid::{Acks, Application, ConnectionSpec, NodeId, Source, WindowSource};
 use netflow_units::{Bytes, Rate};
 
 use super::Assembly;
 use super::names::Names;
-use crate::file::{ApplicationSetting, Connection, SourceSetting};
+use crate::file::{ApplicationSetting, Connection, SourceSetting, WindowSetting};
 use crate::place::{Place, Spanned};
 use crate::problem::ProblemKind;
 
@@ -106,15 +106,21 @@ impl Assembly<'_> {
         let acks = self.acks(
             &connection.source,
             connection.acks.as_ref(),
-            connection.delayed_ack.as_ref(),
+            connection
+                .delayed_ack
+                .as_ref()
+                .or(match &*connection.source {
+                    SourceSetting::Window(window) => window.delayed_ack.as_ref(),
+                    _ => None,
+                }),
         );
-        if let (Some(window), false) = (&connection.max_window, is_profile(&connection.source)) {
-            let message = "`max-window` has no effect: only a profile source has a window";
+        if let (Some(window), false) = (&connection.max_window, is_tcp(&connection.source)) {
+            let message = "`max-window` has no effect: only a TCP source has a window";
             self.warning(ProblemKind::WithoutEffect, window.place(), message, "");
         }
         let application = self.application(
             connection.application.as_ref(),
-            is_profile(&connection.source),
+            is_tcp(&connection.source),
             packet_size,
         );
         let aggregate = self.aggregate_of(connection.aggregate.as_ref());
@@ -128,7 +134,7 @@ impl Assembly<'_> {
         );
         if let (Some(path), true) = (
             &connection.return_path,
-            acks == Acks::None && !is_profile(&connection.source),
+            acks == Acks::None && !is_tcp(&connection.source),
         ) {
             let message =
                 "`return-path` has no effect: nothing comes back from this source's receiver";
@@ -231,11 +237,11 @@ impl Assembly<'_> {
         acks: Option<&crate::place::Spanned<bool>>,
         delayed: Option<&crate::place::Spanned<bool>>,
     ) -> Acks {
-        if !is_profile(source) {
+        if !is_tcp(source) {
             for (key, setting) in [("acks", acks), ("delayed-ack", delayed)] {
                 if let Some(setting) = setting.filter(|setting| ***setting) {
                     let message =
-                        format!("`{key}` has no effect: only a profile source is acknowledged");
+                        format!("`{key}` has no effect: only a TCP source is acknowledged");
                     self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
                 }
             }
@@ -264,21 +270,46 @@ impl Assembly<'_> {
     fn application(
         &mut self,
         setting: Option<&Spanned<ApplicationSetting>>,
-        is_profile: bool,
+        is_tcp: bool,
         packet_size: Bytes,
     ) -> Application {
         let Some(setting) = setting else {
             return Application::Bulk;
         };
-        if !is_profile {
-            let message =
-                "`application` has no effect: only a profile source sends what it is given";
+        if !is_tcp {
+            let message = "`application` has no effect: only a TCP source sends what it is given";
             self.warning(ProblemKind::WithoutEffect, setting.place(), message, "");
             return Application::Bulk;
         }
-        let ApplicationSetting::Poisson(rate) = &**setting;
-        Application::Poisson {
-            rate_pps: rate.0.packets_per_second(packet_size).get(),
+        let pps = |rate: Rate| rate.packets_per_second(packet_size).get();
+        match &**setting {
+            ApplicationSetting::Poisson(rate) => Application::Poisson {
+                rate_pps: pps(rate.0),
+            },
+            ApplicationSetting::OnOff(on_off) => Application::OnOff {
+                rate_pps: pps(on_off.rate.0),
+                on_s: on_off.on.get(),
+                off_s: on_off.off.get(),
+            },
+        }
+    }
+
+    /// The first must not be above the second; one of them is given if they are.
+    fn check_order<T>(
+        &mut self,
+        low: &Option<Spanned<T>>,
+        high: &Option<Spanned<T>>,
+        low_key: &str,
+        high_key: &str,
+        [low_value, high_value]: [f64; 2],
+    ) {
+        let given = low.as_ref().or(high.as_ref());
+        if let Some(given) = given
+            && low_value > high_value
+        {
+            let message = format!("`{low_key}` is above `{high_key}`");
+            let help = format!("they are {low_value} and {high_value}");
+            self.error(ProblemKind::Conflict, given.place(), message, &help);
         }
     }
 
@@ -292,10 +323,53 @@ impl Assembly<'_> {
                 rate_pps: pps(rate.0),
             }),
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
+            SourceSetting::Window(window) => {
+                self.window_source.get_or_insert(window.window.place());
+                let source = window_source(window);
+                self.check_order(
+                    &window.min_rto,
+                    &window.max_rto,
+                    "min-rto",
+                    "max-rto",
+                    [source.min_rto_s, source.max_rto_s],
+                );
+                self.check_order(
+                    &window.alpha,
+                    &window.beta,
+                    "alpha",
+                    "beta",
+                    [source.vegas_alpha_pkts, source.vegas_beta_pkts],
+                );
+                Some(Source::Window(source))
+            }
         }
     }
 }
 
-fn is_profile(source: &SourceSetting) -> bool {
-    matches!(source, SourceSetting::Profile(_))
+fn window_source(setting: &WindowSetting) -> WindowSource {
+    let default = WindowSource {
+        variant: *setting.window,
+        ..WindowSource::default()
+    };
+    let time = |given: &Option<crate::file::Time>, otherwise: f64| {
+        given.as_ref().map_or(otherwise, |time| time.get())
+    };
+    let pkts = |given: &Option<crate::file::PacketCount>, otherwise: f64| {
+        given.as_ref().map_or(otherwise, |count| count.get())
+    };
+    WindowSource {
+        initial_window_pkts: pkts(&setting.initial_window, default.initial_window_pkts),
+        initial_rto_s: time(&setting.initial_rto, default.initial_rto_s),
+        min_rto_s: time(&setting.min_rto, default.min_rto_s),
+        max_rto_s: time(&setting.max_rto, default.max_rto_s),
+        send_jitter_s: time(&setting.send_jitter, default.send_jitter_s),
+        vegas_alpha_pkts: pkts(&setting.alpha, default.vegas_alpha_pkts),
+        vegas_beta_pkts: pkts(&setting.beta, default.vegas_beta_pkts),
+        vegas_gamma_pkts: pkts(&setting.gamma, default.vegas_gamma_pkts),
+        ..default
+    }
+}
+
+fn is_tcp(source: &SourceSetting) -> bool {
+    matches!(source, SourceSetting::Profile(_) | SourceSetting::Window(_))
 }

@@ -18,7 +18,7 @@ mod tables;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use netflow_fluid::{BuildError, LinkId, Network, NetworkBuilder, NodeId, Options};
+use netflow_fluid::{BuildError, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step};
 
 use self::aggregates::Aggregates;
 use self::connections::Connections;
@@ -75,6 +75,7 @@ pub(crate) fn validate(
         class_names: HashSet::new(),
         profiles: Profiles::default(),
         changes: Vec::new(),
+        window_source: None,
         incomplete: false,
     };
     let include = scenario.include.clone().unwrap_or_default();
@@ -133,6 +134,8 @@ struct Assembly<'s> {
     class_names: HashSet<String>,
     profiles: Profiles,
     changes: Vec<events::PlacedChange>,
+    /// Where the first window source stands.
+    window_source: Option<Place>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
     /// there are and what can be reached.
     incomplete: bool,
@@ -216,6 +219,7 @@ impl Assembly<'_> {
                 help,
             );
         }
+        self.choose_model(scenario);
         self.check_events();
         self.add_aggregates(scenario);
         self.check_unused_settings(scenario);
@@ -244,6 +248,28 @@ impl Assembly<'_> {
                     self.report(error);
                 }
                 None
+            }
+        }
+    }
+
+    /// Window sources need the window model, which is then the default.
+    fn choose_model(&mut self, scenario: &Scenario) {
+        let adaptive = matches!(self.settings.options.step, Step::Adaptive { .. });
+        let Some(place) = self.window_source else {
+            return;
+        };
+        match &scenario.simulation.model {
+            None if adaptive => {
+                let message = "a window source has no adaptive steps".to_owned();
+                let help = "leave `step` out: the window model takes the steps that it needs";
+                self.error(ProblemKind::Conflict, place, message, help);
+            }
+            None => self.settings.options.model = Model::Window,
+            Some(model) if **model == Model::Window => {}
+            Some(_) => {
+                let message = "a window source needs the window model".to_owned();
+                let help = "write `model = \"window\"` in [simulation], or leave `model` out";
+                self.error(ProblemKind::Conflict, place, message, help);
             }
         }
     }

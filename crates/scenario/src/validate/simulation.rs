@@ -29,10 +29,6 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
     let model = simulation.model.as_deref().copied().unwrap_or_default();
     let step = step(simulation, duration_s, findings);
     check_step_and_model(simulation, model, findings);
-    if let Some(interval) = &simulation.burstiness_interval {
-        let message = "`burstiness-interval` has no effect in this version";
-        findings.warning(ProblemKind::WithoutEffect, interval.place(), message);
-    }
     let literal = model == Model::FluidLiteral;
     let mixed = literal || matches!(step, Step::Adaptive { .. });
     let default_transport = if mixed {
@@ -59,6 +55,13 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
             .as_deref()
             .copied()
             .unwrap_or(default_coupling),
+        seed: simulation.seed.as_deref().copied().unwrap_or(1),
+        burstiness_interval_s: simulation
+            .burstiness_interval
+            .as_ref()
+            .map_or(Options::default().burstiness_interval_s, |interval| {
+                interval.get()
+            }),
     };
     Settings {
         options,
@@ -161,6 +164,13 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         let message = "model \"fluid-literal\" has no adaptive steps";
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
         finding.help("write `step = \"50 ms\"`, or use model \"fluid\"");
+    }
+    if model == Model::Window
+        && let Some(step) = adaptive
+    {
+        let message = "model \"window\" has no adaptive steps";
+        let finding = findings.error(ProblemKind::Conflict, step.place(), message);
+        finding.help("leave `step` out: it takes the steps that it needs");
     }
     let transport = simulation.transport.as_ref();
     if let Some(transport) = transport.filter(|transport| ***transport == Transport::Fifo) {

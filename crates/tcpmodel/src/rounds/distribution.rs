@@ -71,7 +71,7 @@ impl Distribution {
         &self.sorted_s
     }
 
-    /// The mean time until the sender of the data could first send, in seconds.
+    /// The mean time until the end that opens the connection may send data, in seconds.
     pub fn handshake_s(&self) -> f64 {
         self.handshake_s
     }

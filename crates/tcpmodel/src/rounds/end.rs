@@ -71,11 +71,8 @@ impl End {
             rto.measure(now_s, echo_s, false);
         } else if self.handshake_again == 0 {
             rto.measure(now_s, self.handshake_sent_s, false);
-        }
-        if let Some(least_s) = stack.rto_after_syn_timeout_s
-            && self.handshake_timeouts > 0
-        {
-            rto.keep_above(least_s);
+        } else if let Some(least_s) = stack.rto_after_syn_timeout_s {
+            rto.begin_above(least_s);
         }
         let window = if self.handshake_again > stack.handshake_timeouts_forgiven
             && self.handshake_timeouts > 0

@@ -23,6 +23,8 @@ pub(super) struct Receiver {
     /// The `next` that was acknowledged last.
     acknowledged: u32,
     quick_left: u32,
+    /// When something new arrived last, in seconds.
+    arrived_s: f64,
     duplicates_at: u32,
     duplicates: u32,
     told_twice: bool,
@@ -49,7 +51,8 @@ impl Receiver {
             arrivals: 0,
             next: 0,
             acknowledged: 0,
-            quick_left: stack.quick_acks,
+            quick_left: 0,
+            arrived_s: 0.0,
             duplicates_at: 0,
             duplicates: 0,
             told_twice: false,
@@ -96,8 +99,16 @@ impl Receiver {
         std::mem::take(&mut self.told_twice)
     }
 
-    /// A segment arrives that was sent at `sent_s`. Is it acknowledged at once?
-    pub(super) fn receive(&mut self, now_s: f64, segment: u32, full: bool, sent_s: f64) -> bool {
+    /// A segment arrives that was sent at `sent_s`. Is it acknowledged at once? After a pause of
+    /// more than `rto_s`, Linux does so again for a while.
+    pub(super) fn receive(
+        &mut self,
+        now_s: f64,
+        segment: u32,
+        full: bool,
+        sent_s: f64,
+        rto_s: f64,
+    ) -> bool {
         let Some(place) = self.arrived.get_mut(segment as usize) else {
             return false;
         };
@@ -106,6 +117,10 @@ impl Receiver {
             self.quick_left = self.quick;
             return true;
         }
+        if self.arrivals == 0 || now_s - self.arrived_s > rto_s {
+            self.quick_left = self.quick;
+        }
+        self.arrived_s = now_s;
         let was_whole = self.arrivals == self.next;
         self.arrivals += 1;
         *place = self.arrivals;

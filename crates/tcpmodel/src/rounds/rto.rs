@@ -6,13 +6,12 @@ use crate::{RtoRule, Stack};
 #[derive(Clone, Debug)]
 pub(super) struct Rto {
     rule: RtoRule,
+    timestamps: bool,
     clock_s: f64,
     min_s: f64,
     max_s: f64,
     /// Before back-off, in seconds.
     base_s: f64,
-    /// The least `base_s` once something was measured, in seconds.
-    least_s: f64,
     /// Doubles at every timeout.
     backoff: f64,
     state: State,
@@ -48,11 +47,11 @@ impl Rto {
     pub(super) fn new(stack: &Stack, phase: f64) -> Self {
         Self {
             rule: stack.rto_rule,
+            timestamps: stack.timestamps,
             clock_s: stack.clock_s,
             min_s: stack.min_rto_s,
             max_s: stack.max_rto_s,
             base_s: stack.initial_rto_s,
-            least_s: 0.0,
             backoff: 1.0,
             state: match stack.rto_rule {
                 RtoRule::Ticks => State::Ticks {
@@ -67,7 +66,7 @@ impl Rto {
 
     /// Does a packet that was sent again measure the round-trip time?
     pub(super) fn has_timestamps(&self) -> bool {
-        self.rule == RtoRule::Linux
+        self.timestamps
     }
 
     /// The timeout, in seconds.
@@ -96,15 +95,17 @@ impl Rto {
         }
     }
 
-    /// From now on it is at least `least_s`.
-    pub(super) fn keep_above(&mut self, least_s: f64) {
-        self.least_s = least_s;
+    /// It is at least `least_s` until something is measured.
+    pub(super) fn begin_above(&mut self, least_s: f64) {
         self.base_s = self.base_s.max(least_s);
     }
 
-    /// Something new was acknowledged.
-    pub(super) fn forget_back_off(&mut self) {
-        self.backoff = 1.0;
+    /// Something new was acknowledged; `measured` says whether that measured a round trip. ns-2
+    /// does without.
+    pub(super) fn forget_back_off(&mut self, measured: bool) {
+        if measured || self.rule == RtoRule::Ticks {
+            self.backoff = 1.0;
+        }
     }
 
     /// A packet that was sent at `sent_s` has been acknowledged at `now_s`; `first_of_round` says
@@ -137,7 +138,6 @@ impl Rto {
                 };
             }
         }
-        self.base_s = self.base_s.max(self.least_s);
     }
 }
 

@@ -14,6 +14,9 @@ use super::{
 
 /// Headers of a packet, in bytes.
 const HEADER_BYTES: f64 = 40.0;
+/// Events so close to one another, in seconds, happen together, a packet's arrival first: the same
+/// moment, summed up in another order, is not the same to the bit.
+const TOGETHER_S: f64 = 1e-9;
 /// The end that opens the connection, and the packets it sends.
 pub(super) const OPENER: usize = 0;
 /// The other end.
@@ -45,6 +48,8 @@ pub(super) struct Trial<'a, C> {
     out: Vec<u32>,
     /// So many segments of either end have been sent at least once.
     sent: [u32; 2],
+    /// When a timer fired last, in seconds.
+    waited_until_s: f64,
     taken: Taken,
 }
 
@@ -81,6 +86,7 @@ impl<'a, C: Chance> Trial<'a, C> {
             ways: [way.clone(), way],
             out: Vec::new(),
             sent: [0, 0],
+            waited_until_s: 0.0,
             taken: Taken::default(),
         }
     }
@@ -130,7 +136,7 @@ impl<'a, C: Chance> Trial<'a, C> {
                 (end.sender.timer_s(), Event::Timer),
                 (end.receiver.due_s(), Event::Acknowledge),
             ] {
-                if at_s < next.0 {
+                if at_s < next.0 - TOGETHER_S {
                     next = (at_s, who, event);
                 }
             }
@@ -249,9 +255,10 @@ impl<'a, C: Chance> Trial<'a, C> {
         let segments = self.setting.segments[1 - who];
         let full =
             segment + 1 < segments || self.setting.last_bytes[1 - who] >= self.setting.mss_bytes;
+        let rto_s = self.ends[who].sender.rto().timeout_s();
         let receiver = &mut self.ends[who].receiver;
         let had = receiver.next();
-        if receiver.receive(now_s, segment, full, packet.sent_s) {
+        if receiver.receive(now_s, segment, full, packet.sent_s, rto_s) {
             self.send(who, now_s, Kind::Ack);
         }
         let has = self.ends[who].receiver.next();
@@ -279,10 +286,12 @@ impl<'a, C: Chance> Trial<'a, C> {
 
     fn timeout(&mut self, who: usize, now_s: f64) {
         let end = &mut self.ends[who];
-        let waited_s = now_s - end.active_s;
+        // Both ends may wait at the same time, which is counted once.
+        let since_s = end.active_s.max(self.waited_until_s);
         if end.sender.timeout(now_s, &mut self.out) {
             self.taken.timeouts += 1;
-            self.taken.timeout_s += waited_s;
+            self.taken.timeout_s += now_s - since_s.max(self.taken.handshake_s);
+            self.waited_until_s = now_s;
         }
         self.send_chosen(who, now_s);
     }

@@ -47,6 +47,9 @@ pub trait Solver {
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error>;
 }
 
+/// Half a 95 % confidence interval in standard errors.
+pub const HALF_INTERVAL: f64 = 1.959_963_984_540_054;
+
 /// How long the timeouts of chains take in all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeoutTime {
@@ -64,4 +67,12 @@ pub struct TimeoutTime {
     pub sends: u64,
     /// The whole distribution, if the solver finds it.
     pub distribution: Option<Distribution>,
+}
+
+impl TimeoutTime {
+    /// A 95 % confidence interval of the mean, in seconds; nothing but the mean where it is exact.
+    pub fn interval_s(&self) -> (f64, f64) {
+        let half_s = HALF_INTERVAL * self.standard_error_s;
+        (self.mean_s - half_s, self.mean_s + half_s)
+    }
 }

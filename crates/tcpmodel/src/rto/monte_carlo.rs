@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use play::{Played, Player};
 
-use super::{Distribution, RtoChain, Solver, TimeoutTime};
+use super::{Distribution, HALF_INTERVAL, RtoChain, Solver, TimeoutTime};
 use crate::Error;
 use crate::error::ensure;
 
@@ -48,16 +48,13 @@ const FIRST_BATCH: u64 = 16 * BLOCK;
 /// So many trials make the distribution; that of more would be no better to the eye.
 const KEPT: u64 = 1 << 20;
 
-/// Half a 95 % confidence interval in standard errors.
-pub(crate) const HALF_INTERVAL: f64 = 1.959_963_984_540_054;
-
 impl Solver for MonteCarlo {
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
         chains.iter().try_for_each(RtoChain::check)?;
         self.check()?;
         let players: Vec<Player> = chains.iter().map(Player::new).collect();
         let mut all = Sums::new(chains.len());
-        let mut kept_s = Vec::new();
+        let mut kept_s = Vec::with_capacity(self.trials.min(KEPT) as usize);
         let mut batch = FIRST_BATCH;
         while all.trials < self.trials {
             let from = all.trials / BLOCK;

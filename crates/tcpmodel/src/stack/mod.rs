@@ -51,12 +51,16 @@ pub struct Stack {
     /// The clock's granularity in seconds: what round-trip times or timers are rounded to.
     /// 0 is an exact clock.
     pub clock_s: f64,
+    /// Do packets carry timestamps (RFC 7323)? Then one that was sent again measures the
+    /// round-trip time, too.
+    pub timestamps: bool,
 
     /// So many timeouts of a SYN follow one another before their interval doubles.
     pub linear_syn_timeouts: u32,
     /// Is a SYN that comes a second time answered a second time?
     pub syn_answered_again: bool,
-    /// Least timeout of the data, in seconds, after a SYN had to be sent again (RFC 6298, 5.7).
+    /// Timeout of the data, in seconds, as long as no round trip is measured because the SYN or
+    /// its answer had to be sent again (RFC 6298, 5.7).
     pub rto_after_syn_timeout_s: Option<f64>,
     /// More timeouts of the handshake than this leave an initial window of one packet.
     pub handshake_timeouts_forgiven: u32,
@@ -85,7 +89,8 @@ pub struct Stack {
     /// Does the delay end at the next beat of a free-running clock, rather than after a full
     /// delay?
     pub ack_delay_beats: bool,
-    /// So many first segments of a connection are acknowledged at once (Linux).
+    /// So many first segments of a connection are acknowledged at once, and so many after a pause
+    /// (Linux).
     pub quick_acks: u32,
     /// Are acknowledgements after the third duplicate put together (Linux)?
     pub acks_compressed: bool,
@@ -97,11 +102,9 @@ pub enum RtoRule {
     /// srtt + 4·rttvar in whole ticks of the clock, computed in integers as in BSD and ns-2; the
     /// minimum is of the sum.
     Ticks,
-    /// RFC 6298: srtt + max(clock, 4·rttvar), a packet that was sent again measures nothing
-    /// (Karn); the minimum is of the sum.
+    /// RFC 6298: srtt + max(clock, 4·rttvar); the minimum is of the sum.
     Rfc6298,
-    /// Linux: the minimum is of 4·rttvar, so that the timeout is above srtt by it; timestamps
-    /// measure packets that were sent again, too.
+    /// Linux: the minimum is of 4·rttvar, so that the timeout is above srtt by it.
     Linux,
 }
 

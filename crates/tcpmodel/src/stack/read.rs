@@ -26,6 +26,7 @@ pub(super) const KEYS: &[&str] = &[
     "max-rto",
     "rto-rule",
     "clock",
+    "timestamps",
     "linear-syn-timeouts",
     "syn-answered-again",
     "rto-after-syn-timeout",
@@ -111,6 +112,7 @@ impl Root<'_, '_> {
             max_rto_s: self.or("max-rto", seconds, like.max_rto_s)?,
             rto_rule: self.or("rto-rule", rto_rule, like.rto_rule)?,
             clock_s: self.or("clock", seconds, like.clock_s)?,
+            timestamps: self.or("timestamps", truth, like.timestamps)?,
             linear_syn_timeouts: self.or("linear-syn-timeouts", count, like.linear_syn_timeouts)?,
             syn_answered_again: self.or("syn-answered-again", truth, like.syn_answered_again)?,
             rto_after_syn_timeout_s: self.or(

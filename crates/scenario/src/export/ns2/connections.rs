@@ -1,6 +1,8 @@
 //! The section of connections and their routes.
 
-use netflow_fluid::{Acks, Application, ConnectionId, ConnectionSpec, LinkId, Source};
+use netflow_fluid::{
+    Acks, Application, ConnectionId, ConnectionSpec, LinkId, Source, TcpVariant, WindowSource,
+};
 use netflow_profile::Profile;
 
 use super::super::tcl::{list, word};
@@ -21,7 +23,7 @@ const AT_ONCE_BPS: f64 = 1e15;
 const LARGEST_PACKET: f64 = 1e9;
 
 pub(super) fn is_tcp(spec: &ConnectionSpec) -> bool {
-    matches!(spec.source, Source::Profile(_))
+    matches!(spec.source, Source::Profile(_) | Source::Window(_))
 }
 
 impl Export<'_> {
@@ -32,6 +34,7 @@ impl Export<'_> {
             text.push('\n');
             match &spec.source {
                 Source::Profile(profile) => text += &self.tcp(spec, &**profile)?,
+                Source::Window(window) => text += &self.window(spec, window)?,
                 Source::Constant { rate_pps } => {
                     text += &self.udp(spec, constant(spec, *rate_pps)?)?;
                 }
@@ -51,6 +54,45 @@ impl Export<'_> {
         Ok(text)
     }
 
+    /// The variant with all that the source says of it.
+    fn window(&self, spec: &ConnectionSpec, source: &WindowSource) -> Result<String, ExportError> {
+        let tcp = self.options.tcp.unwrap_or(match source.variant {
+            TcpVariant::Tahoe => Tcp::Tahoe,
+            TcpVariant::Reno => Tcp::Reno,
+            TcpVariant::NewReno => Tcp::Newreno,
+            TcpVariant::Vegas => Tcp::Vegas,
+            TcpVariant::Cubic => Tcp::Cubic,
+        });
+        let default = WindowSource::default();
+        let mut variables = String::new();
+        let mut set = |variable, value: f64, default: f64| {
+            if value != default {
+                variables += &format!(" {variable} {value}");
+            }
+        };
+        let initial = source.initial_window_pkts;
+        set("windowInit_", initial, default.initial_window_pkts);
+        set("rtxcur_init_", source.initial_rto_s, default.initial_rto_s);
+        set("minrto_", source.min_rto_s, default.min_rto_s);
+        set("maxrto_", source.max_rto_s, default.max_rto_s);
+        // The exporter's own delay goes for all that have none.
+        set("overhead_", source.send_jitter_s, 0.0);
+        if tcp == Tcp::Vegas {
+            set(
+                "v_alpha_",
+                source.vegas_alpha_pkts,
+                default.vegas_alpha_pkts,
+            );
+            set("v_beta_", source.vegas_beta_pkts, default.vegas_beta_pkts);
+            set(
+                "v_gamma_",
+                source.vegas_gamma_pkts,
+                default.vegas_gamma_pkts,
+            );
+        }
+        self.sender(spec, tcp, spec.max_window_pkts, &variables)
+    }
+
     fn tcp(&self, spec: &ConnectionSpec, profile: &dyn Profile) -> Result<String, ExportError> {
         let by_name = || {
             Tcp::of_profile(profile.name()).ok_or_else(|| ExportError::UnknownTcp {
@@ -59,14 +101,24 @@ impl Export<'_> {
             })
         };
         let tcp = self.options.tcp.map_or_else(by_name, Ok)?;
+        let window = spec.max_window_pkts.or(profile.window_limit_pkts());
+        self.sender(spec, tcp, window, "")
+    }
+
+    fn sender(
+        &self,
+        spec: &ConnectionSpec,
+        tcp: Tcp,
+        window: Option<f64>,
+        variables: &str,
+    ) -> Result<String, ExportError> {
         let allowed = match tcp {
             Tcp::Vegas => "a whole number of bytes, at least 1",
             _ => "a whole number of bytes, at least 41 (40 are header)",
         };
         let payload = payload(spec, tcp.header_bytes(), allowed)?;
-        let window = spec.max_window_pkts.or(profile.window_limit_pkts());
         let agent = format!(
-            "{{{} packetSize_ {payload} window_ {}}}",
+            "{{{} packetSize_ {payload} window_ {}{variables}}}",
             tcp.agent(),
             window.unwrap_or(UNLIMITED_PKTS)
         );
@@ -77,8 +129,16 @@ impl Export<'_> {
         if tcp == Tcp::Cubic {
             options += " control cubic";
         }
-        if let Application::Poisson { rate_pps } = spec.application {
-            let source = exponential(payload, rate_pps);
+        let source = match spec.application {
+            Application::Bulk => None,
+            Application::Poisson { rate_pps } => Some(exponential(payload, rate_pps)),
+            Application::OnOff {
+                rate_pps,
+                on_s,
+                off_s,
+            } => Some(on_off(payload, rate_pps, [on_s, off_s])),
+        };
+        if let Some(source) = source {
             if spec.size_pkts.is_some() {
                 return Err(ExportError::PoissonSize {
                     connection: spec.name.clone(),
@@ -229,6 +289,14 @@ fn poisson(spec: &ConnectionSpec, rate_pps: f64) -> Result<String, ExportError> 
     }
     let bytes = payload(spec, 0.0, "a whole number of bytes, at least 1")?;
     Ok(exponential(bytes, rate_pps))
+}
+
+/// Bursts and pauses of exponential length.
+fn on_off(bytes: f64, rate_pps: f64, [on_s, off_s]: [f64; 2]) -> String {
+    format!(
+        "Application/Traffic/Exponential packetSize_ {bytes} burst_time_ {on_s} idle_time_ {off_s} rate_ {}",
+        rate_pps * 8.0 * bytes
+    )
 }
 
 /// Packets with exponential gaps.

@@ -172,18 +172,20 @@ impl Classic {
 
     fn measure(&mut self, now_s: f64, echo_s: f64) {
         let first = self.acknowledged > self.round_end;
-        if self.rto.has_timestamps() {
+        let mut measured = self.rto.has_timestamps();
+        if measured {
             self.rto.measure(now_s, echo_s, first);
         } else if let Some((segment, sent_s)) = self.timed
             && self.acknowledged > segment
         {
             self.timed = None;
             self.rto.measure(now_s, sent_s, first);
+            measured = true;
         }
         if first {
             self.round_end = self.sent;
         }
-        self.rto.forget_back_off();
+        self.rto.forget_back_off(measured);
     }
 
     fn duplicate(&mut self, now_s: f64, out: &mut Vec<u32>) {

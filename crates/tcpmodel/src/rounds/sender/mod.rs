@@ -4,7 +4,7 @@ mod classic;
 mod selective;
 
 use super::{clock::Clock, path::Packet, rto::Rto};
-use crate::{Recovery, Stack};
+use crate::{Recovery, RtoRule, Stack};
 use classic::Classic;
 use selective::Selective;
 
@@ -18,6 +18,9 @@ pub(super) enum Sender {
 impl Sender {
     pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         match stack.recovery {
+            Recovery::NewReno if stack.rto_rule == RtoRule::Linux => {
+                Self::Selective(Selective::new(stack, rto, clock))
+            }
             Recovery::Timeout | Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {
                 Self::Classic(Classic::new(stack, rto, clock))
             }

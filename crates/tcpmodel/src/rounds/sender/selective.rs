@@ -1,5 +1,13 @@
 //! A sender with selective acknowledgements: RACK and tail loss probes (RFC 8985), proportional
-//! rate reduction (RFC 6937) and F-RTO (RFC 5682), as Linux 6 has them.
+//! rate reduction (RFC 6937) and F-RTO (RFC 5682), as Linux 6 has them; and what Linux makes of it
+//! where the other end has none.
+
+mod counted;
+mod lost;
+mod marks;
+mod state;
+mod timers;
+mod window;
 
 use super::super::{clock::Clock, path::Packet, rto::Rto};
 use crate::{Recovery, Stack};
@@ -61,6 +69,8 @@ enum Resend {
 /// A sender with selective acknowledgements.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Selective {
+    /// Are there selective acknowledgements, or only duplicate ones to count?
+    selective: bool,
     /// Are losses found by time?
     rack: bool,
     probes: bool,
@@ -73,6 +83,9 @@ pub(in super::super) struct Selective {
     segments: u32,
     pub acknowledged: u32,
     next: u32,
+    /// Will the next acknowledgement without data be taken for news of the receive window, since the
+    /// last packet had data (or was the handshake's) and so an earlier sequence number?
+    window_is_news: bool,
     /// For each segment sent: when last, as which of all packets, and what is known about it.
     sent_s: Vec<f64>,
     order: Vec<u32>,
@@ -84,6 +97,8 @@ pub(in super::super) struct Selective {
     /// The state ends when everything before this segment is acknowledged.
     high: u32,
     window: f64,
+    /// What congestion avoidance has gathered for the next packet.
+    credit: f64,
     threshold: f64,
     prior_window: f64,
     reduction_delivered: u32,
@@ -106,8 +121,9 @@ pub(in super::super) struct Selective {
 impl Selective {
     pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
         Self {
+            selective: stack.recovery != Recovery::NewReno,
             rack: stack.recovery == Recovery::Rack,
-            probes: stack.tail_loss_probe,
+            probes: stack.tail_loss_probe && stack.recovery != Recovery::NewReno,
             loss_at: stack.duplicate_acks,
             decrease: stack.window_after_loss,
             min_rto_s: stack.min_rto_s,
@@ -116,6 +132,7 @@ impl Selective {
             segments: 0,
             acknowledged: 0,
             next: 0,
+            window_is_news: true,
             sent_s: Vec::new(),
             order: Vec::new(),
             marks: Vec::new(),
@@ -125,6 +142,7 @@ impl Selective {
             state: State::Open,
             high: 0,
             window: 0.0,
+            credit: 0.0,
             threshold: f64::INFINITY,
             prior_window: 0.0,
             reduction_delivered: 0,
@@ -207,62 +225,6 @@ impl Selective {
         out.push(segment);
     }
 
-    fn set_timer(&mut self, now_s: f64, timer: Timer, delay_s: f64) {
-        self.timer = timer;
-        self.timer_s = self.clock.after(now_s, delay_s);
-    }
-
-    /// How long until the retransmission timeout of the oldest segment, in seconds.
-    fn until_timeout_s(&self, now_s: f64) -> f64 {
-        let sent_s = self
-            .sent_s
-            .get(self.acknowledged as usize)
-            .copied()
-            .unwrap_or(now_s);
-        sent_s + self.rto.timeout_s() - now_s
-    }
-
-    fn rearm(&mut self, now_s: f64) {
-        if self.out() == 0 {
-            self.timer_s = f64::INFINITY;
-            return;
-        }
-        let elapsed_counts = self.timer_s < f64::INFINITY && self.timer != Timer::Retransmission;
-        let delay_s = if elapsed_counts {
-            self.until_timeout_s(now_s).max(1e-6)
-        } else {
-            self.rto.timeout_s()
-        };
-        self.set_timer(now_s, Timer::Retransmission, delay_s);
-    }
-
-    fn schedule_probe(&mut self, now_s: f64, advancing: bool) -> bool {
-        if !self.probes || self.out() == 0 || self.state != State::Open {
-            return false;
-        }
-        let srtt_s = self.rto.srtt_s();
-        let mut delay_s = if srtt_s > 0.0 {
-            2.0 * srtt_s
-                + if self.out() == 1 {
-                    self.min_rto_s
-                } else {
-                    self.clock.least_s()
-                }
-        } else {
-            1.0
-        };
-        let timeout_s = if advancing {
-            self.rto.timeout_s()
-        } else {
-            self.until_timeout_s(now_s)
-        };
-        if timeout_s > 0.0 {
-            delay_s = delay_s.min(timeout_s);
-        }
-        self.set_timer(now_s, Timer::Probe, delay_s);
-        true
-    }
-
     /// A packet arrives.
     pub(super) fn receive(
         &mut self,
@@ -276,13 +238,18 @@ impl Selective {
             return;
         }
         let mut news = self.mark(now_s, packet, arrived);
-        news.pure_duplicate = pure && !news.advanced && !news.sacked && self.out() > 0;
+        news.pure_duplicate = pure
+            && !news.advanced
+            && !news.sacked
+            && self.out() > 0
+            && (self.selective || !self.window_is_news);
+        self.window_is_news = !pure;
         if news.advanced {
             self.timeouts = 0;
         }
         self.end_probe(packet, news);
         let mut resend = Resend::Nothing;
-        if self.state != State::Open || news.sacked {
+        if self.state != State::Open || news.sacked || (!self.selective && news.pure_duplicate) {
             resend = self.judge(now_s, &mut news);
         }
         if news.set_timer && !self.schedule_probe(now_s, true) {
@@ -301,306 +268,6 @@ impl Selective {
             }
         }
         self.send(now_s, out);
-    }
-
-    /// Takes in what the acknowledgement says about each segment.
-    fn mark(&mut self, now_s: f64, packet: &Packet, arrived: &[u32]) -> News {
-        let mut news = News::default();
-        let mut measured = None;
-        for segment in self.acknowledged..packet.ack {
-            let i = segment as usize;
-            let (Some(&mark), Some(&sent_s)) = (self.marks.get(i), self.sent_s.get(i)) else {
-                continue;
-            };
-            news.advanced = true;
-            if mark & SACKED == 0 {
-                news.delivered += 1;
-                if mark & EVER == 0 {
-                    news.original |= segment < self.high;
-                    measured.get_or_insert(sent_s);
-                }
-                self.take_latest(now_s, segment, sent_s, mark);
-            } else {
-                self.sacked -= 1;
-            }
-            self.lost -= u32::from(mark & LOST != 0);
-            self.again -= u32::from(mark & AGAIN != 0);
-        }
-        if news.advanced {
-            self.acknowledged = packet.ack;
-            let first = self.acknowledged > self.round_end;
-            if first {
-                self.round_end = self.next;
-            }
-            self.rto
-                .measure(now_s, measured.unwrap_or(packet.echo_s), first);
-            self.rto.forget_back_off();
-            news.set_timer = true;
-        }
-        let mut sacked_sent_s = None;
-        for segment in self.acknowledged..self.next {
-            let i = segment as usize;
-            let (Some(mark), Some(&place)) = (self.marks.get_mut(i), arrived.get(i)) else {
-                continue;
-            };
-            if *mark & SACKED != 0 || place == 0 || place > packet.arrivals {
-                continue;
-            }
-            let before = *mark;
-            self.lost -= u32::from(before & LOST != 0);
-            self.again -= u32::from(before & AGAIN != 0);
-            *mark = (before | SACKED) & !(LOST | AGAIN);
-            self.sacked += 1;
-            news.delivered += 1;
-            news.sacked = true;
-            if before & EVER == 0 {
-                news.original |= segment < self.high;
-            }
-            let sent_s = self.sent_s.get(i).copied().unwrap_or(now_s);
-            if before & EVER == 0 {
-                sacked_sent_s.get_or_insert(sent_s);
-            }
-            self.take_latest(now_s, segment, sent_s, before);
-        }
-        if let Some(sent_s) = sacked_sent_s
-            && !news.advanced
-        {
-            self.rto.measure(now_s, sent_s, false);
-            self.rto.forget_back_off();
-            // The timer starts anew only if the oldest segment was sent again since.
-            let oldest = self.sent_s.get(self.acknowledged as usize);
-            news.set_timer = oldest.is_some_and(|&oldest_s| sent_s < oldest_s);
-        }
-        news
-    }
-
-    /// A segment was delivered: is it the latest sent?
-    fn take_latest(&mut self, now_s: f64, segment: u32, sent_s: f64, mark: u8) {
-        let rtt_s = now_s - sent_s;
-        if mark & EVER != 0 && rtt_s < self.min_rtt_s - 1e-9 {
-            // It is the one sent before that arrived.
-            return;
-        }
-        if mark & EVER == 0 {
-            self.min_rtt_s = self.min_rtt_s.min(rtt_s);
-        }
-        self.latest_is_new = true;
-        self.latest_rtt_s = rtt_s;
-        self.latest = self.latest.max(self.order.get(segment as usize).copied());
-    }
-
-    fn end_probe(&mut self, packet: &Packet, news: News) {
-        if self.probe_end == 0 || packet.ack < self.probe_end {
-            return;
-        }
-        if self.probe_again && !packet.duplicate && packet.ack > self.probe_end {
-            // The probe repaired a loss that nothing else told of.
-            self.threshold = (self.window * self.decrease).floor().max(2.0);
-            self.window = self.threshold;
-            self.probe_end = 0;
-        } else if !self.probe_again || packet.duplicate || news.pure_duplicate {
-            self.probe_end = 0;
-        }
-    }
-
-    /// Decides what state to be in, and what to send.
-    fn judge(&mut self, now_s: f64, news: &mut News) -> Resend {
-        if self.acknowledged >= self.high && self.state == State::Recovery {
-            self.window = self.threshold;
-            self.state = State::Open;
-        }
-        if self.state == State::Loss {
-            let resend = self.after_timeout(news);
-            self.find_lost(now_s, news);
-            let reopened = self.state == State::Open;
-            if !(reopened || news.lost_again) {
-                return resend;
-            }
-        } else {
-            self.find_lost(now_s, news);
-        }
-        if self.state != State::Recovery {
-            if self.lost == 0 {
-                self.keep_open();
-                return Resend::Nothing;
-            }
-            self.enter_recovery();
-        }
-        Resend::Lost
-    }
-
-    fn keep_open(&mut self) {
-        let state = if self.sacked > 0 || self.again > 0 {
-            State::Disorder
-        } else {
-            State::Open
-        };
-        if self.state != state {
-            self.state = state;
-            self.high = self.next;
-        }
-    }
-
-    fn enter_recovery(&mut self) {
-        self.state = State::Recovery;
-        self.high = self.next;
-        self.probe_end = 0;
-        self.prior_window = self.window;
-        self.reduction_delivered = 0;
-        self.reduction_sent = 0;
-        self.threshold = (self.window * self.decrease).floor().max(2.0);
-    }
-
-    fn after_timeout(&mut self, news: &News) -> Resend {
-        let recovered = self.acknowledged >= self.high;
-        if self.frto {
-            if news.original {
-                self.undo();
-                return Resend::Nothing;
-            }
-            if self.next > self.high {
-                if news.sacked || news.pure_duplicate {
-                    self.frto = false;
-                }
-            } else if news.advanced && !recovered {
-                self.high = self.next;
-                if self.next < self.segments {
-                    return Resend::New;
-                }
-                self.frto = false;
-            }
-        }
-        if recovered {
-            self.state = State::Open;
-            self.frto = false;
-            return Resend::Nothing;
-        }
-        Resend::Lost
-    }
-
-    /// The timeout was not needed.
-    fn undo(&mut self) {
-        for mark in self.marks.iter_mut().skip(self.acknowledged as usize) {
-            self.lost -= u32::from(*mark & LOST != 0);
-            *mark &= !LOST;
-        }
-        self.window = self.window.max(self.prior_window);
-        self.threshold = f64::INFINITY;
-        self.frto = false;
-        self.state = State::Open;
-    }
-
-    /// RACK: what was sent long enough before something that arrived is lost.
-    fn find_lost(&mut self, now_s: f64, news: &mut News) {
-        if self.out() == 0 || !self.latest_is_new {
-            return;
-        }
-        self.latest_is_new = false;
-        let again_before = self.again;
-        let lost_before = self.lost;
-        let wait_s = self.detect(now_s);
-        if wait_s > 0.0 {
-            self.set_timer(now_s, Timer::Reordering, wait_s + self.clock.least_s());
-            news.set_timer = false;
-        }
-        news.lost_again = self.again < again_before;
-        news.newly_lost = self.lost > lost_before || news.lost_again;
-    }
-
-    /// Marks what is lost; returns for how long other segments still may be on their way.
-    fn detect(&mut self, now_s: f64) -> f64 {
-        let tolerated_s = if self.state == State::Recovery
-            || self.state == State::Loss
-            || self.sacked >= self.loss_at
-        {
-            0.0
-        } else {
-            (self.min_rtt_s / 4.0).min(self.rto.srtt_s())
-        };
-        if !self.rack {
-            self.count();
-            return 0.0;
-        }
-        let mut wait_s: f64 = 0.0;
-        for segment in self.acknowledged..self.next {
-            let i = segment as usize;
-            let (Some(mark), Some(&sent_s)) = (self.marks.get_mut(i), self.sent_s.get(i)) else {
-                continue;
-            };
-            if *mark & SACKED != 0
-                || *mark & (LOST | AGAIN) == LOST
-                || self.latest <= self.order.get(i).copied()
-            {
-                continue;
-            }
-            let left_s = self.latest_rtt_s + tolerated_s - (now_s - sent_s);
-            if left_s <= 1e-9 {
-                if *mark & LOST == 0 {
-                    self.lost += 1;
-                }
-                self.again -= u32::from(*mark & AGAIN != 0);
-                *mark = (*mark | LOST) & !AGAIN;
-            } else {
-                wait_s = wait_s.max(left_s);
-            }
-        }
-        wait_s
-    }
-
-    /// RFC 6675: a segment is lost when enough after it have arrived.
-    fn count(&mut self) {
-        let mut after = 0;
-        for segment in (self.acknowledged..self.next).rev() {
-            let Some(mark) = self.marks.get_mut(segment as usize) else {
-                continue;
-            };
-            if *mark & SACKED != 0 {
-                after += 1;
-            } else if after >= self.loss_at && *mark & (LOST | AGAIN) == 0 {
-                *mark |= LOST;
-                self.lost += 1;
-            }
-        }
-    }
-
-    fn move_window(&mut self, news: &News) {
-        if self.state == State::Recovery {
-            self.reduce(news);
-        } else if news.advanced {
-            let mut grown = f64::from(news.delivered);
-            if self.window < self.threshold {
-                let room = self.threshold - self.window;
-                let slow = grown.min(room);
-                self.window += slow;
-                grown -= slow;
-            }
-            if grown > 0.0 {
-                self.window += 0.53 * grown / self.window;
-            }
-        }
-    }
-
-    /// Proportional rate reduction.
-    fn reduce(&mut self, news: &News) {
-        if news.delivered == 0 && self.reduction_sent > 0 {
-            return;
-        }
-        self.reduction_delivered += news.delivered;
-        let in_flight = self.in_flight();
-        let room = self.threshold - in_flight;
-        let sent = f64::from(self.reduction_sent);
-        let delivered = f64::from(self.reduction_delivered);
-        let mut more = if room < 0.0 {
-            (self.threshold * delivered / self.prior_window).ceil() - sent
-        } else {
-            let mut more = (delivered - sent).max(f64::from(news.delivered));
-            if news.advanced && !news.newly_lost {
-                more += 1.0;
-            }
-            more.min(room)
-        };
-        more = more.max(if self.reduction_sent == 0 { 1.0 } else { 0.0 });
-        self.window = in_flight + more;
     }
 
     /// Sends lost segments again as the window allows.
@@ -624,93 +291,5 @@ impl Selective {
         if head_sent {
             self.set_timer(now_s, Timer::Retransmission, self.rto.timeout_s());
         }
-    }
-
-    /// A timer fires. Was it for want of acknowledgements?
-    pub(super) fn timeout(&mut self, now_s: f64, out: &mut Vec<u32>) -> bool {
-        let timer = self.timer;
-        self.timer_s = f64::INFINITY;
-        match timer {
-            Timer::Retransmission => self.retransmission_timeout(now_s, out),
-            Timer::Probe => self.probe(now_s, out),
-            Timer::Reordering => {
-                self.reordering_timeout(now_s, out);
-                return false;
-            }
-        }
-        true
-    }
-
-    fn reordering_timeout(&mut self, now_s: f64, out: &mut Vec<u32>) {
-        let before = self.in_flight();
-        let wait_s = self.detect(now_s);
-        if wait_s > 0.0 {
-            self.set_timer(now_s, Timer::Reordering, wait_s + self.clock.least_s());
-        }
-        if self.in_flight() != before {
-            if self.state != State::Recovery {
-                self.enter_recovery();
-                self.reduce(&News {
-                    delivered: 1,
-                    ..News::default()
-                });
-            }
-            self.send_lost(now_s, out);
-        }
-        if self.timer_s == f64::INFINITY || self.timer != Timer::Retransmission {
-            self.rearm(now_s);
-        }
-    }
-
-    fn probe(&mut self, now_s: f64, out: &mut Vec<u32>) {
-        if self.probe_end == 0 && self.out() > 0 {
-            self.probe_again = self.next >= self.segments;
-            if self.probe_again {
-                self.send_again(now_s, self.next - 1, out);
-            } else {
-                self.send_new(now_s, out);
-            }
-            self.probe_end = self.next;
-        }
-        self.timer_s = f64::INFINITY;
-        self.rearm(now_s);
-    }
-
-    fn retransmission_timeout(&mut self, now_s: f64, out: &mut Vec<u32>) {
-        if self.out() == 0 {
-            return;
-        }
-        let anew = self.state != State::Recovery && self.state != State::Loss
-            || self.acknowledged >= self.high
-            || self.state == State::Loss && self.timeouts == 0;
-        if anew {
-            self.prior_window = self.window;
-            self.threshold = (self.window * self.decrease).floor().max(2.0);
-        }
-        self.frto = matches!(self.state, State::Open | State::Disorder) || self.timeouts > 0;
-        let rtt_s = self.latest_rtt_s;
-        for segment in self.acknowledged..self.next {
-            let i = segment as usize;
-            let (Some(mark), Some(&sent_s)) = (self.marks.get_mut(i), self.sent_s.get(i)) else {
-                continue;
-            };
-            let recent = segment != self.acknowledged && rtt_s - (now_s - sent_s) > 0.0;
-            if *mark & SACKED != 0 || recent {
-                continue;
-            }
-            if *mark & LOST == 0 {
-                self.lost += 1;
-            }
-            self.again -= u32::from(*mark & AGAIN != 0);
-            *mark = (*mark | LOST) & !AGAIN;
-        }
-        self.window = self.in_flight() + 1.0;
-        self.state = State::Loss;
-        self.high = self.next;
-        self.probe_end = 0;
-        self.timeouts += 1;
-        self.send_again(now_s, self.acknowledged, out);
-        self.rto.back_off();
-        self.set_timer(now_s, Timer::Retransmission, self.rto.timeout_s());
     }
 }

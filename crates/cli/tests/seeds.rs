@@ -1,0 +1,147 @@
+//! `netflow run --seeds`: means over seeds, how far they differ, the same for any number of threads.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::Workplace;
+use netflow::results::Results;
+
+/// Three TCP transfers and a Poisson source at one queue.
+const SCENARIO: &str = r#"
+[simulation]
+duration = "20 s"
+burstiness-interval = "200 ms"
+
+[[link]]
+from = "a"
+to = "b"
+bandwidth = "4 Mbit/s"
+delay = "20 ms"
+buffer = "20 pkt"
+
+[[connection]]
+name = "tcp"
+from = "a"
+to = "b"
+count = 3
+source = { window = "newreno" }
+
+[[connection]]
+name = "noise"
+from = "a"
+to = "b"
+source = { poisson = "50 pkt/s" }
+acks = false
+"#;
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    fs::write(place.path("w.toml"), SCENARIO).unwrap();
+    place
+}
+
+fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| !path.ends_with("manifest.json"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, fs::read(path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let place = place();
+    place.expect("run w.toml --seeds 7 --threads 1 -o one --quiet", 0);
+    place.expect("run w.toml --seeds 7 --threads 8 -o many --quiet", 0);
+    let one = files(&place.path("one"));
+    assert_eq!(one.len(), 7);
+    assert_eq!(one, files(&place.path("many")));
+}
+
+/// What single runs say, put together by hand.
+#[test]
+fn means_and_spreads_are_those_of_single_runs() {
+    let place = place();
+    place.expect("run w.toml --seeds 4 -o all --quiet", 0);
+    let single: Vec<Results> = (1..=4)
+        .map(|seed| {
+            let run = format!("run w.toml --set simulation.seed={seed} -o {seed} --quiet");
+            place.expect(&run, 0);
+            Results::open(place.path(&seed.to_string())).unwrap()
+        })
+        .collect();
+    let all = Results::open(place.path("all")).unwrap();
+    assert_eq!(all.summary.seeds, 4);
+
+    let mean_and_std = |of: &dyn Fn(&Results) -> f64| {
+        let values: Vec<f64> = single.iter().map(of).collect();
+        let mean = values.iter().sum::<f64>() / 4.0;
+        let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+        (mean, (squares / 3.0).sqrt())
+    };
+    let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-6 * b.abs().max(1e-9), "{a} {b}");
+
+    let link = &all.summary.links[0];
+    let (mean, std) = mean_and_std(&|run| run.summary.links[0].mean_queue_pkts);
+    assert!(std > 0.0);
+    near(link.mean_queue_pkts, mean);
+    near(link.spread["mean_queue_pkts_std"], std);
+    let (mean, std) = mean_and_std(&|run| run.summary.links[0].arrival_cov.unwrap());
+    near(link.arrival_cov.unwrap(), mean);
+    near(link.spread["arrival_cov_std"], std);
+    let (mean, std) = mean_and_std(&|run| run.summary.connections[0].timeouts.unwrap());
+    near(all.summary.connections[0].timeouts.unwrap(), mean);
+    near(all.summary.connections[0].spread["timeouts_std"], std);
+
+    let row = 20; // in the eleventh interval
+    let (mean, std) = mean_and_std(&|run| run.links().unwrap()[row].queue_pkts);
+    near(all.links().unwrap()[row].queue_pkts, mean);
+    let cell = |file: &str| -> f64 {
+        let text = fs::read_to_string(place.path("all").join(file)).unwrap();
+        let line = text.lines().nth(row + 1).unwrap();
+        line.split(',').nth(4).unwrap().parse().unwrap()
+    };
+    near(cell("links_std.csv"), std);
+    // Student's t for three degrees of freedom is 3.18244631 at 97.5 %.
+    near(cell("links_ci95.csv"), 3.182_446_31 * std / 2.0);
+}
+
+/// A directory of several seeds that a single run is written to has no spreads any more.
+#[test]
+fn a_single_run_takes_old_spreads_away() {
+    let place = place();
+    place.expect("run w.toml --seeds 2 -o out --quiet", 0);
+    place.expect("run w.toml -o out --quiet", 0);
+    let names: Vec<String> = files(&place.path("out"))
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, ["connections.csv", "links.csv", "summary.json"]);
+}
+
+#[test]
+fn classes_are_of_single_runs() {
+    let place = place();
+    place.expect("run w.toml --seeds 2 --classes -o out --quiet", 2);
+    place.expect("run w.toml --classes -o out --quiet", 0);
+    let results = Results::open(place.path("out")).unwrap();
+    let classes = results.classes().unwrap().unwrap();
+    let arrived: f64 = classes
+        .iter()
+        .filter(|row| &*row.connection == "tcp")
+        .map(|row| 0.5 * row.arrival_pps)
+        .sum();
+    let offered = results.summary.connections[0].offered_pkts;
+    assert!(
+        (arrived / offered - 1.0).abs() < 1e-5,
+        "{arrived} {offered}"
+    );
+}

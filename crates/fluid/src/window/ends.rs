@@ -1,0 +1,450 @@
+//! The two ends of a transfer: what they do when packets arrive and when time has come.
+
+use rand::RngExt;
+use rand_pcg::Pcg32;
+
+use super::maker::Maker;
+use super::paced::Paced;
+use super::plan::{Ends, NOWHERE, Way};
+use super::receiver::Receiver;
+use super::tcp::{NEVER, Sender, Sent};
+use super::wire::{Packet, Wire};
+use super::{Purpose, random};
+use crate::{Acks, Application, ConnectionSpec, Source, WindowSource};
+
+/// A sender and its receiver.
+#[derive(Clone, Debug)]
+pub(super) struct Transfer {
+    pub ends: Ends,
+    kind: Kind,
+    start_ns: u64,
+    stop_ns: u64,
+    started: bool,
+    stopped: bool,
+    counts_acks: bool,
+    every_second: bool,
+    /// Packets that reached the receiver, and those of them that were new.
+    pub arrived: u64,
+    pub delivered: u64,
+    pub acks_sent: u64,
+    pub acks_arrived: u64,
+    /// Data packets and acknowledgements that had no way to go.
+    pub stranded: u64,
+    pub acks_stranded: u64,
+    /// What it has to deliver, and when that was done.
+    size: Option<u64>,
+    finished_ns: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Tcp(Box<Tcp>),
+    /// Sends at its profile's rate.
+    Paced(Box<Paced>),
+    /// Sends whatever happens.
+    Open(Box<Open>),
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    maker: Maker,
+    rate_pps: f64,
+    sent: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Tcp {
+    sender: Sender,
+    receiver: Receiver,
+    application: Maker,
+    /// A packet may wait up to this before it is sent.
+    jitter_ns: f64,
+    /// Until when sending is held back.
+    held_ns: u64,
+    random: Pcg32,
+    sent: Sent,
+    /// Packets that the application makes at most.
+    size: i32,
+}
+
+/// More than any transfer sends.
+const ENDLESS: i32 = i32::MAX - 1;
+
+impl Transfer {
+    pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, index: u32) -> Transfer {
+        let start_ns = ns(spec.start_s) as u64;
+        let of_application = random(seed, Purpose::Application, index);
+        let of_sender = random(seed, Purpose::Sender, index);
+        let kind = match &spec.source {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
+                Kind::Open(Box::new(Open {
+                    maker: Maker::of_source(&spec.source, start_ns, of_application),
+                    rate_pps: *rate_pps,
+                    sent: 0,
+                }))
+            }
+            Source::Profile(profile) => Kind::Paced(Box::new(Paced::new(
+                profile.clone(),
+                spec.max_window_pkts,
+                spec.application.mean_pps(),
+                of_sender,
+            ))),
+            Source::Window(window) => {
+                let application = Maker::of_application(spec.application, start_ns, of_application);
+                Kind::Tcp(Box::new(Tcp::new(spec, window, application, of_sender)))
+            }
+        };
+        Transfer {
+            ends,
+            kind,
+            start_ns,
+            stop_ns: spec.stop_s.map_or(NEVER, |s| ns(s) as u64),
+            started: false,
+            stopped: false,
+            counts_acks: spec.acks != Acks::None,
+            every_second: spec.acks == Acks::EverySecond,
+            arrived: 0,
+            delivered: 0,
+            acks_sent: 0,
+            acks_arrived: 0,
+            stranded: 0,
+            acks_stranded: 0,
+            size: spec.size_pkts.map(|size| size.ceil() as u64),
+            finished_ns: None,
+        }
+    }
+
+    /// When it has something to do by itself.
+    pub fn due_ns(&self) -> u64 {
+        if !self.started {
+            return self.start_ns;
+        }
+        let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
+        match &self.kind {
+            Kind::Open(open) => open.maker.next_ns().min(stop_ns),
+            Kind::Paced(paced) => paced.due_ns().min(stop_ns),
+            Kind::Tcp(tcp) => tcp.due_ns().min(tcp.receiver.due_ns).min(stop_ns),
+        }
+    }
+
+    /// Packets sent, repeated ones included.
+    pub fn sent(&self) -> u64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.sent,
+            Kind::Paced(paced) => paced.sent,
+            Kind::Open(open) => open.sent,
+        }
+    }
+
+    /// Packets/s: the window over the round-trip time, or the rate.
+    pub fn rate_pps(&self, now_ns: u64) -> f64 {
+        match &self.kind {
+            _ if !self.is_sending(now_ns) => 0.0,
+            Kind::Tcp(tcp) => match tcp.sender.smoothed_rtt_s() {
+                rtt_s if rtt_s > 0.0 => tcp.sender.window.min(tcp.sender.limit) / rtt_s,
+                _ => 0.0,
+            },
+            Kind::Paced(paced) => paced.rate_pps,
+            Kind::Open(open) => open.rate_pps,
+        }
+    }
+
+    /// Whether it has begun and not ended.
+    pub fn is_sending(&self, now_ns: u64) -> bool {
+        self.start_ns <= now_ns && now_ns < self.stop_ns && self.finished_ns.is_none()
+    }
+
+    /// The smoothed round-trip time that the sender has, in seconds.
+    pub fn seen_rtt_s(&self) -> f64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
+            Kind::Paced(paced) => paced.rtt_s,
+            Kind::Open(_) => 0.0,
+        }
+    }
+
+    /// The sum of the round-trip times measured, in seconds, and their number.
+    pub fn rtt_sum(&self) -> (f64, f64) {
+        match &self.kind {
+            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
+            Kind::Paced(paced) => (paced.rtt_sum_s, paced.rtts as f64),
+            Kind::Open(_) => (0.0, 0.0),
+        }
+    }
+
+    /// Nanoseconds that it spent outside the domain of its profile, and all that it sent.
+    pub fn outside_ns(&self) -> (u64, u64) {
+        match &self.kind {
+            Kind::Paced(paced) => (paced.outside_ns, paced.active_ns),
+            _ => (0, 0),
+        }
+    }
+
+    /// Retransmission timeouts, and losses found by duplicate acknowledgements.
+    pub fn losses_found(&self) -> Option<(u64, u64)> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some((tcp.sender.timeouts, tcp.sender.fast_retransmits)),
+            _ => None,
+        }
+    }
+
+    /// When its size was delivered.
+    pub fn finished_ns(&self) -> Option<u64> {
+        self.finished_ns
+    }
+
+    /// All that happens at both ends before `until_ns`.
+    pub fn act(&mut self, until_ns: u64, wires: &mut [Wire]) {
+        self.receive(until_ns, wires);
+        let mut out = Out {
+            way: self.ends.data,
+            wires,
+            stranded: &mut self.stranded,
+        };
+        if !self.started && self.start_ns < until_ns {
+            self.started = true;
+            match &mut self.kind {
+                Kind::Tcp(tcp) => {
+                    tcp.try_to_send(self.start_ns);
+                    tcp.emit(self.start_ns, &mut out);
+                }
+                Kind::Paced(paced) => paced.start(self.start_ns),
+                Kind::Open(_) => {}
+            }
+        }
+        while self.started {
+            let ack = match self.ends.acks_in {
+                NOWHERE => None,
+                wire => out.wires[wire as usize].first().copied(),
+            };
+            let ack_ns = ack.map_or(NEVER, |p| p.time_ns);
+            let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
+            let due_ns = match &self.kind {
+                Kind::Tcp(tcp) => tcp.due_ns(),
+                Kind::Paced(paced) => paced.due_ns(),
+                Kind::Open(open) => open.maker.next_ns(),
+            };
+            let now_ns = ack_ns.min(due_ns).min(stop_ns);
+            if now_ns >= until_ns {
+                return;
+            }
+            if stop_ns == now_ns {
+                self.stopped = true;
+                match &mut self.kind {
+                    Kind::Tcp(tcp) => tcp.stop(),
+                    Kind::Paced(paced) => paced.stop(now_ns),
+                    Kind::Open(open) => open.maker.stop(),
+                }
+            } else if let Some(packet) = ack
+                && ack_ns <= due_ns
+            {
+                out.wires[self.ends.acks_in as usize].pop();
+                self.acks_arrived += u64::from(self.counts_acks);
+                match &mut self.kind {
+                    Kind::Tcp(tcp) => {
+                        if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
+                            tcp.try_to_send(now_ns);
+                        }
+                    }
+                    Kind::Paced(paced) if self.finished_ns.is_some() => paced.stop(now_ns),
+                    Kind::Paced(paced) => paced.acknowledge(now_ns, packet.seq),
+                    Kind::Open(_) => {}
+                }
+            } else {
+                match &mut self.kind {
+                    Kind::Tcp(tcp) => tcp.time_has_come(now_ns),
+                    Kind::Paced(paced) => {
+                        if let Some(seq) = paced.time_has_come(now_ns) {
+                            out.send(now_ns, seq);
+                        }
+                    }
+                    Kind::Open(open) => {
+                        open.sent += 1;
+                        open.maker.advance();
+                        // Its numbers are of no use, but 0 is a packet without payload.
+                        out.send(now_ns, 1);
+                    }
+                }
+            }
+            if let Kind::Tcp(tcp) = &mut self.kind {
+                tcp.emit(now_ns, &mut out);
+            }
+        }
+    }
+
+    fn receive(&mut self, until_ns: u64, wires: &mut [Wire]) {
+        let data_in = self.ends.data_in;
+        if data_in == NOWHERE {
+            return;
+        }
+        loop {
+            let next = wires[data_in as usize].first().copied();
+            let next = next.filter(|p| p.time_ns < until_ns);
+            let due_ns = match &self.kind {
+                Kind::Tcp(tcp) => tcp.receiver.due_ns,
+                _ => NEVER,
+            };
+            let (now_ns, ack) = match next {
+                Some(packet) if packet.time_ns <= due_ns => {
+                    wires[data_in as usize].pop();
+                    (
+                        packet.time_ns,
+                        self.data_arrives(packet.time_ns, packet.seq),
+                    )
+                }
+                _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
+                _ => return,
+            };
+            let Some(seq) = ack else {
+                continue;
+            };
+            self.acks_sent += u64::from(self.counts_acks);
+            let mut stranded = 0;
+            let mut out = Out {
+                way: self.ends.acks,
+                wires,
+                stranded: &mut stranded,
+            };
+            out.send(now_ns + self.ends.beside_ns, seq);
+            if self.counts_acks {
+                self.acks_stranded += stranded;
+            }
+        }
+    }
+
+    /// A data packet: what is acknowledged at once, if anything is.
+    #[inline]
+    fn data_arrives(&mut self, now_ns: u64, seq: i32) -> Option<i32> {
+        self.arrived += 1;
+        let (new, ack) = match &mut self.kind {
+            Kind::Tcp(tcp) => {
+                let (new, at_once) = tcp.receiver.receive(now_ns, seq);
+                (new, at_once.then(|| tcp.receiver.in_order()))
+            }
+            Kind::Paced(paced) => {
+                paced.arrives(seq, self.arrived);
+                let at_once = !self.every_second || self.arrived.is_multiple_of(2);
+                (true, at_once.then_some(seq))
+            }
+            Kind::Open(_) => (true, None),
+        };
+        if new && self.finished_ns.is_none() {
+            self.delivered += 1;
+            if self.size == Some(self.delivered) {
+                self.finished_ns = Some(now_ns);
+                if let Kind::Open(open) = &mut self.kind {
+                    open.maker.stop();
+                }
+            }
+        }
+        ack
+    }
+
+    /// An acknowledgement has waited long enough.
+    fn ack_is_due(&mut self) -> Option<i32> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => {
+                tcp.receiver.due_ns = NEVER;
+                Some(tcp.receiver.in_order())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where packets go from an end.
+struct Out<'a> {
+    way: Way,
+    wires: &'a mut [Wire],
+    stranded: &'a mut u64,
+}
+
+impl Out<'_> {
+    #[inline]
+    fn send(&mut self, time_ns: u64, seq: i32) {
+        match self.wires.get_mut(self.way.wire as usize) {
+            Some(wire) => wire.push_unsorted(Packet {
+                time_ns,
+                hop: self.way.hop,
+                seq,
+            }),
+            None => *self.stranded += 1,
+        }
+    }
+}
+
+impl Tcp {
+    fn new(
+        spec: &ConnectionSpec,
+        window: &WindowSource,
+        application: Maker,
+        mut random: Pcg32,
+    ) -> Tcp {
+        let limit = spec.max_window_pkts.unwrap_or(1e4);
+        let size = spec
+            .size_pkts
+            .map_or(ENDLESS, |size| size.ceil().min(1e9) as i32);
+        let available = match spec.application {
+            Application::Bulk => size,
+            _ => 0,
+        };
+        Tcp {
+            sender: Sender::new(window, limit, available, random.random()),
+            receiver: Receiver::new(limit, spec.acks == Acks::EverySecond),
+            application,
+            jitter_ns: ns(window.send_jitter_s),
+            held_ns: NEVER,
+            random,
+            sent: Sent::new(),
+            size,
+        }
+    }
+
+    fn due_ns(&self) -> u64 {
+        let timer_ns = self.sender.timer_ns();
+        timer_ns.min(self.held_ns).min(self.application.next_ns())
+    }
+
+    /// Sends what it may, after a random wait if there is one.
+    fn try_to_send(&mut self, now_ns: u64) {
+        if self.jitter_ns == 0.0 {
+            self.sender.send(now_ns, &mut self.sent);
+        } else if self.held_ns == NEVER && self.sender.may_send() {
+            let wait_ns = self.jitter_ns * self.random.random::<f64>();
+            self.held_ns = now_ns + wait_ns as u64;
+        }
+    }
+
+    fn time_has_come(&mut self, now_ns: u64) {
+        if self.held_ns == now_ns {
+            self.held_ns = NEVER;
+            self.sender.send(now_ns, &mut self.sent);
+        } else if self.application.next_ns() == now_ns {
+            self.sender.available += 1;
+            self.application.advance();
+            if self.sender.available >= self.size {
+                self.application.stop();
+            }
+            self.try_to_send(now_ns);
+        } else {
+            self.sender.time_out(now_ns);
+            self.try_to_send(now_ns);
+        }
+    }
+
+    /// Nothing new from now on; what was lost is repeated.
+    fn stop(&mut self) {
+        self.sender.available = self.sender.highest_sent + 1;
+        self.application.stop();
+    }
+
+    fn emit(&mut self, now_ns: u64, out: &mut Out<'_>) {
+        for seq in self.sent.drain(..) {
+            out.send(now_ns, seq);
+        }
+    }
+}
+
+fn ns(seconds: f64) -> f64 {
+    (seconds * 1e9).round()
+}

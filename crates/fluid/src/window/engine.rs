@@ -1,0 +1,455 @@
+//! The network of packets, and its way through steps.
+
+use super::calendar::Calendar;
+use super::ends::Transfer;
+use super::plan::{Ends, HopSpec, Plan, Target};
+use super::queue::{LinkCounts, Queue};
+use super::wire::{Packet, Wire};
+use super::{Purpose, random};
+use crate::network::Network;
+use crate::{LinkSpec, Queue as Discipline};
+
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub queue: Queue,
+    pub delay_ns: u64,
+    /// Wires that end here and hold packets.
+    pending: Vec<u32>,
+}
+
+/// Steps, counted from the last time at which all had come equally far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    begin_ns: u64,
+    /// Steps since then.
+    since: u64,
+    step_ns: u64,
+    /// 2^64 / `step_ns`, rounded down: to multiply with instead of dividing.
+    per_step: u64,
+}
+
+impl Clock {
+    /// The end of the chunk of 2^log steps that it is in now. One that began earlier ends where it
+    /// was to end.
+    #[inline]
+    fn chunk_end_ns(self, log: u8, end_ns: u64) -> u64 {
+        let after = (self.since >> log) + 1;
+        (self.begin_ns + (after << log) * self.step_ns).min(end_ns)
+    }
+
+    /// The step at which the chunk begins in which something arrives at `time_ns`; at the very
+    /// beginning of a chunk perhaps the one before, where it is found to be too early.
+    #[inline]
+    fn step_of(self, time_ns: u64, log: u8) -> u64 {
+        let after_ns = time_ns.saturating_sub(self.begin_ns);
+        let step = (u128::from(after_ns) * u128::from(self.per_step)) >> 64;
+        (step as u64) >> log << log
+    }
+}
+
+/// A network of packets.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub network: Network,
+    pub plan: Plan,
+    pub links: Vec<Link>,
+    pub bandwidths_bps: Vec<f64>,
+    pub transfers: Vec<Transfer>,
+    /// Events carried out, and which routes are in use.
+    pub next_event: usize,
+    pub epoch: usize,
+    /// When each transfer has something to do by itself.
+    due_ns: Vec<u64>,
+    /// Transfers at which packets arrive, and links.
+    awake: Vec<u32>,
+    is_awake: Vec<bool>,
+    active_links: Vec<u32>,
+    calendar: Calendar,
+    clock: Clock,
+    /// Links and transfers by how many steps they take at a time: a power of two each.
+    link_log: Vec<u8>,
+    transfer_log: Vec<u8>,
+    /// By wire: that of its end.
+    wire_log: Vec<u8>,
+    pub now_ns: u64,
+    pub steps: u64,
+    batch: Vec<Packet>,
+    /// Data packets of each transfer that were lost.
+    pub lost: Vec<u64>,
+    pub lost_acks: u64,
+}
+
+/// Bounds of a step, and of the steps that a link or a transfer takes at once.
+const SHORTEST_NS: u64 = 500_000;
+const LONGEST_NS: u64 = 50_000_000;
+const MOST_STEPS_LOG: u32 = 6;
+
+/// A packet of mean size in bits, to random early detection.
+const MEAN_BITS: f64 = 8000.0;
+
+impl Engine {
+    pub fn new(network: Network, seed: u64) -> Engine {
+        let plan = Plan::new(&network);
+        let inner = network.inner.clone();
+        let link = |(i, spec): (usize, &LinkSpec)| {
+            let room = inner.room_pkts[i].floor().clamp(1.0, 1e9) as usize;
+            Link {
+                queue: match spec.queue {
+                    // Precedences are refused before it comes to this.
+                    Discipline::DropTail | Discipline::Rio(_) => Queue::new(room),
+                    Discipline::Red(red) => Queue::with_red(
+                        room,
+                        red,
+                        MEAN_BITS / spec.bandwidth_bps * 1e9,
+                        random(seed, Purpose::Queue, i as u32),
+                    ),
+                },
+                delay_ns: (spec.delay_s * 1e9).round() as u64,
+                pending: Vec::new(),
+            }
+        };
+        let transfer = |(i, ends): (usize, &Ends)| {
+            let spec = &inner.connections[ends.connection as usize];
+            Transfer::new(spec, *ends, seed, i as u32)
+        };
+        let transfers: Vec<Transfer> = plan.ends.iter().enumerate().map(transfer).collect();
+        let mut engine = Engine {
+            lost: vec![0; transfers.len()],
+            lost_acks: 0,
+            is_awake: vec![false; transfers.len()],
+            awake: Vec::new(),
+            due_ns: transfers.iter().map(Transfer::due_ns).collect(),
+            links: inner.links.iter().enumerate().map(link).collect(),
+            bandwidths_bps: inner.links.iter().map(|link| link.bandwidth_bps).collect(),
+            transfers,
+            next_event: 0,
+            epoch: 0,
+            clock: Clock::default(),
+            active_links: Vec::new(),
+            calendar: Calendar::default(),
+            link_log: Vec::new(),
+            transfer_log: Vec::new(),
+            wire_log: Vec::new(),
+            now_ns: 0,
+            steps: 0,
+            batch: Vec::new(),
+            plan,
+            network,
+        };
+        engine.route(None);
+        engine.choose_steps();
+        engine.apply_events();
+        engine
+    }
+
+    /// The step: the shortest delay of a link; and how many of them each link and each transfer
+    /// takes at once: no more than it takes its nearest input to reach it.
+    pub fn choose_steps(&mut self) {
+        let plan = &self.plan;
+        let delay_ns = |wire: u32| {
+            let origins = plan.origins.get(wire as usize).into_iter().flatten();
+            let delays = origins.map(|&l| self.links[l as usize].delay_ns);
+            delays.min().unwrap_or(u64::MAX)
+        };
+        let used = plan.origins.iter().flatten();
+        let least = used.map(|&l| self.links[l as usize].delay_ns).min();
+        let step_ns = least.unwrap_or(u64::MAX).clamp(SHORTEST_NS, LONGEST_NS);
+        self.clock.step_ns = step_ns;
+        self.clock.per_step = u64::MAX / step_ns;
+        let log = |ns: u64| (ns / step_ns).max(1).ilog2().min(MOST_STEPS_LOG) as u8;
+        let inputs = plan.ends.iter();
+        self.transfer_log = inputs
+            .map(|e| log(delay_ns(e.data_in).min(delay_ns(e.acks_in))))
+            .collect();
+        let mut link_log = vec![MOST_STEPS_LOG as u8; self.links.len()];
+        for (w, target) in plan.targets.iter().enumerate() {
+            if let Target::Link(l) = target {
+                let mine = &mut link_log[*l as usize];
+                *mine = (*mine).min(log(delay_ns(w as u32)));
+            }
+        }
+        for (ends, &log) in plan.ends.iter().zip(&self.transfer_log) {
+            for way in [ends.data, ends.acks] {
+                if let Some(Target::Link(l)) = plan.targets.get(way.wire as usize) {
+                    let mine = &mut link_log[*l as usize];
+                    *mine = (*mine).min(log);
+                }
+            }
+        }
+        let log_of = |target: &Target| match *target {
+            Target::Link(l) => link_log[l as usize],
+            Target::Receiver(t) | Target::Sender(t) => self.transfer_log[t as usize],
+        };
+        self.wire_log = plan.targets.iter().map(log_of).collect();
+        self.link_log = link_log;
+    }
+
+    /// Goes on to `end_ns`.
+    pub fn run_until(&mut self, end_ns: u64) {
+        self.clock.begin_ns = self.now_ns;
+        self.clock.since = 0;
+        self.register_all();
+        while self.now_ns < end_ns {
+            self.wake();
+            self.transfers_act(end_ns);
+            self.links_act(end_ns);
+            self.now_ns = (self.now_ns + self.clock.step_ns).min(end_ns);
+            self.clock.since += 1;
+            self.steps += 1;
+        }
+    }
+
+    /// All wires with packets on them.
+    fn register_all(&mut self) {
+        self.calendar.clear();
+        for w in 0..self.plan.wires.len() as u32 {
+            self.register(w, self.clock.since);
+        }
+    }
+
+    /// Tells links and transfers of the wires on which packets arrive in the chunks that begin now.
+    fn wake(&mut self) {
+        let mut due = self.calendar.take(self.clock.since);
+        for w in due.drain(..) {
+            match self.plan.targets[w as usize] {
+                Target::Link(l) => {
+                    let link = &mut self.links[l as usize];
+                    if link.pending.is_empty() {
+                        self.active_links.push(l);
+                    }
+                    link.pending.push(w);
+                }
+                Target::Receiver(t) | Target::Sender(t) => {
+                    if !self.is_awake[t as usize] {
+                        self.is_awake[t as usize] = true;
+                        self.awake.push(t);
+                    }
+                }
+            }
+        }
+        self.calendar.give_back(due);
+    }
+
+    fn transfers_act(&mut self, end_ns: u64) {
+        let next_ns = self.now_ns + self.clock.step_ns;
+        for (i, &due_ns) in self.due_ns.iter().enumerate() {
+            if due_ns < next_ns && !self.is_awake[i] {
+                self.is_awake[i] = true;
+                self.awake.push(i as u32);
+            }
+        }
+        let mut awake = std::mem::take(&mut self.awake);
+        for &i in &awake {
+            let i = i as usize;
+            let until_ns = self.clock.chunk_end_ns(self.transfer_log[i], end_ns);
+            let transfer = &mut self.transfers[i];
+            let ends = transfer.ends;
+            transfer.act(until_ns, &mut self.plan.wires);
+            self.due_ns[i] = transfer.due_ns();
+            self.is_awake[i] = false;
+            for wire in [ends.data_in, ends.acks_in] {
+                self.register(wire, self.clock.since + 1);
+            }
+            for way in [ends.data, ends.acks] {
+                let Some(wire) = self.plan.wires.get_mut(way.wire as usize) else {
+                    continue;
+                };
+                if wire.is_new()
+                    && let Target::Link(l) = self.plan.targets[way.wire as usize]
+                {
+                    wire.seen();
+                    let link = &mut self.links[l as usize];
+                    if link.pending.is_empty() {
+                        self.active_links.push(l);
+                    }
+                    link.pending.push(way.wire);
+                }
+            }
+        }
+        awake.clear();
+        self.awake = awake;
+    }
+
+    /// Notes when the first packet of a wire is due, if there is one.
+    #[inline]
+    fn register(&mut self, wire: u32, earliest: u64) {
+        let packet = self.plan.wires.get(wire as usize).and_then(Wire::first);
+        if let Some(packet) = packet {
+            let step = self
+                .clock
+                .step_of(packet.time_ns, self.wire_log[wire as usize]);
+            self.calendar.add(wire, step, earliest);
+        }
+    }
+
+    fn links_act(&mut self, end_ns: u64) {
+        let mut active = std::mem::take(&mut self.active_links);
+        for &l in &active {
+            let until_ns = self.clock.chunk_end_ns(self.link_log[l as usize], end_ns);
+            self.link_acts(l as usize, until_ns);
+        }
+        active.clear();
+        self.active_links = active;
+    }
+
+    /// All that happens at a link before `until_ns`.
+    fn link_acts(&mut self, l: usize, until_ns: u64) {
+        let (clock, wire_log) = (self.clock, &*self.wire_log);
+        let (hops, wires, calendar) = (
+            &mut *self.plan.hops,
+            &mut *self.plan.wires,
+            &mut self.calendar,
+        );
+        let link = &mut self.links[l];
+        let batch = &mut self.batch;
+        batch.clear();
+        let mut runs = 0;
+        for w in link.pending.drain(..) {
+            let before = batch.len();
+            let wire = &mut wires[w as usize];
+            wire.take_until(until_ns, batch);
+            runs += usize::from(batch.len() > before);
+            if let Some(next) = wire.first() {
+                let step = clock.step_of(next.time_ns, wire_log[w as usize]);
+                calendar.add(w, step, clock.since + 1);
+            }
+        }
+        if runs > 1 {
+            merge(batch);
+        }
+        for &packet in &*batch {
+            let hop = &mut hops[packet.hop as usize];
+            hop.arrived += 1;
+            let service_ns = match packet.seq {
+                0 => self.plan.specs[packet.hop as usize].header_ns,
+                _ => hop.service_ns,
+            };
+            let Some(left_ns) = link.queue.arrive(packet.time_ns, service_ns) else {
+                let spec = &self.plan.specs[packet.hop as usize];
+                match spec.is_ack {
+                    false => self.lost[spec.transfer as usize] += 1,
+                    true => self.lost_acks += 1,
+                }
+                continue;
+            };
+            let time_ns = left_ns + link.delay_ns;
+            let out = hop.out as usize;
+            let wire = &mut wires[out];
+            if wire.is_empty() {
+                let step = clock.step_of(time_ns, wire_log[out]);
+                calendar.add(hop.out, step, clock.since + 1);
+            }
+            wire.push(Packet {
+                time_ns,
+                hop: packet.hop + 1,
+                seq: packet.seq,
+            });
+        }
+    }
+
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    pub fn link_counts(&self, l: usize) -> LinkCounts {
+        self.links[l].queue.counts
+    }
+
+    /// Packets × nanoseconds in the link's queue until now.
+    pub fn queue_time_ns(&self, l: usize) -> f64 {
+        let queue = &self.links[l].queue;
+        queue.counts.sojourn_ns as f64 - queue.still_ns(self.now_ns) as f64
+    }
+
+    pub fn queue_pkts(&self, l: usize) -> usize {
+        self.links[l].queue.length(self.now_ns)
+    }
+
+    /// Nanoseconds of work in the queue.
+    pub fn work_ns(&self, l: usize) -> u64 {
+        self.links[l].queue.work_ns(self.now_ns)
+    }
+
+    pub fn transfers(&self) -> usize {
+        self.transfers.len()
+    }
+
+    pub fn transfer(&self, i: usize) -> &Transfer {
+        &self.transfers[i]
+    }
+
+    /// Data packets of a transfer that were lost.
+    pub fn lost(&self, i: usize) -> u64 {
+        self.lost[i] + self.transfers[i].stranded
+    }
+
+    pub fn lost_acks(&self) -> u64 {
+        let stranded = self.transfers.iter().map(|t| t.acks_stranded);
+        self.lost_acks + stranded.sum::<u64>()
+    }
+
+    /// Data packets of each transfer in queues and between them.
+    pub fn data_under_way(&self) -> Vec<(u32, u32)> {
+        let mut by_transfer = vec![(0, 0); self.transfers.len()];
+        self.each_under_way(|hop, queued| {
+            if !hop.is_ack {
+                let (in_queues, flying) = &mut by_transfer[hop.transfer as usize];
+                *in_queues += u32::from(queued);
+                *flying += u32::from(!queued);
+            }
+        });
+        by_transfer
+    }
+
+    /// Acknowledgements in queues and between them.
+    pub fn acks_under_way(&self) -> (u64, u64) {
+        let (mut in_queues, mut flying) = (0, 0);
+        self.each_under_way(|hop, queued| {
+            if hop.is_ack {
+                in_queues += u64::from(queued);
+                flying += u64::from(!queued);
+            }
+        });
+        (in_queues, flying)
+    }
+
+    /// Every link on every way of data, and the packets that have arrived there.
+    pub fn data_hops(&self) -> impl Iterator<Item = (&HopSpec, u64)> {
+        let hops = self.plan.hops.iter().map(|hop| hop.arrived);
+        self.plan
+            .specs
+            .iter()
+            .zip(hops)
+            .filter(|(spec, _)| !spec.is_ack)
+    }
+
+    /// Every packet: the hop it has last been accepted at, and whether it is still in that queue.
+    pub fn each_under_way(&self, mut each: impl FnMut(&HopSpec, bool)) {
+        for (wire, origins) in self.plan.wires.iter().zip(&self.plan.origins) {
+            if origins.is_empty() {
+                continue; // all that ends have sent has reached its first link
+            }
+            for packet in wire.waiting() {
+                let hop = &self.plan.specs[packet.hop as usize - 1];
+                let delay_ns = self.links[hop.link as usize].delay_ns;
+                each(hop, packet.time_ns - delay_ns > self.now_ns);
+            }
+        }
+    }
+}
+
+/// Puts packets of several wires in order of their arrival.
+fn merge(batch: &mut [Packet]) {
+    if batch.len() > 20 {
+        return batch.sort_by_key(|p| p.time_ns);
+    }
+    for i in 1..batch.len() {
+        let packet = batch[i];
+        let mut j = i;
+        while j > 0 && batch[j - 1].time_ns > packet.time_ns {
+            batch[j] = batch[j - 1];
+            j -= 1;
+        }
+        batch[j] = packet;
+    }
+}

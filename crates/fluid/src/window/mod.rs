@@ -1,0 +1,36 @@
+//! The window stepper: every packet is followed, in batches rather than one by one.
+//!
+//! Time advances in steps no longer than the shortest delay of a link, so that what leaves a link
+//! within a step arrives elsewhere in a later one: within a step, links and ends do not see each
+//! other, and each goes through all that arrives at it, in order, at once. A link whose inputs are
+//! far away does so only every few steps. The result is that of an event-driven simulation.
+
+mod calendar;
+mod ends;
+mod engine;
+mod events;
+mod maker;
+mod paced;
+mod plan;
+mod queue;
+mod receiver;
+mod stepper;
+mod tcp;
+mod vegas;
+mod wire;
+
+use rand_pcg::Pcg32;
+
+pub(crate) use stepper::Window;
+
+/// The streams of random numbers: one for each purpose and place.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Queue = 1,
+    Sender = 2,
+    Application = 3,
+}
+
+fn random(seed: u64, purpose: Purpose, index: u32) -> Pcg32 {
+    Pcg32::new(seed, (purpose as u64) << 32 | u64::from(index))
+}

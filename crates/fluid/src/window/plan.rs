@@ -1,0 +1,219 @@
+//! The network as packets see it: wires between links and ends, and a hop for every link of every
+//! connection's way.
+
+use std::collections::HashMap;
+
+use super::wire::Wire;
+use crate::network::{ACK_BYTES, NO_BRANCH, Network};
+use crate::{Acks, Source, TcpVariant};
+
+/// Where packets on a wire arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Link(u32),
+    /// The receiver of a transfer.
+    Receiver(u32),
+    /// The sender of a transfer, where acknowledgements arrive.
+    Sender(u32),
+}
+
+/// One link on the way of one transfer: what every packet needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hop {
+    /// Transmission of its packets there.
+    pub service_ns: u64,
+    /// Packets that arrived at the link.
+    pub arrived: u64,
+    /// The wire behind the link.
+    pub out: u32,
+}
+
+/// The rest of what there is to know of a hop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HopSpec {
+    /// Transmission of the very first packet, which may have no payload (of an acknowledgement: of
+    /// all).
+    pub header_ns: u64,
+    pub transfer: u32,
+    pub link: u32,
+    pub is_ack: bool,
+    /// Bits of its packets, and of the first.
+    pub bits: f64,
+    pub header_bits: f64,
+}
+
+/// No wire.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// Where a way begins: its first hop and the wire to its first link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub hop: u32,
+    pub wire: u32,
+}
+
+impl Way {
+    const NONE: Way = Way {
+        hop: 0,
+        wire: NOWHERE,
+    };
+}
+
+/// The ways of one transfer, and the wires that end at it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub connection: u32,
+    pub data: Way,
+    pub acks: Way,
+    pub data_in: u32,
+    pub acks_in: u32,
+    /// How long acknowledgements take that are no traffic.
+    pub beside_ns: u64,
+}
+
+/// Ways through the network as they are now.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    pub hops: Vec<Hop>,
+    /// Parallel to `hops`.
+    pub specs: Vec<HopSpec>,
+    pub wires: Vec<Wire>,
+    pub targets: Vec<Target>,
+    /// By wire: the links it begins at; none if it begins at ends.
+    pub origins: Vec<Vec<u32>>,
+    /// By transfer.
+    pub ends: Vec<Ends>,
+    between: HashMap<(u32, u32), u32>,
+}
+
+const ENDS: u32 = u32::MAX;
+
+impl Plan {
+    pub fn new(network: &Network) -> Plan {
+        let mut plan = Plan::default();
+        for id in network.connections() {
+            for _ in 0..network.connection_spec(id).count {
+                plan.ends.push(Ends {
+                    connection: id.0,
+                    data: Way::NONE,
+                    acks: Way::NONE,
+                    data_in: NOWHERE,
+                    acks_in: NOWHERE,
+                    beside_ns: 0,
+                });
+            }
+        }
+        plan
+    }
+
+    /// Sends a transfer over a branch from now on; what it has sent keeps to its way.
+    pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, bps: &[f64]) {
+        let mut ends = self.ends[transfer as usize];
+        (ends.data, ends.acks) = (Way::NONE, Way::NONE);
+        if branch != NO_BRANCH {
+            let inner = &network.inner;
+            let spec = &inner.connections[ends.connection as usize];
+            let data = inner.data_path(branch);
+            let back = inner.back_path(branch);
+            let mut add =
+                |path, bits, target| self.way(path, bits, target, transfer, &spec.source, bps);
+            (ends.data, ends.data_in) = add(
+                data,
+                8.0 * spec.packet_size_bytes,
+                Target::Receiver(transfer),
+            );
+            let target = Target::Sender(transfer);
+            match spec.source {
+                Source::Constant { .. } | Source::Poisson { .. } => {}
+                _ if spec.acks == Acks::None => {
+                    let way = if back.is_empty() { data } else { back };
+                    let delay_s: f64 = way.iter().map(|&l| inner.links[l as usize].delay_s).sum();
+                    ends.beside_ns = (delay_s * 1e9).round() as u64;
+                    ends.acks_in = self.wire(None, target);
+                    ends.acks = Way {
+                        hop: 0,
+                        wire: ends.acks_in,
+                    };
+                }
+                _ => (ends.acks, ends.acks_in) = add(back, 8.0 * ACK_BYTES, target),
+            }
+        }
+        self.ends[transfer as usize] = ends;
+    }
+
+    fn way(
+        &mut self,
+        links: &[u32],
+        bits: f64,
+        end: Target,
+        transfer: u32,
+        source: &Source,
+        bps: &[f64],
+    ) -> (Way, u32) {
+        let mut way = Way {
+            hop: self.hops.len() as u32,
+            wire: NOWHERE,
+        };
+        let mut last = NOWHERE;
+        // In ns-2, Vegas begins with a packet like any other.
+        let header_bits = match source {
+            Source::Window(window) if window.variant == TcpVariant::Vegas => bits,
+            _ => bits.min(8.0 * ACK_BYTES),
+        };
+        for (i, &link) in links.iter().enumerate() {
+            if i == 0 {
+                way.wire = self.wire(None, Target::Link(link));
+            }
+            let target = links.get(i + 1).map_or(end, |&next| Target::Link(next));
+            last = self.wire(Some(link), target);
+            self.hops.push(Hop {
+                service_ns: 0,
+                arrived: 0,
+                out: last,
+            });
+            self.specs.push(HopSpec {
+                header_ns: 0,
+                transfer,
+                link,
+                is_ack: matches!(end, Target::Sender(_)),
+                bits,
+                header_bits,
+            });
+            self.set_bandwidth(self.hops.len() - 1, bps[link as usize]);
+        }
+        (way, last)
+    }
+
+    /// The link of a hop has this bandwidth from now on.
+    pub fn set_bandwidth(&mut self, hop: usize, bps: f64) {
+        let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
+        let spec = &mut self.specs[hop];
+        spec.header_ns = ns(spec.header_bits);
+        self.hops[hop].service_ns = ns(spec.bits);
+    }
+
+    /// The wire from a link (or from ends) to where its packets arrive: one for all that come to
+    /// an end, wherever from.
+    fn wire(&mut self, from: Option<u32>, target: Target) -> u32 {
+        let key = match target {
+            Target::Link(to) => (from.unwrap_or(ENDS), to),
+            // The numbers of links come nowhere near.
+            Target::Receiver(t) => (ENDS - 1, t),
+            Target::Sender(t) => (ENDS - 2, t),
+        };
+        let next = self.wires.len() as u32;
+        let wire = *self.between.entry(key).or_insert(next);
+        if wire == next {
+            self.wires.push(Wire::default());
+            self.targets.push(target);
+            self.origins.push(Vec::new());
+        }
+        let origins = &mut self.origins[wire as usize];
+        if let Some(link) = from
+            && !origins.contains(&link)
+        {
+            origins.push(link);
+        }
+        wire
+    }
+}

@@ -1,0 +1,392 @@
+//! The window stepper as a simulation: time in seconds, events, and what it tells.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use super::ends::Transfer;
+use super::engine::Engine;
+use super::plan::HopSpec;
+use crate::explain::{ExplainedHop, Explanation};
+use crate::network::ACK_BYTES;
+use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::totals::{ConnectionTotals, LinkTotals, Totals};
+use crate::{ConnectionId, LinkId, Network, Options, RunError, Step};
+
+/// A network of packets on its way through time.
+#[derive(Clone)]
+pub(crate) struct Window {
+    options: Options,
+    engine: Engine,
+    /// The transfers of each connection: from here to where the next one's begin.
+    first_transfer: Vec<u32>,
+    /// Arrivals per interval at each link: what was counted before, and the moments so far.
+    arrivals: Vec<Arrivals>,
+    intervals: u64,
+    /// Data packets of each transfer that wait in queues and that are between them, now.
+    under_way: OnceLock<Vec<(u32, u32)>>,
+}
+
+/// Mean and spread of the packets that arrive in an interval (Welford's sums).
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    before: u64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Window {
+    pub fn new(network: Network, options: Options) -> Result<Window, RunError> {
+        let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        if !positive(options.duration_s) || options.duration_s > 1e9 {
+            let is = options.duration_s;
+            return bad("duration", format!("it is {is} s, but must be positive"));
+        }
+        if !matches!(options.step, Step::Fixed { step_s } if positive(step_s)) {
+            return bad(
+                "step",
+                "the window model takes steps of one, positive length".to_owned(),
+            );
+        }
+        if !positive(options.burstiness_interval_s) {
+            let is = options.burstiness_interval_s;
+            return bad(
+                "burstiness-interval",
+                format!("it is {is} s, but must be positive"),
+            );
+        }
+        let mut first_transfer = vec![0];
+        for id in network.connections() {
+            let before = first_transfer[id.index()];
+            first_transfer.push(before + network.connection_spec(id).count);
+        }
+        Ok(Window {
+            arrivals: vec![Arrivals::default(); network.link_count()],
+            engine: Engine::new(network, options.seed),
+            options,
+            first_transfer,
+            intervals: 0,
+            under_way: OnceLock::new(),
+        })
+    }
+
+    /// One step, at most to `limit_s`.
+    pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
+        let Step::Fixed { step_s } = self.options.step else {
+            return Ok(());
+        };
+        // Without a limit, steps of the length that was asked for; else as far as it is.
+        let next_s = match limit_s.is_finite() {
+            true => limit_s,
+            false => self.time_s() + step_s,
+        };
+        let end_ns = ns(next_s.min(self.options.duration_s));
+        self.under_way = OnceLock::new();
+        while self.engine.now_ns() < end_ns {
+            let interval_ns = ns(self.options.burstiness_interval_s).max(1);
+            let counted_ns = (self.intervals + 1) * interval_ns;
+            let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
+            self.engine.run_until(end_ns.min(counted_ns).min(event_ns));
+            self.engine.apply_events();
+            if self.engine.now_ns() == counted_ns {
+                self.count_arrivals();
+            }
+        }
+        Ok(())
+    }
+
+    fn count_arrivals(&mut self) {
+        self.intervals += 1;
+        for (l, arrivals) in self.arrivals.iter_mut().enumerate() {
+            let now = self.engine.link_counts(l).offered();
+            let arrived = (now - arrivals.before) as f64;
+            arrivals.before = now;
+            let off = arrived - arrivals.mean;
+            arrivals.mean += off / self.intervals as f64;
+            arrivals.squares += off * (arrived - arrivals.mean);
+        }
+    }
+
+    pub fn time_s(&self) -> f64 {
+        self.engine.now_ns() as f64 * 1e-9
+    }
+
+    pub fn steps(&self) -> u64 {
+        self.engine.steps
+    }
+
+    pub fn network(&self) -> &Network {
+        &self.engine.network
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub fn queue_pkts(&self, id: LinkId) -> f64 {
+        self.engine.queue_pkts(id.index()) as f64
+    }
+
+    /// 1 where the queue is full now.
+    pub fn blocking(&self, id: LinkId) -> f64 {
+        f64::from(u8::from(
+            self.queue_pkts(id) >= self.network().room_pkts(id).floor(),
+        ))
+    }
+
+    /// Since the start: what it is now is 0 or 1.
+    pub fn utilization(&self, id: LinkId) -> f64 {
+        self.link_totals(id).utilization
+    }
+
+    /// The window over the round-trip time, of all of it; of others, their rate.
+    pub fn send_pps(&self, id: ConnectionId) -> f64 {
+        let transfers = self.transfers(id);
+        transfers.map(|t| t.rate_pps(self.engine.now_ns())).sum()
+    }
+
+    pub fn explain(&self, id: ConnectionId) -> Explanation {
+        let network = self.network();
+        let spec = network.connection_spec(id);
+        let hop = |link: LinkId, back: bool| {
+            let of = network.link_spec(link);
+            let bits = match back {
+                true => 8.0 * ACK_BYTES,
+                false => 8.0 * spec.packet_size_bytes,
+            };
+            let queue_pkts = self.queue_pkts(link);
+            let waiting_s = self.engine.work_ns(link.index()) as f64 * 1e-9;
+            let totals = self.link_totals(link);
+            ExplainedHop {
+                link,
+                back,
+                queue_pkts,
+                service_pps: match waiting_s > 0.0 {
+                    true => queue_pkts / waiting_s,
+                    false => of.bandwidth_bps / bits,
+                },
+                waiting_s,
+                transmission_s: bits / of.bandwidth_bps,
+                propagation_s: of.delay_s,
+                loss_probability: totals.loss_probability,
+            }
+        };
+        let there = network.path(id).into_iter().map(|l| hop(l, false));
+        let back = network.return_path(id).into_iter().map(|l| hop(l, true));
+        let hops: Vec<ExplainedHop> = there.chain(back).collect();
+        let rtt_s = hops
+            .iter()
+            .map(|h| h.waiting_s + h.transmission_s + h.propagation_s)
+            .sum();
+        let totals = self.connection_totals(id);
+        let count = f64::from(spec.count);
+        Explanation {
+            time_s: self.time_s(),
+            sending: self
+                .transfers(id)
+                .any(|t| t.is_sending(self.engine.now_ns())),
+            count: spec.count,
+            propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
+            loss_probability: totals.loss_probability,
+            rtt_s,
+            seen_loss_probability: totals.loss_probability,
+            seen_rtt_s: self.transfers(id).map(|t| t.seen_rtt_s()).sum::<f64>() / count,
+            profile: None,
+            profile_pps: None,
+            outside: false,
+            window_limit_pps: None,
+            application_pps: None,
+            slow_start: false,
+            rate_pps: self.send_pps(id) / count,
+            hops,
+        }
+    }
+
+    pub fn link_totals(&self, id: LinkId) -> LinkTotals {
+        let sums = self.link_sums(id);
+        let per_s = fraction(1.0, self.time_s());
+        let l = id.index();
+        LinkTotals {
+            mean_queue_pkts: sums.queue_time * per_s,
+            max_queue_pkts: f64::from(self.engine.link_counts(l).most),
+            loss_probability: fraction(sums.lost_pkts, sums.offered_pkts),
+            utilization: sums.busy_s * per_s,
+            offered_pkts: sums.offered_pkts,
+            lost_pkts: sums.lost_pkts,
+            departed_pkts: sums.departed_pkts,
+            queued_pkts: self.queue_pkts(id),
+            arrival_cov: self.arrival_cov(id),
+        }
+    }
+
+    /// Spread over mean of the packets that arrived in an interval.
+    fn arrival_cov(&self, id: LinkId) -> Option<f64> {
+        let arrivals = &self.arrivals[id.index()];
+        let variance = arrivals.squares / self.intervals.max(1) as f64;
+        (arrivals.mean > 0.0).then(|| variance.sqrt() / arrivals.mean)
+    }
+
+    pub fn link_sums(&self, id: LinkId) -> LinkSums {
+        let l = id.index();
+        let counts = self.engine.link_counts(l);
+        let queued = self.engine.queue_pkts(l);
+        LinkSums {
+            offered_pkts: counts.offered() as f64,
+            lost_pkts: counts.lost as f64,
+            departed_pkts: (counts.accepted - queued as u64) as f64,
+            queue_time: self.engine.queue_time_ns(l) * 1e-9,
+            busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
+        }
+    }
+
+    pub fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
+        let mut sum = ConnectionSums::default();
+        for i in self.range(id) {
+            let transfer = self.engine.transfer(i);
+            let lost = self.engine.lost(i) as f64;
+            let sent = transfer.sent() as f64;
+            let (rtt_time, rtt_weight) = transfer.rtt_sum();
+            sum.sent_pkts += sent;
+            sum.delivered_pkts += transfer.delivered as f64;
+            sum.rtt_time += rtt_time;
+            sum.rtt_weight += rtt_weight;
+            sum.lost += lost;
+            sum.loss_weight += sent;
+        }
+        sum
+    }
+
+    pub fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
+        let sums = self.connection_sums(id);
+        let per_s = fraction(1.0, self.time_s());
+        let arrived: u64 = self.transfers(id).map(|t| t.arrived).sum();
+        let under_way = self.under_way.get_or_init(|| self.engine.data_under_way());
+        let mine = under_way.get(self.range(id)).unwrap_or_default();
+        let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
+        ConnectionTotals {
+            mean_send_pps: sums.sent_pkts * per_s,
+            mean_goodput_pps: sums.delivered_pkts * per_s,
+            offered_pkts: sums.sent_pkts,
+            delivered_pkts: arrived as f64,
+            lost_pkts: sums.lost,
+            queued_pkts: mine.iter().map(|&(queued, _)| f64::from(queued)).sum(),
+            in_flight_pkts: mine.iter().map(|&(_, flying)| f64::from(flying)).sum(),
+            mean_rtt_s: fraction(sums.rtt_time, sums.rtt_weight),
+            loss_probability: fraction(sums.lost, sums.lost + arrived as f64),
+            outside_profile_fraction: self.outside_fraction(id),
+            finished_s: self.finished_s(id),
+            timeouts,
+            fast_retransmits,
+        }
+    }
+
+    /// By retransmission timers and by duplicate acknowledgements.
+    fn losses_found(&self, id: ConnectionId) -> Option<(f64, f64)> {
+        let each = self.transfers(id).map(Transfer::losses_found);
+        each.fold(None, |sum, found| {
+            let (timeouts, fast) = sum.unwrap_or_default();
+            found.map(|(t, f)| (timeouts + t as f64, fast + f as f64))
+        })
+    }
+
+    fn outside_fraction(&self, id: ConnectionId) -> f64 {
+        let (outside_ns, all_ns) = self
+            .transfers(id)
+            .map(Transfer::outside_ns)
+            .fold((0, 0), |(outside, all), (more_outside, more)| {
+                (outside + more_outside, all + more)
+            });
+        fraction(outside_ns as f64, all_ns as f64)
+    }
+
+    /// When the last of its transfers had delivered its size.
+    fn finished_s(&self, id: ConnectionId) -> Option<f64> {
+        let ends = self.transfers(id).map(|t| t.finished_ns());
+        let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+        Some(last as f64 * 1e-9)
+    }
+
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for &(queued, flying) in self.under_way.get_or_init(|| self.engine.data_under_way()) {
+            totals.queued_pkts += f64::from(queued);
+            totals.in_flight_pkts += f64::from(flying);
+        }
+        for i in 0..self.engine.transfers() {
+            let transfer = self.engine.transfer(i);
+            totals.offered_pkts += transfer.sent() as f64;
+            totals.delivered_pkts += transfer.arrived as f64;
+            totals.lost_pkts += self.engine.lost(i) as f64;
+        }
+        totals
+    }
+
+    pub fn ack_totals(&self) -> Totals {
+        let (queued, in_flight) = self.engine.acks_under_way();
+        let mut totals = Totals {
+            queued_pkts: queued as f64,
+            in_flight_pkts: in_flight as f64,
+            lost_pkts: self.engine.lost_acks() as f64,
+            ..Totals::default()
+        };
+        for i in 0..self.engine.transfers() {
+            let transfer = self.engine.transfer(i);
+            totals.offered_pkts += transfer.acks_sent as f64;
+            totals.delivered_pkts += transfer.acks_arrived as f64;
+        }
+        totals
+    }
+
+    /// Data packets that have arrived at every hop of every way.
+    pub fn arrivals_at_hops(&self) -> Vec<u64> {
+        self.engine
+            .data_hops()
+            .map(|(_, arrived)| arrived)
+            .collect()
+    }
+
+    /// For every link the connections whose data crosses it; `before` is what had arrived at hops
+    /// `length_s` seconds ago.
+    pub fn classes(&self, before: &[u64], length_s: f64) -> Vec<ClassInterval> {
+        let mut classes: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
+        let connection =
+            |hop: &HopSpec| self.engine.transfer(hop.transfer as usize).ends.connection;
+        for (i, (hop, arrived)) in self.engine.data_hops().enumerate() {
+            let arrived = arrived - before.get(i).copied().unwrap_or(0);
+            let class = classes.entry((hop.link, connection(hop))).or_default();
+            class.0 += arrived as f64;
+        }
+        self.engine.each_under_way(|hop, queued| {
+            if let Some(class) = classes.get_mut(&(hop.link, connection(hop)))
+                && queued
+                && !hop.is_ack
+            {
+                class.1 += 1.0;
+            }
+        });
+        let interval = |((link, connection), (arrived, queue_pkts))| ClassInterval {
+            link: LinkId(link),
+            connection: ConnectionId(connection),
+            queue_pkts,
+            arrival_pps: arrived / length_s,
+        };
+        classes.into_iter().map(interval).collect()
+    }
+
+    fn range(&self, id: ConnectionId) -> std::ops::Range<usize> {
+        let i = id.index();
+        self.first_transfer[i] as usize..self.first_transfer[i + 1] as usize
+    }
+
+    fn transfers(&self, id: ConnectionId) -> impl Iterator<Item = &Transfer> {
+        self.range(id).map(|i| self.engine.transfer(i))
+    }
+}
+
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+fn fraction(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}

@@ -1,0 +1,122 @@
+//! Packets on their way from one place to the next.
+
+/// A packet: when it arrives, on which hop of which connection's way, and its sequence number (of
+/// an acknowledgement: the last packet received in order).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packet {
+    pub time_ns: u64,
+    pub hop: u32,
+    pub seq: i32,
+}
+
+/// Packets that travel from one link, or one end, to the next, in order of their arrival.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wire {
+    packets: Vec<Packet>,
+    /// Those before have arrived.
+    head: usize,
+    /// Whether several senders have put packets on it, and whether its end knows that it holds any.
+    unsorted: bool,
+    unseen: bool,
+}
+
+impl Wire {
+    #[inline]
+    pub fn push(&mut self, packet: Packet) {
+        match self.packets.last() {
+            Some(last) if last.time_ns > packet.time_ns && !self.is_empty() => {
+                // It comes another, shorter way.
+                let place = self
+                    .packets
+                    .partition_point(|p| p.time_ns <= packet.time_ns);
+                self.packets.insert(place.max(self.head), packet);
+            }
+            _ => self.packets.push(packet),
+        }
+    }
+
+    /// The same for packets of several senders, which come in any order within a step.
+    #[inline]
+    pub fn push_unsorted(&mut self, packet: Packet) {
+        self.unseen |= self.is_empty();
+        self.unsorted |= self
+            .packets
+            .last()
+            .is_some_and(|p| p.time_ns > packet.time_ns);
+        self.packets.push(packet);
+    }
+
+    /// Whether packets are on it that its end has not been told of.
+    pub fn is_new(&self) -> bool {
+        self.unseen
+    }
+
+    pub fn seen(&mut self) {
+        self.unseen = false;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.head == self.packets.len()
+    }
+
+    /// The next to arrive.
+    #[inline]
+    pub fn first(&self) -> Option<&Packet> {
+        self.packets.get(self.head)
+    }
+
+    /// Those that have not arrived.
+    pub fn waiting(&self) -> &[Packet] {
+        &self.packets[self.head..]
+    }
+
+    /// Takes the first.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.head += 1;
+        self.tidy();
+    }
+
+    /// Moves those that arrive before `end_ns` to the end of `batch`.
+    #[inline]
+    pub fn take_until(&mut self, end_ns: u64, batch: &mut Vec<Packet>) {
+        let waiting = &mut self.packets[self.head..];
+        if self.unsorted {
+            waiting.sort_by_key(|p| p.time_ns);
+            self.unsorted = false;
+        }
+        let n = waiting.iter().take_while(|p| p.time_ns < end_ns).count();
+        batch.extend_from_slice(&waiting[..n]);
+        self.head += n;
+        self.tidy();
+    }
+
+    /// Those that have not arrived, to be changed; to be sorted again after that.
+    pub fn waiting_mut(&mut self) -> &mut [Packet] {
+        &mut self.packets[self.head..]
+    }
+
+    /// Puts them in order of their arrival.
+    pub fn sort(&mut self) {
+        self.waiting_mut().sort_by_key(|p| p.time_ns);
+    }
+
+    /// Takes out some of those that have not arrived.
+    pub fn remove(&mut self, mut which: impl FnMut(&Packet) -> bool) {
+        self.packets.drain(..self.head);
+        self.head = 0;
+        self.packets.retain(|packet| !which(packet));
+    }
+
+    /// Keeps the memory that packets pass through small: it stays in the cache.
+    #[inline]
+    fn tidy(&mut self) {
+        if self.head == self.packets.len() {
+            self.packets.clear();
+            self.head = 0;
+        } else if self.head >= 32 && 2 * self.head >= self.packets.len() {
+            self.packets.drain(..self.head);
+            self.head = 0;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What was found, as a page.
+
+use std::fmt::Write;
+
+use crate::reference::Ns;
+use crate::{Cell, Mean, Outcome};
+
+/// A cell, what netflow says, and what ns-2 measured.
+pub type Judged = (Cell, Mean, Ns);
+
+/// A title, and what a row says after protocol, gateway and clients.
+type Table<'a> = (&'a str, &'a dyn Fn(&Judged) -> String);
+
+/// How far a value is outside of a span, relative to the nearer end; 0 inside.
+pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
+    if value < low {
+        value / low - 1.0
+    } else if value > high {
+        value / high - 1.0
+    } else {
+        0.0
+    }
+}
+
+/// Fractions of the cells whose c.o.v. is within 10 % and within 20 % of the span of ns-2, the
+/// largest error of the packets delivered, and that of the loss where both ends are above 0.1 %.
+pub fn verdict(judged: &[Judged]) -> [f64; 4] {
+    let n = judged.len() as f64;
+    let off = |j: &Judged| outside(j.1.mean.cov, j.2.span(|o| o.cov)).abs();
+    let share = |most: f64| judged.iter().filter(|j| off(j) <= most).count() as f64 / n;
+    let largest = |of: &dyn Fn(&Judged) -> f64| judged.iter().map(of).fold(0.0, f64::max);
+    [
+        share(0.1),
+        share(0.2),
+        largest(&|j| {
+            let span = j.2.span(|o| o.delivered_pkts);
+            outside(j.1.mean.delivered_pkts, span).abs()
+        }),
+        largest(&|j| {
+            let span = j.2.span(|o| o.loss);
+            match span.0 > 1e-3 {
+                true => outside(j.1.mean.loss, span).abs(),
+                false => 0.0,
+            }
+        }),
+    ]
+}
+
+pub fn page(judged: &[Judged], seeds: u64, head: &str) -> String {
+    let [tenth, fifth, delivered, loss] = verdict(judged);
+    let mut out = String::from(head);
+    let _ = write!(
+        out,
+        "\n## In short\n\n\
+         | | asked | found |\n|---|---|---|\n\
+         | c.o.v. within 10 % of the span between plain and jittered ns-2 | 90 % of the cells | {} |\n\
+         | within 20 % | all | {} |\n\
+         | packets delivered, largest error | 1 % | {} |\n\
+         | loss, largest error where it exceeds 0.1 % | 25 % | {} |\n\n\
+         netflow: means of {seeds} seeds, ± their standard deviation; ns-2: means of 3 seeds, plain / with a random \
+         delay of up to 1 ms before TCP sends. Errors are relative to the nearer of the two, 0 between them.\n",
+        percent(tenth),
+        percent(fifth),
+        percent(delivered),
+        percent(loss),
+    );
+    let tables: [Table<'_>; 4] = [
+        ("Coefficient of variation of the arrivals in 0.1 s", &|j| {
+            format!(
+                "{:.4} ± {:.4} | {} | {}",
+                j.1.mean.cov,
+                j.1.cov_std,
+                both(&j.2, |o| format!("{:.4}", o.cov)),
+                percent(outside(j.1.mean.cov, j.2.span(|o| o.cov)))
+            )
+        }),
+        ("Packets delivered", &|j| {
+            format!(
+                "{:.0} | {} | {}",
+                j.1.mean.delivered_pkts,
+                both(&j.2, |o| format!("{:.0}", o.delivered_pkts)),
+                percent(outside(
+                    j.1.mean.delivered_pkts,
+                    j.2.span(|o| o.delivered_pkts)
+                ))
+            )
+        }),
+        ("Loss at the gateway", &|j| {
+            let span = j.2.span(|o| o.loss);
+            format!(
+                "{:.3} % | {} | {}",
+                100.0 * j.1.mean.loss,
+                both(&j.2, |o| format!("{:.3} %", 100.0 * o.loss)),
+                match span.0 > 0.0 {
+                    true => percent(outside(j.1.mean.loss, span)),
+                    false => String::new(),
+                }
+            )
+        }),
+        (
+            "Losses found by timeouts / by duplicate acknowledgements",
+            &|j| {
+                let cell = |o: &Outcome| format!("{:.0} / {:.0}", o.timeouts, o.fast_retransmits);
+                format!("{} | {} | ", cell(&j.1.mean), both(&j.2, cell))
+            },
+        ),
+    ];
+    for (title, row) in tables {
+        let _ = write!(
+            out,
+            "\n## {title}\n\n| | gateway | clients | netflow | ns-2: plain / jittered | error |\n|---|---|---|---|---|---|\n"
+        );
+        for j in judged {
+            let Cell {
+                protocol,
+                gateway,
+                clients,
+            } = j.0;
+            let _ = writeln!(out, "| {protocol} | {gateway} | {clients} | {} |", row(j));
+        }
+    }
+    out
+}
+
+fn both(ns: &Ns, show: impl Fn(&Outcome) -> String) -> String {
+    match &ns.jittered {
+        Some(jittered) => format!("{} / {}", show(&ns.plain), show(jittered)),
+        None => show(&ns.plain),
+    }
+}
+
+fn percent(fraction: f64) -> String {
+    match fraction {
+        0.0 => "0 %".to_owned(),
+        f if f.abs() < 0.9995 => format!("{:.1} %", 100.0 * f),
+        f => format!("{:.0} %", 100.0 * f),
+    }
+}

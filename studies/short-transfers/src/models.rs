@@ -1,0 +1,89 @@
+//! What the models say.
+
+use netflow_tcpmodel::csa::Csa;
+use netflow_tcpmodel::model_c::ModelC;
+use netflow_tcpmodel::rounds::{self, Distribution, Options, Rounds};
+use netflow_tcpmodel::rto::ExactMoments;
+use netflow_tcpmodel::short::{Exponent, Short};
+use netflow_tcpmodel::{Error, Transfer};
+
+use crate::reference::Row;
+
+/// Transfers played for every row.
+pub const TRIALS: u64 = 100_000;
+
+/// A row and what every model says about it.
+pub struct Judged {
+    pub row: Row,
+    pub delivered: Played,
+    pub acknowledged: Option<Played>,
+    pub formulas: Formulas,
+}
+
+/// What playing says, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Played {
+    pub mean_s: f64,
+    pub std_s: f64,
+    pub median_s: f64,
+}
+
+/// Means in seconds; a model without a value is `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct Formulas {
+    pub short_s: f64,
+    pub c_low_s: f64,
+    pub c_high_s: Option<f64>,
+    pub csa_s: Option<f64>,
+}
+
+pub fn judge(row: Row, trials: u64) -> Result<Judged, Error> {
+    let delivered = play(&row, row.transfer.clone(), trials)?;
+    let acknowledged = match row.acknowledged {
+        Some(_) => Some(play(&row, row.until_acknowledged(), trials)?),
+        None => None,
+    };
+    Ok(Judged {
+        formulas: formulas(&row)?,
+        delivered,
+        acknowledged,
+        row,
+    })
+}
+
+fn play(row: &Row, transfer: rounds::Transfer, trials: u64) -> Result<Played, Error> {
+    let rounds = Rounds {
+        stack: row.stack.clone(),
+        transfer,
+    };
+    let options = Options {
+        trials,
+        ..Options::default()
+    };
+    let played: Distribution = rounds.solve(&options)?;
+    Ok(Played {
+        mean_s: played.mean_s(),
+        std_s: played.std_s(),
+        median_s: played.quantile(0.5),
+    })
+}
+
+pub fn formulas(row: &Row) -> Result<Formulas, Error> {
+    let transfer = Transfer {
+        packets: row.packets,
+        loss: row.loss,
+        delay_s: row.delay_s,
+    };
+    let high = transfer.effective_loss();
+    let short = Short::new(&row.stack, &transfer, Exponent::Printed)?.latency(&ExactMoments)?;
+    let c = |loss| ModelC::new(&row.stack, &transfer, loss).solve();
+    Ok(Formulas {
+        short_s: short.mean_s,
+        c_low_s: c(row.loss)?.total_s(),
+        c_high_s: c(high).ok().map(|latency| latency.total_s()),
+        csa_s: Csa::new(&row.stack, &transfer, high)
+            .solve()
+            .ok()
+            .map(|latency| latency.total_s()),
+    })
+}

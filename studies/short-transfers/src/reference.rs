@@ -1,0 +1,216 @@
+//! What was measured.
+
+use std::error::Error;
+use std::path::Path;
+
+use netflow_tcpmodel::rounds::{self, Until};
+use netflow_tcpmodel::{Recovery, Stack};
+use serde::Deserialize;
+
+/// Which implementation was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Ns2,
+    Linux,
+}
+
+/// One row of a reference: a transfer that was repeated.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub source: Source,
+    /// What the rows of one table have in common.
+    pub group: String,
+    pub stack: Stack,
+    pub bytes: u64,
+    pub packets: u64,
+    pub delay_s: f64,
+    pub loss: f64,
+    pub repetitions: u32,
+    pub transfer: rounds::Transfer,
+    /// Until the data has arrived.
+    pub delivered: Measured,
+    /// Until the sender knew.
+    pub acknowledged: Option<Measured>,
+}
+
+/// How long transfers took, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    pub mean_s: f64,
+    pub std_s: f64,
+    pub median_s: f64,
+}
+
+impl Row {
+    /// What the formulas are compared with: they count the last acknowledgement.
+    pub fn whole(&self) -> Measured {
+        self.acknowledged.unwrap_or(self.delivered)
+    }
+
+    /// The transfer, over when all data is known to have arrived.
+    pub fn until_acknowledged(&self) -> rounds::Transfer {
+        rounds::Transfer {
+            until: Until::Acknowledged,
+            ..self.transfer.clone()
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Ns2Row {
+    segsize: u32,
+    owd_ms: f64,
+    segsperack: u32,
+    file_bytes: u64,
+    nseg: u64,
+    loss: f64,
+    n: u32,
+    lat_snd_mean: f64,
+    lat_snd_std: f64,
+    lat_snd_median: f64,
+    lat_rcv_mean: f64,
+    lat_rcv_std: f64,
+    lat_rcv_median: f64,
+}
+
+/// Every row of ns-2.35.
+pub fn ns2(root: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    let mut reader = csv::Reader::from_path(root.join("tests/reference/ns2/short/short.csv"))?;
+    for row in reader.deserialize() {
+        let row: Ns2Row = row?;
+        let delay_s = row.owd_ms / 1000.0;
+        rows.push(Row {
+            source: Source::Ns2,
+            group: format!(
+                "segments of {} B, an acknowledgement for every {}",
+                row.segsize,
+                if row.segsperack == 1 { "one" } else { "two" }
+            ),
+            stack: Stack {
+                mss_bytes: row.segsize,
+                segments_per_ack: row.segsperack,
+                ..built_in("ns-2.35")?
+            },
+            bytes: row.file_bytes,
+            packets: row.nseg,
+            delay_s,
+            loss: row.loss,
+            repetitions: row.n,
+            transfer: rounds::Transfer {
+                loss_forward: row.loss,
+                loss_back: row.loss,
+                bandwidth_bps: Some(10e6),
+                ..rounds::Transfer::push(row.file_bytes, row.segsize, delay_s)
+            },
+            delivered: Measured {
+                mean_s: row.lat_rcv_mean,
+                std_s: row.lat_rcv_std,
+                median_s: row.lat_rcv_median,
+            },
+            acknowledged: Some(Measured {
+                mean_s: row.lat_snd_mean,
+                std_s: row.lat_snd_std,
+                median_s: row.lat_snd_median,
+            }),
+        });
+    }
+    Ok(rows)
+}
+
+#[derive(Deserialize)]
+struct LinuxRow {
+    variant: String,
+    size_bytes: u64,
+    oneway_ms: f64,
+    loss: f64,
+    n: u32,
+    mean_ms: f64,
+    median_ms: f64,
+    sd_ms: f64,
+    run_quality: String,
+}
+
+/// The emulated link adds this to each way, in seconds: loss-free connects take 0.2 ms more.
+const EMULATOR_S: f64 = 0.0001;
+/// Timestamps take so much of every segment.
+const TIMESTAMPS_BYTES: u32 = 12;
+/// The request of the clients.
+const REQUEST_BYTES: u64 = 200;
+
+/// The rows of Linux 6.18 that were measured on a host with time to spare.
+pub fn linux(root: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    let mut reader = csv::Reader::from_path(root.join("tests/reference/linux/short_all.csv"))?;
+    for row in reader.deserialize() {
+        let row: LinuxRow = row?;
+        if row.run_quality != "clean" {
+            continue;
+        }
+        let (group, stack) = variant(&row.variant)?;
+        let delay_s = row.oneway_ms / 1000.0 + EMULATOR_S;
+        rows.push(Row {
+            source: Source::Linux,
+            group: group.to_owned(),
+            bytes: row.size_bytes,
+            packets: row.size_bytes.div_ceil(u64::from(stack.mss_bytes)),
+            delay_s,
+            loss: row.loss,
+            repetitions: row.n,
+            transfer: rounds::Transfer {
+                loss_forward: row.loss,
+                loss_back: row.loss,
+                ..rounds::Transfer::fetch(REQUEST_BYTES, row.size_bytes, stack.mss_bytes, delay_s)
+            },
+            delivered: Measured {
+                mean_s: row.mean_ms / 1000.0,
+                std_s: row.sd_ms / 1000.0,
+                median_s: row.median_ms / 1000.0,
+            },
+            acknowledged: None,
+            stack,
+        });
+    }
+    Ok(rows)
+}
+
+fn variant(name: &str) -> Result<(&'static str, Stack), Box<dyn Error>> {
+    let linux = built_in("linux-6")?;
+    Ok(match name {
+        "def1460" => (
+            "the defaults, segments of 1460 B",
+            Stack {
+                mss_bytes: 1460 - TIMESTAMPS_BYTES,
+                ..linux
+            },
+        ),
+        "mss512" => (
+            "the defaults, segments of 512 B",
+            Stack {
+                mss_bytes: 512 - TIMESTAMPS_BYTES,
+                ..linux
+            },
+        ),
+        "legacy512" => (
+            "Reno without SACK, initial window 2, segments of 512 B",
+            Stack {
+                mss_bytes: 512,
+                timestamps: false,
+                rto_after_syn_timeout_s: Some(3.0),
+                initial_window_pkts: 2,
+                recovery: Recovery::NewReno,
+                limited_transmit: true,
+                tail_loss_probe: false,
+                window_after_loss: 0.5,
+                quick_acks: 16,
+                acks_compressed: false,
+                ..linux
+            },
+        ),
+        other => return Err(format!("unknown variant {other}").into()),
+    })
+}
+
+fn built_in(name: &str) -> Result<Stack, String> {
+    Stack::builtin(name).ok_or(format!("no stack {name}"))
+}

@@ -1,0 +1,87 @@
+//! Played transfers take as long as real ones did, and the page says what the models say.
+
+use study_short_transfers::models::{self, Judged, TRIALS};
+use study_short_transfers::page::{formula_cells, line, question_cells};
+use study_short_transfers::reference::{self, Row};
+use study_short_transfers::root;
+
+const PAGE: &str = include_str!("../README.md");
+
+fn ns2() -> Vec<Row> {
+    let rows = reference::ns2(&root()).unwrap();
+    assert_eq!(rows.len(), 168);
+    rows
+}
+
+fn linux() -> Vec<Row> {
+    let rows = reference::linux(&root()).unwrap();
+    assert_eq!(rows.len(), 144);
+    rows
+}
+
+/// Mean absolute relative errors: of the mean at up to 5 % of loss and above, and of the median at
+/// up to 2 %. Fewer transfers than the page has are enough: what luck they add is
+/// small beside that of what was measured.
+fn errors(rows: Vec<Row>) -> [f64; 3] {
+    let mut sums = [(0.0, 0); 3];
+    let mut add = |i: usize, played_s: f64, measured_s: f64| {
+        sums[i].0 += (played_s / measured_s - 1.0).abs();
+        sums[i].1 += 1;
+    };
+    for row in rows {
+        let Judged { row, delivered, .. } = models::judge(row, 4000).unwrap();
+        let many = usize::from(row.loss > 0.05);
+        add(many, delivered.mean_s, row.delivered.mean_s);
+        if row.loss <= 0.02 {
+            add(2, delivered.median_s, row.delivered.median_s);
+        }
+    }
+    sums.map(|(sum, rows)| sum / f64::from(rows))
+}
+
+#[test]
+fn played_transfers_take_as_long_as_those_of_ns_2() {
+    let [few, many, median] = errors(ns2());
+    assert!(few <= 0.05, "{few}");
+    assert!(many <= 0.12, "{many}");
+    assert!(median <= 0.03, "{median}");
+}
+
+#[test]
+fn played_transfers_take_as_long_as_those_of_linux() {
+    let [few, many, median] = errors(linux());
+    assert!(few <= 0.05, "{few}");
+    assert!(many <= 0.12, "{many}");
+    assert!(median <= 0.03, "{median}");
+}
+
+/// Every row is on the page, with what the formulas say.
+#[test]
+fn the_page_has_every_row() {
+    for row in ns2().into_iter().chain(linux()) {
+        let begin = format!("| {} | ", question_cells(&row));
+        let end = format!(
+            " | {} |",
+            formula_cells(&row, &models::formulas(&row).unwrap())
+        );
+        let found = PAGE
+            .lines()
+            .any(|line| line.starts_with(&begin) && line.ends_with(&end));
+        assert!(found, "{begin}…{end}");
+    }
+}
+
+/// What was played for the page is what is played now, where that is quick.
+#[test]
+fn the_page_has_what_is_played() {
+    let mut lines = 0;
+    for row in ns2().into_iter().chain(linux()) {
+        if row.loss != 0.02 || row.packets > 6 || row.delay_s < 0.05 {
+            continue;
+        }
+        let line = line(&models::judge(row, TRIALS).unwrap());
+        assert!(PAGE.contains(&format!("\n{line}\n")), "{line}");
+        lines += 1;
+    }
+    assert_eq!(lines, 4 + 6);
+}
