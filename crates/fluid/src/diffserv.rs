@@ -9,6 +9,7 @@ use netflow_diffserv::{
 };
 
 use crate::fluid::Fluid;
+use crate::simulation::Stepper;
 use crate::totals::Totals;
 use crate::{
     BuildError, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Model, Network, Queue, RunError,
@@ -86,11 +87,11 @@ impl Rio {
     /// # Errors
     /// Those of [`Dropper::new`].
     pub fn check(&self) -> Result<(), Error> {
-        self.dropper(1.0).map(|_| ())
+        self.dropper(1.0, 1).map(|_| ())
     }
 
-    /// Drops spread as by ns-2's DiffServ module.
-    pub(crate) fn dropper(&self, service_pps: f64) -> Result<Dropper, Error> {
+    /// Drops spread as by ns-2's DiffServ module, in front of so much room.
+    pub(crate) fn dropper(&self, service_pps: f64, room_pkts: u32) -> Result<Dropper, Error> {
         Dropper::new(DropperSpec {
             discipline: self.discipline,
             curves: self.curves,
@@ -98,7 +99,7 @@ impl Rio {
             gentle: self.gentle,
             spread: Spread::Uniform,
             counting: Counting::Packets,
-            room_pkts: 1, // the queue itself sees to that
+            room_pkts,
             service_pps: service_pps.clamp(1e-9, 1e12),
         })
     }
@@ -114,7 +115,7 @@ pub(crate) fn check(
 ) -> HashMap<u32, u32> {
     for (link, name) in links.iter().zip(link_names) {
         if let Queue::Rio(rio) = &link.queue
-            && let Err(reason) = rio.dropper(1.0)
+            && let Err(reason) = rio.dropper(1.0, 1)
         {
             let subject = format!("link {name}");
             errors.push(BuildError::DiffServ { subject, reason });
@@ -159,11 +160,17 @@ pub(crate) fn check(
 pub(crate) fn check_model(network: &Network, model: Model) -> Result<(), RunError> {
     let inner = &network.inner;
     let more = inner.has_precedences() || !inner.shared.is_empty();
-    if model != Model::Fluid && more {
-        return Err(RunError::BadOption {
+    let bad = |reason: &str| {
+        Err(RunError::BadOption {
             option: "model",
-            reason: "only fluid knows aggregates, drop precedences and schedulers".to_owned(),
-        });
+            reason: reason.to_owned(),
+        })
+    };
+    if model == Model::FluidLiteral && more {
+        return bad("fluid-literal knows no aggregates, drop precedences and schedulers");
+    }
+    if model == Model::Window && !inner.shared.is_empty() {
+        return bad("only fluid knows schedulers");
     }
     Ok(())
 }
@@ -241,14 +248,19 @@ impl Network {
 impl Simulation {
     /// The aggregate since the start; nothing with models that know no aggregates.
     pub fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
-        self.fluid()
-            .map_or_else(AggregateTotals::default, |f| f.aggregate_totals(id))
+        match self.stepper() {
+            Stepper::Fluid(fluid) => fluid.aggregate_totals(id),
+            Stepper::Window(window) => window.aggregate_totals(id),
+        }
     }
 
     /// The packets at a link by drop precedence since the start; `None` where the queue does not
     /// tell them apart.
     pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
-        self.fluid()?.precedence_totals(id)
+        match self.stepper() {
+            Stepper::Fluid(fluid) => fluid.precedence_totals(id),
+            Stepper::Window(window) => window.precedence_totals(id),
+        }
     }
 }
 

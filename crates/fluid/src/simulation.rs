@@ -29,7 +29,7 @@ pub struct Simulation {
 
 /// The two ways to move a network.
 #[derive(Clone)]
-enum Stepper {
+pub(crate) enum Stepper {
     Fluid(Box<Fluid>),
     Window(Box<Window>),
 }
@@ -78,12 +78,9 @@ impl Simulation {
         })
     }
 
-    /// The fluid, if it is one.
-    pub(crate) fn fluid(&self) -> Option<&Fluid> {
-        match &self.stepper {
-            Stepper::Fluid(fluid) => Some(fluid),
-            Stepper::Window(_) => None,
-        }
+    /// What moves it.
+    pub(crate) fn stepper(&self) -> &Stepper {
+        &self.stepper
     }
 
     /// Moves the network over one step; does nothing at the end of the duration.

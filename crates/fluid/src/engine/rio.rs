@@ -66,7 +66,7 @@ impl Plan {
             let spec = &inner.links[l.link as usize];
             // The builder has checked that there is a dropper.
             if let Queue::Rio(rio) = &spec.queue
-                && let Ok(dropper) = rio.dropper(spec.bandwidth_bps * l.pkts_per_bit)
+                && let Ok(dropper) = rio.dropper(spec.bandwidth_bps * l.pkts_per_bit, 1)
             {
                 l.rio = Some(self.rio.len() as u32);
                 self.rio.push(RioQueue {

@@ -89,6 +89,12 @@ pub(crate) struct LinkEvent {
 }
 
 impl Inner {
+    /// The aggregate of a connection.
+    pub fn aggregate_of(&self, connection: u32) -> Option<u32> {
+        let class = self.class_of[connection as usize];
+        self.classes[class as usize].aggregate
+    }
+
     /// Whether queues tell precedences apart, or edges mark them.
     pub fn has_precedences(&self) -> bool {
         let rio = |link: &LinkSpec| matches!(link.queue, crate::Queue::Rio(_));

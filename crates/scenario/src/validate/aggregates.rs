@@ -125,17 +125,20 @@ impl Assembly<'_> {
             .or(class)
             .or(aggregate.map(|aggregate| aggregate.name.place()));
         let model = self.settings.options.model;
-        if model != Model::Fluid
+        if model == Model::FluidLiteral
             && let Some(place) = first
         {
-            let name = match model {
-                Model::FluidLiteral => "fluid-literal",
-                _ => "window",
-            };
             let message =
-                format!("model \"{name}\" knows no aggregates, drop precedences and classes");
+                "model \"fluid-literal\" knows no aggregates, drop precedences and classes";
+            let help = "use model \"fluid\"";
+            self.error(ProblemKind::Conflict, place, message.to_owned(), help);
+        }
+        if model == Model::Window
+            && let Some(place) = class
+        {
+            let message = "model \"window\" knows no classes with queues of their own";
             let help = "use model \"fluid\", with profile, constant and poisson sources";
-            self.error(ProblemKind::Conflict, place, message, help);
+            self.error(ProblemKind::Conflict, place, message.to_owned(), help);
         }
         if let (Some(aggregate), None) = (aggregate, queue)
             && !self.findings.has_errors()
