@@ -10,27 +10,34 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use netflow::fluid::{AggregateTotals, Simulation};
+use rayon::prelude::*;
 
 /// All conditioners, by the names that scenarios give them.
 pub const CONDITIONERS: [&str; 5] = ["standard", "rtt", "rtt-rto", "rtt-sw", "sw"];
 
+/// Seeds of [`Sources::Windows`].
+const SEEDS: u64 = 3;
+
 /// What is before (s) does not count.
 const FROM_S: f64 = 20.0;
 
-/// How the mix of connections travels, and what sources know: `transport` of a scenario.
+/// How TCP is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// Sources learn what happens one way back later.
+pub enum Sources {
+    /// By profiles that learn what happens one way back later (`transport = "fifo"`).
     Fifo,
-    /// Sources see the network as it is.
+    /// By profiles that see the network as it is (`transport = "well-mixed"`).
     WellMixed,
+    /// By congestion windows and packets, with three seeds.
+    Windows,
 }
 
-impl fmt::Display for Transport {
+impl fmt::Display for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Transport::Fifo => "fifo",
-            Transport::WellMixed => "well-mixed",
+            Sources::Fifo => "fifo",
+            Sources::WellMixed => "well-mixed",
+            Sources::Windows => "windows",
         })
     }
 }
@@ -49,7 +56,7 @@ pub struct TwoAggregates<'a> {
     /// Committed and peak rate of each in Mbit/s.
     pub rates_mbps: (f64, f64),
     /// How sources learn.
-    pub transport: Transport,
+    pub sources: Sources,
 }
 
 impl TwoAggregates<'_> {
@@ -58,7 +65,7 @@ impl TwoAggregates<'_> {
         conditioner: &str,
         micro_flows: u32,
         rtt2_ms: f64,
-        transport: Transport,
+        sources: Sources,
     ) -> TwoAggregates<'_> {
         TwoAggregates {
             conditioner,
@@ -66,7 +73,7 @@ impl TwoAggregates<'_> {
             micro_flows,
             rtt2_ms,
             rates_mbps: (2.0, 3.0),
-            transport,
+            sources,
         }
     }
 
@@ -78,7 +85,6 @@ impl TwoAggregates<'_> {
         // From host to edge, of the one-way delay that two links of 0.5 ms do not take.
         let host_ms = (self.rtt2_ms / 2.0 - 1.0) / 2.0;
         let mut settings = vec![
-            format!("simulation.transport={}", self.transport),
             format!("link.n2->E1.delay={host_ms} ms"),
             format!("link.E2->n4.delay={host_ms} ms"),
         ];
@@ -94,7 +100,24 @@ impl TwoAggregates<'_> {
                 format!("connection.{connection}.count={}", self.micro_flows),
             ]);
         }
-        evaluate(&root().join("scenarios/diffserv.toml"), &settings)
+        let path = root().join("scenarios/diffserv.toml");
+        if self.sources != Sources::Windows {
+            settings.push(format!("simulation.transport={}", self.sources));
+            return evaluate(&path, &settings);
+        }
+        for connection in ["f1", "f2"] {
+            settings.push(format!("connection.{connection}.source.window=newreno"));
+            settings.push(format!("connection.{connection}.max-window=64 pkt"));
+        }
+        let runs: Vec<Result<Vec<Means>, String>> = (1..=SEEDS)
+            .into_par_iter()
+            .map(|seed| {
+                let seed = [format!("simulation.seed={seed}")];
+                let settings = [settings.as_slice(), &seed].concat();
+                evaluate(&path, &settings).map_err(|error| error.to_string())
+            })
+            .collect();
+        mean(runs.into_iter().collect::<Result<_, _>>()?)
     }
 }
 
@@ -102,11 +125,8 @@ impl TwoAggregates<'_> {
 ///
 /// # Errors
 /// If the scenario cannot be read or run.
-pub fn five_aggregates(
-    conditioner: &str,
-    transport: Transport,
-) -> Result<Vec<Means>, Box<dyn Error>> {
-    let mut settings = vec![format!("simulation.transport={transport}")];
+pub fn five_aggregates(conditioner: &str, sources: Sources) -> Result<Vec<Means>, Box<dyn Error>> {
+    let mut settings = vec![format!("simulation.transport={sources}")];
     settings.extend((1..=5).map(|i| format!("aggregate.F{i}.conditioner={conditioner}")));
     let path = root().join("studies/conditioners/three-domains.toml");
     evaluate(&path, &settings)
@@ -161,6 +181,23 @@ fn evaluate(path: &Path, settings: &[String]) -> Result<Vec<Means>, Box<dyn Erro
             drop_ratio: sum(since(after.lost_pkts, before.lost_pkts)) / sum(sent),
             fractions: sent.map(|pkts| pkts / sum(sent)),
         }
+    });
+    Ok(means.collect())
+}
+
+/// The mean of several runs.
+fn mean(runs: Vec<Vec<Means>>) -> Result<Vec<Means>, Box<dyn Error>> {
+    let weight = 1.0 / runs.len() as f64;
+    let first = runs.first().ok_or("there are no runs")?;
+    let of = |i: usize, value: &dyn Fn(&Means) -> f64| -> f64 {
+        runs.iter().map(|run| weight * value(&run[i])).sum()
+    };
+    let names = first.iter().enumerate();
+    let means = names.map(|(i, means)| Means {
+        name: means.name.clone(),
+        throughput_mbps: of(i, &|m| m.throughput_mbps),
+        drop_ratio: of(i, &|m| m.drop_ratio),
+        fractions: [0, 1, 2].map(|p| of(i, &|m| m.fractions[p])),
     });
     Ok(means.collect())
 }

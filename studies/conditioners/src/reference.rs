@@ -4,7 +4,7 @@ use std::error::Error;
 
 use serde::Deserialize;
 
-use crate::{Means, Transport, TwoAggregates, root};
+use crate::{Means, Sources, TwoAggregates, root};
 
 /// A row of `tests/reference/ns2/diffserv/means.csv`.
 #[derive(Clone, Debug, Deserialize)]
@@ -77,13 +77,13 @@ pub fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
 ///
 /// # Errors
 /// If the scenario cannot be read or run.
-pub fn compare(row: &Row, transport: Transport) -> Result<Compared, Box<dyn Error>> {
+pub fn compare(row: &Row, sources: Sources) -> Result<Compared, Box<dyn Error>> {
     let network = TwoAggregates {
         discipline: match row.mred.as_str() {
             "WRED" => "wred",
             _ => "rio",
         },
-        ..TwoAggregates::new("standard", row.n_per_aggr, row.rtt2_ms, transport)
+        ..TwoAggregates::new("standard", row.n_per_aggr, row.rtt2_ms, sources)
     };
     let means = network.evaluate()?;
     let [f1, f2] = means.as_slice() else {
