@@ -54,7 +54,8 @@ pub fn page() -> Result<String, Box<dyn Error>> {
     let mut page = HEAD.to_owned();
     reference(&mut page)?;
     for micro_flows in [10, 200] {
-        sweep(&mut page, micro_flows)?;
+        sweep(&mut page, micro_flows, transport(micro_flows))?;
+        sweep(&mut page, micro_flows, Sources::Windows)?;
     }
     domains(&mut page)?;
     claims(&mut page)?;
@@ -128,11 +129,10 @@ fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn sweep(page: &mut String, micro_flows: u32) -> Result<(), Box<dyn Error>> {
-    let transport = transport(micro_flows);
+fn sweep(page: &mut String, micro_flows: u32, sources: Sources) -> Result<(), Box<dyn Error>> {
     write!(
         page,
-        "\n## Two aggregates of {micro_flows} micro-flows: F1 / F2 in Mbit/s ({transport})\n\n| RTT of F2 ms |"
+        "\n## Two aggregates of {micro_flows} micro-flows: F1 / F2 in Mbit/s ({sources})\n\n| RTT of F2 ms |"
     )?;
     for conditioner in CONDITIONERS {
         write!(page, " {conditioner} |")?;
@@ -141,7 +141,7 @@ fn sweep(page: &mut String, micro_flows: u32) -> Result<(), Box<dyn Error>> {
     for rtt2_ms in RTTS_MS {
         write!(page, "| {rtt2_ms} |")?;
         for conditioner in CONDITIONERS {
-            let network = TwoAggregates::new(conditioner, micro_flows, rtt2_ms, transport);
+            let network = TwoAggregates::new(conditioner, micro_flows, rtt2_ms, sources);
             let means = network.evaluate()?;
             let each = means
                 .iter()
@@ -238,6 +238,12 @@ pub fn all_claims() -> Result<Vec<Claim>, Box<dyn Error>> {
     let standard = at("standard", 200)?;
     let (rtt, rto, rtt_sw) = (at("rtt", 200)?, at("rtt-rto", 200)?, at("rtt-sw", 200)?);
     let (few, few_sw) = (at("standard", 10)?, at("sw", 10)?);
+    let windows = |conditioner: &str, micro_flows: u32| -> Result<[f64; 2], Box<dyn Error>> {
+        let network = TwoAggregates::new(conditioner, micro_flows, 100.0, Sources::Windows);
+        Ok(two(&network.evaluate()?))
+    };
+    let (window_rtt, window_rto) = (windows("rtt", 10)?, windows("rtt-rto", 10)?);
+    let (window_sw, window_many) = (windows("rtt-sw", 10)?, windows("rtt", 200)?);
     let (under, under_rtt) = (under("standard")?, under("rtt")?);
     Ok(vec![
         Claim {
@@ -264,6 +270,24 @@ pub fn all_claims() -> Result<Vec<Claim>, Box<dyn Error>> {
             shown: gap(rto) < 0.9 * gap(rtt),
             why_not: "F1 has both minima, so q = 1 for it with either; only timeouts that F1 has longer than F2 \
                       could change that, and a fluid has none beyond three RTTs",
+        },
+        Claim {
+            claim: "rtt-rto and rtt-sw with windows (n = 10): evener than rtt",
+            found: format!(
+                "{} and {} instead of {}",
+                show(window_rto),
+                show(window_sw),
+                show(window_rtt)
+            ),
+            shown: gap(window_rto) < 0.9 * gap(window_rtt)
+                && gap(window_sw) < 0.9 * gap(window_rtt),
+            why_not: "",
+        },
+        Claim {
+            claim: "rtt with windows, many micro-flows: the long RTT gets the excess (2.3 / 7.52)",
+            found: show(window_many),
+            shown: (window_many[0] - 2.3).abs() < 0.5 && (window_many[1] - 7.52).abs() < 0.5,
+            why_not: "",
         },
         Claim {
             claim: "small-window protection favours short RTTs (n = 10)",

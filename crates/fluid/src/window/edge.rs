@@ -97,8 +97,12 @@ impl Marking {
 }
 
 /// What an edge knows of its aggregate: given, or measured; nothing before that.
-pub(super) fn known(spec: &AggregateSpec, measured_s: Option<f64>) -> Option<Aggregate> {
-    let rtt_s = spec.rtt_s.or(measured_s)?;
-    let rto_s = spec.rto_s.unwrap_or((3.0 * rtt_s).max(MIN_RTO_S));
+pub(super) fn known(
+    spec: &AggregateSpec,
+    rtt_s: Option<f64>,
+    rto_s: Option<f64>,
+) -> Option<Aggregate> {
+    let rtt_s = spec.rtt_s.or(rtt_s)?;
+    let rto_s = spec.rto_s.or(rto_s).unwrap_or((3.0 * rtt_s).max(MIN_RTO_S));
     Some(Aggregate::new(rtt_s, rto_s))
 }

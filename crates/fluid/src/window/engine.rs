@@ -190,23 +190,24 @@ impl Engine {
     /// Edges tell each other the round-trip times of their aggregates.
     pub fn exchange(&mut self) {
         let specs = &self.network.inner.aggregates;
-        let mut sums = vec![(0.0, 0.0); specs.len()];
+        let mut rtts = vec![Mean::default(); specs.len()];
+        let mut rtos = rtts.clone();
         for (transfer, aggregate) in self.transfers.iter().zip(&self.aggregate_of) {
             let rtt_s = transfer.seen_rtt_s();
             if let Some(a) = *aggregate
                 && rtt_s > 0.0
                 && transfer.is_sending(self.now_ns)
             {
-                let (sum, count) = &mut sums[a as usize];
-                *sum += rtt_s;
-                *count += 1.0;
+                rtts[a as usize].add(rtt_s);
+                if let Some(rto_s) = transfer.rto_s() {
+                    rtos[a as usize].add(rto_s);
+                }
             }
         }
-        let measured = sums.iter().map(|&(sum, n)| (n > 0.0).then(|| sum / n));
         let known: Vec<Option<Aggregate>> = specs
             .iter()
-            .zip(measured)
-            .map(|(spec, measured_s)| edge::known(spec, measured_s))
+            .zip(rtts.iter().zip(&rtos))
+            .map(|(spec, (rtt, rto))| edge::known(spec, rtt.get(), rto.get()))
             .collect();
         let minima = Minima::over(known.iter().flatten());
         for (edge, aggregate) in self.edges.iter_mut().zip(known) {
@@ -536,6 +537,24 @@ impl Engine {
                 each(hop, packet.time_ns - delay_ns > self.now_ns);
             }
         }
+    }
+}
+
+/// A mean, if there is anything to take it of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1.0;
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.sum / self.count)
     }
 }
 
