@@ -24,8 +24,8 @@ use self::aggregates::Aggregates;
 use self::connections::Connections;
 use self::profiles::Profiles;
 use self::simulation::Settings;
-use crate::file::{Connection, Event, Link, Node, Scenario};
-use crate::place::{FileId, Place};
+use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
+use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
 use crate::problem::{Findings, ProblemKind};
 use crate::read::Overrides;
@@ -220,6 +220,7 @@ impl Assembly<'_> {
             );
         }
         self.choose_model(scenario);
+        self.warn_of_other_models(&scenario.simulation);
         self.check_events();
         self.add_aggregates(scenario);
         self.check_unused_settings(scenario);
@@ -248,6 +249,30 @@ impl Assembly<'_> {
                     self.report(error);
                 }
                 None
+            }
+        }
+    }
+
+    /// What only models know that this is not.
+    fn warn_of_other_models(&mut self, simulation: &Simulation) {
+        let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
+        if self.settings.options.model == Model::Window {
+            let reason = "in the window model packets are what travels";
+            let transport = simulation.transport.as_ref().map(Spanned::place);
+            idle.push(("transport", transport, reason));
+            let coupling = simulation.coupling.as_ref().map(Spanned::place);
+            idle.push(("coupling", coupling, reason));
+        } else {
+            let reason = "only the window model counts packets";
+            let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
+            idle.push(("burstiness-interval", interval, reason));
+        }
+        for (key, place, reason) in idle {
+            if let Some(place) = place
+                && !self.findings.has_errors()
+            {
+                let message = format!("`{key}` has no effect: {reason}");
+                self.warning(ProblemKind::WithoutEffect, place, message, "");
             }
         }
     }
