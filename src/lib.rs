@@ -16,6 +16,7 @@
 //! | [`scenario`] | scenario files |
 //! | [`results`] | results directories, written and read |
 //! | [`tcpmodel`] | how long a short TCP transfer takes |
+//! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
 //! | [`trace`] | packet traces of ns-2 and captures, and what can be computed from them |
 //! | [`compare`] | a scenario evaluated here and run by ns-2, side by side |
 //! | [`units`] | quantities with units |
@@ -85,6 +86,7 @@
 //! ```
 
 pub use netflow_compare as compare;
+pub use netflow_diffserv as diffserv;
 pub use netflow_fluid as fluid;
 pub use netflow_profile as profile;
 pub use netflow_report as report;

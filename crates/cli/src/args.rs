@@ -26,6 +26,7 @@ pub enum Command {
     New(crate::new::NewArguments),
     Profile(crate::profile::ProfileArguments),
     Latency(crate::latency::LatencyArguments),
+    Mark(crate::mark::MarkArguments),
     Trace(crate::trace::TraceArguments),
     Export(crate::export::ExportArguments),
     Compare(crate::compare::CompareArguments),
@@ -80,7 +81,7 @@ pub fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-fn with_help(error: &UnitError) -> String {
+pub fn with_help(error: &UnitError) -> String {
     match error.help() {
         "" => error.to_string(),
         help => format!("{error}; {help}"),

@@ -11,6 +11,7 @@ mod input;
 mod interrupt;
 mod json;
 mod latency;
+mod mark;
 mod new;
 mod number;
 mod problems;
@@ -53,6 +54,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::New(arguments) => new::new(arguments, out),
         Command::Profile(arguments) => profile::profile(arguments, out),
         Command::Latency(arguments) => latency::latency(arguments, out),
+        Command::Mark(arguments) => mark::mark(arguments, out),
         Command::Trace(arguments) => trace::trace(arguments, out),
         Command::Export(arguments) => export::export(arguments, out),
         Command::Compare(arguments) => compare::compare(arguments, out),

@@ -27,7 +27,7 @@ fn a_wrong_command_line_is_2() {
         "run dumbbell.toml --every 5",
         "run dumbbell.toml --every 0s",
         "run dumbbell.toml --threads 0",
-        "run dumbbell.toml --seeds 10",
+        "run dumbbell.toml --seeds 0",
         "run dumbbell.toml --format xml -o out",
         "run dumbbell.toml --classes",
         "run dumbbell.toml --set nonsense",

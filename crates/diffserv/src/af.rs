@@ -36,7 +36,7 @@ impl Af {
 
     /// The code point, six bits: `cccdd0` (RFC 2597 §6).
     pub fn dscp(self) -> u8 {
-        self.class << 3 | self.precedence.of([1, 2, 3]) << 1
+        self.class << 3 | self.precedence.of(&[1, 2, 3]) << 1
     }
 
     /// The class with this code point; `None` if it belongs to another forwarding behaviour.
@@ -50,7 +50,7 @@ impl Af {
 
 impl fmt::Display for Af {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AF{}{}", self.class, self.precedence.of([1, 2, 3]))
+        write!(f, "AF{}{}", self.class, self.precedence.of(&[1, 2, 3]))
     }
 }
 

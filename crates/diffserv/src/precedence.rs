@@ -27,30 +27,22 @@ impl DropPrecedence {
         self as usize
     }
 
-    /// This one's of three values, in order.
+    /// This one's of three values, in order. (There are three of each, so this cannot fail.)
     #[inline]
-    pub(crate) fn of<T: Copy>(self, [dp0, dp1, dp2]: [T; 3]) -> T {
-        match self {
-            DropPrecedence::Dp0 => dp0,
-            DropPrecedence::Dp1 => dp1,
-            DropPrecedence::Dp2 => dp2,
-        }
+    pub(crate) fn of<T>(self, values: &[T; 3]) -> &T {
+        &values[self as usize]
     }
 
     /// This one's of three values, in order.
     #[inline]
-    pub(crate) fn of_mut<T>(self, [dp0, dp1, dp2]: &mut [T; 3]) -> &mut T {
-        match self {
-            DropPrecedence::Dp0 => dp0,
-            DropPrecedence::Dp1 => dp1,
-            DropPrecedence::Dp2 => dp2,
-        }
+    pub(crate) fn of_mut<T>(self, values: &mut [T; 3]) -> &mut T {
+        &mut values[self as usize]
     }
 }
 
 impl fmt::Display for DropPrecedence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.of(["DP0", "DP1", "DP2"]))
+        f.pad(self.of::<&str>(&["DP0", "DP1", "DP2"]))
     }
 }
 
@@ -80,6 +72,6 @@ impl Fractions {
 
     /// The part with this precedence.
     pub fn of(self, precedence: DropPrecedence) -> f64 {
-        precedence.of(self.to_array())
+        *precedence.of(&self.to_array())
     }
 }

@@ -45,6 +45,32 @@ pub enum BuildError {
         /// Where it should end.
         to: String,
     },
+    /// A conditioner or a queue's drop curves cannot be as they are.
+    #[error("{subject}: {reason}")]
+    DiffServ {
+        /// `aggregate A1`, `link A->B` …
+        subject: String,
+        /// What is wrong.
+        reason: netflow_diffserv::Error,
+    },
+    /// An aggregate has no connections.
+    #[error("aggregate `{aggregate}` has no members")]
+    EmptyAggregate {
+        /// Its name.
+        aggregate: String,
+    },
+    /// Two aggregates have the same name.
+    #[error("aggregate `{aggregate}` exists twice")]
+    DuplicateAggregate {
+        /// Its name.
+        aggregate: String,
+    },
+    /// A connection is in two aggregates.
+    #[error("connection `{connection}` is in two aggregates")]
+    TwoAggregates {
+        /// The connection's name.
+        connection: String,
+    },
     /// A given path is not a path from sender to receiver over existing links.
     #[error("connection `{connection}`: {reason}")]
     BadPath {

@@ -96,7 +96,11 @@ impl Engine {
             return explanation;
         }
         let branch = &self.plan.branches[b as usize];
+        // Data of no aggregate is DP2, acknowledgements are DP0.
+        let marked = |aggregate: crate::AggregateId| state.aggregates[aggregate.index()].marking;
+        let of_data = branch.aggregate.map_or([0.0, 0.0, 1.0], marked);
         let hop = |place: u32, back: bool| {
+            let marking = if back { [1.0, 0.0, 0.0] } else { of_data };
             let l = &self.plan.links[place as usize];
             let link = &state.links[place as usize];
             let bits = if back {
@@ -112,11 +116,14 @@ impl Engine {
                 link: LinkId(l.link),
                 back,
                 queue_pkts: link.queue_pkts,
-                service_pps: link.bandwidth_bps / mean_bits,
-                waiting_s: link.queue_bits / link.bandwidth_bps,
+                service_pps: link.bandwidth_bps * link.share / mean_bits,
+                waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
                 transmission_s: bits / link.bandwidth_bps,
                 propagation_s: l.delay_s,
-                loss_probability: link.refused,
+                loss_probability: match l.rio {
+                    Some(rio) => state.rio[rio as usize].loss(&marking, link.refused),
+                    None => link.refused,
+                },
             }
         };
         let places = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];
@@ -125,7 +132,10 @@ impl Engine {
         explanation.hops = there.chain(back).collect();
 
         let conditions: Vec<Condition> = state.links.iter().map(Condition::of).collect();
-        let [ln_pass, rtt_s] = look(&self.plan, branch, &conditions, self.fixed_s[b as usize]);
+        let [ln_pass, rtt_s] = match branch.aggregate {
+            Some(_) => self.look_marked(state, b as usize, &of_data),
+            None => look(&self.plan, branch, &conditions, self.fixed_s[b as usize]),
+        };
         let loss = -ln_pass.exp_m1();
         let now = state.time_s;
         let finished = state.branches[b as usize].finished_s.is_some();

@@ -89,6 +89,7 @@ impl Fluid {
 
     fn engine(network: Network, options: Options) -> Result<(Engine, f64), RunError> {
         let step_s = options.check()?;
+        crate::diffserv::check_model(&network, options.model)?;
         let limit = network.inner.memory_limit_bytes;
         let engine = Engine::new(network, options, step_s);
         let needed = engine.plan.memory_bytes();
@@ -320,7 +321,7 @@ impl Fluid {
     }
 
     /// Data and acknowledgements of one branch.
-    fn branch_totals(&self, b: usize) -> (Totals, Totals) {
+    pub(crate) fn branch_totals(&self, b: usize) -> (Totals, Totals) {
         let plan = &self.engine.plan;
         let (branch, state) = (&plan.branches[b], &self.state.branches[b]);
         let hops = plan.hops_of_branch(b);

@@ -54,6 +54,7 @@
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
+mod diffserv;
 mod engine;
 mod error;
 mod explain;
@@ -63,18 +64,21 @@ pub mod mm1k;
 mod network;
 mod options;
 mod record;
+mod scheduling;
 mod simulation;
 mod spec;
 mod state;
 mod totals;
 mod window;
 
+pub use diffserv::{AggregateId, AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{ExplainedHop, Explanation};
 pub use ids::{ConnectionId, LinkId, NodeId};
 pub use network::{Network, NetworkBuilder};
 pub use options::{Coupling, Model, Options, Step, Transport};
 pub use record::{ClassInterval, ConnectionInterval, Interval, LinkInterval, Recorder};
+pub use scheduling::{ClassedLink, QueueClass, Scheduler};
 pub use simulation::{Outcome, Simulation};
 pub use spec::{
     Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,

@@ -29,7 +29,7 @@ pub struct Simulation {
 
 /// The two ways to move a network.
 #[derive(Clone)]
-enum Stepper {
+pub(crate) enum Stepper {
     Fluid(Box<Fluid>),
     Window(Box<Window>),
 }
@@ -52,7 +52,10 @@ impl Simulation {
     /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
     pub fn new(network: Network, options: Options) -> Result<Simulation, RunError> {
         let stepper = match options.model {
-            Model::Window => Stepper::Window(Box::new(Window::new(network, options)?)),
+            Model::Window => {
+                crate::diffserv::check_model(&network, options.model)?;
+                Stepper::Window(Box::new(Window::new(network, options)?))
+            }
             _ => Stepper::Fluid(Box::new(Fluid::new(network, options)?)),
         };
         Ok(Simulation { stepper })
@@ -73,6 +76,11 @@ impl Simulation {
         Ok(Simulation {
             stepper: Stepper::Fluid(Box::new(fluid)),
         })
+    }
+
+    /// What moves it.
+    pub(crate) fn stepper(&self) -> &Stepper {
+        &self.stepper
     }
 
     /// Moves the network over one step; does nothing at the end of the duration.
@@ -178,7 +186,8 @@ impl Simulation {
         either!(&self.stepper, it => it.queue_pkts(id))
     }
 
-    /// Probability that a packet arriving at the link now is refused.
+    /// Probability that a packet arriving at the link now is refused; where the queue tells drop
+    /// precedences apart, that it finds it full ([`Simulation::precedence_totals`] has the drops).
     pub fn blocking(&self, id: LinkId) -> f64 {
         either!(&self.stepper, it => it.blocking(id))
     }

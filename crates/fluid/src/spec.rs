@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_profile::Profile;
 
-use crate::{LinkId, NodeId};
+use crate::{LinkId, NodeId, Rio};
 
 /// The room of a queue; the place in service counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +39,8 @@ pub enum Queue {
     DropTail,
     /// Random early detection in front of the full buffer.
     Red(Red),
+    /// RIO or WRED in front of the full buffer: each drop precedence has its own curve.
+    Rio(Rio),
 }
 
 /// A directed link and the queue in front of it.

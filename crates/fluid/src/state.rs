@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::marked::AggregateState;
 use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
+use crate::engine::rio::RioState;
+use crate::engine::schedule::ScheduleState;
 use crate::mm1k::{equilibrium, load_of_mean};
 use crate::network::Inner;
 
@@ -30,12 +33,18 @@ pub struct State {
     /// Packets lost since the start, by hop.
     pub(crate) lost: Vec<f64>,
     pub(crate) fifo: FifoState,
+    /// The queues that tell precedences apart, and the aggregates; both usually empty.
+    pub(crate) rio: Vec<RioState>,
+    pub(crate) aggregates: Vec<AggregateState>,
+    pub(crate) schedules: Vec<ScheduleState>,
 }
 
 /// One queue, in the order of processing. Packets are packets of any size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LinkState {
     pub bandwidth_bps: f64,
+    /// Part of the bandwidth that this queue has.
+    pub share: f64,
     pub down: bool,
     pub queue_pkts: f64,
     pub queue_bits: f64,
@@ -138,6 +147,7 @@ impl State {
     pub(crate) fn new(inner: &Inner, plan: &Plan, first_step_s: f64) -> State {
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
+            share: 1.0,
             down: false,
             queue_pkts: 0.0,
             queue_bits: 0.0,
@@ -169,6 +179,9 @@ impl State {
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             fifo: FifoState::new(plan),
+            rio: vec![RioState::default(); plan.rio.len()],
+            schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
+            aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
         }
     }
 }
@@ -183,6 +196,9 @@ impl Clone for State {
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
             fifo: self.fifo.clone(),
+            rio: self.rio.clone(),
+            aggregates: self.aggregates.clone(),
+            schedules: self.schedules.clone(),
             ..*self
         }
     }
@@ -202,6 +218,9 @@ impl Clone for State {
         self.inflow.clone_from(&other.inflow);
         self.lost.clone_from(&other.lost);
         self.fifo.clone_from(&other.fifo);
+        self.rio.clone_from(&other.rio);
+        self.aggregates.clone_from(&other.aggregates);
+        self.schedules.clone_from(&other.schedules);
     }
 }
 
@@ -217,6 +236,9 @@ impl State {
                 s.handed.len(),
                 s.inflow.len(),
                 s.lost.len(),
+                s.rio.len(),
+                s.aggregates.len(),
+                s.schedules.len(),
             ];
             let rings = [
                 f.step_start_s.len(),
@@ -298,6 +320,9 @@ impl State {
         }
         for (half, &whole) in self.lost.iter_mut().zip(&whole.lost) {
             *half = ahead(*half, whole);
+        }
+        for (half, whole) in self.rio.iter_mut().zip(&whole.rio) {
+            half.extrapolate(whole);
         }
         for (link, l) in self.links.iter_mut().zip(&plan.links) {
             link.renew_load(l.room_pkts, l.light_rho);

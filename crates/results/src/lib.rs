@@ -54,7 +54,9 @@ pub use partial::PartialFile;
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row};
 pub use rows::write_csv;
-pub use summary::{ConnectionSummary, LinkSummary, Summary, TotalsSummary};
+pub use summary::{
+    AggregateSummary, ConnectionSummary, LinkSummary, PrecedenceSummary, Summary, TotalsSummary,
+};
 pub use table::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,
 };

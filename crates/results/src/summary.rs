@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netflow_fluid::{Model, Simulation, Totals};
+use netflow_fluid::{Model, PrecedenceTotals, Simulation, Totals};
 use serde::{Deserialize, Serialize};
 
 /// Means, maxima and totals of a run. Other tools read it: names are only ever added.
@@ -18,6 +18,9 @@ pub struct Summary {
     pub links: Vec<LinkSummary>,
     /// Every connection.
     pub connections: Vec<ConnectionSummary>,
+    /// Every conditioned aggregate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aggregates: Vec<AggregateSummary>,
     /// The data packets of all connections.
     pub totals: TotalsSummary,
     /// The acknowledgements of all connections.
@@ -43,6 +46,9 @@ pub struct LinkSummary {
     pub offered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
+    /// DP0, DP1 and DP2, where the queue tells them apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub precedences: Vec<PrecedenceSummary>,
     /// Standard deviation over mean of the packets that arrive in an interval of
     /// `burstiness-interval`; only where packets are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,6 +57,36 @@ pub struct LinkSummary {
     /// with `_std` behind it.
     #[serde(flatten)]
     pub spread: BTreeMap<String, f64>,
+}
+
+/// The packets of one drop precedence at a link over the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrecedenceSummary {
+    /// Packets that arrived.
+    pub offered_pkts: f64,
+    /// Packets dropped, early or by the full queue.
+    pub lost_pkts: f64,
+    /// Lost / offered.
+    pub loss_probability: f64,
+}
+
+/// A conditioned aggregate over the whole run; arrays are DP0, DP1, DP2.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AggregateSummary {
+    /// Its name.
+    pub aggregate: String,
+    /// Bits/s delivered.
+    pub mean_goodput_bps: f64,
+    /// Packets sent.
+    pub sent_pkts: [f64; 3],
+    /// Packets delivered.
+    pub delivered_pkts: [f64; 3],
+    /// Packets lost.
+    pub lost_pkts: [f64; 3],
+    /// Parts of the packets sent.
+    pub fractions: [f64; 3],
+    /// Lost / sent over all precedences.
+    pub loss_probability: f64,
 }
 
 /// A connection over the whole run, all `count` of it together.
@@ -133,6 +169,16 @@ impl From<Totals> for TotalsSummary {
     }
 }
 
+impl From<PrecedenceTotals> for PrecedenceSummary {
+    fn from(totals: PrecedenceTotals) -> PrecedenceSummary {
+        PrecedenceSummary {
+            offered_pkts: totals.offered_pkts,
+            lost_pkts: totals.lost_pkts,
+            loss_probability: totals.loss_probability,
+        }
+    }
+}
+
 impl Summary {
     /// What a simulation has come to by now.
     pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
@@ -147,8 +193,23 @@ impl Summary {
                 utilization: totals.utilization,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
+                precedences: simulation
+                    .precedence_totals(id)
+                    .map_or_else(Vec::new, |all| all.map(PrecedenceSummary::from).to_vec()),
                 arrival_cov: totals.arrival_cov,
                 spread: BTreeMap::new(),
+            }
+        };
+        let aggregate = |id| {
+            let totals = simulation.aggregate_totals(id);
+            AggregateSummary {
+                aggregate: network.aggregate_spec(id).name.clone(),
+                mean_goodput_bps: totals.mean_goodput_bps,
+                sent_pkts: totals.sent_pkts,
+                delivered_pkts: totals.delivered_pkts,
+                lost_pkts: totals.lost_pkts,
+                fractions: totals.fractions().to_array(),
+                loss_probability: totals.loss_probability(),
             }
         };
         let connection = |id| {
@@ -175,6 +236,7 @@ impl Summary {
             seeds: 1,
             links: network.links().map(link).collect(),
             connections: network.connections().map(connection).collect(),
+            aggregates: network.aggregates().map(aggregate).collect(),
             totals: simulation.totals().into(),
             acks: simulation.ack_totals().into(),
             warnings,
@@ -200,13 +262,22 @@ impl Summary {
             .iter()
             .map(|c| json(serde_json::to_string(c)))
             .collect();
+        let aggregates: Vec<String> = self
+            .aggregates
+            .iter()
+            .map(|a| json(serde_json::to_string(a)))
+            .collect();
+        let aggregates = match aggregates.is_empty() {
+            true => String::new(),
+            false => format!("\n  \"aggregates\": {},", list(aggregates)),
+        };
         let warnings = self
             .warnings
             .iter()
             .map(|w| json(serde_json::to_string(w)))
             .collect();
         format!(
-            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},\n  \
+            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{aggregates}\n  \
              \"totals\": {},\n  \"acks\": {},\n  \"warnings\": {}\n}}\n",
             json(serde_json::to_string(&self.duration_s)),
             json(serde_json::to_string(&self.model)),
@@ -238,10 +309,24 @@ mod tests {
                 utilization: 0.5,
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
+                precedences: vec![PrecedenceSummary {
+                    offered_pkts: 8.0,
+                    lost_pkts: 2.0,
+                    loss_probability: 0.25,
+                }],
                 arrival_cov: None,
                 spread: [("utilization_std".to_owned(), 0.25)].into(),
             }],
             connections: Vec::new(),
+            aggregates: vec![AggregateSummary {
+                aggregate: "F1".to_owned(),
+                mean_goodput_bps: 1e6,
+                sent_pkts: [2.0, 1.0, 1.0],
+                delivered_pkts: [2.0, 1.0, 0.0],
+                lost_pkts: [0.0, 0.0, 1.0],
+                fractions: [0.5, 0.25, 0.25],
+                loss_probability: 0.25,
+            }],
             totals: TotalsSummary {
                 offered_pkts: 4.0,
                 delivered_pkts: 3.0,

@@ -101,8 +101,58 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn curve()(min in size(0.0..10.0), max in size(10.0..1e6), max_p in fraction()) -> Spanned<Curve> {
+        Curve { min, max, max_p }.into()
+    }
+}
+
+prop_compose! {
+    fn rio()(
+        discipline in prop::sample::select(vec![RioDiscipline::Rio, RioDiscipline::RioD, RioDiscipline::Wred]),
+        dp0 in curve(),
+        dp1 in curve(),
+        dp2 in curve(),
+        weight in of(fraction()),
+        gentle in of(flag()),
+    ) -> QueueSetting {
+        QueueSetting::Rio(Box::new(Rio { discipline, dp0, dp1, dp2, weight, gentle }))
+    }
+}
+
 fn queue() -> impl Strategy<Value = Spanned<QueueSetting>> {
-    prop_oneof![Just(QueueSetting::Plain(Plain::DropTail)), red()].prop_map(Spanned::from)
+    let plain = prop::sample::select(vec![Plain::DropTail, Plain::Priority, Plain::Wfq]);
+    prop_oneof![plain.prop_map(QueueSetting::Plain), red(), rio()].prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn link_class()(
+        name in text(),
+        weight in of(fraction()),
+        buffer in of(size(1.0..1e8)),
+        queue in of(queue()),
+    ) -> LinkClass {
+        LinkClass { name, weight, buffer, queue }
+    }
+}
+
+prop_compose! {
+    fn aggregate()(
+        name in text(),
+        committed_rate in rate(),
+        peak_rate in of(rate()),
+        conditioner in prop::sample::select(vec![
+            ConditionerName::Standard, ConditionerName::Rtt, ConditionerName::RttRto, ConditionerName::RttSw,
+            ConditionerName::Sw, ConditionerName::Srtcm, ConditionerName::Trtcm,
+        ]),
+        averaging in of(time(1e-3..10.0)),
+        rtt in of(time(1e-3..10.0)),
+        rto in of(time(1e-3..10.0)),
+        small_window in of(packets()),
+    ) -> Aggregate {
+        let conditioner = conditioner.into();
+        Aggregate { name, committed_rate, peak_rate, conditioner, averaging, rtt, rto, small_window }
+    }
 }
 
 prop_compose! {
@@ -114,8 +164,9 @@ prop_compose! {
         buffer in of(size(1.0..1e8)),
         duplex in of(flag()),
         queue in of(queue()),
+        classes in prop::collection::vec(link_class(), 0..3),
     ) -> Link {
-        Link { from, to, bandwidth, delay, buffer, duplex, queue }
+        Link { from, to, bandwidth, delay, buffer, duplex, queue, classes }
     }
 }
 
@@ -150,10 +201,11 @@ prop_compose! {
             of(flag()),
             of(flag()),
         ),
+        (aggregate, class) in (of(text()), of(text())),
     ) -> Connection {
         Connection {
             name, from, to, source, application, start, stop, size, count, max_window, packet_size, path, return_path, acks,
-            delayed_ack,
+            delayed_ack, aggregate, class,
         }
     }
 }
@@ -178,9 +230,10 @@ prop_compose! {
         nodes in prop::collection::vec(node(), 0..3),
         links in prop::collection::vec(link(), 0..4),
         connections in prop::collection::vec(connection(), 0..4),
+        aggregates in prop::collection::vec(aggregate(), 0..3),
         events in prop::collection::vec(event(), 0..3),
     ) -> Scenario {
-        Scenario { simulation, include, nodes, links, connections, events }
+        Scenario { simulation, include, nodes, links, connections, aggregates, events }
     }
 }
 

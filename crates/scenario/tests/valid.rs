@@ -248,7 +248,7 @@ fn settings_without_effect_are_said() {
                 LINK,
                 CONNECTION,
             ],
-            "`burstiness-interval` has no effect in this version",
+            "`burstiness-interval` has no effect: only the window model counts packets",
         ),
         (
             &[

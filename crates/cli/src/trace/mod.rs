@@ -126,7 +126,8 @@ pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
     }
 }
 
-fn warn_of_faults(file: &Path, reader: &Reader) {
+/// Says what was malformed in a trace.
+pub fn warn_of_faults(file: &Path, reader: &Reader) {
     let faults = reader.faults();
     if faults.count == 0 {
         return;
@@ -153,7 +154,8 @@ fn warn_of_faults(file: &Path, reader: &Reader) {
     problems::warn_of(&message);
 }
 
-fn cannot_read(error: trace::Error) -> Failure {
+/// A trace that is none is bad input, not a file that cannot be read.
+pub fn cannot_read(error: trace::Error) -> Failure {
     match error {
         trace::Error::NotATrace { .. } | trace::Error::LinkLayer { .. } => {
             Failure::usage(error.to_string())

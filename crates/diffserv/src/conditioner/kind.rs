@@ -16,7 +16,7 @@ pub enum Kind {
     /// `rtt-rto`: RTT and retransmission timeout: q = (minRTT/RTT)²·(minRTO/RTO)
     /// (\[Cond\] Fig. 1).
     RttRto,
-    /// `small-window`: as standard, but packets sent with a small window are DP0.
+    /// `sw`: as standard, but packets sent with a small window are DP0.
     SmallWindow,
     /// `rtt-sw`: as rtt, but packets sent with a small window are DP0.
     RttSmallWindow,
@@ -38,7 +38,7 @@ impl Kind {
             Kind::Standard => "standard",
             Kind::Rtt => "rtt",
             Kind::RttRto => "rtt-rto",
-            Kind::SmallWindow => "small-window",
+            Kind::SmallWindow => "sw",
             Kind::RttSmallWindow => "rtt-sw",
         }
     }

@@ -137,7 +137,7 @@ mod tests {
             for (found, wanted) in f.to_array().into_iter().zip([3, 4, 5].map(number)) {
                 assert!((found - wanted).abs() < 1e-15, "row {count}: {f:?}");
             }
-            assert_eq!(colour.of(["G", "Y", "R"]), &row[7], "row {count}");
+            assert_eq!(*colour.of(&["G", "Y", "R"]), &row[7], "row {count}");
             count += 1;
         }
         assert_eq!(count, 40);

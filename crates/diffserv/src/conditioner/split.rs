@@ -91,12 +91,11 @@ impl Split {
     #[inline]
     pub fn pick(&self, u: f64) -> DropPrecedence {
         let at = u * self.whole;
-        if at >= self.exceeding {
-            DropPrecedence::Dp0
-        } else if at >= self.dp2 {
-            DropPrecedence::Dp1
-        } else {
-            DropPrecedence::Dp2
+        // Computed both, so that the processor need not guess what is random.
+        match (at < self.exceeding, at < self.dp2) {
+            (false, _) => DropPrecedence::Dp0,
+            (true, false) => DropPrecedence::Dp1,
+            (true, true) => DropPrecedence::Dp2,
         }
     }
 }

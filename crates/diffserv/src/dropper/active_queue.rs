@@ -1,6 +1,6 @@
 //! A dropper at work, packet by packet.
 
-use super::average::{Average, Pace};
+use super::average::kept_while_idle;
 use super::{Counting, Discipline, Dropper};
 use crate::DropPrecedence;
 use crate::random::{Purpose, Random};
@@ -25,14 +25,22 @@ use crate::random::{Purpose, Random};
 #[derive(Clone, Debug)]
 pub struct ActiveQueue {
     dropper: Dropper,
-    pace: Pace,
-    /// What the precedences look at, in order; of RED and WRED only the first is used.
-    averages: [Average; 3],
-    /// Packets (mean packets) since the last drop, per precedence; −1 before the first.
-    counts: [f64; 3],
+    service_per_ns: f64,
+    /// 1, or in byte mode 1 over the mean packet size.
+    pkts_per_unit: f64,
+    /// Three average queues and what they count: the first precedence looks at the first, and so
+    /// on. (With RED and WRED all three are the same.) `held` is in units, packets or in byte mode
+    /// bytes: whole numbers, so that sums are exact.
+    held: [f64; 3],
+    average_pkts: [f64; 3],
+    /// Since when each holds nothing, if it does.
+    empty_since_ns: [u64; 3],
+    /// 1 for the averages that count packets of a precedence, else 0.
+    counted_in: [[f64; 3]; 3],
+    /// Packets, or mean packets, since the last drop of each precedence; −1 before the first.
+    since_drop: [f64; 3],
     queue_pkts: [u32; 3],
-    /// All that waits, in packets or bytes.
-    held: u64,
+    queue_units: f64,
     random: Random,
 }
 
@@ -40,22 +48,23 @@ impl ActiveQueue {
     /// An empty queue at `start_ns`. The same seed draws the same random numbers everywhere.
     pub fn new(dropper: Dropper, start_ns: u64, seed: u64) -> ActiveQueue {
         let spec = dropper.spec();
+        let discipline = spec.discipline;
+        let counted_in = DropPrecedence::ALL.map(|packet| {
+            DropPrecedence::ALL.map(|looks| f64::from(u8::from(discipline.holds(looks, packet))))
+        });
         ActiveQueue {
-            pace: Pace {
-                weight: spec.weight,
-                pkts_per_unit: match spec.counting {
-                    Counting::Packets => 1.0,
-                    Counting::Bytes { mean_packet_bytes } => 1.0 / mean_packet_bytes,
-                },
-                service_per_ns: spec.service_pps / 1e9,
+            service_per_ns: spec.service_pps / 1e9,
+            pkts_per_unit: match spec.counting {
+                Counting::Packets => 1.0,
+                Counting::Bytes { mean_packet_bytes } => 1.0 / mean_packet_bytes,
             },
-            averages: [Average {
-                empty_since_ns: start_ns,
-                ..Average::default()
-            }; 3],
-            counts: [-1.0; 3],
+            held: [0.0; 3],
+            average_pkts: [0.0; 3],
+            empty_since_ns: [start_ns; 3],
+            counted_in,
+            since_drop: [-1.0; 3],
             queue_pkts: [0; 3],
-            held: 0,
+            queue_units: 0.0,
             random: Random::new(seed, Purpose::Dropping),
             dropper,
         }
@@ -66,20 +75,17 @@ impl ActiveQueue {
     /// A time before that of the last packet counts as that.
     #[inline]
     pub fn admit(&mut self, now_ns: u64, bytes: u32, precedence: DropPrecedence) -> bool {
+        self.average(now_ns, precedence);
         let units = self.units(bytes);
-        let pace = self.pace;
-        for average in self.counting(precedence) {
-            average.arrive(now_ns, &pace);
+        let admitted = !self.is_full(units) && !self.drops_early(units, precedence);
+        // Added in any case, if only nothing: the processor need not guess what is random.
+        let added = if admitted { units } else { 0.0 };
+        for (held, counts) in self.held.iter_mut().zip(precedence.of(&self.counted_in)) {
+            *held += counts * added;
         }
-        if self.is_full(units) || self.drops_early(units, precedence) {
-            return false;
-        }
-        *precedence.of_mut(&mut self.queue_pkts) += 1;
-        self.held += units;
-        for average in self.counting(precedence) {
-            average.held += units;
-        }
-        true
+        self.queue_units += added;
+        *precedence.of_mut(&mut self.queue_pkts) += u32::from(admitted);
+        admitted
     }
 
     /// A packet that was admitted leaves. One that cannot have been, since none of its precedence
@@ -92,9 +98,27 @@ impl ActiveQueue {
         }
         *pkts -= 1;
         let units = self.units(bytes);
-        self.held = self.held.saturating_sub(units);
-        for average in self.counting(precedence) {
-            average.depart(now_ns, units);
+        self.queue_units = (self.queue_units - units).max(0.0);
+        let before = self.held;
+        let mut emptied = false;
+        for (held, counts) in self.held.iter_mut().zip(precedence.of(&self.counted_in)) {
+            let was_there = *held > 0.0;
+            *held = (*held - counts * units).max(0.0);
+            emptied |= was_there & (*held <= 0.0);
+        }
+        if emptied {
+            self.note_empty(now_ns, before);
+        }
+    }
+
+    /// Notes when what held something `before` became empty.
+    #[cold]
+    fn note_empty(&mut self, now_ns: u64, before: [f64; 3]) {
+        let held = before.iter().zip(&self.held);
+        for ((before, held), empty_since_ns) in held.zip(&mut self.empty_since_ns) {
+            if *before > 0.0 && *held <= 0.0 {
+                *empty_since_ns = now_ns.max(*empty_since_ns);
+            }
         }
     }
 
@@ -103,71 +127,91 @@ impl ActiveQueue {
         self.queue_pkts
     }
 
-    /// The averages that the precedences look at, as their last arrivals left them.
+    /// The averages that the precedences look at, as the last arrivals left them.
     pub fn average_pkts(&self) -> [f64; 3] {
-        DropPrecedence::ALL.map(|p| self.looked_at(p))
+        self.average_pkts
     }
 
-    /// What the packet counts for: 1, or its bytes.
+    /// What a packet counts for: 1, or its bytes.
     #[inline]
-    fn units(&self, bytes: u32) -> u64 {
+    fn units(&self, bytes: u32) -> f64 {
         match self.dropper.spec().counting {
-            Counting::Packets => 1,
+            Counting::Packets => 1.0,
             Counting::Bytes { .. } => bytes.into(),
         }
     }
 
-    /// The averages that count packets of this precedence.
     #[inline]
-    fn counting(&mut self, precedence: DropPrecedence) -> impl Iterator<Item = &mut Average> {
-        let (from, to) = match self.dropper.spec().discipline {
-            Discipline::Red | Discipline::Wred => (0, 1),
-            Discipline::RioC => (precedence.index(), 3),
-            Discipline::RioD => (precedence.index(), precedence.index() + 1),
-        };
-        self.averages.iter_mut().take(to).skip(from)
-    }
-
-    #[inline]
-    fn looked_at(&self, precedence: DropPrecedence) -> f64 {
-        let looks = match self.dropper.spec().discipline {
-            Discipline::Red | Discipline::Wred => DropPrecedence::Dp0,
-            Discipline::RioC | Discipline::RioD => precedence,
-        };
-        looks.of(self.averages).average_pkts
-    }
-
-    #[inline]
-    fn is_full(&self, units: u64) -> bool {
-        let pkts = (self.held + units) as f64 * self.pace.pkts_per_unit;
+    fn is_full(&self, units: f64) -> bool {
+        let pkts = (self.queue_units + units) * self.pkts_per_unit;
         pkts > f64::from(self.dropper.spec().room_pkts)
+    }
+
+    /// Brings the averages that count this packet nearer to what it finds.
+    #[inline]
+    fn average(&mut self, now_ns: u64, precedence: DropPrecedence) {
+        let counted_in = *precedence.of(&self.counted_in);
+        // All compared, so that there is one branch.
+        let mut idle = false;
+        for (held, counts) in self.held.iter().zip(counted_in) {
+            idle |= *held < counts;
+        }
+        if idle {
+            self.idle(now_ns, counted_in);
+        }
+        let weight = self.dropper.spec().weight;
+        for ((average_pkts, held), counts) in
+            self.average_pkts.iter_mut().zip(&self.held).zip(counted_in)
+        {
+            *average_pkts += counts * weight * (held * self.pkts_per_unit - *average_pkts);
+        }
+    }
+
+    /// The time in which an average had nothing to count is as so many arrivals at an empty queue
+    /// as the link could have sent packets.
+    #[cold]
+    fn idle(&mut self, now_ns: u64, counted_in: [f64; 3]) {
+        let weight = self.dropper.spec().weight;
+        for (((average_pkts, empty_since_ns), held), counts) in self
+            .average_pkts
+            .iter_mut()
+            .zip(&mut self.empty_since_ns)
+            .zip(self.held)
+            .zip(counted_in)
+        {
+            if held > 0.0 || counts <= 0.0 {
+                continue;
+            }
+            let idle_ns = now_ns.saturating_sub(*empty_since_ns);
+            *empty_since_ns += idle_ns;
+            *average_pkts *= kept_while_idle(weight, idle_ns as f64 * self.service_per_ns);
+            // Nothing; and further down every multiplication would be slow.
+            if *average_pkts < 1e-100 {
+                *average_pkts = 0.0;
+            }
+        }
     }
 
     /// Random early detection proper (Floyd & Jacobson 1993, Fig. 2; byte mode as in ns-2).
     #[inline]
-    fn drops_early(&mut self, units: u64, precedence: DropPrecedence) -> bool {
-        let average_pkts = self.looked_at(precedence);
-        let marking = precedence.of(self.dropper.slopes).probability(average_pkts);
-        let counted = match self.dropper.spec().discipline {
+    fn drops_early(&mut self, units: f64, precedence: DropPrecedence) -> bool {
+        let spec = self.dropper.spec();
+        let average_pkts = *precedence.of(&self.average_pkts);
+        let marking = precedence
+            .of(&self.dropper.slopes)
+            .probability(average_pkts);
+        let counter = match spec.discipline {
             Discipline::Red => DropPrecedence::Dp0,
             _ => precedence,
         };
-        let count = counted.of_mut(&mut self.counts);
-        if marking <= 0.0 {
-            *count = -1.0;
-            return false;
-        }
-        if marking >= 1.0 {
-            *count = 0.0;
-            return true;
-        }
-        let size = units as f64 * self.pace.pkts_per_unit;
-        *count += size;
-        let probability = self.dropper.spec().spread.probability(marking, *count);
-        let drops = self.random.uniform() < probability * size || probability >= 1.0;
-        if drops {
-            *count = 0.0;
-        }
+        let since_drop = counter.of_mut(&mut self.since_drop);
+        let size = units * self.pkts_per_unit;
+        let count = *since_drop + size;
+        let drops = spec
+            .spread
+            .drops(marking, count, size, self.random.uniform());
+        let counted = if drops { 0.0 } else { count };
+        *since_drop = if marking > 0.0 { counted } else { -1.0 };
         drops
     }
 }

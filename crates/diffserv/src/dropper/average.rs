@@ -37,61 +37,11 @@ impl Relaxation {
     }
 }
 
-/// One average, packet by packet, and what it counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Average {
-    /// What is in the queue, in packets or, in byte mode, in bytes.
-    pub held: u64,
-    pub average_pkts: f64,
-    /// Since when nothing is there; only while `held` is 0.
-    pub empty_since_ns: u64,
-}
-
-/// How averages move.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    pub weight: f64,
-    /// 1, or 1 over the mean packet size in bytes.
-    pub pkts_per_unit: f64,
-    /// Packets, or mean packets, that the link can send per nanosecond.
-    pub service_per_ns: f64,
-}
-
-impl Average {
-    /// A packet arrives, and finds the queue as it is.
-    #[inline]
-    pub fn arrive(&mut self, now_ns: u64, pace: &Pace) {
-        if self.held == 0 {
-            self.idle(now_ns, pace);
-        }
-        let queue_pkts = self.held as f64 * pace.pkts_per_unit;
-        self.average_pkts += pace.weight * (queue_pkts - self.average_pkts);
-    }
-
-    /// So many packets or bytes leave.
-    #[inline]
-    pub fn depart(&mut self, now_ns: u64, units: u64) {
-        self.held = self.held.saturating_sub(units);
-        if self.held == 0 {
-            self.empty_since_ns = now_ns.max(self.empty_since_ns);
-        }
-    }
-
-    /// The time without packets counts as so many arrivals at an empty queue as the link could
-    /// have sent; a part of one counts in part.
-    fn idle(&mut self, now_ns: u64, pace: &Pace) {
-        let weight = pace.weight;
-        let idle_ns = now_ns.saturating_sub(self.empty_since_ns);
-        self.empty_since_ns += idle_ns;
-        let missed_pkts = idle_ns as f64 * pace.service_per_ns;
-        let whole = missed_pkts.floor();
-        self.average_pkts *=
-            power(1.0 - weight, whole as u64) * (1.0 - weight * (missed_pkts - whole));
-        // Nothing; and further down every multiplication would be slow.
-        if self.average_pkts < 1e-100 {
-            self.average_pkts = 0.0;
-        }
-    }
+/// What remains of an average after a time without packets, in which the link could have sent
+/// `missed_pkts`: (1 − w) for each; a part of one counts in part.
+pub(super) fn kept_while_idle(weight: f64, missed_pkts: f64) -> f64 {
+    let whole = missed_pkts.floor();
+    power(1.0 - weight, whole as u64) * (1.0 - weight * (missed_pkts - whole))
 }
 
 /// By squaring: the same bits everywhere.

@@ -80,14 +80,18 @@ impl Slopes {
             max_pkts,
             max_p,
         } = self.curve;
-        if average_pkts < min_pkts {
-            0.0
-        } else if average_pkts >= self.certain_pkts {
-            1.0
-        } else if average_pkts < max_pkts {
-            self.slope * (average_pkts - min_pkts)
+        // Both pieces, then a choice: which one it is, the processor can hardly guess.
+        let between = (self.slope * (average_pkts - min_pkts)).max(0.0);
+        let above = max_p + self.above_slope * (average_pkts - max_pkts);
+        let p = if average_pkts < max_pkts {
+            between
         } else {
-            max_p + self.above_slope * (average_pkts - max_pkts)
+            above
+        };
+        if average_pkts < self.certain_pkts {
+            p
+        } else {
+            1.0
         }
     }
 }

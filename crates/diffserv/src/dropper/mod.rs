@@ -72,13 +72,13 @@ impl Dropper {
     /// average it looks at is `average_pkts` (in byte mode, of packets of the mean size). What a
     /// full buffer refuses comes on top.
     pub fn drop_probability(&self, precedence: DropPrecedence, average_pkts: f64) -> f64 {
-        let marking = precedence.of(self.slopes).probability(average_pkts);
+        let marking = precedence.of(&self.slopes).probability(average_pkts);
         self.spec.spread.fraction(marking)
     }
 
     /// [`Dropper::drop_probability`] of every precedence, each with the average that it looks at.
     pub fn drop_probabilities(&self, average_pkts: [f64; 3]) -> [f64; 3] {
-        DropPrecedence::ALL.map(|p| self.drop_probability(p, p.of(average_pkts)))
+        DropPrecedence::ALL.map(|p| self.drop_probability(p, *p.of(&average_pkts)))
     }
 
     /// How the averages that the precedences look at move under this load within `step_s`
@@ -90,10 +90,10 @@ impl Dropper {
             let seen = |parts: [f64; 3]| -> f64 {
                 let held = DropPrecedence::ALL.into_iter();
                 let held = held.filter(|&other| self.spec.discipline.holds(p, other));
-                held.map(|other| other.of(parts)).sum()
+                held.map(|other| *other.of(&parts)).sum()
             };
-            self.relaxation(seen(load.arrival_pps), p.of(load.empty), step_s)
-                .after(p.of(average_pkts), seen(load.queue_pkts))
+            self.relaxation(seen(load.arrival_pps), *p.of(&load.empty), step_s)
+                .after(*p.of(&average_pkts), seen(load.queue_pkts))
         })
     }
 

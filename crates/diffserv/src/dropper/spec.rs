@@ -105,7 +105,7 @@ impl DropperSpec {
     /// The curve that each precedence follows.
     pub(super) fn curves_in_use(&self) -> [Curve; 3] {
         match self.discipline {
-            Discipline::Red => [DropPrecedence::Dp0.of(self.curves); 3],
+            Discipline::Red => [*DropPrecedence::Dp0.of(&self.curves); 3],
             _ => self.curves,
         }
     }
@@ -113,13 +113,13 @@ impl DropperSpec {
     pub(super) fn check(&self) -> Result<(), Error> {
         let curves = self.curves_in_use();
         for precedence in DropPrecedence::ALL {
-            precedence.of(curves).check(precedence)?;
+            precedence.of(&curves).check(precedence)?;
         }
         for (lower, higher) in [
             (DropPrecedence::Dp0, DropPrecedence::Dp1),
             (DropPrecedence::Dp1, DropPrecedence::Dp2),
         ] {
-            let (a, b) = (lower.of(curves), higher.of(curves));
+            let (a, b) = (lower.of(&curves), higher.of(&curves));
             let at_most = "at most";
             let ordered = [
                 ("the lower threshold", b.min_pkts, at_most, a.min_pkts),

@@ -17,16 +17,24 @@ pub enum Spread {
 const TINY: f64 = 1e-12;
 
 impl Spread {
-    /// The probability of dropping this packet, at least 1 where it is certain.
+    /// What p_b is divided by.
     #[inline]
-    pub(super) fn probability(self, p: f64, count: f64) -> f64 {
+    fn divisor(self, p: f64, count: f64) -> f64 {
         let counted = count * p;
         match self {
-            Spread::Uniform if counted < 1.0 => p / (1.0 - counted),
-            Spread::Wait if counted < 1.0 => 0.0,
-            Spread::Wait if counted < 2.0 => p / (2.0 - counted),
-            _ => 1.0,
+            Spread::Uniform => 1.0 - counted,
+            Spread::Wait if counted < 1.0 => f64::INFINITY,
+            Spread::Wait => 2.0 - counted,
         }
+    }
+
+    /// Whether a packet of `size` mean packets is dropped by the random number u in [0, 1): if
+    /// u is below p_b/divisor·size, or the first quotient at least 1.
+    #[inline]
+    pub(super) fn drops(self, p: f64, count: f64, size: f64, u: f64) -> bool {
+        let divisor = self.divisor(p, count);
+        // All computed: what is random, the processor can hardly guess.
+        (p >= 1.0) | ((p > 0.0) & ((u * divisor < p * size) | (divisor <= p)))
     }
 
     /// The fraction of the packets that is dropped while p_b is `p`: one over the mean number X of
@@ -70,7 +78,8 @@ mod tests {
         while alive > 0.0 {
             mean += alive;
             count += 1.0;
-            alive *= 1.0 - spread.probability(p, count).min(1.0);
+            let divisor = spread.divisor(p, count);
+            alive *= if divisor <= p { 0.0 } else { 1.0 - p / divisor };
         }
         1.0 / mean
     }

@@ -57,6 +57,11 @@ impl TrTcm {
         })
     }
 
+    /// The committed rate in bit/s.
+    pub fn committed_bps(&self) -> f64 {
+        self.committed_bps
+    }
+
     /// The colour of a packet that has none yet (colour-blind mode).
     #[inline]
     pub fn mark(&mut self, now_ns: u64, bytes: u32) -> DropPrecedence {

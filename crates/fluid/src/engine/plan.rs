@@ -14,10 +14,12 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
 use crate::network::{ACK_BYTES, Inner};
-use crate::{Acks, Queue, Red, Source, Transport};
+use crate::{Acks, AggregateId, Queue, Red, Source, Transport};
 
 use super::fifo::Lag;
 use super::queue::light_rho;
+use super::rio::RioQueue;
+use super::schedule::Schedule;
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -53,6 +55,12 @@ pub(crate) struct Plan {
     pub branches: Vec<BranchPlan>,
     /// Branches that have only so much to send, class by class.
     pub limited: Vec<u32>,
+    /// The queues that tell precedences apart.
+    pub rio: Vec<RioQueue>,
+    /// The links with several queues.
+    pub schedules: Vec<Schedule>,
+    /// Whether there are any, or conditioners.
+    pub has_precedences: bool,
     /// Whether routes form no cycle: everything is handed on within the step.
     pub all_soon: bool,
     /// Sizes of the rings of FIFO transport (0 without it).
@@ -85,6 +93,8 @@ pub(crate) struct LinkPlan {
     /// ρ below which the room does not matter.
     pub light_rho: f64,
     pub red: Option<Red>,
+    /// Place among the queues that tell precedences apart.
+    pub rio: Option<u32>,
     pub delay_s: f64,
     /// FIFO: slots in the queue, and the place of their descriptions.
     pub queue_slots: u32,
@@ -121,6 +131,8 @@ pub(crate) struct Run {
     pub packets: f64,
     /// Bits on this link per packet of data.
     pub bits: f64,
+    /// Drop precedence of its packets.
+    pub precedence: u32,
 }
 
 impl Block {
@@ -165,6 +177,7 @@ pub(crate) struct BranchPlan {
     pub data_bits: f64,
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
+    pub aggregate: Option<AggregateId>,
 }
 
 impl BranchPlan {
@@ -193,17 +206,20 @@ struct Draft {
 /// The kinds of packets: packets, and bits, on a link per packet of data.
 #[derive(Default)]
 struct Kinds {
-    all: Vec<(f64, f64)>,
-    known: HashMap<(u64, u64), u32>,
+    all: Vec<(f64, f64, u32)>,
+    known: HashMap<(u64, u64, u32), u32>,
+    /// Whether precedences make a difference.
+    has_precedences: bool,
 }
 
 impl Kinds {
-    fn id(&mut self, packets: f64, bits: f64) -> u32 {
+    fn id(&mut self, packets: f64, bits: f64, precedence: u32) -> u32 {
+        let precedence = if self.has_precedences { precedence } else { 0 };
         *self
             .known
-            .entry((packets.to_bits(), bits.to_bits()))
+            .entry((packets.to_bits(), bits.to_bits(), precedence))
             .or_insert_with(|| {
-                self.all.push((packets, bits));
+                self.all.push((packets, bits, precedence));
                 self.all.len() as u32 - 1
             })
     }
@@ -221,7 +237,10 @@ impl Plan {
         for (p, &link) in order.iter().enumerate() {
             place[link as usize] = p as u32;
         }
-        let mut kinds = Kinds::default();
+        let mut kinds = Kinds {
+            has_precedences: inner.has_precedences(),
+            ..Kinds::default()
+        };
         let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); order.len()];
         for (b, way) in ways.iter().enumerate() {
             let kind = [kinds.of_data(inner, b), kinds.of_acks(inner, b)];
@@ -261,6 +280,9 @@ impl Plan {
             branch_of: vec![0; hop_count],
             branches: Vec::new(),
             limited: Vec::new(),
+            rio: Vec::new(),
+            schedules: Vec::new(),
+            has_precedences: inner.has_precedences(),
             all_soon: true,
             queue_cells: 0,
             flight_cells: 0,
@@ -280,7 +302,7 @@ impl Plan {
                 plan.hops[(plan.hops_of[d.branch as usize] + d.position) as usize] = h;
             }
             let soon = drafts.partition_point(|d| !d.late) as u32;
-            let mean = |of: fn(&(f64, f64)) -> f64| -> f64 {
+            let mean = |of: fn(&(f64, f64, u32)) -> f64| -> f64 {
                 drafts.iter().map(|d| of(&kinds.all[d.kind as usize])).sum()
             };
             let nominal_bits = match drafts.is_empty() {
@@ -296,6 +318,8 @@ impl Plan {
         plan.add_levels(&level_of);
         plan.add_blocks(&kind_of, &kinds);
         plan.add_branches(inner, &ways);
+        plan.add_rio_queues(inner);
+        plan.add_schedules(inner);
         if fifo {
             plan.size_rings(inner, step_s);
         }
@@ -376,8 +400,9 @@ impl Plan {
             light_rho: light_rho(inner.room_pkts[link as usize]),
             red: match inner.links[link as usize].queue {
                 Queue::Red(red) => Some(red),
-                Queue::DropTail => None,
+                Queue::DropTail | Queue::Rio(_) => None,
             },
+            rio: None,
             delay_s: inner.links[link as usize].delay_s,
             queue_slots: 0,
             first_slot: 0,
@@ -420,13 +445,14 @@ impl Plan {
                 let mut start = first_hop;
                 let hops = &kind_of[first_hop as usize..end_hop as usize];
                 for same in hops.chunk_by(|a, b| a == b) {
-                    let (packets, bits) = kinds.all[same[0] as usize];
+                    let (packets, bits, precedence) = kinds.all[same[0] as usize];
                     let end = start + same.len() as u32;
                     self.runs.push(Run {
                         first_hop: start,
                         end_hop: end,
                         packets,
                         bits,
+                        precedence,
                     });
                     start = end;
                 }
@@ -469,6 +495,7 @@ impl Plan {
             let hops = self.hops_of_branch(b);
             let plan = BranchPlan {
                 class,
+                aggregate: inner.classes[class as usize].aggregate.map(AggregateId),
                 weight,
                 path: inner.branches[b].data,
                 way_back: inner.branches[b].back,
@@ -572,13 +599,19 @@ impl<'a> Way<'a> {
 impl Kinds {
     fn of_data(&mut self, inner: &Inner, branch: usize) -> u32 {
         let spec = inner.spec_of_class(inner.branches[branch].class);
-        self.id(1.0, 8.0 * spec.packet_size_bytes)
+        let class = inner.branches[branch].class as usize;
+        let precedence = match inner.classes[class].aggregate {
+            Some(_) => inner.branches[branch].precedence,
+            // Within nobody's profile.
+            None => 2,
+        };
+        self.id(1.0, 8.0 * spec.packet_size_bytes, precedence)
     }
 
     fn of_acks(&mut self, inner: &Inner, branch: usize) -> u32 {
         let spec = inner.spec_of_class(inner.branches[branch].class);
         let packets = packets_per_data(spec.acks);
-        self.id(packets, 8.0 * ACK_BYTES * packets)
+        self.id(packets, 8.0 * ACK_BYTES * packets, 0)
     }
 }
 

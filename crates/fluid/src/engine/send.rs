@@ -26,6 +26,7 @@ impl Engine {
         self.send_at_rates(state, span);
         self.send_by_profiles(state, span, fork);
         self.look_within_step(state, span);
+        self.send_marked(state, span);
     }
 
     /// What each link does to a packet that arrives now.
@@ -33,6 +34,7 @@ impl Engine {
         for (c, link) in self.scratch.conditions.iter_mut().zip(&state.links) {
             *c = Condition::of(link);
         }
+        self.look_at_rio_queues(state);
     }
 
     fn send_at_rates(&self, state: &mut State, span: Span) {
@@ -117,7 +119,7 @@ impl Engine {
     }
 
     /// 1 if the profile was not measured where this is seen.
-    fn outside(&self, profile: u32, [ln_pass, rtt_s]: [f64; 2]) -> f64 {
+    pub(super) fn outside(&self, profile: u32, [ln_pass, rtt_s]: [f64; 2]) -> f64 {
         let profile = &self.plan.profiles[profile as usize];
         f64::from(u8::from(profile.outside(-ln_pass.exp_m1(), rtt_s)))
     }
@@ -192,7 +194,7 @@ impl BranchState {
     /// Several losses among the packets of one round trip (`window_pkts`) count as one, as they do
     /// to TCP, so p is at most one per window; at rest it is less by itself.
     /// Backward Euler, with the rate of the last step.
-    fn learn(&mut self, loss: f64, window_pkts: f64, length_s: f64) -> f64 {
+    pub(super) fn learn(&mut self, loss: f64, window_pkts: f64, length_s: f64) -> f64 {
         let loss = loss.min(1.0 / window_pkts.max(1.0));
         let losses = self.rate_pps * length_s * loss.max(self.learnt_loss);
         self.learnt_loss += (loss - self.learnt_loss) * (losses / (1.0 + losses));
@@ -201,7 +203,13 @@ impl BranchState {
 
     /// The fastest that TCP grows is slow start: from two packets, doubling every round trip, and
     /// clocked by acknowledgements, each of which lets go of two packets.
-    fn at_most_doubled(&self, rate_pps: f64, rtt_s: f64, length_s: f64, delivered_pps: f64) -> f64 {
+    pub(super) fn at_most_doubled(
+        &self,
+        rate_pps: f64,
+        rtt_s: f64,
+        length_s: f64,
+        delivered_pps: f64,
+    ) -> f64 {
         let first = 2.0 / rtt_s;
         let rate_pps = rate_pps.min((2.0 * delivered_pps).max(first));
         let before = self.rate_pps.max(first);
@@ -213,7 +221,7 @@ impl BranchState {
         rate_pps.min(before * round_trips.exp2())
     }
 
-    fn account(
+    pub(super) fn account(
         &mut self,
         sent: f64,
         rate_pps: f64,

@@ -26,7 +26,7 @@ impl Condition {
             } else {
                 ln_pass(link.refused)
             },
-            waiting_s: link.queue_bits / link.bandwidth_bps,
+            waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
         }
     }
 }
@@ -50,6 +50,8 @@ pub(crate) struct ActiveSources {
     pub by_link: Vec<u32>,
     /// Range of `runs` for each place.
     pub runs_at: Vec<(u32, u32)>,
+    /// Those of aggregates: the first of the branches of each.
+    pub marked: Vec<u32>,
     /// When this list is to be made anew.
     pub until_s: f64,
 }
@@ -67,6 +69,7 @@ impl ActiveSources {
         let now = state.time_s;
         self.rates.clear();
         self.implicit.clear();
+        self.marked.clear();
         self.lagged
             .resize_with(plan.profiles.len(), Default::default);
         for (p, (profile, members)) in self.lagged.iter_mut().enumerate() {
@@ -89,9 +92,11 @@ impl ActiveSources {
             }
             // A list that holds sources which have stopped is only longer than needed.
             self.until_s = self.until_s.min(branch.stop_s);
-            let within_step =
-                options.coupling == Coupling::Implicit && options.transport == Transport::WellMixed;
+            let within_step = options.coupling == Coupling::Implicit
+                && options.transport == Transport::WellMixed
+                && !plan.has_precedences;
             match branch.profile {
+                _ if branch.aggregate.is_some() => self.marked.push(b),
                 NO_PROFILE => self.rates.push(b),
                 _ if within_step => self.implicit.push(b),
                 p => self.lagged[p as usize].1.push(b),
@@ -99,6 +104,7 @@ impl ActiveSources {
         }
         self.rates.sort_unstable();
         self.implicit.sort_unstable();
+        self.marked.sort_unstable();
         for (_, members) in &mut self.lagged {
             members.sort_unstable();
         }

@@ -96,6 +96,7 @@ impl Engine {
                 0
             };
         }
+        self.schedule(state);
         self.send(state, span, fork);
         for &(first, end) in &plan.levels {
             if fork {
@@ -151,8 +152,10 @@ impl Engine {
             arriving += shares::arrive(plan.runs_of(block), &plan.up[hops], &state.handed, inflow);
         }
         let link = &mut state.links[place];
-        let quiet =
-            arriving.pkts == 0.0 && link.queue_pkts == 0.0 && self.active.runs_at(place).is_empty();
+        let quiet = arriving.pkts == 0.0
+            && link.queue_pkts == 0.0
+            && self.active.runs_at(place).is_empty()
+            && l.rio.is_none();
         if quiet && link.quiet_steps > l.flight_slots {
             return Ok(()); // nothing here, nothing on the way, and the hops know it
         }
@@ -231,7 +234,7 @@ impl Engine {
             link.queue_pkts + arriving.pkts,
             link.queue_bits + arriving.bits,
         );
-        let service_bits = link.bandwidth_bps * span.length_s;
+        let service_bits = link.bandwidth_bps * link.share * span.length_s;
         let service_pkts = if l.one_kind || pkts <= 1e-9 {
             service_bits * l.pkts_per_bit
         } else {
@@ -249,7 +252,10 @@ impl Engine {
                 memory: (1.0 - red.weight).powf(arriving.pkts),
             }),
         };
-        let mut solution = if link.down {
+        let mut solution = if let Some(rio) = l.rio {
+            let down = link.down;
+            self.solve_rio(plan, state, place, rio, &step, &mut arriving, down, span)
+        } else if link.down {
             Solution::down()
         } else if self.active.runs_at(place).is_empty() {
             step.solve(arriving.pkts)

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use super::routing::{Request, Router};
 use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
+use crate::diffserv;
+use crate::scheduling::{ClassedLink, Expanded};
 use crate::{
-    Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId,
-    LinkSpec, NodeId, Queue, Source,
+    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
+    ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Queue, Source,
 };
 
 /// Bytes of an acknowledgement on the wire.
@@ -21,6 +23,11 @@ pub struct NetworkBuilder {
     links: Vec<LinkSpec>,
     connections: Vec<ConnectionSpec>,
     events: Vec<EventSpec>,
+    aggregates: Vec<AggregateSpec>,
+    classed: Vec<ClassedLink>,
+    /// Classes of the packets of connections.
+    queue_class_of: HashMap<u32, String>,
+    expanded: Expanded,
     memory_limit_bytes: Option<u64>,
 }
 
@@ -58,6 +65,23 @@ impl NetworkBuilder {
         self.events.push(spec);
     }
 
+    /// Adds an aggregate: what its members send is marked where it enters the network.
+    pub fn aggregate(&mut self, spec: AggregateSpec) -> AggregateId {
+        self.aggregates.push(spec);
+        AggregateId(self.aggregates.len() as u32 - 1)
+    }
+
+    /// Gives a link more queues than its own.
+    pub fn schedule(&mut self, spec: ClassedLink) {
+        self.classed.push(spec);
+    }
+
+    /// The connection's packets, and its acknowledgements, wait in the queue of this class on links
+    /// that have one.
+    pub fn classify(&mut self, connection: ConnectionId, class: &str) {
+        self.queue_class_of.insert(connection.0, class.to_owned());
+    }
+
     /// Refuses to build, or to run, what needs more memory than this (default: no limit).
     pub fn memory_limit(&mut self, bytes: u64) {
         self.memory_limit_bytes = Some(bytes);
@@ -67,16 +91,32 @@ impl NetworkBuilder {
     ///
     /// # Errors
     /// Everything that is wrong, not only the first thing.
-    pub fn build(self) -> Result<Network, Vec<BuildError>> {
+    pub fn build(mut self) -> Result<Network, Vec<BuildError>> {
         let mut errors = Vec::new();
+        self.expanded = Expanded::new(&mut self.links, &self.classed, &mut errors);
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
+        let aggregate_of = diffserv::check(
+            &self.links,
+            &link_names,
+            &self.aggregates,
+            &self.connections,
+            &mut errors,
+        );
         if !errors.is_empty() {
             return Err(errors);
         }
-        let (class_of, classes) = classes::group(&self.connections);
-        let mut events: Vec<LinkEvent> = self.events.iter().map(LinkEvent::from).collect();
+        let (class_of, classes) =
+            classes::group(&self.connections, &aggregate_of, &self.queue_class_of);
+        let mut events: Vec<LinkEvent> = Vec::with_capacity(self.events.len());
+        for event in &self.events {
+            let event = LinkEvent::from(event);
+            events.push(event);
+            // What happens to a link happens to all its queues.
+            let queues = self.queues().filter(|&(_, parent, _)| parent == event.link);
+            events.extend(queues.map(|(link, _, _)| LinkEvent { link, ..event }));
+        }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&classes, &events)?;
         let room_pkts = self.rooms(&classes, &routes);
@@ -93,6 +133,8 @@ impl NetworkBuilder {
                 path_links: routes.path_links,
                 epochs: routes.epochs,
                 events,
+                aggregates: self.aggregates,
+                shared: self.expanded.shared,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
         })
@@ -101,8 +143,14 @@ impl NetworkBuilder {
     fn check_links(&self, errors: &mut Vec<BuildError>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut names = Vec::with_capacity(self.links.len());
-        for link in &self.links {
-            let name = format!("{}->{}", self.name(link.from), self.name(link.to));
+        let first_queue = self.first_queue();
+        for (i, link) in self.links.iter().enumerate() {
+            let mut name = format!("{}->{}", self.name(link.from), self.name(link.to));
+            let queue = i.checked_sub(first_queue);
+            let queue = queue.and_then(|queue| self.expanded.queues.get(queue));
+            if let Some((_, class)) = queue {
+                name += &format!("/{class}");
+            }
             let subject = || format!("link {name}");
             let mut check = |field, value, allowed| {
                 if let Some(e) = check_range(&subject, field, value, allowed) {
@@ -129,7 +177,8 @@ impl NetworkBuilder {
                 let at = self.name(link.from).to_owned();
                 errors.push(BuildError::SelfLoop { node: at });
             }
-            if !seen.insert((link.from, link.to)) {
+            let class = queue.map(|(_, class)| class.as_str());
+            if !seen.insert((link.from, link.to, class)) {
                 errors.push(BuildError::DuplicateLink { link: name.clone() });
             }
             names.push(name);
@@ -222,6 +271,24 @@ impl NetworkBuilder {
         }
     }
 
+    /// From here on, links are the queues of classes.
+    fn first_queue(&self) -> usize {
+        self.links.len() - self.expanded.queues.len()
+    }
+
+    /// The queues of classes: as a link, of which link, of which class.
+    fn queues(&self) -> impl Iterator<Item = (u32, u32, &str)> {
+        let queues = (self.first_queue() as u32..).zip(&self.expanded.queues);
+        queues.map(|(link, (parent, class))| (link, *parent, class.as_str()))
+    }
+
+    fn queue_of(&self) -> HashMap<(u32, &str), u32> {
+        let queues = self.queues();
+        queues
+            .map(|(link, parent, class)| ((parent, class), link))
+            .collect()
+    }
+
     fn name(&self, node: NodeId) -> &str {
         self.nodes.get(node.index()).map_or("?", String::as_str)
     }
@@ -282,7 +349,7 @@ struct Ways {
 impl NetworkBuilder {
     /// A branch for every class and every set of working links that gives it another way.
     fn routes(&self, classes: &[Class], events: &[LinkEvent]) -> Result<Routes, Vec<BuildError>> {
-        let router = Router::new(self.nodes.len(), &self.links);
+        let router = Router::new(self.nodes.len(), &self.links[..self.first_queue()]);
         let mut down = vec![false; self.links.len()];
         let mut routes = Routes {
             branches: Vec::with_capacity(classes.len()),
@@ -291,7 +358,7 @@ impl NetworkBuilder {
         };
         // Whoever cannot be reached when all links work is a mistake; later it is a failure.
         let mut ways = self.ways(&router, classes, &down)?;
-        routes.open_epoch(0.0, &ways, &|_| true);
+        routes.open_epoch(0.0, classes, &ways, &|_| true);
         let changes = events
             .iter()
             .filter(|e| !matches!(e.change, Change::Bandwidth(_)));
@@ -303,7 +370,7 @@ impl NetworkBuilder {
             let new = self.ways_now(&router, classes, &down).0;
             let changed: Vec<bool> = new.iter().zip(&ways).map(|(n, o)| n != o).collect();
             ways = new;
-            routes.open_epoch(at_once[0].at_s, &ways, &|class| changed[class]);
+            routes.open_epoch(at_once[0].at_s, classes, &ways, &|class| changed[class]);
         }
         Ok(routes)
     }
@@ -335,7 +402,7 @@ impl NetworkBuilder {
                 .map(|c| &self.connections[c.connection as usize])
         };
         let by_ends: HashMap<(NodeId, NodeId), u32> = (0..)
-            .zip(&self.links)
+            .zip(&self.links[..self.first_queue()])
             .map(|(i, l)| ((l.from, l.to), i))
             .collect();
         let mut errors = Vec::new();
@@ -392,13 +459,25 @@ impl NetworkBuilder {
                 Some(path.unwrap_or_default())
             };
         }
-        let both = |(data, back): (Option<_>, Option<_>)| {
+        let queue_of = self.queue_of();
+        let both = |((data, back), class): ((Option<_>, Option<_>), &Class)| {
+            let queue_class = self.queue_class_of.get(&class.connection);
+            let queues = |links: Vec<u32>| match queue_class {
+                None => links,
+                Some(queue_class) => {
+                    let queue = |link| queue_of.get(&(link, queue_class.as_str()));
+                    let each = links.into_iter();
+                    each.map(|link| queue(link).copied().unwrap_or(link))
+                        .collect()
+                }
+            };
             Some(Ways {
-                data: data?,
-                back: back?,
+                data: queues(data?),
+                back: queues(back?),
             })
         };
-        (data.into_iter().zip(back).map(both).collect(), errors)
+        let ways = data.into_iter().zip(back).zip(classes);
+        (ways.map(both).collect(), errors)
     }
 
     /// The same nodes in the other direction, if those links exist and (unless the path is
@@ -494,7 +573,13 @@ fn request(from: NodeId, to: NodeId) -> Request {
 
 impl Routes {
     /// From `at_s` on: classes that `changed` get a branch of their own, the others keep theirs.
-    fn open_epoch(&mut self, at_s: f64, ways: &[Option<Ways>], changed: &dyn Fn(usize) -> bool) {
+    fn open_epoch(
+        &mut self,
+        at_s: f64,
+        classes: &[Class],
+        ways: &[Option<Ways>],
+        changed: &dyn Fn(usize) -> bool,
+    ) {
         let mut branch_of = match self.epochs.last() {
             Some(before) => before.branch_of.clone(),
             None => vec![NO_BRANCH; ways.len()],
@@ -502,14 +587,18 @@ impl Routes {
         for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
             branch_of[class] = match ways {
                 None => NO_BRANCH,
-                Some(ways) => self.branch(class as u32, ways),
+                Some(ways) => {
+                    let precedences = classes[class].aggregate.map_or(1, |_| 3);
+                    self.branch(class as u32, precedences, ways)
+                }
             };
         }
         self.epochs.push(Epoch { at_s, branch_of });
     }
 
-    /// The branch of this class over these paths, a new one or one it had before.
-    fn branch(&mut self, class: u32, ways: &Ways) -> u32 {
+    /// The first of the branches of this class over these paths, new ones or those it had before:
+    /// one for each precedence that its packets can have.
+    fn branch(&mut self, class: u32, precedences: u32, ways: &Ways) -> u32 {
         for epoch in &self.epochs {
             let b = epoch.branch_of[class as usize];
             if b != NO_BRANCH
@@ -521,8 +610,15 @@ impl Routes {
         }
         let data = self.add_path(&ways.data);
         let back = self.add_path(&ways.back);
-        self.branches.push(Branch { class, data, back });
-        self.branches.len() as u32 - 1
+        let first = self.branches.len() as u32;
+        self.branches
+            .extend((0..precedences).map(|precedence| Branch {
+                class,
+                precedence,
+                data,
+                back,
+            }));
+        first
     }
 
     fn links(&self, (start, end): (u32, u32)) -> &[u32] {

@@ -18,6 +18,8 @@ struct Behaviour<'a> {
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
     acks: Acks,
+    /// Its aggregate, and the class of its packets.
+    marks: (Option<u32>, Option<&'a str>),
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -29,7 +31,7 @@ enum SourceKey {
     Window(crate::TcpVariant, [u64; 8]),
 }
 
-fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
+fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -> Behaviour<'a> {
     Behaviour {
         ends: (c.from, c.to),
         source: match &c.source {
@@ -66,22 +68,32 @@ fn behaviour(c: &ConnectionSpec) -> Behaviour<'_> {
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
         acks: c.acks,
+        marks,
     }
 }
 
 /// The class of every connection, and the classes, in order of their first connection.
-pub(super) fn group(connections: &[ConnectionSpec]) -> (Vec<u32>, Vec<Class>) {
+pub(super) fn group(
+    connections: &[ConnectionSpec],
+    aggregate_of: &HashMap<u32, u32>,
+    queue_class_of: &HashMap<u32, String>,
+) -> (Vec<u32>, Vec<Class>) {
     let mut classes: Vec<Class> = Vec::new();
     let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());
     let mut class_of = Vec::with_capacity(connections.len());
     for (i, c) in connections.iter().enumerate() {
-        let class = *known.entry(behaviour(c)).or_insert_with(|| {
-            classes.push(Class {
-                connection: i as u32,
-                weight: 0.0,
+        let aggregate = aggregate_of.get(&(i as u32)).copied();
+        let queue_class = queue_class_of.get(&(i as u32)).map(String::as_str);
+        let class = *known
+            .entry(behaviour(c, (aggregate, queue_class)))
+            .or_insert_with(|| {
+                classes.push(Class {
+                    connection: i as u32,
+                    weight: 0.0,
+                    aggregate,
+                });
+                (classes.len() - 1) as u32
             });
-            (classes.len() - 1) as u32
-        });
         classes[class as usize].weight += f64::from(c.count);
         class_of.push(class);
     }

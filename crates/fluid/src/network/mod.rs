@@ -9,7 +9,11 @@ use std::sync::Arc;
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
 
-use crate::{Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Source};
+use crate::scheduling::Shared;
+use crate::{
+    AggregateSpec, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId,
+    Source,
+};
 
 /// No branch: the class has no route, and cannot send.
 pub(crate) const NO_BRANCH: u32 = u32::MAX;
@@ -41,6 +45,9 @@ pub(crate) struct Inner {
     pub epochs: Vec<Epoch>,
     /// What happens to links, in order of time.
     pub events: Vec<LinkEvent>,
+    pub aggregates: Vec<AggregateSpec>,
+    /// Links with several queues, each of which is a link of its own.
+    pub shared: Vec<Shared>,
     pub memory_limit_bytes: u64,
 }
 
@@ -51,12 +58,16 @@ pub(crate) struct Class {
     pub connection: u32,
     /// How many connections it is, the `count` of each included.
     pub weight: f64,
+    /// The aggregate it belongs to.
+    pub aggregate: Option<u32>,
 }
 
-/// A class on one pair of paths.
+/// A class on one pair of paths; of a conditioned class, the packets of one precedence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
     pub class: u32,
+    /// Drop precedence of its packets; 0 where nobody marks them.
+    pub precedence: u32,
     /// The way of the data in `path_links`.
     pub data: (u32, u32),
     /// The way back in `path_links`; empty where there is none and none is needed.
@@ -78,6 +89,18 @@ pub(crate) struct LinkEvent {
 }
 
 impl Inner {
+    /// The aggregate of a connection.
+    pub fn aggregate_of(&self, connection: u32) -> Option<u32> {
+        let class = self.class_of[connection as usize];
+        self.classes[class as usize].aggregate
+    }
+
+    /// Whether queues tell precedences apart, or edges mark them.
+    pub fn has_precedences(&self) -> bool {
+        let rio = |link: &LinkSpec| matches!(link.queue, crate::Queue::Rio(_));
+        !self.aggregates.is_empty() || self.links.iter().any(rio)
+    }
+
     pub fn data_path(&self, branch: u32) -> &[u32] {
         let (start, end) = self.branches[branch as usize].data;
         &self.path_links[start as usize..end as usize]

@@ -163,6 +163,23 @@ impl Transfer {
         }
     }
 
+    /// The congestion window in packets, of sources that have one.
+    pub fn window_pkts(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some(tcp.sender.window.min(tcp.sender.limit)),
+            _ => None,
+        }
+    }
+
+    /// The retransmission timeout in seconds as it is now, back-off included, of sources that have
+    /// one.
+    pub fn rto_s(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some(tcp.sender.rto_s()),
+            _ => None,
+        }
+    }
+
     /// The sum of the round-trip times measured, in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, f64) {
         match &self.kind {

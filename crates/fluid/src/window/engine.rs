@@ -1,6 +1,10 @@
 //! The network of packets, and its way through steps.
 
+use netflow_diffserv::{ActiveQueue, Aggregate, Known, Minima};
+use rand::RngExt;
+
 use super::calendar::Calendar;
+use super::edge::{self, Marking};
 use super::ends::Transfer;
 use super::plan::{Ends, HopSpec, Plan, Target};
 use super::queue::{LinkCounts, Queue};
@@ -74,6 +78,10 @@ pub(super) struct Engine {
     pub now_ns: u64,
     pub steps: u64,
     batch: Vec<Packet>,
+    /// The edges of aggregates.
+    pub edges: Vec<Marking>,
+    /// By transfer.
+    pub aggregate_of: Vec<Option<u32>>,
     /// Data packets of each transfer that were lost.
     pub lost: Vec<u64>,
     pub lost_acks: u64,
@@ -95,7 +103,9 @@ impl Engine {
             let room = inner.room_pkts[i].floor().clamp(1.0, 1e9) as usize;
             Link {
                 queue: match spec.queue {
-                    Discipline::DropTail => Queue::new(room),
+                    // Precedences are refused before it comes to this.
+                    // Where precedences count is made when routes are known.
+                    Discipline::DropTail | Discipline::Rio(_) => Queue::new(room),
                     Discipline::Red(red) => Queue::with_red(
                         room,
                         red,
@@ -115,6 +125,15 @@ impl Engine {
         let mut engine = Engine {
             lost: vec![0; transfers.len()],
             lost_acks: 0,
+            aggregate_of: plan
+                .ends
+                .iter()
+                .map(|ends| inner.aggregate_of(ends.connection))
+                .collect(),
+            edges: (0..)
+                .zip(&inner.aggregates)
+                .map(|(i, spec)| Marking::new(spec, seed, i))
+                .collect(),
             is_awake: vec![false; transfers.len()],
             awake: Vec::new(),
             due_ns: transfers.iter().map(Transfer::due_ns).collect(),
@@ -136,9 +155,66 @@ impl Engine {
             network,
         };
         engine.route(None);
+        engine.tell_precedences_apart(seed);
         engine.choose_steps();
         engine.apply_events();
         engine
+    }
+
+    /// Puts RIO where it is asked for. Pauses are worth packets of the mean size of the link's data.
+    fn tell_precedences_apart(&mut self, seed: u64) {
+        for (l, spec) in self.network.inner.links.iter().enumerate() {
+            let Discipline::Rio(rio) = &spec.queue else {
+                continue;
+            };
+            let crossing = || {
+                let specs = self.plan.specs.iter();
+                specs.filter(|hop| hop.link as usize == l && !hop.is_ack)
+            };
+            let mean_bits = match crossing().count() {
+                0 => MEAN_BITS,
+                n => crossing().map(|hop| hop.bits).sum::<f64>() / n as f64,
+            };
+            let room = self.links[l].queue.room();
+            // Without the one in service.
+            let waiting = u32::try_from(room - 1).unwrap_or(u32::MAX).max(1);
+            // The network's builder has checked it.
+            if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
+                let seed = random(seed, Purpose::Queue, l as u32).random();
+                let active = ActiveQueue::new(dropper, 0, seed);
+                self.links[l].queue = Queue::with_rio(room, active);
+            }
+        }
+    }
+
+    /// Edges tell each other the round-trip times of their aggregates.
+    pub fn exchange(&mut self) {
+        let specs = &self.network.inner.aggregates;
+        let mut rtts = vec![Mean::default(); specs.len()];
+        let mut rtos = rtts.clone();
+        for (transfer, aggregate) in self.transfers.iter().zip(&self.aggregate_of) {
+            let rtt_s = transfer.seen_rtt_s();
+            if let Some(a) = *aggregate
+                && rtt_s > 0.0
+                && transfer.is_sending(self.now_ns)
+            {
+                rtts[a as usize].add(rtt_s);
+                if let Some(rto_s) = transfer.rto_s() {
+                    rtos[a as usize].add(rto_s);
+                }
+            }
+        }
+        let known: Vec<Option<Aggregate>> = specs
+            .iter()
+            .zip(rtts.iter().zip(&rtos))
+            .map(|(spec, (rtt, rto))| edge::known(spec, rtt.get(), rto.get()))
+            .collect();
+        let minima = Minima::over(known.iter().flatten());
+        for (edge, aggregate) in self.edges.iter_mut().zip(known) {
+            if let Some(aggregate) = aggregate {
+                edge.learn(Known { aggregate, minima });
+            }
+        }
     }
 
     /// The step: the shortest delay of a link; and how many of them each link and each transfer
@@ -316,15 +392,37 @@ impl Engine {
         if runs > 1 {
             merge(batch);
         }
-        for &packet in &*batch {
-            let hop = &mut hops[packet.hop as usize];
+        for &(mut packet) in &*batch {
+            let mut hop = &mut hops[packet.hop as usize];
+            if hop.edge != 0 {
+                let spec = &self.plan.specs[packet.hop as usize];
+                let window_pkts = self.transfers[spec.transfer as usize].window_pkts();
+                let edge = &mut self.edges[hop.edge as usize - 1];
+                let bytes = (spec.bits / 8.0).round() as u32;
+                let precedence = edge.mark(packet.time_ns, bytes, window_pkts);
+                packet.hop += precedence as u32 * spec.stride;
+                hop = &mut hops[packet.hop as usize];
+            }
             hop.arrived += 1;
             let service_ns = match packet.seq {
                 0 => self.plan.specs[packet.hop as usize].header_ns,
                 _ => hop.service_ns,
             };
-            let Some(left_ns) = link.queue.arrive(packet.time_ns, service_ns) else {
+            let left_ns = match link.queue.has_rio() {
+                false => link.queue.arrive(packet.time_ns, service_ns),
+                true => {
+                    let precedence = self.plan.specs[packet.hop as usize].precedence;
+                    link.queue
+                        .arrive_marked(packet.time_ns, service_ns, precedence)
+                }
+            };
+            let Some(left_ns) = left_ns else {
                 let spec = &self.plan.specs[packet.hop as usize];
+                if let Some(aggregate) = self.aggregate_of[spec.transfer as usize]
+                    && !spec.is_ack
+                {
+                    self.edges[aggregate as usize].lost[usize::from(spec.precedence)] += 1;
+                }
                 match spec.is_ack {
                     false => self.lost[spec.transfer as usize] += 1,
                     true => self.lost_acks += 1,
@@ -348,6 +446,11 @@ impl Engine {
 
     pub fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    /// Packets of each precedence that arrived and were lost at a link, and the averages there.
+    pub fn precedences(&self, l: usize) -> Option<([u64; 3], [u64; 3], [f64; 3])> {
+        self.links[l].queue.precedences()
     }
 
     pub fn link_counts(&self, l: usize) -> LinkCounts {
@@ -434,6 +537,24 @@ impl Engine {
                 each(hop, packet.time_ns - delay_ns > self.now_ns);
             }
         }
+    }
+}
+
+/// A mean, if there is anything to take it of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1.0;
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.sum / self.count)
     }
 }
 

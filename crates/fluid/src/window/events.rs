@@ -84,6 +84,7 @@ impl Engine {
         let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.fail(now_ns);
         let (specs, lost, lost_acks) = (&self.plan.specs, &mut self.lost, &mut self.lost_acks);
+        let (edges, aggregate_of) = (&mut self.edges, &self.aggregate_of);
         let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);
         for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
             wire.remove(|packet| {
@@ -92,7 +93,12 @@ impl Engine {
                     hop.link == l as u32 && packet.time_ns.saturating_sub(delay_ns) > now_ns;
                 match hop.is_ack {
                     _ if !queued => {}
-                    false => lost[hop.transfer as usize] += 1,
+                    false => {
+                        lost[hop.transfer as usize] += 1;
+                        if let Some(a) = aggregate_of[hop.transfer as usize] {
+                            edges[a as usize].lost[usize::from(hop.precedence)] += 1;
+                        }
+                    }
                     true => *lost_acks += 1,
                 }
                 queued

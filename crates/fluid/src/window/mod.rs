@@ -6,6 +6,7 @@
 //! far away does so only every few steps. The result is that of an event-driven simulation.
 
 mod calendar;
+mod edge;
 mod ends;
 mod engine;
 mod events;
@@ -29,6 +30,7 @@ enum Purpose {
     Queue = 1,
     Sender = 2,
     Application = 3,
+    Edge = 4,
 }
 
 fn random(seed: u64, purpose: Purpose, index: u32) -> Pcg32 {

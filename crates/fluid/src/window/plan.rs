@@ -26,6 +26,8 @@ pub(super) struct Hop {
     pub arrived: u64,
     /// The wire behind the link.
     pub out: u32,
+    /// The aggregate whose edge marks what arrives here, plus one; or 0.
+    pub edge: u32,
 }
 
 /// The rest of what there is to know of a hop.
@@ -37,6 +39,10 @@ pub(super) struct HopSpec {
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
+    /// Drop precedence of its packets. A way of packets that are marked is there three times, one
+    /// behind the other, `stride` hops apart.
+    pub precedence: u8,
+    pub stride: u32,
     /// Bits of its packets, and of the first.
     pub bits: f64,
     pub header_bits: f64,
@@ -88,6 +94,17 @@ pub(super) struct Plan {
 
 const ENDS: u32 = u32::MAX;
 
+/// What goes one way of a transfer.
+struct Packets {
+    transfer: u32,
+    end: Target,
+    bits: f64,
+    /// Of the first.
+    header_bits: f64,
+    /// The aggregate whose edge marks them.
+    marks: Option<u32>,
+}
+
 impl Plan {
     pub fn new(network: &Network) -> Plan {
         let mut plan = Plan::default();
@@ -115,13 +132,19 @@ impl Plan {
             let spec = &inner.connections[ends.connection as usize];
             let data = inner.data_path(branch);
             let back = inner.back_path(branch);
-            let mut add =
-                |path, bits, target| self.way(path, bits, target, transfer, &spec.source, bps);
-            (ends.data, ends.data_in) = add(
-                data,
-                8.0 * spec.packet_size_bytes,
-                Target::Receiver(transfer),
-            );
+            let bits = 8.0 * spec.packet_size_bytes;
+            let packets = Packets {
+                transfer,
+                end: Target::Receiver(transfer),
+                bits,
+                header_bits: match &spec.source {
+                    // In ns-2, Vegas begins with a packet like any other.
+                    Source::Window(w) if w.variant == TcpVariant::Vegas => bits,
+                    _ => bits.min(8.0 * ACK_BYTES),
+                },
+                marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
+            };
+            (ends.data, ends.data_in) = self.way(data, &packets, bps);
             let target = Target::Sender(transfer);
             match spec.source {
                 Source::Constant { .. } | Source::Poisson { .. } => {}
@@ -135,51 +158,69 @@ impl Plan {
                         wire: ends.acks_in,
                     };
                 }
-                _ => (ends.acks, ends.acks_in) = add(back, 8.0 * ACK_BYTES, target),
+                _ => {
+                    let acks = Packets {
+                        transfer,
+                        end: target,
+                        bits: 8.0 * ACK_BYTES,
+                        header_bits: 8.0 * ACK_BYTES,
+                        marks: None,
+                    };
+                    (ends.acks, ends.acks_in) = self.way(back, &acks, bps);
+                }
             }
         }
         self.ends[transfer as usize] = ends;
     }
 
-    fn way(
-        &mut self,
-        links: &[u32],
-        bits: f64,
-        end: Target,
-        transfer: u32,
-        source: &Source,
-        bps: &[f64],
-    ) -> (Way, u32) {
+    fn way(&mut self, links: &[u32], packets: &Packets, bps: &[f64]) -> (Way, u32) {
+        let &Packets {
+            transfer,
+            end,
+            bits,
+            header_bits,
+            marks,
+        } = packets;
         let mut way = Way {
             hop: self.hops.len() as u32,
             wire: NOWHERE,
         };
         let mut last = NOWHERE;
-        // In ns-2, Vegas begins with a packet like any other.
-        let header_bits = match source {
-            Source::Window(window) if window.variant == TcpVariant::Vegas => bits,
-            _ => bits.min(8.0 * ACK_BYTES),
+        let is_ack = matches!(end, Target::Sender(_));
+        let precedences = match marks {
+            Some(_) => 0..3,
+            // Acknowledgements are dropped last, packets of nobody's profile first.
+            None if is_ack => 0..1,
+            None => 2..3,
         };
-        for (i, &link) in links.iter().enumerate() {
-            if i == 0 {
-                way.wire = self.wire(None, Target::Link(link));
+        for precedence in precedences {
+            for (i, &link) in links.iter().enumerate() {
+                if i == 0 {
+                    way.wire = self.wire(None, Target::Link(link));
+                }
+                let target = links.get(i + 1).map_or(end, |&next| Target::Link(next));
+                last = self.wire(Some(link), target);
+                self.hops.push(Hop {
+                    service_ns: 0,
+                    arrived: 0,
+                    out: last,
+                    edge: match (i, precedence) {
+                        (0, 0) => marks.map_or(0, |aggregate| aggregate + 1),
+                        _ => 0,
+                    },
+                });
+                self.specs.push(HopSpec {
+                    header_ns: 0,
+                    transfer,
+                    link,
+                    is_ack,
+                    precedence,
+                    stride: links.len() as u32,
+                    bits,
+                    header_bits,
+                });
+                self.set_bandwidth(self.hops.len() - 1, bps[link as usize]);
             }
-            let target = links.get(i + 1).map_or(end, |&next| Target::Link(next));
-            last = self.wire(Some(link), target);
-            self.hops.push(Hop {
-                service_ns: 0,
-                arrived: 0,
-                out: last,
-            });
-            self.specs.push(HopSpec {
-                header_ns: 0,
-                transfer,
-                link,
-                is_ack: matches!(end, Target::Sender(_)),
-                bits,
-                header_bits,
-            });
-            self.set_bandwidth(self.hops.len() - 1, bps[link as usize]);
         }
         (way, last)
     }

@@ -1,5 +1,8 @@
 //! A link and the queue in front of it, packet by packet.
 
+use std::collections::VecDeque;
+
+use netflow_diffserv::{ActiveQueue, DropPrecedence};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -16,6 +19,7 @@ pub(super) struct Queue {
     departures: Vec<u64>,
     head: usize,
     red: Option<Box<Average>>,
+    rio: Option<Box<Precedences>>,
     /// Whether the link has failed: nothing gets through.
     down: bool,
     pub counts: LinkCounts,
@@ -62,6 +66,7 @@ impl Queue {
             departures: Vec::new(),
             head: 0,
             red: None,
+            rio: None,
             down: false,
             counts: LinkCounts::default(),
         }
@@ -81,6 +86,64 @@ impl Queue {
             red: Some(Box::new(average)),
             ..Queue::new(room)
         }
+    }
+
+    /// One that tells drop precedences apart.
+    pub fn with_rio(room: usize, active: ActiveQueue) -> Queue {
+        let precedences = Precedences {
+            active,
+            waiting: VecDeque::new(),
+            offered: [0; 3],
+            lost: [0; 3],
+        };
+        Queue {
+            rio: Some(Box::new(precedences)),
+            ..Queue::new(room)
+        }
+    }
+
+    /// Packets that there is room for.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Whether it tells drop precedences apart: then packets arrive by
+    /// [`Queue::arrive_marked`].
+    #[inline]
+    pub fn has_rio(&self) -> bool {
+        self.rio.is_some()
+    }
+
+    /// What happened to each precedence, and the averages that they look at.
+    pub fn precedences(&self) -> Option<([u64; 3], [u64; 3], [f64; 3])> {
+        let rio = self.rio.as_ref()?;
+        Some((rio.offered, rio.lost, rio.active.average_pkts()))
+    }
+
+    /// As [`Queue::arrive`], of a packet with a drop precedence.
+    pub fn arrive_marked(&mut self, now_ns: u64, service_ns: u64, precedence: u8) -> Option<u64> {
+        let Some(mut rio) = self.rio.take() else {
+            return self.arrive(now_ns, service_ns);
+        };
+        let p = usize::from(precedence).min(2);
+        let marked = DropPrecedence::ALL[p];
+        rio.offered[p] += 1;
+        rio.leave(now_ns);
+        let left_ns = if self.down || !rio.active.admit(now_ns, 1, marked) {
+            self.counts.lost += 1;
+            None
+        } else {
+            let begins_ns = self.free_ns.max(now_ns);
+            let left_ns = self.arrive(now_ns, service_ns);
+            match left_ns {
+                Some(_) => rio.waiting.push_back((begins_ns, marked)),
+                None => rio.active.depart(now_ns, 1, marked),
+            }
+            left_ns
+        };
+        rio.lost[p] += u64::from(left_ns.is_none());
+        self.rio = Some(rio);
+        left_ns
     }
 
     /// A packet arrives that takes `service_ns` to transmit: when it has left, if it is not lost.
@@ -162,6 +225,11 @@ impl Queue {
         if let Some(average) = &mut self.red {
             average.packets_per_ns /= ratio;
         }
+        if let Some(rio) = &mut self.rio {
+            for (begins_ns, _) in &mut rio.waiting {
+                *begins_ns = stretched(*begins_ns, now_ns, ratio);
+            }
+        }
     }
 
     /// The link fails: all that is there is lost.
@@ -175,6 +243,11 @@ impl Queue {
         self.departures.clear();
         self.head = 0;
         self.free_ns = self.free_ns.min(now_ns);
+        if let Some(rio) = &mut self.rio {
+            for (_, marked) in std::mem::take(&mut rio.waiting) {
+                rio.active.depart(now_ns, 1, marked);
+            }
+        }
         self.down = true;
     }
 
@@ -192,6 +265,28 @@ impl Queue {
         };
         // ns-2 counts those that wait.
         average.drops(length.saturating_sub(1), (length == 0).then_some(idle_ns))
+    }
+}
+
+/// Drop precedences at a queue.
+#[derive(Clone, Debug)]
+struct Precedences {
+    active: ActiveQueue,
+    /// Those that wait: when their transmission begins, as ns-2 counts them until then.
+    waiting: VecDeque<(u64, DropPrecedence)>,
+    offered: [u64; 3],
+    lost: [u64; 3],
+}
+
+impl Precedences {
+    /// Lets go of those whose transmission has begun.
+    fn leave(&mut self, now_ns: u64) {
+        while let Some(&(begins_ns, marked)) = self.waiting.front()
+            && begins_ns <= now_ns
+        {
+            self.active.depart(begins_ns, 1, marked);
+            self.waiting.pop_front();
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use super::edge::UPDATE_NS;
 use super::ends::Transfer;
 use super::engine::Engine;
 use super::plan::HopSpec;
@@ -10,7 +11,10 @@ use crate::explain::{ExplainedHop, Explanation};
 use crate::network::ACK_BYTES;
 use crate::record::{ClassInterval, ConnectionSums, LinkSums};
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
-use crate::{ConnectionId, LinkId, Network, Options, RunError, Step};
+use crate::{
+    AggregateId, AggregateTotals, ConnectionId, LinkId, Network, Options, PrecedenceTotals,
+    RunError, Step,
+};
 
 /// A network of packets on its way through time.
 #[derive(Clone)]
@@ -86,8 +90,16 @@ impl Window {
             let interval_ns = ns(self.options.burstiness_interval_s).max(1);
             let counted_ns = (self.intervals + 1) * interval_ns;
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
-            self.engine.run_until(end_ns.min(counted_ns).min(event_ns));
+            let told_ns = match self.network().inner.aggregates.is_empty() {
+                true => u64::MAX,
+                false => (self.engine.now_ns() / UPDATE_NS + 1) * UPDATE_NS,
+            };
+            let until_ns = end_ns.min(counted_ns).min(event_ns).min(told_ns);
+            self.engine.run_until(until_ns);
             self.engine.apply_events();
+            if self.engine.now_ns() == told_ns {
+                self.engine.exchange();
+            }
             if self.engine.now_ns() == counted_ns {
                 self.count_arrivals();
             }
@@ -335,6 +347,53 @@ impl Window {
             totals.delivered_pkts += transfer.acks_arrived as f64;
         }
         totals
+    }
+
+    pub fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
+        let Some(edge) = self.engine.edges.get(id.index()) else {
+            return AggregateTotals::default();
+        };
+        let mut under_way = [0; 3];
+        self.engine.each_under_way(|hop, _| {
+            if !hop.is_ack && self.engine.aggregate_of[hop.transfer as usize] == Some(id.0) {
+                under_way[usize::from(hop.precedence)] += 1;
+            }
+        });
+        let delivered = |p: usize| (edge.sent[p] - edge.lost[p] - under_way[p]) as f64;
+        let spec = self.network().aggregate_spec(id);
+        let (mut goodput_pps, mut goodput_bps) = (0.0, 0.0);
+        let mut rtts = (0.0, 0.0);
+        for &member in &spec.members {
+            let pps = self.connection_totals(member).mean_goodput_pps;
+            goodput_pps += pps;
+            goodput_bps += pps * 8.0 * self.network().connection_spec(member).packet_size_bytes;
+            for rtt_s in self.transfers(member).map(Transfer::seen_rtt_s) {
+                if rtt_s > 0.0 {
+                    rtts = (rtts.0 + rtt_s, rtts.1 + 1.0);
+                }
+            }
+        }
+        AggregateTotals {
+            sent_pkts: edge.sent.map(|sent| sent as f64),
+            delivered_pkts: [delivered(0), delivered(1), delivered(2)],
+            lost_pkts: edge.lost.map(|lost| lost as f64),
+            mean_goodput_pps: goodput_pps,
+            mean_goodput_bps: goodput_bps,
+            measured_bps: edge.measured_bps(),
+            marking: edge.marking(),
+            rtt_s: (rtts.1 > 0.0).then(|| rtts.0 / rtts.1),
+        }
+    }
+
+    pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+        let (offered, lost, averages) = self.engine.precedences(id.index())?;
+        let totals = |p: usize| PrecedenceTotals {
+            offered_pkts: offered[p] as f64,
+            lost_pkts: lost[p] as f64,
+            loss_probability: fraction(lost[p] as f64, offered[p] as f64),
+            average_pkts: averages[p],
+        };
+        Some([totals(0), totals(1), totals(2)])
     }
 
     /// Data packets that have arrived at every hop of every way.

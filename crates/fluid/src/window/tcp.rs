@@ -141,6 +141,11 @@ impl Sender {
         f64::from(self.timer.smoothed) * TICK_S / 8.0
     }
 
+    /// The retransmission timeout in seconds, back-off included.
+    pub fn rto_s(&self) -> f64 {
+        self.timer.length_s()
+    }
+
     /// Whether the window and what there is to send allow another packet.
     #[inline]
     pub fn may_send(&self) -> bool {

@@ -37,6 +37,24 @@ pub enum ExportError {
         /// Packets that its buffer holds.
         room_pkts: f64,
     },
+    /// A queue that tells drop precedences apart.
+    #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
+    Precedences {
+        /// Which link.
+        link: String,
+    },
+    /// A link with several queues.
+    #[error("link {link}: links with classes cannot be exported to ns-2 yet")]
+    Classes {
+        /// Which link.
+        link: String,
+    },
+    /// Aggregates whose packets would not be marked.
+    #[error("aggregate {aggregate}: conditioners cannot be exported to ns-2 yet")]
+    Aggregate {
+        /// Which aggregate.
+        aggregate: String,
+    },
     /// A packet that would never get through.
     #[error(
         "link {link}: packets of {packet_bytes} B (connection {connection}) do not fit into its buffer beside one in service, so ns-2 would let none through"

@@ -70,6 +70,10 @@ pub(super) const FRACTION: Allowed<f64> = Allowed {
     test: |x| *x > 0.0 && *x <= 1.0,
     text: "above 0, at most 1",
 };
+pub(super) const WEIGHT: Allowed<f64> = Allowed {
+    test: |w| *w > 0.0 && *w <= 1e9,
+    text: "above 0, at most 1e9",
+};
 pub(super) const COORDINATE: Allowed<f64> = Allowed {
     test: |x| x.abs() <= 1e12,
     text: "-1e12 to 1e12",

@@ -55,6 +55,14 @@ pub struct Connection {
     /// Whether the receiver acknowledges only every second packet. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Spanned<bool>>,
+    /// The conditioned aggregate it belongs to. Default: none; its packets are DP2 where queues
+    /// tell precedences apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Spanned<String>>,
+    /// The class of its packets, which wait in a queue of their own on links with a
+    /// `[[link.class]]` of this name. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<Spanned<String>>,
 }
 
 impl Element for Connection {
@@ -75,9 +83,9 @@ impl Element for Connection {
         "return-path",
         "acks",
         "delayed-ack",
+        "aggregate",
+        "class",
     ];
-    const LATER: &'static [(&'static str, &'static str)] =
-        &[("aggregate", "edge conditioning (`aggregate`) is")];
     const COLUMNS: &'static [&'static str] = &[
         "name",
         "from",
@@ -105,6 +113,8 @@ impl Element for Connection {
         "return-path",
         "acks",
         "delayed-ack",
+        "aggregate",
+        "class",
     ];
     const REQUIRED_COLUMNS: &'static [&'static str] = &["from", "to"];
     const SHORT_COLUMNS: &'static [&'static str] = &["profile", "window", "constant", "poisson"];
@@ -139,6 +149,8 @@ impl Element for Connection {
             return_path: s.optional("return-path", &path),
             acks: s.optional("acks", &any()),
             delayed_ack: s.optional("delayed-ack", &any()),
+            aggregate: s.optional("aggregate", &any()),
+            class: s.optional("class", &any()),
         };
         s.finish();
         connection

@@ -4,7 +4,7 @@ use netflow_units::{BitsPerSecond, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{QueueSetting, RateSetting, SizeSetting, Time, allowed};
+use super::{LinkClass, QueueSetting, RateSetting, SizeSetting, Time, allowed};
 use crate::place::Spanned;
 use crate::problem::ProblemKind;
 use crate::read::{Element, Quantity, Section, any};
@@ -33,6 +33,9 @@ pub struct Link {
     /// Which packets a filling queue refuses. Default: drop-tail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Spanned<QueueSetting>>,
+    /// Queues for classes of packets, where `queue` is "priority" or "wfq".
+    #[serde(rename = "class", skip_serializing_if = "Vec::is_empty", default)]
+    pub classes: Vec<LinkClass>,
 }
 
 impl Link {
@@ -52,9 +55,8 @@ impl Element for Link {
         "buffer",
         "duplex",
         "queue",
+        "class",
     ];
-    const LATER: &'static [(&'static str, &'static str)] =
-        &[("class", "scheduling by classes ([[link.class]]) is")];
     const COLUMNS: &'static [&'static str] = &[
         "from",
         "to",
@@ -90,6 +92,7 @@ impl Element for Link {
             buffer: s.optional("buffer", &allowed::BUFFER),
             duplex: s.optional("duplex", &any()),
             queue: s.optional("queue", &any()),
+            classes: s.list("`name = \"AF1\"`"),
         };
         s.finish();
         link

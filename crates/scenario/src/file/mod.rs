@@ -1,12 +1,14 @@
 //! What a scenario file says, one file for each element. The descriptions here are the reference
 //! of the format: the JSON schema is made of them.
 
+mod aggregate;
 mod allowed;
 mod application;
 mod connection;
 mod event;
 mod include;
 mod link;
+mod link_class;
 mod node;
 mod queue;
 mod simulation;
@@ -14,13 +16,15 @@ mod source;
 mod step;
 mod window;
 
+pub use aggregate::{Aggregate, ConditionerName};
 pub use application::ApplicationSetting;
 pub use connection::Connection;
 pub use event::{Event, Set};
 pub use include::Include;
 pub use link::Link;
+pub use link_class::LinkClass;
 pub use node::Node;
-pub use queue::{Plain, QueueSetting, Red, RedDiscipline};
+pub use queue::{Curve, Plain, QueueSetting, Red, RedDiscipline, Rio, RioDiscipline};
 pub use simulation::Simulation;
 pub use source::SourceSetting;
 pub use step::{Adaptive, StepSetting};
@@ -68,6 +72,9 @@ pub struct Scenario {
     /// The traffic.
     #[serde(rename = "connection", skip_serializing_if = "Vec::is_empty", default)]
     pub connections: Vec<Connection>,
+    /// DiffServ: aggregates of connections whose packets are marked.
+    #[serde(rename = "aggregate", skip_serializing_if = "Vec::is_empty", default)]
+    pub aggregates: Vec<Aggregate>,
     /// What happens to links on the way.
     #[serde(rename = "event", skip_serializing_if = "Vec::is_empty", default)]
     pub events: Vec<Event>,
@@ -80,6 +87,7 @@ impl Scenario {
         "node",
         "link",
         "connection",
+        "aggregate",
         "event",
     ];
 
@@ -120,12 +128,12 @@ impl Scenario {
             links: top.list("`from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`"),
             connections: top
                 .list("`from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`"),
+            aggregates: top.list(
+                "`name = \"A1\"`, `committed-rate = \"2 Mbit/s\"` and `conditioner = \"standard\"`",
+            ),
             events: top.list("`at = \"20 s\"`, `link = \"A->B\"` and `down = true`"),
         };
-        top.later = &[
-            ("aggregate", "edge conditioning ([[aggregate]]) is"),
-            ("workload", "workloads ([[workload]]) are"),
-        ];
+        top.later = &[("workload", "workloads ([[workload]]) are")];
         top.finish();
         scenario
     }

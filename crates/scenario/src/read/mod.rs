@@ -20,6 +20,8 @@ pub(crate) use value::{Fields, Kind, Read, Value, word};
 pub(crate) trait Element: Sized {
     /// The name of its table.
     const NAME: &'static str;
+    /// What messages call it.
+    const TITLE: &'static str = Self::NAME;
     /// Every key it may have.
     const KEYS: &'static [&'static str];
     /// Keys that a later version will know, and what they are.

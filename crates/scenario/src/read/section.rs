@@ -250,15 +250,15 @@ impl<'r, 'a> Section<'r, 'a> {
         let Some(value) = self.get(T::NAME) else {
             return Vec::new();
         };
-        let name = T::NAME;
+        let (name, title) = (T::NAME, T::TITLE);
         let Kind::Array(array) = value.kind else {
             let place = self.key_place(name).unwrap_or(value.place);
             let message = format!(
-                "`{name}` must be written [[{name}]], in double brackets: there can be many of them"
+                "`{name}` must be written [[{title}]], in double brackets: there can be many of them"
             );
             let finding = self.findings.error(ProblemKind::WrongType, place, message);
             finding.help(format!(
-                "write [[{name}]], and below it keys such as {examples}"
+                "write [[{title}]], and below it keys such as {examples}"
             ));
             return Vec::new();
         };
@@ -271,7 +271,7 @@ impl<'r, 'a> Section<'r, 'a> {
             };
             let mut section = Section::new(
                 self.findings,
-                format!("this [[{name}]]"),
+                format!("this [[{title}]]"),
                 fields,
                 element.place,
                 T::KEYS,

@@ -123,6 +123,7 @@ impl Assembly<'_> {
             is_tcp(&connection.source),
             packet_size,
         );
+        let aggregate = self.aggregate_of(connection.aggregate.as_ref());
         let source = self.source(&connection.source, packet_size);
         let ends = from.zip(to);
         let path = self.path(connection.path.as_ref(), ends, "path");
@@ -145,7 +146,7 @@ impl Assembly<'_> {
         else {
             return;
         };
-        self.builder.connection(ConnectionSpec {
+        let id = self.builder.connection(ConnectionSpec {
             name,
             from,
             to,
@@ -161,6 +162,12 @@ impl Assembly<'_> {
             return_path,
             acks,
         });
+        if let Some(class) = &connection.class {
+            self.classify(id, class);
+        }
+        if let Some(aggregate) = aggregate {
+            self.aggregates.join(aggregate, id);
+        }
     }
 
     fn duplicate(&mut self, name: &str, has_name: bool, place: Place, first: usize) {

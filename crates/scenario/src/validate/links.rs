@@ -1,10 +1,12 @@
 //! Nodes and links.
 
-use netflow_fluid::{Buffer, LinkSpec, NodeId, Queue, Red as FluidRed};
+use netflow_fluid::{
+    Buffer, ClassedLink, LinkSpec, NodeId, Queue, QueueClass, Red as FluidRed, Scheduler,
+};
 use netflow_units::{Bytes, Rate, Size};
 
 use super::{Assembly, PlacedLink};
-use crate::file::{Link, Node, QueueSetting, Red};
+use crate::file::{Link, Node, QueueSetting, Red, SizeSetting};
 use crate::place::{Place, Spanned};
 use crate::prepared::NodeNote;
 use crate::problem::ProblemKind;
@@ -15,7 +17,7 @@ const BUFFER: Buffer = Buffer::Packets(100.0);
 /// Probability at a RED queue's upper threshold unless it says otherwise.
 const MAX_P: f64 = 0.1;
 /// Weight of a packet in a RED queue's average unless it says otherwise.
-const WEIGHT: f64 = 0.002;
+pub(super) const WEIGHT: f64 = 0.002;
 
 impl Assembly<'_> {
     /// The default packet size, for a value that is counted in packets.
@@ -31,7 +33,7 @@ impl Assembly<'_> {
         }
     }
 
-    fn packets(&mut self, size: Size) -> f64 {
+    pub(super) fn packets(&mut self, size: Size) -> f64 {
         match size {
             Size::Packets(packets) => packets.get(),
             Size::Bytes(bytes) => bytes.in_packets(self.packet_size()).get(),
@@ -55,11 +57,9 @@ impl Assembly<'_> {
         }
         let (from, to) = (self.node(&link.from), self.node(&link.to));
         let bandwidth_bps = self.rate_bps(link.bandwidth.0);
-        let buffer = self.buffer(link);
-        let queue = match link.queue.as_deref() {
-            Some(QueueSetting::Red(red)) => self.red(red, buffer),
-            _ => Queue::DropTail,
-        };
+        let buffer = self.buffer(link.buffer.as_ref());
+        let queue = self.queue(link.queue.as_ref(), buffer);
+        let classes = self.classes(link);
         let spec = LinkSpec {
             from,
             to,
@@ -74,15 +74,21 @@ impl Assembly<'_> {
             to: from,
             ..spec.clone()
         };
-        let new = self.add_direction(spec, place, false);
+        let new = self.add_direction(spec, place, false, classes.as_ref());
         // A link that exists twice in one direction is not reported for the other as well.
         if new && link.is_duplex() {
-            self.add_direction(back, place, true);
+            self.add_direction(back, place, true, classes.as_ref());
         }
     }
 
     /// Adds a link, unless there is one already.
-    fn add_direction(&mut self, spec: LinkSpec, place: Place, reverse: bool) -> bool {
+    fn add_direction(
+        &mut self,
+        spec: LinkSpec,
+        place: Place,
+        reverse: bool,
+        classes: Option<&(Scheduler, Vec<QueueClass>)>,
+    ) -> bool {
         let ends = (spec.from, spec.to);
         let known = self
             .links
@@ -99,6 +105,13 @@ impl Assembly<'_> {
             return false;
         }
         let id = self.builder.link(spec);
+        if let Some((scheduler, classes)) = classes {
+            self.builder.schedule(ClassedLink {
+                link: id,
+                scheduler: *scheduler,
+                classes: classes.clone(),
+            });
+        }
         self.links.insert(ends, id);
         self.link_list.push(PlacedLink {
             from: ends.0,
@@ -142,13 +155,28 @@ impl Assembly<'_> {
         self.error(ProblemKind::UnknownName, place, message, &help);
     }
 
-    fn buffer(&mut self, link: &Link) -> Buffer {
-        match link.buffer.as_ref().map(|buffer| buffer.0) {
+    pub(super) fn queue(
+        &mut self,
+        setting: Option<&Spanned<QueueSetting>>,
+        buffer: Buffer,
+    ) -> Queue {
+        let Some(setting) = setting else {
+            return Queue::DropTail;
+        };
+        match &**setting {
+            QueueSetting::Red(red) => self.red(red, buffer),
+            QueueSetting::Rio(rio) => self.rio(rio, setting.place()),
+            QueueSetting::Plain(_) => Queue::DropTail,
+        }
+    }
+
+    pub(super) fn buffer(&mut self, setting: Option<&SizeSetting>) -> Buffer {
+        match setting.map(|buffer| buffer.0) {
             None => BUFFER,
             Some(Size::Packets(packets)) => Buffer::Packets(packets.get()),
             Some(Size::Bytes(bytes)) => {
                 let packet = self.settings.packet_size;
-                if let Some(setting) = link.buffer.as_ref().filter(|_| bytes.get() < packet.get()) {
+                if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
                     let message =
                         format!("`buffer` holds no packet: {bytes}, and a packet is {packet}");
                     let help = "the packet in service needs a place too; make `buffer` larger, or the \

@@ -3,8 +3,10 @@
 //! Everything is checked here, and everything that is wrong is reported; nothing later looks at
 //! input again.
 
+mod aggregates;
 mod connections;
 mod events;
+mod link_classes;
 mod links;
 mod memory;
 mod names;
@@ -18,11 +20,12 @@ use std::path::Path;
 use hashbrown::{HashMap, HashSet};
 use netflow_fluid::{BuildError, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step};
 
+use self::aggregates::Aggregates;
 use self::connections::Connections;
 use self::profiles::Profiles;
 use self::simulation::Settings;
-use crate::file::{Connection, Event, Link, Node, Scenario};
-use crate::place::{FileId, Place};
+use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
+use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
 use crate::problem::{Findings, ProblemKind};
 use crate::read::Overrides;
@@ -68,6 +71,8 @@ pub(crate) fn validate(
         notes: Vec::new(),
         described: HashSet::new(),
         connections: Connections::default(),
+        aggregates: Aggregates::default(),
+        class_names: HashSet::new(),
         profiles: Profiles::default(),
         changes: Vec::new(),
         window_source: None,
@@ -95,6 +100,7 @@ pub(crate) fn validate(
     assembly.table(include.events.as_ref(), |assembly, event: Event| {
         assembly.add_event(&event)
     });
+    assembly.declare_aggregates(&scenario.aggregates);
     assembly.reserve(scenario.connections.len());
     for connection in &scenario.connections {
         assembly.add_connection(connection.clone());
@@ -123,6 +129,9 @@ struct Assembly<'s> {
     /// The nodes that a `[[node]]` is about.
     described: HashSet<String>,
     connections: Connections,
+    aggregates: Aggregates,
+    /// Names of the classes of all links.
+    class_names: HashSet<String>,
     profiles: Profiles,
     changes: Vec<events::PlacedChange>,
     /// Where the first window source stands.
@@ -211,7 +220,9 @@ impl Assembly<'_> {
             );
         }
         self.choose_model(scenario);
+        self.warn_of_other_models(&scenario.simulation);
         self.check_events();
+        self.add_aggregates(scenario);
         self.check_unused_settings(scenario);
         self.refuse_unused_overrides();
         // Only who can be reached at all is worth asking where something else is wrong already.
@@ -238,6 +249,30 @@ impl Assembly<'_> {
                     self.report(error);
                 }
                 None
+            }
+        }
+    }
+
+    /// What only models know that this is not.
+    fn warn_of_other_models(&mut self, simulation: &Simulation) {
+        let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
+        if self.settings.options.model == Model::Window {
+            let reason = "in the window model packets are what travels";
+            let transport = simulation.transport.as_ref().map(Spanned::place);
+            idle.push(("transport", transport, reason));
+            let coupling = simulation.coupling.as_ref().map(Spanned::place);
+            idle.push(("coupling", coupling, reason));
+        } else {
+            let reason = "only the window model counts packets";
+            let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
+            idle.push(("burstiness-interval", interval, reason));
+        }
+        for (key, place, reason) in idle {
+            if let Some(place) = place
+                && !self.findings.has_errors()
+            {
+                let message = format!("`{key}` has no effect: {reason}");
+                self.warning(ProblemKind::WithoutEffect, place, message, "");
             }
         }
     }

@@ -96,6 +96,9 @@ impl Export<'_> {
                 });
                 Ok(red_queue(&red, whole_pkts, load))
             }
+            (Queue::Rio(_), _) => Err(ExportError::Precedences {
+                link: network.link_name(id).to_owned(),
+            }),
             (Queue::DropTail, Buffer::Packets(_)) => {
                 in_packets("");
                 Ok(format!("{{DropTail limit_ {whole_pkts}}}"))

@@ -121,6 +121,16 @@ pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportEr
         options,
     };
     export.check_interval()?;
+    if let Some(id) = scenario.network.classed_links().next() {
+        return Err(ExportError::Classes {
+            link: scenario.network.link_name(id).to_owned(),
+        });
+    }
+    if let Some(id) = scenario.network.aggregates().next() {
+        return Err(ExportError::Aggregate {
+            aggregate: scenario.network.aggregate_spec(id).name.clone(),
+        });
+    }
     let mut warnings = Warnings::default();
     let seed = seed(scenario.seed, &mut warnings);
     // The sections first: what they cannot say exactly stands at the top.

@@ -1,5 +1,7 @@
 //! `netflow run SCENARIO`
 
+mod diffserv;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -360,6 +362,7 @@ fn print(
     writeln!(out)?;
     print_connections(network, &summary.connections, arguments.top, out)?;
     writeln!(out)?;
+    diffserv::print(summary, arguments.top, out)?;
     print_totals("packets", &summary.totals, out)?;
     if summary.acks.offered_pkts > 0.0 {
         print_totals("acknowledgements", &summary.acks, out)?;

@@ -1,0 +1,59 @@
+//! Colours of aggregates, and drops by precedence, where there are any.
+
+use std::io::{self, Write};
+
+use netflow::results::{LinkSummary, Summary};
+
+use crate::number::{percent, short};
+use crate::table;
+
+pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    if !summary.aggregates.is_empty() {
+        print_aggregates(summary, top, out)?;
+        writeln!(out)?;
+    }
+    if summary.links.iter().any(tells_apart) {
+        print_drops(&summary.links, top, out)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let titles = ["aggregate", "goodput Mbit/s", "DP0", "DP1", "DP2", "loss"];
+    let mut table = table::table(&titles);
+    for aggregate in summary.aggregates.iter().take(top) {
+        let [dp0, dp1, dp2] = aggregate.fractions.map(percent);
+        table.add_row([
+            aggregate.aggregate.clone(),
+            short(aggregate.mean_goodput_bps / 1e6),
+            dp0,
+            dp1,
+            dp2,
+            percent(aggregate.loss_probability),
+        ]);
+    }
+    table::print(&table, out)?;
+    super::print_rest(summary.aggregates.len(), top, "aggregate", out)
+}
+
+/// A row for each queue that tells precedences apart and was used.
+fn print_drops(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let used: Vec<&LinkSummary> = links.iter().filter(|link| tells_apart(link)).collect();
+    let mut table = table::table(&[
+        "drops at", "of DP0", "of DP1", "of DP2", "DP0 pkt", "DP1 pkt", "DP2 pkt",
+    ]);
+    for link in used.iter().take(top) {
+        let all = &link.precedences;
+        let fractions = all.iter().map(|p| percent(p.loss_probability));
+        let drops = all.iter().map(|p| short(p.lost_pkts));
+        let name = std::iter::once(link.link.clone());
+        table.add_row(name.chain(fractions).chain(drops));
+    }
+    table::print(&table, out)?;
+    super::print_rest(used.len(), top, "link", out)
+}
+
+fn tells_apart(link: &LinkSummary) -> bool {
+    !link.precedences.is_empty() && link.offered_pkts > 0.0
+}

@@ -1,0 +1,295 @@
+//! Aggregates: their edges meter and mark what the members send, and each member sees the loss of
+//! its own colours.
+//!
+//! A conditioned class has three branches over the same links, one for each drop precedence. The
+//! first of them is the source; what it sends is divided among them.
+
+use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
+use serde::{Deserialize, Serialize};
+
+use super::plan::{NO_PROFILE, Plan};
+use super::sources::{self, ln_pass};
+use super::{Engine, Span};
+use crate::diffserv::{AggregateSpec, Edge};
+use crate::state::{Seen, State};
+
+/// The shortest retransmission timeout of TCP in seconds.
+const MIN_RTO_S: f64 = 0.2;
+
+/// What an edge knows of its aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AggregateState {
+    pub measured_bps: f64,
+    /// Fractions that it marks as each precedence.
+    pub marking: [f64; 3],
+    /// Mean round-trip time of the packets of the last step in which there were any.
+    pub rtt_s: Option<f64>,
+    /// Fraction of those packets that were sent with a small window.
+    small: f64,
+    /// During the step at hand:
+    sent_pkts: f64,
+    sent_bits: f64,
+    rtt_time: f64,
+    small_pkts: f64,
+}
+
+impl AggregateState {
+    /// The estimator starts with the committed rate (RFC 2859 §3).
+    pub fn new(spec: &AggregateSpec) -> AggregateState {
+        AggregateState {
+            measured_bps: spec.edge.committed_bps(),
+            marking: Fractions::GREEN.to_array(),
+            rtt_s: None,
+            small: 0.0,
+            sent_pkts: 0.0,
+            sent_bits: 0.0,
+            rtt_time: 0.0,
+            small_pkts: 0.0,
+        }
+    }
+
+    /// What edges tell each other: given, or measured.
+    fn known(&self, spec: &AggregateSpec) -> Aggregate {
+        let rtt_s = spec.rtt_s.or(self.rtt_s);
+        Aggregate {
+            rtt_s,
+            rto_s: spec
+                .rto_s
+                .or_else(|| rtt_s.map(|rtt_s| (3.0 * rtt_s).max(MIN_RTO_S))),
+            window_pkts: None,
+        }
+    }
+
+    /// The step is over.
+    fn measure(&mut self, edge: &Edge, length_s: f64) {
+        let rate_bps = self.sent_bits / length_s;
+        self.measured_bps = match edge {
+            Edge::Conditioner(c) => c.measured_after(self.measured_bps, rate_bps, length_s),
+            // Token buckets have no memory beyond their bursts.
+            Edge::SrTcm(_) | Edge::TrTcm(_) => rate_bps,
+        };
+        if self.sent_pkts > 0.0 {
+            self.rtt_s = Some(self.rtt_time / self.sent_pkts);
+            self.small = (self.small_pkts / self.sent_pkts).clamp(0.0, 1.0);
+        }
+        (self.sent_pkts, self.sent_bits) = (0.0, 0.0);
+        (self.rtt_time, self.small_pkts) = (0.0, 0.0);
+    }
+}
+
+/// What a conditioner is told.
+struct Told {
+    aggregate: Aggregate,
+    minima: Minima,
+    small: f64,
+}
+
+impl Inputs for Told {
+    fn rtt_s(&self) -> Option<f64> {
+        self.aggregate.rtt_s
+    }
+
+    fn rto_s(&self) -> Option<f64> {
+        self.aggregate.rto_s
+    }
+
+    fn min_rtt_s(&self) -> Option<f64> {
+        self.minima.rtt_s
+    }
+
+    fn min_rto_s(&self) -> Option<f64> {
+        self.minima.rto_s
+    }
+
+    fn below_window(&self, _: f64) -> Option<f64> {
+        Some(self.small)
+    }
+}
+
+/// Fraction of the packets of a connection that are sent with a window below `small_pkts`, if its
+/// mean window is `window_pkts`: between losses the window grows evenly from 2/3 to 4/3 of that
+/// (it halves at a loss), and as many packets are sent in a round trip as it is large.
+fn below_window(window_pkts: f64, small_pkts: f64) -> f64 {
+    let square = |x: f64| x * x;
+    let (least, most) = (window_pkts * 2.0 / 3.0, window_pkts * 4.0 / 3.0);
+    let reached = small_pkts.clamp(least, most);
+    if most <= 0.0 {
+        return 1.0;
+    }
+    (square(reached) - square(least)) / (square(most) - square(least))
+}
+
+impl Engine {
+    /// What the members of aggregates send during the step, in their colours.
+    pub(super) fn send_marked(&mut self, state: &mut State, span: Span) {
+        if state.aggregates.is_empty() {
+            return;
+        }
+        self.mark(state);
+        let before_s = self.step_before_s(state, span);
+        let plan = self.plan.clone();
+        for i in 0..self.active.marked.len() {
+            let b = self.active.marked[i] as usize;
+            self.send_one_marked(&plan, state, b, before_s, span);
+        }
+        let specs = &self.network.inner.aggregates;
+        for (aggregate, spec) in state.aggregates.iter_mut().zip(specs) {
+            aggregate.measure(&spec.edge, span.length_s);
+        }
+    }
+
+    /// How each edge marks from now on.
+    fn mark(&self, state: &mut State) {
+        let specs = &self.network.inner.aggregates;
+        let known: Vec<Aggregate> = state
+            .aggregates
+            .iter()
+            .zip(specs)
+            .map(|(aggregate, spec)| aggregate.known(spec))
+            .collect();
+        let minima = Minima::over(&known);
+        for ((state, spec), aggregate) in state.aggregates.iter_mut().zip(specs).zip(known) {
+            let told = Told {
+                aggregate,
+                minima,
+                small: state.small,
+            };
+            let marking = match &spec.edge {
+                Edge::Conditioner(c) => c.fractions(state.measured_bps, &told),
+                Edge::SrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
+                Edge::TrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
+            };
+            // Before the first packet no round-trip time is known.
+            state.marking = marking.unwrap_or(Fractions::GREEN).to_array();
+        }
+    }
+
+    /// Length of the step before this one.
+    fn step_before_s(&self, state: &State, span: Span) -> f64 {
+        let starts = &state.fifo.step_start_s;
+        match state.steps.checked_sub(1) {
+            Some(before) if !starts.is_empty() => {
+                span.start_s - starts[(before % starts.len() as u64) as usize]
+            }
+            _ => span.length_s,
+        }
+    }
+
+    /// As other sources do it ([`Engine::send_by_profiles`]), with the loss of its colours.
+    fn send_one_marked(&self, plan: &Plan, state: &mut State, b: usize, before_s: f64, span: Span) {
+        let branch = &plan.branches[b];
+        let Some(aggregate) = branch.aggregate else {
+            return;
+        };
+        let marking = state.aggregates[aggregate.index()].marking;
+        let [ln_pass, rtt_now_s] = self.look_marked(state, b, &marking);
+        let active_s = sources::active_s(branch, span.start_s, span.end_s);
+        let now = Seen {
+            ln_pass,
+            rtt_s: rtt_now_s,
+            rate_pps: state.branches[b].rate_pps,
+        };
+        let (mut loss, mut rtt_s) = (-ln_pass.exp_m1(), rtt_now_s);
+        let mut rate = branch.rate_pps;
+        let mut outside_s = 0.0;
+        if branch.profile != NO_PROFILE {
+            let profile = &*plan.profiles[branch.profile as usize];
+            if self.fifo {
+                let seen = self.seen_by(state, b, now);
+                let window_pkts = seen.rate_pps * seen.rtt_s;
+                loss = -seen.ln_pass.exp_m1();
+                loss = state.branches[b].learn(loss, window_pkts, span.length_s);
+                rtt_s = seen.rtt_s;
+            }
+            rate = profile
+                .throughput(loss, rtt_s)
+                .min(branch.window_pkts / rtt_s);
+            if self.fifo {
+                let delivered: f64 = (b..b + 3)
+                    .map(|lane| plan.branches[lane].last_data_hop as usize)
+                    .map(|hop| state.handed[plan.branches.len() + hop])
+                    .sum();
+                let delivered_pps = delivered / (branch.weight * before_s);
+                let source = &mut state.branches[b];
+                rate = source.at_most_doubled(rate, rtt_s, span.length_s, delivered_pps);
+                source.seen_rtt_s = rtt_s;
+            }
+            outside_s = self.outside(branch.profile, [(-loss).ln_1p(), rtt_s]) * active_s;
+        }
+        let wanted = rate * branch.weight * active_s;
+        let sent = wanted.min(self.scratch.may_send[b]);
+        if sent < wanted && branch.application_pps < f64::INFINITY {
+            rate = sent / (branch.weight * active_s);
+        }
+        if self.fifo {
+            let ring = state.fifo.seen.len() as u64;
+            if let Some(row) = state
+                .fifo
+                .seen
+                .get_mut((state.steps % ring.max(1)) as usize)
+            {
+                row[b] = Seen {
+                    rate_pps: rate,
+                    ..now
+                };
+            }
+        }
+        let seen = [(-loss).ln_1p(), rtt_s];
+        state.branches[b].account(sent * marking[0], rate, seen, active_s, outside_s);
+        for (lane, part) in (b..).zip(marking) {
+            state.handed[lane] = sent * part;
+            if lane > b {
+                state.branches[lane].sent_pkts += sent * part;
+            }
+        }
+        let small_pkts = match &self.network.inner.aggregates[aggregate.index()].edge {
+            Edge::Conditioner(c) => below_window(rate * rtt_s, c.spec().small_window_pkts),
+            Edge::SrTcm(_) | Edge::TrTcm(_) => 0.0,
+        };
+        let aggregate = &mut state.aggregates[aggregate.index()];
+        aggregate.sent_pkts += sent;
+        aggregate.sent_bits += sent * branch.data_bits;
+        aggregate.rtt_time += sent * rtt_s;
+        aggregate.small_pkts += sent * small_pkts;
+    }
+
+    /// ln of the probability that a packet gets through, over its colours, and the round-trip
+    /// time.
+    pub(crate) fn look_marked(&self, state: &State, b: usize, marking: &[f64; 3]) -> [f64; 2] {
+        let plan = &*self.plan;
+        let branch = &plan.branches[b];
+        let conditions = &self.scratch.conditions;
+        let [_, rtt_s] = sources::look(plan, branch, conditions, self.fixed_s[b]);
+        let mut pass = [1.0; 3];
+        for &place in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
+            let refused = state.links[place as usize].refused;
+            let early = match plan.links[place as usize].rio {
+                Some(rio) => state.rio[rio as usize].early,
+                None => [0.0; 3],
+            };
+            for (pass, early) in pass.iter_mut().zip(early) {
+                *pass *= (1.0 - early) * (1.0 - refused);
+            }
+        }
+        let through: f64 = pass
+            .iter()
+            .zip(marking)
+            .map(|(pass, part)| pass * part)
+            .sum();
+        [ln_pass((1.0 - through).clamp(0.0, 1.0)), rtt_s]
+    }
+
+    /// What the source learns now: see `after_the_way_back`.
+    fn seen_by(&self, state: &mut State, b: usize, now: Seen) -> Seen {
+        let slots = state.fifo.seen.len() as u64;
+        let first = *state.branches[b].first_look.get_or_insert(state.steps);
+        let ago_s = now.rtt_s - self.plan.branches[b].forward_s;
+        let lag = ((ago_s / self.step_s).round() as u64)
+            .min(slots.saturating_sub(1))
+            .min(state.steps - first);
+        match lag {
+            0 => now,
+            _ => state.fifo.seen[((state.steps - lag) % slots) as usize][b],
+        }
+    }
+}

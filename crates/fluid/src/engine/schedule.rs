@@ -1,0 +1,181 @@
+//! What part of its link's bandwidth each queue of a class has.
+//!
+//! A queue is served as fast as if it were never empty: with what the others, by what they were
+//! admitted in the last step, do not use of theirs. So lightly loaded queues all see most of the
+//! link, and backlogged ones their shares.
+
+use serde::{Deserialize, Serialize};
+
+use super::Engine;
+use super::plan::Plan;
+use crate::network::Inner;
+use crate::scheduling::Scheduler;
+use crate::state::State;
+
+/// The least part of a link that a queue has: a round-trip time must be a number.
+const LEAST: f64 = 1e-3;
+
+/// Over how long (s) the demands of queues are averaged, and debts are paid.
+const MEMORY_S: f64 = 0.1;
+
+/// The queues of one link, as places.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    scheduler: Scheduler,
+    places: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+/// One link with several queues at the start of the step before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ScheduleState {
+    queues: Vec<Before>,
+    time_s: f64,
+    /// By how much more than the link can its queues have sent, in seconds of the link: shares
+    /// follow demands one step later.
+    debt_s: f64,
+}
+
+/// One queue until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Before {
+    /// What it had taken in, in packets, and what was in it, in bits.
+    admitted_pkts: f64,
+    queue_bits: f64,
+    /// What it takes in of late, as a part of the link.
+    demand: f64,
+}
+
+impl Plan {
+    /// Finds the links with several queues.
+    pub fn add_schedules(&mut self, inner: &Inner) {
+        let schedule = |shared: &crate::scheduling::Shared| Schedule {
+            scheduler: shared.scheduler,
+            places: shared
+                .links
+                .iter()
+                .map(|&l| self.place[l as usize])
+                .collect(),
+            weights: shared.weights.clone(),
+        };
+        self.schedules = inner.shared.iter().map(schedule).collect();
+    }
+}
+
+impl ScheduleState {
+    pub fn new(schedule: &Schedule) -> ScheduleState {
+        ScheduleState {
+            queues: vec![Before::default(); schedule.places.len()],
+            time_s: 0.0,
+            debt_s: 0.0,
+        }
+    }
+}
+
+impl Engine {
+    /// Sets the share of every queue for the step that begins now.
+    pub(super) fn schedule(&self, state: &mut State) {
+        for (schedule, before) in self.plan.schedules.iter().zip(&mut state.schedules) {
+            let length_s = (state.time_s - before.time_s).max(0.0);
+            let places = schedule.places.iter().map(|&place| place as usize);
+            let mut sent_s = 0.0;
+            let memory = (-length_s / MEMORY_S).exp();
+            let demands = places
+                .clone()
+                .zip(&mut before.queues)
+                .map(|(place, queue)| {
+                    let link = &state.links[place];
+                    let mean_bits = match link.queue_pkts > 0.0 {
+                        true => link.queue_bits / link.queue_pkts,
+                        false => self.plan.links[place].nominal_bits,
+                    };
+                    let admitted_pkts = link.offered_pkts - link.lost_pkts;
+                    let new_pkts = (admitted_pkts - queue.admitted_pkts).max(0.0);
+                    let admitted_s = new_pkts * mean_bits / link.bandwidth_bps;
+                    let left_bits = queue.queue_bits - link.queue_bits;
+                    sent_s += admitted_s + left_bits / link.bandwidth_bps;
+                    if length_s > 0.0 {
+                        let now = admitted_s / length_s;
+                        queue.demand = now + (queue.demand - now) * memory;
+                    }
+                    (queue.admitted_pkts, queue.queue_bits) = (admitted_pkts, link.queue_bits);
+                    queue.demand
+                });
+            let demands: Vec<f64> = demands.collect();
+            before.time_s = state.time_s;
+            before.debt_s = (before.debt_s + sent_s - length_s).max(0.0);
+            let link = (1.0 - before.debt_s / MEMORY_S).max(0.0);
+            let shares = match schedule.scheduler {
+                Scheduler::Priority => by_priority(link, &demands),
+                Scheduler::Wfq => by_weight(link, &demands, &schedule.weights),
+            };
+            for (place, share) in places.zip(shares) {
+                state.links[place].share = share.clamp(LEAST, 1.0);
+            }
+        }
+    }
+}
+
+/// What those before leave of `link`, a part of its bandwidth; the first always has it all.
+fn by_priority(link: f64, demands: &[f64]) -> Vec<f64> {
+    let mut share = 1.0;
+    let mut left = link;
+    let shares = demands.iter().map(|demand| {
+        let now = share;
+        left = (left - demand).max(0.0);
+        share = left;
+        now
+    });
+    shares.collect()
+}
+
+/// What each gets of `link` by generalized processor sharing if it were never empty, and the others want
+/// these parts of the link.
+fn by_weight(link: f64, demands: &[f64], weights: &[f64]) -> Vec<f64> {
+    let each = (0..demands.len()).map(|greedy| {
+        let mut left = link;
+        let mut others: Vec<usize> = (0..demands.len()).filter(|&i| i != greedy).collect();
+        // Who wants less than its part of what is left gets it, and leaves the rest.
+        loop {
+            let weight: f64 = others.iter().map(|&i| weights[i]).sum();
+            let unit = left / (weight + weights[greedy]);
+            let (content, hungry): (Vec<usize>, Vec<usize>) = others
+                .iter()
+                .partition(|&&i| demands[i] < unit * weights[i]);
+            if content.is_empty() {
+                break unit * weights[greedy];
+            }
+            left -= content.iter().map(|&i| demands[i]).sum::<f64>();
+            others = hungry;
+        }
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: &[f64], wanted: &[f64]) {
+        let pairs = found.iter().zip(wanted);
+        assert!(
+            found.len() == wanted.len() && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12),
+            "{found:?} {wanted:?}"
+        );
+    }
+
+    #[test]
+    fn what_others_leave_is_shared_by_weight() {
+        // All want more than they get: 3 : 1.
+        near(&by_weight(1.0, &[2.0, 2.0], &[3.0, 1.0]), &[0.75, 0.25]);
+        // The second wants 0.1 only; the first could have the rest, the second its quarter.
+        near(&by_weight(1.0, &[2.0, 0.1], &[3.0, 1.0]), &[0.9, 0.25]);
+        // 0.05 of the third's quarter leave 0.95 for two equals.
+        near(
+            &by_weight(1.0, &[2.0, 2.0, 0.05], &[1.0, 1.0, 2.0]),
+            &[0.475, 0.475, 0.5],
+        );
+        near(&by_weight(1.0, &[0.0, 0.0], &[1.0, 1.0]), &[1.0, 1.0]);
+        near(&by_priority(1.0, &[0.6, 0.3, 5.0]), &[1.0, 0.4, 0.1]);
+    }
+}

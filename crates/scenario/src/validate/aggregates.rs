@@ -1,0 +1,322 @@
+//! Conditioned aggregates, and queues with drop precedences.
+
+use netflow_diffserv::{
+    Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
+};
+use netflow_fluid::{AggregateSpec, ConnectionId, Edge, Model, Queue, Rio};
+
+use super::Assembly;
+use super::links::WEIGHT;
+use super::names::Names;
+use crate::file::{self, Aggregate, ConditionerName, RioDiscipline, Scenario};
+use crate::place::{Place, Spanned};
+use crate::problem::ProblemKind;
+use crate::suggest;
+
+/// Token buckets must hold something; a fluid does not notice how much.
+const BURST_BYTES: u64 = 1_000_000;
+
+/// The aggregates by name, and who is in them.
+#[derive(Default)]
+pub(super) struct Aggregates {
+    names: Names,
+    places: Vec<Place>,
+    members: Vec<Vec<ConnectionId>>,
+    /// Connections that name each, with those that have something wrong.
+    named: Vec<usize>,
+}
+
+impl Aggregates {
+    pub(super) fn join(&mut self, aggregate: usize, connection: ConnectionId) {
+        if let Some(members) = self.members.get_mut(aggregate) {
+            members.push(connection);
+        }
+    }
+}
+
+impl Assembly<'_> {
+    /// Makes the names of aggregates known.
+    pub(super) fn declare_aggregates(&mut self, aggregates: &[Aggregate]) {
+        for aggregate in aggregates {
+            if !aggregate.name.is_sound() {
+                continue;
+            }
+            let place = aggregate.name.place();
+            if let Err(first) = self.aggregates.names.add(&aggregate.name) {
+                let first = self.aggregates.places.get(first).copied();
+                let help = first.map_or(String::new(), |place| self.first_at(place));
+                let message = format!("aggregate `{}` exists twice", *aggregate.name);
+                self.error(ProblemKind::Duplicate, place, message, &help);
+                continue;
+            }
+            self.aggregates.places.push(place);
+            self.aggregates.members.push(Vec::new());
+            self.aggregates.named.push(0);
+        }
+    }
+
+    /// The aggregate that a connection names.
+    pub(super) fn aggregate_of(&mut self, name: Option<&Spanned<String>>) -> Option<usize> {
+        let name = name.filter(|name| name.is_sound())?;
+        let found = self.aggregates.names.find(name);
+        match found.and_then(|found| self.aggregates.named.get_mut(found)) {
+            Some(named) => *named += 1,
+            None => {
+                let message = format!("unknown aggregate `{}`", **name);
+                let names: Vec<&str> = self.aggregates.names.iter().collect();
+                let help = match names.is_empty() {
+                    true => "the scenario has no [[aggregate]]".to_owned(),
+                    false => suggest::help(name, "aggregates", names.into_iter()),
+                };
+                self.error(ProblemKind::UnknownName, name.place(), message, &help);
+            }
+        }
+        found
+    }
+
+    /// Adds the aggregates with their members.
+    pub(super) fn add_aggregates(&mut self, scenario: &Scenario) {
+        self.check_precedences(scenario);
+        for aggregate in &scenario.aggregates {
+            let Some(place) = self.aggregates.names.find(&aggregate.name) else {
+                continue; // its name could not be read
+            };
+            if self.aggregates.places.get(place) != Some(&aggregate.name.place()) {
+                continue; // the second of this name
+            }
+            let edge = self.edge(aggregate);
+            if self.aggregates.named.get(place) == Some(&0) {
+                let message = format!("aggregate `{}` has no members", *aggregate.name);
+                let help = format!(
+                    "write `aggregate = \"{}\"` in the [[connection]]s that it consists of",
+                    *aggregate.name
+                );
+                self.error(ProblemKind::Missing, aggregate.name.place(), message, &help);
+            }
+            let members = self.aggregates.members.get_mut(place);
+            let members = members.map(std::mem::take).unwrap_or_default();
+            let Some(edge) = edge.filter(|_| !members.is_empty()) else {
+                continue;
+            };
+            self.builder.aggregate(AggregateSpec {
+                name: aggregate.name.to_string(),
+                edge,
+                members,
+                rtt_s: aggregate.rtt.as_ref().map(|time| time.get()),
+                rto_s: aggregate.rto.as_ref().map(|time| time.get()),
+            });
+        }
+    }
+
+    /// What does not go with drop precedences, or is without effect because there are none.
+    fn check_precedences(&mut self, scenario: &Scenario) {
+        let is_rio =
+            |queue: &Spanned<file::QueueSetting>| matches!(**queue, file::QueueSetting::Rio(_));
+        let queues = scenario.links.iter().flat_map(|link| {
+            let classes = link.classes.iter().filter_map(|class| class.queue.as_ref());
+            link.queue.iter().chain(classes)
+        });
+        let queue = queues.into_iter().find(|queue| is_rio(queue));
+        let aggregate = scenario.aggregates.first();
+        let classes = scenario.links.iter().flat_map(|link| &link.classes);
+        let class = classes.map(|class| class.name.place()).next();
+        let first = queue
+            .map(Spanned::place)
+            .or(class)
+            .or(aggregate.map(|aggregate| aggregate.name.place()));
+        let model = self.settings.options.model;
+        if model == Model::FluidLiteral
+            && let Some(place) = first
+        {
+            let message =
+                "model \"fluid-literal\" knows no aggregates, drop precedences and classes";
+            let help = "use model \"fluid\"";
+            self.error(ProblemKind::Conflict, place, message.to_owned(), help);
+        }
+        if model == Model::Window
+            && let Some(place) = class
+        {
+            let message = "model \"window\" knows no classes with queues of their own";
+            let help = "use model \"fluid\", with profile, constant and poisson sources";
+            self.error(ProblemKind::Conflict, place, message.to_owned(), help);
+        }
+        if let (Some(aggregate), None) = (aggregate, queue)
+            && !self.findings.has_errors()
+        {
+            let message = "no queue tells the colours of aggregates apart";
+            let help =
+                "they make a difference where a link has `queue = { discipline = \"rio\", … }`";
+            self.warning(
+                ProblemKind::WithoutEffect,
+                aggregate.name.place(),
+                message,
+                help,
+            );
+        }
+    }
+
+    /// What marks an aggregate's packets.
+    fn edge(&mut self, aggregate: &Aggregate) -> Option<Edge> {
+        let committed_bps = self.rate_bps(aggregate.committed_rate.0);
+        let peak_bps = aggregate
+            .peak_rate
+            .as_ref()
+            .map(|rate| self.rate_bps(rate.0));
+        self.warn_of_unused(aggregate);
+        let needs_peak = matches!(
+            *aggregate.conditioner,
+            ConditionerName::Standard | ConditionerName::Sw | ConditionerName::Trtcm
+        );
+        if needs_peak && peak_bps.is_none() {
+            let message = format!(
+                "conditioner \"{}\" needs a `peak-rate`",
+                conditioner_name(*aggregate.conditioner)
+            );
+            let help = "add `peak-rate = \"3 Mbit/s\"`, not below the committed rate";
+            let place = aggregate.conditioner.place();
+            self.error(ProblemKind::Missing, place, message, help);
+            return None;
+        }
+        if let (Some(peak), Some(rate)) = (peak_bps, &aggregate.peak_rate)
+            && peak < committed_bps
+        {
+            let message = format!(
+                "`peak-rate` is {}, below `committed-rate`, which is {}",
+                **rate, **aggregate.committed_rate
+            );
+            let help = "packets beyond the peak rate are DP2, those beyond the committed one DP1";
+            self.error(ProblemKind::OutOfRange, rate.place(), message, help);
+            return None;
+        }
+        let conditioner = |kind| {
+            let mut spec = ConditionerSpec::new(kind, committed_bps, peak_bps);
+            if let Some(interval) = &aggregate.averaging {
+                spec.interval_s = interval.get();
+            }
+            if let Some(window) = &aggregate.small_window {
+                spec.small_window_pkts = window.get();
+            }
+            Conditioner::new(spec).map(Edge::Conditioner)
+        };
+        let edge = match *aggregate.conditioner {
+            ConditionerName::Standard => conditioner(Kind::Standard),
+            ConditionerName::Rtt => conditioner(Kind::Rtt),
+            ConditionerName::RttRto => conditioner(Kind::RttRto),
+            ConditionerName::RttSw => conditioner(Kind::RttSmallWindow),
+            ConditionerName::Sw => conditioner(Kind::SmallWindow),
+            ConditionerName::Srtcm => {
+                SrTcm::new(committed_bps.round() as u64, BURST_BYTES, BURST_BYTES).map(Edge::SrTcm)
+            }
+            ConditionerName::Trtcm => TrTcm::new(
+                committed_bps.round() as u64,
+                BURST_BYTES,
+                peak_bps.unwrap_or(committed_bps).round() as u64,
+                BURST_BYTES,
+            )
+            .map(Edge::TrTcm),
+        };
+        edge.map_err(|error| self.cannot(aggregate.name.place(), &error))
+            .ok()
+    }
+
+    fn warn_of_unused(&mut self, aggregate: &Aggregate) {
+        use ConditionerName::{Rtt, RttRto, RttSw, Srtcm, Standard, Sw, Trtcm};
+        let name = *aggregate.conditioner;
+        let place = |time: &Option<file::Time>| time.as_ref().map(Spanned::place);
+        let settings = [
+            (
+                "peak-rate",
+                aggregate.peak_rate.as_ref().map(Spanned::place),
+                matches!(name, Standard | Sw | Trtcm),
+            ),
+            (
+                "averaging",
+                place(&aggregate.averaging),
+                !matches!(name, Srtcm | Trtcm),
+            ),
+            (
+                "small-window",
+                aggregate.small_window.as_ref().map(Spanned::place),
+                matches!(name, Sw | RttSw),
+            ),
+            // What one aggregate tells, the others take for their minima.
+            (
+                "rtt",
+                place(&aggregate.rtt),
+                matches!(name, Rtt | RttRto | RttSw),
+            ),
+            ("rto", place(&aggregate.rto), name == RttRto),
+        ];
+        for (key, place, used) in settings {
+            if let (Some(place), false) = (place, used) {
+                let message = format!(
+                    "`{key}` has no effect on conditioner \"{}\"",
+                    conditioner_name(name)
+                );
+                self.warning(ProblemKind::WithoutEffect, place, message, "");
+            }
+        }
+    }
+
+    /// A queue with drop precedences.
+    pub(super) fn rio(&mut self, rio: &file::Rio, place: Place) -> Queue {
+        let settings = [&rio.dp0, &rio.dp1, &rio.dp2];
+        let mut sound = true;
+        let mut curve = |setting: &Spanned<file::Curve>| {
+            let min_pkts = self.packets(setting.min.0);
+            let max_pkts = self.packets(setting.max.0);
+            if max_pkts <= min_pkts {
+                sound = false;
+                if setting.min.is_sound() && setting.max.is_sound() {
+                    let message = format!(
+                        "`max` is {}, not above `min`, which is {}",
+                        **setting.max, **setting.min
+                    );
+                    let help = "the probability rises from 0 at `min` to `max-p` at `max`";
+                    self.error(ProblemKind::OutOfRange, setting.max.place(), message, help);
+                }
+            }
+            Curve::new(min_pkts, max_pkts, *setting.max_p)
+        };
+        let curves = settings.map(&mut curve);
+        let queue = Rio {
+            discipline: match rio.discipline {
+                RioDiscipline::Rio => Discipline::RioC,
+                RioDiscipline::RioD => Discipline::RioD,
+                RioDiscipline::Wred => Discipline::Wred,
+            },
+            curves,
+            weight: rio.weight.as_deref().copied().unwrap_or(WEIGHT),
+            gentle: rio.gentle.as_deref().copied().unwrap_or(false),
+        };
+        if !sound || settings.iter().any(|setting| !setting.is_sound()) {
+            return Queue::DropTail;
+        }
+        match queue.check() {
+            Ok(()) => Queue::Rio(queue),
+            Err(error) => {
+                let place = match &error {
+                    Error::PrecedenceOrder { higher, .. } => match higher {
+                        DropPrecedence::Dp0 => rio.dp0.place(),
+                        DropPrecedence::Dp1 => rio.dp1.place(),
+                        DropPrecedence::Dp2 => rio.dp2.place(),
+                    },
+                    _ => place,
+                };
+                self.cannot(place, &error);
+                Queue::DropTail
+            }
+        }
+    }
+
+    fn cannot(&mut self, place: Place, error: &Error) {
+        let help = error.help().unwrap_or_default();
+        self.error(ProblemKind::OutOfRange, place, error.to_string(), &help);
+    }
+}
+
+fn conditioner_name(name: ConditionerName) -> &'static str {
+    let mut all = ConditionerName::ALL.into_iter();
+    all.find(|(_, other)| *other == name)
+        .map_or("", |(name, _)| name)
+}

@@ -1,0 +1,93 @@
+//! Queues of classes on one link.
+
+use netflow_fluid::{ConnectionId, QueueClass, Scheduler};
+
+use super::Assembly;
+use crate::file::{Link, Plain, QueueSetting};
+use crate::place::Spanned;
+use crate::problem::ProblemKind;
+use crate::suggest;
+
+impl Assembly<'_> {
+    /// The classes of a link, if it has any, and how they share it.
+    pub(super) fn classes(&mut self, link: &Link) -> Option<(Scheduler, Vec<QueueClass>)> {
+        let setting = link.queue.as_ref();
+        let scheduler = match setting.map(|setting| &**setting) {
+            Some(QueueSetting::Plain(Plain::Priority)) => Some(Scheduler::Priority),
+            Some(QueueSetting::Plain(Plain::Wfq)) => Some(Scheduler::Wfq),
+            _ => None,
+        };
+        let (scheduler, first) = match (scheduler, link.classes.first()) {
+            (None, None) => return None,
+            (Some(scheduler), Some(first)) => (scheduler, first),
+            (Some(_), None) => {
+                let place = setting.map_or(link.from.place(), Spanned::place);
+                let message = "this `queue` shares the link among classes, and there are none";
+                let help = "add [[link.class]] below the link, and `name = \"AF1\"` in it";
+                self.error(ProblemKind::Missing, place, message.to_owned(), help);
+                return None;
+            }
+            (None, Some(first)) => {
+                let message = "a link with classes needs a `queue` that shares it among them";
+                let help = "write `queue = \"priority\"` or `queue = \"wfq\"` in the [[link]]";
+                let place = first.name.place();
+                self.error(ProblemKind::Missing, place, message.to_owned(), help);
+                return None;
+            }
+        };
+        let mut classes: Vec<QueueClass> = Vec::with_capacity(link.classes.len());
+        for class in &link.classes {
+            if !class.name.is_sound() {
+                continue;
+            }
+            let place = class.name.place();
+            if classes.iter().any(|other| other.name == *class.name) {
+                let message = format!("class `{}` exists twice on this link", *class.name);
+                let help = self.first_at(first.name.place());
+                self.error(ProblemKind::Duplicate, place, message, &help);
+                continue;
+            }
+            if let (Some(weight), Scheduler::Priority) = (&class.weight, scheduler) {
+                let message = "`weight` has no effect: the first class comes first";
+                self.warning(ProblemKind::WithoutEffect, weight.place(), message, "");
+            }
+            if let Some(queue) = &class.queue
+                && let QueueSetting::Plain(Plain::Priority | Plain::Wfq) = **queue
+            {
+                let message = "a class has no classes of its own".to_owned();
+                let help =
+                    "write \"drop-tail\", or a table with \"red\", \"rio\", \"rio-d\" or \"wred\"";
+                self.error(ProblemKind::Conflict, queue.place(), message, help);
+            }
+            let buffer = self.buffer(class.buffer.as_ref());
+            let queue = self.queue(class.queue.as_ref(), buffer);
+            self.class_names.insert(class.name.to_string());
+            classes.push(QueueClass {
+                name: class.name.to_string(),
+                weight: class.weight.as_deref().copied().unwrap_or(1.0),
+                buffer,
+                queue,
+            });
+        }
+        Some((scheduler, classes))
+    }
+
+    /// Puts a connection's packets into a class, if some link has it.
+    pub(super) fn classify(&mut self, connection: ConnectionId, class: &Spanned<String>) {
+        if !class.is_sound() {
+            return;
+        }
+        if self.class_names.contains(class.as_str()) {
+            self.builder.classify(connection, class);
+            return;
+        }
+        let message = format!("unknown class `{}`", **class);
+        let mut names: Vec<String> = self.class_names.iter().cloned().collect();
+        names.sort();
+        let help = match names.is_empty() {
+            true => "no link has a [[link.class]]".to_owned(),
+            false => suggest::help(class, "classes", names.iter().map(String::as_str)),
+        };
+        self.error(ProblemKind::UnknownName, class.place(), message, &help);
+    }
+}

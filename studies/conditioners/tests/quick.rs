@@ -1,0 +1,78 @@
+//! What the page says, and what it must say.
+
+use study_conditioners::page::all_claims;
+use study_conditioners::reference::{compare, rows};
+use study_conditioners::{CONDITIONERS, Sources};
+
+/// Two hundred micro-flows: throughput within 10 %, colours within 0.05, drops within 25 % of ns-2.
+#[test]
+fn many_micro_flows_are_as_in_ns2() {
+    let mut count = 0;
+    for row in rows().unwrap() {
+        let compared = compare(&row, Sources::Fifo).unwrap();
+        if compared.micro_flows == 200 {
+            assert_eq!(compared.met(), 6, "{compared:?}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 6);
+}
+
+/// Windows: throughput within 10 %, colours within 0.05, drops within 25 % of ns-2, few or many.
+#[test]
+fn windows_are_as_in_ns2() {
+    for row in rows().unwrap() {
+        let compared = compare(&row, Sources::Windows).unwrap();
+        assert_eq!(compared.met(), 6, "{compared:?}");
+    }
+}
+
+/// Ten micro-flows: mean-field sources miss some of it, but not by more than this.
+#[test]
+fn few_micro_flows_are_near_ns2() {
+    let mut met = 0;
+    for row in rows().unwrap() {
+        let compared = compare(&row, Sources::WellMixed).unwrap();
+        if compared.micro_flows == 10 {
+            for [throughput, colours, drops] in compared.errors {
+                assert!(throughput.abs() < 0.12, "{compared:?}");
+                assert!(colours < 0.1 && drops.abs() < 0.45, "{compared:?}");
+            }
+            met += compared.met();
+        }
+    }
+    assert!(met >= 18, "{met} of 36");
+}
+
+/// All but one of the paper's claims; that one stands in the table with its reason.
+#[test]
+fn the_claims_of_the_paper() {
+    for claim in all_claims().unwrap() {
+        let excused = !claim.why_not.is_empty();
+        assert!(claim.shown || excused, "{claim:?}");
+        assert!(!(claim.shown && excused), "no excuse needed: {claim:?}");
+    }
+}
+
+#[test]
+fn the_page_is_there() {
+    let page = include_str!("../README.md");
+    for row in rows().unwrap() {
+        let begin = row.label();
+        let lines = page.lines().filter(|line| line.starts_with(&begin));
+        assert_eq!(lines.count(), 3, "{begin}");
+    }
+    for claim in all_claims().unwrap() {
+        assert!(
+            page.contains(&format!("| {} |", claim.claim)),
+            "{}",
+            claim.claim
+        );
+    }
+    for conditioner in CONDITIONERS {
+        assert!(
+            page.contains(&format!("\n| {conditioner} | ")),
+            "{conditioner}"
+        );
+    }
+}
