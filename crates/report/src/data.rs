@@ -1,6 +1,6 @@
 //! What the page is told, as its script reads it.
 
-use netflow_results::{Manifest, TotalsSummary};
+use netflow_results::{AggregateSummary, Manifest, TotalsSummary};
 use serde::Serialize;
 
 use crate::short::{Short, Time};
@@ -50,6 +50,7 @@ pub struct Run {
     pub manifest: Manifest,
     pub duration_s: f64,
     pub totals: TotalsSummary,
+    pub aggregates: Vec<AggregateSummary>,
     pub warnings: Vec<String>,
     /// Recording intervals, before anything is left out.
     pub samples: usize,

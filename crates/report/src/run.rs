@@ -139,6 +139,7 @@ pub fn read(
         manifest: results.manifest.clone(),
         duration_s: summary.duration_s,
         totals: summary.totals.clone(),
+        aggregates: summary.aggregates.clone(),
         warnings: summary.warnings.clone(),
         samples: links.times_s.len(),
         thinned: grid.curves.thins(),
@@ -227,7 +228,10 @@ impl Grid {
     pub fn curve(&self, values: &[f64], spread: &[f64]) -> data::Curve {
         let edge = |sign: f64| -> Vec<f64> {
             let both = values.iter().zip(spread);
-            both.map(|(value, spread)| value + sign * spread).collect()
+            // Nothing that is drawn can be below 0. (f64::max would make a 0 of a gap.)
+            both.map(|(value, spread)| value + sign * spread)
+                .map(|edge| if edge < 0.0 { 0.0 } else { edge })
+                .collect()
         };
         data::Curve {
             y: short(&self.curves.extremes(values)),

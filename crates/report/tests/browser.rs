@@ -127,6 +127,20 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
         0
     );
 
+    // The same by keyboard.
+    browser.ask("document.querySelector('#links tbody tr').focus()");
+    browser.press("ArrowDown", 40);
+    browser.press("Enter", 13);
+    assert_eq!(browser.text("#details-title"), "Link N1->N2");
+    browser.press("ArrowLeft", 37);
+    assert_eq!(browser.text("#clock"), "59.5\u{a0}s");
+    browser.press("Escape", 27);
+    browser.press("/", 191);
+    assert_eq!(
+        browser.ask("document.activeElement === document.querySelector('#links input')"),
+        true
+    );
+
     // Searching and sorting.
     browser.ask("(() => { const s = document.querySelector('#links input'); s.value = 'n8'; s.dispatchEvent(new Event('input')); })()");
     assert_eq!(

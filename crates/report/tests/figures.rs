@@ -35,9 +35,16 @@ fn figures_of_results_stay() {
     };
     is_as_it_was(
         "links",
-        &of(Figure::Links, &[one.clone()], &["N5->N7", "N1->N2"]),
+        &of(
+            Figure::Links,
+            std::slice::from_ref(&one),
+            &["N5->N7", "N1->N2"],
+        ),
     );
-    is_as_it_was("connections", &of(Figure::Connections, &[one.clone()], &[]));
+    is_as_it_was(
+        "connections",
+        &of(Figure::Connections, std::slice::from_ref(&one), &[]),
+    );
     let both = of(Figure::Throughput, &[one, two], &[]);
     is_as_it_was("throughput", &both);
 }

@@ -165,7 +165,7 @@ fn bands_of_ns2_are_read() {
     let other = place.path().join("ns2");
     fs::create_dir(&other).unwrap();
     let links = "time_s,link,queue_pkts,queue_pkts_std,utilization,utilization_std,arrival_pps,arrival_pps_std,loss_probability\n\
-                 0.5,N5->N7,10,2,0.5,,1,1,0\n1,N5->N7,20,4,0.75,,1,1,0\n1,X->Y,1,1,1,1,1,1,1\n";
+                 0.5,N5->N7,10,12,0.5,,1,1,0\n1,N5->N7,20,4,0.75,,1,1,0\n1,X->Y,1,1,1,1,1,1,1\n";
     let connections =
         "time_s,connection,send_pps,send_pps_std,goodput_pps,goodput_pps_std\n0.5,c1,5,1,4,1\n";
     fs::write(other.join("ns2-links.csv"), links).unwrap();
@@ -176,8 +176,8 @@ fn bands_of_ns2_are_read() {
     let link = of.iter().find(|it| it["name"] == "N5->N7").unwrap();
     let queue = &link["curves"][0];
     assert_eq!(numbers(&queue["y"]), [10.0, 20.0]);
-    assert_eq!(numbers(&queue["band"]["low"]), [8.0, 16.0]);
-    assert_eq!(numbers(&queue["band"]["high"]), [12.0, 24.0]);
+    assert_eq!(numbers(&queue["band"]["low"]), [0.0, 16.0]);
+    assert_eq!(numbers(&queue["band"]["high"]), [22.0, 24.0]);
     assert_eq!(numbers(&link["curves"][1]["y"]), [0.5, 0.75]);
 
     edit(&other.join("ns2-links.csv"), |text| {

@@ -653,6 +653,12 @@
       ["curves", (r) => (r.thinned ? `smallest and largest values of ${plural(r.x.length / 2, "stretch").replace("stretchs", "stretches")} of ${plural(r.samples, "interval")}` : `all of ${plural(r.samples, "interval")}`)],
       ["ended", (r) => (r.manifest.complete ? "as planned" : `early: ${r.manifest.reason || ""}`)],
     ];
+    for (const name of new Set(runs.flatMap((run) => run.aggregates.map((it) => it.aggregate)))) {
+      rows.push([`aggregate ${name}`, (r) => {
+        const it = r.aggregates.find((one) => one.aggregate === name);
+        return it ? `${rate(it.mean_goodput_bps)} delivered; marked DP0 to DP2: ${it.fractions.map(percent).join(", ")}; loss ${percent(it.loss_probability)}` : "–";
+      }]);
+    }
     const head = $("fact-table").tHead, body = $("fact-table").tBodies[0];
     head.replaceChildren();
     body.replaceChildren();
