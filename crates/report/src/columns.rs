@@ -61,6 +61,27 @@ impl Columns {
         }
     }
 
+    /// The same on other times; where it has none of them there are no values.
+    pub fn onto(self, times_s: &[f64]) -> Columns {
+        if self.times_s == times_s {
+            return self;
+        }
+        let place = |time_s: &f64| self.times_s.binary_search_by(|t| t.total_cmp(time_s)).ok();
+        let places: Vec<Option<usize>> = times_s.iter().map(place).collect();
+        let moved = |series: &Vec<f64>| {
+            let value = |place: &Option<usize>| series.get((*place)?).copied();
+            places
+                .iter()
+                .map(|at| value(at).unwrap_or(f64::NAN))
+                .collect()
+        };
+        Columns {
+            times_s: times_s.to_vec(),
+            quantities: self.quantities,
+            values: self.values.iter().map(moved).collect(),
+        }
+    }
+
     /// Where this quantity is 0 there is none: the round-trip time of who does not send yet.
     pub fn without_zeros(mut self, quantity: usize) -> Columns {
         let all = self.values.iter_mut().skip(quantity);
@@ -99,6 +120,14 @@ impl Columns {
         };
         (0..self.times_s.len()).map(at).collect()
     }
+}
+
+/// The times of both.
+pub fn times_of_both(a: &Columns, b: &Columns) -> Vec<f64> {
+    let mut times_s = [a.times_s.as_slice(), &b.times_s].concat();
+    times_s.sort_by(f64::total_cmp);
+    times_s.dedup();
+    times_s
 }
 
 /// The sum; NaN of nothing.

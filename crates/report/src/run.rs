@@ -7,7 +7,7 @@ use netflow_results::{
 };
 
 use crate::Error;
-use crate::columns::{Columns, quantile, sum};
+use crate::columns::{Columns, quantile, sum, times_of_both};
 use crate::data;
 use crate::short::{Short, Time, short};
 use crate::thin::{Thinning, mean};
@@ -46,19 +46,21 @@ pub fn read(
     let connection_names = summary.connections.iter().map(|it| it.connection.clone());
     let connection_names: Vec<String> = connection_names.collect();
     let links = Columns::new(&results.links()?, &link_names);
-    let connections = Columns::new(&results.connections()?, &connection_names).without_zeros(RTT);
-    let link_spread = results
-        .links_ci95()?
-        .map(|rows| Columns::new(&rows, &link_names));
+    let connections = Columns::new(&results.connections()?, &connection_names);
+    let times_s = times_of_both(&links, &connections);
+    let links = links.onto(&times_s);
+    let connections = connections.onto(&times_s).without_zeros(RTT);
+    let link_spread = results.links_ci95()?;
+    let link_spread = link_spread.map(|rows| Columns::new(&rows, &link_names).onto(&times_s));
     let spread = results.connections_ci95()?;
-    let spread = spread.map(|rows| Columns::new(&rows, &connection_names));
+    let spread = spread.map(|rows| Columns::new(&rows, &connection_names).onto(&times_s));
 
     let busy_links = busiest(summary.links.iter().map(|it| it.utilization));
     let busy_connections = busiest(summary.connections.iter().map(|it| it.mean_goodput_pps));
     let curves = 3 * (count(&busy_links) + count(&busy_connections));
     let points = POINTS / curves.max(1) / among.max(1);
     let points = points.clamp(FEWEST_POINTS, CURVE_POINTS);
-    let grid = Grid::new(&links.times_s, points);
+    let grid = Grid::new(&times_s, points);
     let of_links: HashMap<&str, &TopologyLink> = topology
         .links
         .iter()
@@ -141,10 +143,10 @@ pub fn read(
         totals: summary.totals.clone(),
         aggregates: summary.aggregates.clone(),
         warnings: summary.warnings.clone(),
-        samples: links.times_s.len(),
+        samples: times_s.len(),
         thinned: grid.curves.thins(),
-        x: times(grid.curves.times(&links.times_s)),
-        frames: times(grid.frame_times(&links.times_s)),
+        x: times(grid.curves.times(&times_s)),
+        frames: times(grid.frame_times(&times_s)),
         with_curves: (count(&busy_links), count(&busy_connections)),
         whole: data::Whole {
             queue: over_links(QUEUE, &sum),

@@ -109,6 +109,31 @@ fn one_point_no_point_and_no_number_are_drawn() {
     assert!(numbers(&data["runs"][1]["frames"]).is_empty());
 }
 
+#[test]
+fn series_of_other_lengths_stay_on_their_times() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = run(place.path(), &scenario("topology.toml"), "one", 10.0);
+    // Without the connections' first interval.
+    edit(&directory.join("connections.csv"), |text| {
+        let kept = text
+            .lines()
+            .enumerate()
+            .filter(|(i, _)| !(1..=4).contains(i));
+        kept.map(|(_, line)| line.to_owned() + "\n").collect()
+    });
+    let rows = Results::open(&directory).unwrap().connections().unwrap();
+    let data = data(&html(&[directory]));
+    let run = &data["runs"][0];
+    assert_eq!(numbers(&run["x"]), [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
+    let curve = &run["connections"][0]["curves"]["goodput"]["y"];
+    assert_eq!(curve[0], Value::Null);
+    let second = curve[1].as_f64().unwrap();
+    assert!(
+        (second - rows[0].goodput_pps).abs() < 1e-3 * second,
+        "{curve}"
+    );
+}
+
 /// Directories of netflow before it wrote `network.json`.
 #[test]
 fn without_network_json_names_say_where_links_go() {

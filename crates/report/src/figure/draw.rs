@@ -90,10 +90,15 @@ fn failed(error: impl ToString) -> Error {
     Error::Drawing(error.to_string())
 }
 
+/// Neither infinite nor so large or so small that the axis' own reckoning would be.
+fn drawable(value: f64) -> bool {
+    value == 0.0 || (1e-100..1e100).contains(&value.abs())
+}
+
 /// From 0, or from the smallest value on a logarithmic axis, to a little more than the largest.
 fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, room: f64) -> Range<f64> {
     let values = panel.curves.iter().flat_map(|curve| &curve.points).map(of);
-    let values = values.filter(|v| v.is_finite() && (!log || *v > 0.0));
+    let values = values.filter(|v| drawable(*v) && (!log || *v > 0.0));
     let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), v| {
         (f64::min(low, v), f64::max(high, v))
     });
@@ -152,7 +157,7 @@ where
         };
         let usable = |p: &&(f64, f64)| {
             let positive = (!panel.log_x || p.0 > 0.0) && (!panel.log_y || p.1 > 0.0);
-            p.0.is_finite() && p.1.is_finite() && positive
+            drawable(p.0) && drawable(p.1) && positive
         };
         let points = curve.points.iter().filter(usable).copied();
         let drawn = match curve.look {
@@ -200,5 +205,46 @@ fn tick(value: f64) -> String {
     match rounded != 0.0 && !(1e-4..1e7).contains(&rounded.abs()) {
         true => format!("{rounded:e}"),
         false => format!("{rounded}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_numbers_are_drawn_or_left_out() {
+        let odd = [
+            f64::NAN,
+            f64::INFINITY,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            5e-324,
+            -1.0,
+            0.0,
+            1e-90,
+            1e90,
+        ];
+        for look in [Look::Line, Look::Dots, Look::Grey] {
+            for (log_x, log_y) in [(false, false), (false, true), (true, false), (true, true)] {
+                for count in 0..=odd.len() {
+                    let points = odd.iter().take(count).flat_map(|&x| odd.map(|y| (x, y)));
+                    let curve = Curve {
+                        label: "<&>".to_owned(),
+                        look,
+                        points: points.collect(),
+                    };
+                    let panel = Panel {
+                        x_title: "x",
+                        y_title: "y",
+                        log_x,
+                        log_y,
+                        curves: vec![curve; 2],
+                    };
+                    let svg = draw(&[panel]).unwrap();
+                    assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
+                }
+            }
+        }
     }
 }
