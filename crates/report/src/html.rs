@@ -9,6 +9,7 @@ const STYLES: [&str; 2] = [
     include_str!("../vendor/uplot/uPlot.min.css"),
     include_str!("page/page.css"),
 ];
+const LICENCE: &str = include_str!("../vendor/uplot/LICENSE");
 const SCRIPTS: [&str; 2] = [
     include_str!("../vendor/uplot/uPlot.iife.min.js"),
     include_str!("page/page.js"),
@@ -27,6 +28,7 @@ pub fn page(title: &str, json: &str) -> String {
         ("title", escaped(title)),
         ("policy", policy),
         ("style", format!("<style>{style}</style>")),
+        ("licence", escaped(LICENCE)),
         ("data", harmless(json)),
         ("scripts", scripts.join("\n")),
     ];

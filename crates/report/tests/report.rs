@@ -46,7 +46,9 @@ fn the_page_is_whole_and_asks_for_nothing() {
         "data, µPlot and the page's own"
     );
     assert!(!page.contains("<img") && !page.contains("<link"));
-    assert!(page.contains("Leon Sorokin, MIT licence"));
+    assert!(
+        page.contains("Leon Sorokin, MIT licence") && page.contains("Permission is hereby granted")
+    );
 }
 
 /// The largest and the smallest values of the files are those of the thinned curves.

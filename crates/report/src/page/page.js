@@ -648,7 +648,7 @@
       ["seed", (r) => (r.manifest.seeds > 1 ? `${r.manifest.seed} and the ${r.manifest.seeds - 1} after it` : String(r.manifest.seed))],
       ["packets", (r) => { const t = r.totals; return `${short(t.offered_pkts, 5)} offered = ${short(t.delivered_pkts, 5)} delivered + ${short(t.lost_pkts)} lost + ${short(t.queued_pkts)} queued + ${short(t.in_flight_pkts)} in flight`; }],
       ["time outside profiles", outside],
-      ["steps", (r) => short(r.manifest.steps, 6)], ["took", (r) => `${short(r.manifest.wall_time_s)} s on ${plural(r.manifest.threads, "thread")}`],
+      ["steps", (r) => plural(r.manifest.steps, "step")], ["took", (r) => `${short(r.manifest.wall_time_s)} s on ${plural(r.manifest.threads, "thread")}`],
       ["netflow", (r) => r.manifest.version],
       ["curves", (r) => (r.thinned ? `smallest and largest values of ${plural(r.x.length / 2, "stretch").replace("stretchs", "stretches")} of ${plural(r.samples, "interval")}` : `all of ${plural(r.samples, "interval")}`)],
       ["ended", (r) => (r.manifest.complete ? "as planned" : `early: ${r.manifest.reason || ""}`)],
