@@ -190,6 +190,8 @@ impl Window {
             .iter()
             .map(|h| h.waiting_s + h.transmission_s + h.propagation_s)
             .sum();
+        let there = hops.iter().filter(|h| !h.back);
+        let passed: f64 = there.map(|h| 1.0 - h.loss_probability).product();
         let totals = self.connection_totals(id);
         let count = f64::from(spec.count);
         Explanation {
@@ -199,7 +201,7 @@ impl Window {
                 .any(|t| t.is_sending(self.engine.now_ns())),
             count: spec.count,
             propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
-            loss_probability: totals.loss_probability,
+            loss_probability: 1.0 - passed,
             rtt_s,
             seen_loss_probability: totals.loss_probability,
             seen_rtt_s: self.transfers(id).map(|t| t.seen_rtt_s()).sum::<f64>() / count,
