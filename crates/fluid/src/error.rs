@@ -95,7 +95,7 @@ pub enum RunError<E = std::convert::Infallible> {
     },
     /// The run would not fit into the memory that the network's builder allowed.
     #[error(
-        "the run needs about {needed_bytes} bytes of memory, more than the {allowed_bytes} allowed; transport \"well-mixed\" needs the least"
+        "the run needs about {needed_bytes} bytes of memory, more than the {allowed_bytes} allowed; profiles with transport \"well-mixed\" need the least"
     )]
     TooLarge {
         /// Estimated need in bytes.

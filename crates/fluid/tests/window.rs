@@ -2,7 +2,8 @@
 
 use netflow_fluid::{
     Acks, Application, Buffer, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec,
-    Model, NetworkBuilder, NodeId, Options, Queue, Simulation, Source, TcpVariant, WindowSource,
+    Model, NetworkBuilder, NodeId, Options, Queue, RunError, Simulation, Source, TcpVariant,
+    WindowSource,
 };
 use netflow_profile::builtin;
 
@@ -282,4 +283,19 @@ fn a_seed_makes_the_difference() {
     };
     assert_eq!(goodput(1), goodput(1));
     assert_ne!(goodput(1), goodput(2));
+}
+
+/// A billion transfers are refused before anything is allocated for them.
+#[test]
+fn more_transfers_than_memory_holds_are_refused() {
+    let (mut b, _) = line(1000.0, 10.0, window(TcpVariant::Vegas), |c| {
+        c.count = 1_000_000_000;
+    });
+    b.memory_limit(1 << 34);
+    let options = Options {
+        model: Model::Window,
+        ..Options::default()
+    };
+    let refused = Simulation::new(b.build().unwrap(), options);
+    assert!(matches!(refused, Err(RunError::TooLarge { .. })));
 }

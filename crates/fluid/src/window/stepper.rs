@@ -13,7 +13,7 @@ use crate::record::{ClassInterval, ConnectionSums, LinkSums};
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::{
     AggregateId, AggregateTotals, ConnectionId, LinkId, Network, Options, PrecedenceTotals,
-    RunError, Step,
+    RunError, Source, Step, TcpVariant,
 };
 
 /// A network of packets on its way through time.
@@ -58,6 +58,14 @@ impl Window {
                 "burstiness-interval",
                 format!("it is {is} s, but must be positive"),
             );
+        }
+        let needed = needed_bytes(&network);
+        let allowed_bytes = network.inner.memory_limit_bytes;
+        if needed > allowed_bytes as f64 {
+            return Err(RunError::TooLarge {
+                needed_bytes: needed as u64,
+                allowed_bytes,
+            });
         }
         let mut first_transfer = vec![0];
         for id in network.connections() {
@@ -190,6 +198,8 @@ impl Window {
             .iter()
             .map(|h| h.waiting_s + h.transmission_s + h.propagation_s)
             .sum();
+        let there = hops.iter().filter(|h| !h.back);
+        let passed: f64 = there.map(|h| 1.0 - h.loss_probability).product();
         let totals = self.connection_totals(id);
         let count = f64::from(spec.count);
         Explanation {
@@ -199,7 +209,7 @@ impl Window {
                 .any(|t| t.is_sending(self.engine.now_ns())),
             count: spec.count,
             propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
-            loss_probability: totals.loss_probability,
+            loss_probability: 1.0 - passed,
             rtt_s,
             seen_loss_probability: totals.loss_probability,
             seen_rtt_s: self.transfers(id).map(|t| t.seen_rtt_s()).sum::<f64>() / count,
@@ -440,6 +450,25 @@ impl Window {
     fn transfers(&self, id: ConnectionId) -> impl Iterator<Item = &Transfer> {
         self.range(id).map(|i| self.engine.transfer(i))
     }
+}
+
+/// Bytes that transfers and their ways take, roughly; packets under way come on top.
+fn needed_bytes(network: &Network) -> f64 {
+    const OF_TRANSFER: f64 = 1500.0;
+    const OF_HOP: f64 = 200.0;
+    let each = network.connections().map(|id| {
+        let spec = network.connection_spec(id);
+        let hops = network.path(id).len() + network.return_path(id).len();
+        let window = spec.max_window_pkts.unwrap_or(1e4).min(1e7);
+        // The receiver has a bit for every packet of two windows; Vegas has two numbers.
+        let of_window = match spec.source {
+            Source::Window(w) if w.variant == TcpVariant::Vegas => 13.0 * window,
+            Source::Window(_) => 0.5 * window,
+            _ => 0.0,
+        };
+        f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
+    });
+    each.sum()
 }
 
 fn ns(seconds: f64) -> u64 {
