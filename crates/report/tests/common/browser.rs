@@ -49,7 +49,12 @@ impl Browser {
                 r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#,
             ])
             .arg(program)
-            .args(["--headless", "--no-sandbox", "--disable-gpu"])
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+            ])
             .args(["--hide-scrollbars", "--remote-debugging-pipe"])
             .args(["--disable-background-networking", "--no-first-run"])
             .arg(format!("--window-size={width},{height}"))
