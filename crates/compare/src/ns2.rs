@@ -50,7 +50,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    fn script(&self, scenario: &Prepared, trace: Ns2Trace) -> Result<String, Error> {
+    pub(crate) fn script(&self, scenario: &Prepared, trace: Ns2Trace) -> Result<String, Error> {
         let options = Ns2Options {
             tcp: self.tcp,
             start_jitter_s: self.start_jitter_s,

@@ -10,6 +10,7 @@ use netflow_fluid::{
 };
 use netflow_results::{Ensemble, Results, Series, Summary};
 use netflow_scenario::Prepared;
+use netflow_scenario::export::Ns2Trace;
 use rayon::prelude::*;
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
@@ -31,8 +32,10 @@ impl Side {
     /// those of ns-2 do on average.
     ///
     /// # Errors
-    /// [`Error::Evaluation`]
+    /// [`Error::Export`] for what ns-2 cannot have; [`Error::Evaluation`].
     pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Side, Error> {
+        // What ns-2 cannot have is said as the export says it, and need not be rebuilt here.
+        settings.script(scenario, Ns2Trace::None)?;
         let network = starting_later(&scenario.network, 0.5 * settings.start_jitter_s)?;
         let seeds = match scenario.options.model {
             Model::Window => settings.seeds.max(1),

@@ -23,7 +23,7 @@ pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
 }
 
 /// Fractions of the cells whose c.o.v. is within 10 % and within 20 % of the span of ns-2, the
-/// largest error of the packets delivered, and that of the loss where both ends are above 0.1 %.
+/// largest error of the packets delivered, and that of the loss where either end is above 0.1 %.
 pub fn verdict(judged: &[Judged]) -> [f64; 4] {
     let n = judged.len() as f64;
     let off = |j: &Judged| outside(j.1.mean.cov, j.2.span(|o| o.cov)).abs();
@@ -38,7 +38,7 @@ pub fn verdict(judged: &[Judged]) -> [f64; 4] {
         }),
         largest(&|j| {
             let span = j.2.span(|o| o.loss);
-            match span.0 > 1e-3 {
+            match span.1 > 1e-3 {
                 true => outside(j.1.mean.loss, span).abs(),
                 false => 0.0,
             }

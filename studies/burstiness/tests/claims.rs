@@ -98,6 +98,14 @@ fn all_cells_are_like_ns() {
     let [tenth, fifth, delivered, loss] = verdict(&judged);
     println!("within 10 %: {tenth}, within 20 %: {fifth}, delivered {delivered}, loss {loss}");
     assert!(tenth >= 0.9 && fifth == 1.0 && loss < 0.25);
-    // Vegas with RED at 38 clients: both runs of ns-2 are as far from each other.
-    assert!(delivered < 0.012);
+    // The one cell that misses 1 %, named so that no other can; once it does not, it has to go.
+    let missed: Vec<String> = judged
+        .iter()
+        .filter(|(_, mean, ns)| {
+            let span = ns.span(|o| o.delivered_pkts);
+            outside(mean.mean.delivered_pkts, span).abs() >= 0.01
+        })
+        .map(|(cell, ..)| format!("{} {} {}", cell.protocol, cell.gateway, cell.clients))
+        .collect();
+    assert_eq!(missed, ["Vegas RED 38"]);
 }
