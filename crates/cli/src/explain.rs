@@ -113,6 +113,7 @@ fn source(spec: &ConnectionSpec) -> String {
         Source::Profile(profile) => format!("profile {}", profile.name()),
         Source::Constant { rate_pps } => format!("constant {} pkt/s", plain(*rate_pps)),
         Source::Poisson { rate_pps } => format!("Poisson {} pkt/s", plain(*rate_pps)),
+        Source::Users(traffic) => format!("users of workload {}", traffic.workload.name),
         #[allow(unreachable_patterns)]
         _ => "source".to_owned(),
     }

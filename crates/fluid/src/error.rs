@@ -53,6 +53,14 @@ pub enum BuildError {
         /// What is wrong.
         reason: netflow_diffserv::Error,
     },
+    /// A workload cannot be as it is.
+    #[error("workload `{workload}`: {reason}")]
+    Workload {
+        /// Its name.
+        workload: String,
+        /// What is wrong, in words.
+        reason: String,
+    },
     /// An aggregate has no connections.
     #[error("aggregate `{aggregate}` has no members")]
     EmptyAggregate {

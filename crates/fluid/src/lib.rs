@@ -70,6 +70,7 @@ mod spec;
 mod state;
 mod totals;
 mod window;
+mod workload;
 
 pub use diffserv::{AggregateId, AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
@@ -86,3 +87,4 @@ pub use spec::{
 };
 pub use state::State;
 pub use totals::{ConnectionTotals, LinkTotals, Totals};
+pub use workload::{UserTraffic, WorkloadSpec};

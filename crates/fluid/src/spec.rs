@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_profile::Profile;
 
-use crate::{LinkId, NodeId, Rio};
+use crate::{LinkId, NodeId, Rio, UserTraffic};
 
 /// The room of a queue; the place in service counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,6 +133,8 @@ pub enum Source {
         /// Mean packets per second.
         rate_pps: f64,
     },
+    /// What the users of a workload send; see [`NetworkBuilder::workload`](crate::NetworkBuilder::workload).
+    Users(Arc<UserTraffic>),
 }
 
 /// What gives a TCP source its data; sources without a window make their own.

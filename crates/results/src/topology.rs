@@ -96,6 +96,7 @@ impl Topology {
                     Source::Profile(profile) => format!("profile {}", profile.name()),
                     Source::Constant { .. } => "constant rate".to_owned(),
                     Source::Poisson { .. } => "Poisson".to_owned(),
+                    Source::Users(traffic) => format!("users {}", traffic.workload.name),
                 },
                 count: spec.count,
                 packet_size_bytes: spec.packet_size_bytes,

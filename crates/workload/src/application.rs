@@ -44,19 +44,36 @@ impl Application {
     /// What a user sends and receives in a session, on average: bytes of requests, bytes of
     /// replies.
     pub fn mean_bytes(&self) -> (f64, f64) {
-        let (exchanges, request, reply) = match self {
-            Self::Http(http) => (
-                http.pages.mean_count(MOST_TURNS) * http.files.mean_count(MOST_TURNS),
-                &http.request_bytes,
-                &http.reply_bytes,
-            ),
-            Self::Telnet(telnet) => (
-                telnet.keystrokes.mean_count(MOST_TURNS),
-                &telnet.keystroke_bytes,
-                &telnet.echo_bytes,
-            ),
-        };
+        let exchanges = self.mean_exchanges();
+        let (request, reply) = self.lengths();
         (exchanges * request.mean(), exchanges * reply.mean())
+    }
+
+    /// How often a user asks for something in a session, on average.
+    pub fn mean_exchanges(&self) -> f64 {
+        match self {
+            Self::Http(http) => {
+                http.pages.mean_count(MOST_TURNS) * http.files.mean_count(MOST_TURNS)
+            }
+            Self::Telnet(telnet) => telnet.keystrokes.mean_count(MOST_TURNS),
+        }
+    }
+
+    /// How long a user's pauses in a session are, all together and on average, in seconds.
+    pub fn mean_pauses_s(&self) -> f64 {
+        let (turns, pause) = match self {
+            Self::Http(http) => (&http.pages, &http.think_s),
+            Self::Telnet(telnet) => (&telnet.keystrokes, &telnet.gap_s),
+        };
+        (turns.mean_count(MOST_TURNS) - 1.0) * pause.mean()
+    }
+
+    /// How long requests and replies are, in bytes.
+    pub fn lengths(&self) -> (&Distribution, &Distribution) {
+        match self {
+            Self::Http(http) => (&http.request_bytes, &http.reply_bytes),
+            Self::Telnet(telnet) => (&telnet.keystroke_bytes, &telnet.echo_bytes),
+        }
     }
 
     pub(crate) fn turns(&self, random: &mut Random) -> Vec<Turn> {

@@ -156,6 +156,30 @@ impl Distribution {
         }
     }
 
+    /// The largest value.
+    fn largest(&self) -> f64 {
+        match *self {
+            Self::Constant(value) => value,
+            Self::Exponential { most, .. }
+            | Self::Pareto { most, .. }
+            | Self::LogNormal { most, .. } => most,
+            Self::Table(ref rows) => rows.last().map_or(0.0, |&(value, _)| value),
+        }
+    }
+
+    /// For bytes: how many packets with `payload_bytes` of them each they fill on average, at least
+    /// one.
+    pub fn mean_packets(&self, payload_bytes: f64) -> f64 {
+        let most = (self.largest() / payload_bytes).ceil();
+        if most > 1e5 {
+            // So many that the last is full by half on average.
+            return (self.mean() / payload_bytes + 0.5).max(1.0);
+        }
+        // Σ P(more than k packets).
+        let beyond = (1..most as u32).map(|k| 1.0 - self.cdf(f64::from(k) * payload_bytes));
+        1.0 + beyond.sum::<f64>()
+    }
+
     /// The mean of values rounded up to whole numbers from 1 on, as [`count`](Self::count) draws
     /// them; for small numbers only, since it adds them one by one.
     pub(crate) fn mean_count(&self, most: u32) -> f64 {
@@ -225,6 +249,16 @@ mod tests {
     use super::*;
     use crate::random::Purpose;
     use proptest::prelude::*;
+
+    /// 0 to 3000 B evenly: a third each one, two and three packets of 1000 B.
+    #[test]
+    fn bytes_fill_packets() {
+        let even = Distribution::Table(vec![(0.0, 0.0), (3000.0, 1.0)]);
+        assert!((even.mean_packets(1000.0) - 2.0).abs() < 1e-12);
+        assert_eq!(Distribution::Constant(1000.0).mean_packets(1000.0), 1.0);
+        assert_eq!(Distribution::Constant(1001.0).mean_packets(1000.0), 2.0);
+        assert_eq!(Distribution::Constant(0.0).mean_packets(1000.0), 1.0);
+    }
 
     fn any() -> impl Strategy<Value = Distribution> {
         prop_oneof![

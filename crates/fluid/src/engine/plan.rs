@@ -14,6 +14,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
 use crate::network::{ACK_BYTES, Inner};
+use crate::workload::{Ramp, WorkloadSpec};
 use crate::{Acks, AggregateId, Queue, Red, Source, Transport};
 
 use super::fifo::Lag;
@@ -47,6 +48,8 @@ pub(crate) struct Plan {
     pub path: Vec<u32>,
     /// The profiles of all sources, each once.
     pub profiles: Vec<Arc<dyn Profile>>,
+    /// How the traffic of workloads grows.
+    pub ramps: Vec<Ramp>,
     /// Hops of each branch, data first, then the way back: `hops[hops_of[b]..hops_of[b + 1]]`.
     pub hops_of: Vec<u32>,
     pub hops: Vec<u32>,
@@ -178,7 +181,12 @@ pub(crate) struct BranchPlan {
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
     pub aggregate: Option<AggregateId>,
+    /// Place in `ramps`, or [`NO_RAMP`].
+    pub ramp: u32,
 }
+
+/// The source sends all the time.
+pub(crate) const NO_RAMP: u32 = u32::MAX;
 
 impl BranchPlan {
     /// Whether it may run out of packets to send.
@@ -275,6 +283,7 @@ impl Plan {
                 .collect(),
             place,
             profiles: Vec::new(),
+            ramps: Vec::new(),
             hops_of,
             hops: vec![0; hop_count],
             branch_of: vec![0; hop_count],
@@ -472,6 +481,7 @@ impl Plan {
 
     fn add_branches(&mut self, inner: &Inner, ways: &[Way<'_>]) {
         let mut known: HashMap<*const (), u32> = HashMap::new();
+        let mut ramps: HashMap<*const (), u32> = HashMap::new();
         for (b, way) in ways.iter().enumerate() {
             let class = inner.branches[b].class;
             let spec = inner.spec_of_class(class);
@@ -484,6 +494,7 @@ impl Plan {
                     (NO_PROFILE, *rate_pps)
                 }
                 Source::Window(_) => (NO_PROFILE, 0.0),
+                Source::Users(traffic) => (NO_PROFILE, traffic.mean_pps),
                 Source::Profile(p) => {
                     let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
                         self.profiles.push(p.clone());
@@ -519,6 +530,10 @@ impl Plan {
                 first_hop: hops[0],
                 data_bits: 8.0 * spec.packet_size_bytes,
                 packets_per_data: packets_per_data(spec.acks),
+                ramp: match &spec.source {
+                    Source::Users(traffic) => self.ramp(&traffic.workload, &mut ramps),
+                    _ => NO_RAMP,
+                },
             };
             self.branches.push(plan);
         }
@@ -526,6 +541,14 @@ impl Plan {
         self.limited = (0..ways.len() as u32).filter(limited).collect();
         self.limited
             .sort_by_key(|&b| (self.branches[b as usize].class, b));
+    }
+
+    /// The place of a workload's ramp.
+    fn ramp(&mut self, spec: &Arc<WorkloadSpec>, known: &mut HashMap<*const (), u32>) -> u32 {
+        *known.entry(Arc::as_ptr(spec).cast()).or_insert_with(|| {
+            self.ramps.push(Ramp::new(spec));
+            self.ramps.len() as u32 - 1
+        })
     }
 
     fn size_rings(&mut self, inner: &Inner, step_s: f64) {

@@ -3,7 +3,7 @@
 
 use netflow_profile::Profile;
 
-use super::plan::Plan;
+use super::plan::{NO_RAMP, Plan};
 use super::queue::{Solution, Step};
 use super::shares::Arrivals;
 use super::sources::{self, BATCH, Condition, look};
@@ -41,7 +41,10 @@ impl Engine {
         for &b in &self.active.rates {
             let b = b as usize;
             let branch = &self.plan.branches[b];
-            let active_s = sources::active_s(branch, span.start_s, span.end_s);
+            let active_s = match self.plan.ramps.get(branch.ramp as usize) {
+                Some(ramp) => ramp.active_s(span.start_s, span.end_s),
+                None => sources::active_s(branch, span.start_s, span.end_s),
+            };
             let [ln_pass, rtt_s] = look(
                 &self.plan,
                 branch,
@@ -51,7 +54,11 @@ impl Engine {
             let wanted = branch.rate_pps * branch.weight * active_s;
             let sent = wanted.min(self.scratch.may_send[b]);
             state.handed[b] = sent;
-            state.branches[b].account(sent, branch.rate_pps, [ln_pass, rtt_s], active_s, 0.0);
+            let rate_pps = match branch.ramp {
+                NO_RAMP => branch.rate_pps,
+                _ => sent / (branch.weight * span.length_s),
+            };
+            state.branches[b].account(sent, rate_pps, [ln_pass, rtt_s], active_s, 0.0);
         }
     }
 

@@ -7,9 +7,10 @@ use super::routing::{Request, Router};
 use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
 use crate::diffserv;
 use crate::scheduling::{ClassedLink, Expanded};
+use crate::workload::{HEADER_BYTES, UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
-    ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Queue, Source,
+    ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Queue, Source, WindowSource,
 };
 
 /// Bytes of an acknowledgement on the wire.
@@ -24,6 +25,7 @@ pub struct NetworkBuilder {
     connections: Vec<ConnectionSpec>,
     events: Vec<EventSpec>,
     aggregates: Vec<AggregateSpec>,
+    workloads: Vec<Users>,
     classed: Vec<ClassedLink>,
     /// Classes of the packets of connections.
     queue_class_of: HashMap<u32, String>,
@@ -71,6 +73,61 @@ impl NetworkBuilder {
         AggregateId(self.aggregates.len() as u32 - 1)
     }
 
+    /// Adds users, and the connections on which they send: requests and replies of each pair of
+    /// nodes, in this order.
+    pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<[ConnectionId; 2]> {
+        let spec = Arc::new(spec);
+        let nodes = spec.pairs();
+        let load = match self.is_sound(&spec) {
+            true => spec.mean_load(),
+            false => [(1.0, HEADER_BYTES + 1.0); 2], // `build` says what is wrong
+        };
+        let share = 1.0 / nodes.len().max(1) as f64;
+        let acks = match spec.delayed_ack {
+            true => Acks::EverySecond,
+            false => Acks::EveryPacket,
+        };
+        let mut pairs = Vec::with_capacity(nodes.len());
+        for &(client, server) in &nodes {
+            let name = match nodes.len() {
+                1 => spec.name.clone(),
+                _ => format!("{}/{}-{}", spec.name, self.name(client), self.name(server)),
+            };
+            let ways = [(client, server, "requests"), (server, client, "replies")];
+            let mut pair = [ConnectionId(0); 2];
+            for ((id, (mean_pps, wire_bytes)), (from, to, what)) in
+                pair.iter_mut().zip(load).zip(ways)
+            {
+                *id = self.connection(ConnectionSpec {
+                    name: format!("{name}/{what}"),
+                    from,
+                    to,
+                    source: Source::Users(Arc::new(UserTraffic {
+                        workload: spec.clone(),
+                        replies: what == "replies",
+                        mean_pps: mean_pps * share,
+                    })),
+                    application: Application::Bulk,
+                    start_s: spec.start_s,
+                    stop_s: None,
+                    size_pkts: None,
+                    count: 1,
+                    max_window_pkts: None,
+                    packet_size_bytes: wire_bytes,
+                    path: None,
+                    return_path: None,
+                    acks,
+                });
+            }
+            pairs.push(pair);
+        }
+        self.workloads.push(Users {
+            spec,
+            pairs: pairs.clone(),
+        });
+        pairs
+    }
+
     /// Gives a link more queues than its own.
     pub fn schedule(&mut self, spec: ClassedLink) {
         self.classed.push(spec);
@@ -97,6 +154,7 @@ impl NetworkBuilder {
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
+        self.check_workloads(&mut errors);
         let aggregate_of = diffserv::check(
             &self.links,
             &link_names,
@@ -134,6 +192,7 @@ impl NetworkBuilder {
                 epochs: routes.epochs,
                 events,
                 aggregates: self.aggregates,
+                workloads: self.workloads,
                 shared: self.expanded.shared,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
@@ -230,27 +289,8 @@ impl NetworkBuilder {
                     check("application off_s", off_s, Allowed::NotNegative);
                 }
             }
-            if let Source::Window(w) = c.source {
-                check(
-                    "initial_window_pkts",
-                    w.initial_window_pkts,
-                    Allowed::AtLeastOne,
-                );
-                check("initial_rto_s", w.initial_rto_s, Allowed::Positive);
-                check("min_rto_s", w.min_rto_s, Allowed::Positive);
-                check(
-                    "max_rto_s - min_rto_s",
-                    w.max_rto_s - w.min_rto_s,
-                    Allowed::NotNegative,
-                );
-                check("send_jitter_s", w.send_jitter_s, Allowed::NotNegative);
-                check("vegas_alpha_pkts", w.vegas_alpha_pkts, Allowed::Positive);
-                check(
-                    "vegas_beta_pkts - vegas_alpha_pkts",
-                    w.vegas_beta_pkts - w.vegas_alpha_pkts,
-                    Allowed::NotNegative,
-                );
-                check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
+            if let Source::Window(w) = &c.source {
+                check_window(w, &mut check);
             }
             if c.from == c.to {
                 errors.push(BuildError::BadPath {
@@ -258,6 +298,57 @@ impl NetworkBuilder {
                     reason: format!("sender and receiver are both {}", self.name(c.from)),
                 });
             }
+        }
+    }
+
+    /// Whether the load of a workload can be computed.
+    fn is_sound(&self, spec: &WorkloadSpec) -> bool {
+        spec.application.check().is_ok() && spec.payload_bytes() > 0.0
+    }
+
+    fn check_workloads(&self, errors: &mut Vec<BuildError>) {
+        let mut seen = HashSet::new();
+        for spec in self.workloads.iter().map(|users| &*users.spec) {
+            let workload = || spec.name.clone();
+            let mut bad = |reason: String| {
+                errors.push(BuildError::Workload {
+                    workload: workload(),
+                    reason,
+                });
+            };
+            if !seen.insert(spec.name.as_str()) {
+                bad("it exists twice".to_owned());
+            }
+            if let Err(error) = spec.application.check() {
+                bad(error.to_string());
+            }
+            if let Err(error) = spec.stack.check() {
+                bad(error.to_string());
+            }
+            if !(spec.users_per_s > 0.0 && spec.users_per_s <= 1e6) {
+                let is = spec.users_per_s;
+                bad(format!("users_per_s is {is}, but must be above 0 and at most 1e6"));
+            }
+            if spec.clients.is_empty() || spec.servers.is_empty() {
+                bad("it has no clients or no servers".to_owned());
+            }
+            if spec.too_many_pairs() {
+                bad("it has more than 10000 pairs of a client and a server".to_owned());
+            }
+            let subject = || format!("workload {}", spec.name);
+            let mut check = |field, value, allowed| {
+                errors.extend(check_range(&subject, field, value, allowed));
+            };
+            check("start_s", spec.start_s, Allowed::NotNegative);
+            if let Some(stop_s) = spec.stop_s {
+                check("stop_s - start_s", stop_s - spec.start_s, Allowed::Positive);
+            }
+            check(
+                "packet_size_bytes - 40",
+                spec.payload_bytes(),
+                Allowed::AtLeastOne,
+            );
+            check_window(&spec.source, &mut check);
         }
     }
 
@@ -302,6 +393,29 @@ impl From<&EventSpec> for LinkEvent {
             change: e.change,
         }
     }
+}
+
+fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allowed)) {
+    check(
+        "initial_window_pkts",
+        w.initial_window_pkts,
+        Allowed::AtLeastOne,
+    );
+    check("initial_rto_s", w.initial_rto_s, Allowed::Positive);
+    check("min_rto_s", w.min_rto_s, Allowed::Positive);
+    check(
+        "max_rto_s - min_rto_s",
+        w.max_rto_s - w.min_rto_s,
+        Allowed::NotNegative,
+    );
+    check("send_jitter_s", w.send_jitter_s, Allowed::NotNegative);
+    check("vegas_alpha_pkts", w.vegas_alpha_pkts, Allowed::Positive);
+    check(
+        "vegas_beta_pkts - vegas_alpha_pkts",
+        w.vegas_beta_pkts - w.vegas_alpha_pkts,
+        Allowed::NotNegative,
+    );
+    check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
 }
 
 #[derive(Clone, Copy)]

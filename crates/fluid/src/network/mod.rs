@@ -10,6 +10,7 @@ pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
 
 use crate::scheduling::Shared;
+use crate::workload::{Users, WorkloadSpec};
 use crate::{
     AggregateSpec, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId,
     Source,
@@ -46,6 +47,7 @@ pub(crate) struct Inner {
     /// What happens to links, in order of time.
     pub events: Vec<LinkEvent>,
     pub aggregates: Vec<AggregateSpec>,
+    pub workloads: Vec<Users>,
     /// Links with several queues, each of which is a link of its own.
     pub shared: Vec<Shared>,
     pub memory_limit_bytes: u64,
@@ -157,6 +159,11 @@ impl Network {
     /// All connections, in the order they were added.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + use<> {
         (0..self.connection_count() as u32).map(ConnectionId)
+    }
+
+    /// The workloads, in the order they were added.
+    pub fn workloads(&self) -> impl ExactSizeIterator<Item = &WorkloadSpec> {
+        self.inner.workloads.iter().map(|users| &*users.spec)
     }
 
     /// The node's name.

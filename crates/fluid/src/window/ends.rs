@@ -10,7 +10,7 @@ use super::receiver::Receiver;
 use super::tcp::{NEVER, Sender, Sent};
 use super::wire::{Packet, Wire};
 use super::{Purpose, random};
-use crate::{Acks, Application, ConnectionSpec, Source, WindowSource};
+use crate::{Acks, Application, ConnectionSpec, Source, WindowSource, WorkloadSpec};
 
 /// A sender and its receiver.
 #[derive(Clone, Debug)]
@@ -69,6 +69,8 @@ struct Tcp {
 
 /// More than any transfer sends.
 const ENDLESS: i32 = i32::MAX - 1;
+/// The largest window of a user's connection.
+const USER_LIMIT: f64 = 1e4;
 
 impl Transfer {
     pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, index: u32) -> Transfer {
@@ -88,6 +90,11 @@ impl Transfer {
                 spec.max_window_pkts,
                 spec.application.mean_pps(),
                 of_sender,
+            ))),
+            Source::Users(traffic) => Kind::Tcp(Box::new(Tcp::of_users(
+                &traffic.workload,
+                of_sender,
+                of_application,
             ))),
             Source::Window(window) => {
                 let application = Maker::of_application(spec.application, start_ns, of_application);
@@ -414,6 +421,20 @@ impl Tcp {
             random,
             sent: Sent::new(),
             size,
+        }
+    }
+
+    /// That of a user, who has not come yet.
+    fn of_users(workload: &WorkloadSpec, mut random: Pcg32, unused: Pcg32) -> Tcp {
+        Tcp {
+            sender: Sender::new(&workload.source, USER_LIMIT, 0, random.random()),
+            receiver: Receiver::new(USER_LIMIT, workload.delayed_ack),
+            application: Maker::of_application(Application::Bulk, 0, unused),
+            jitter_ns: ns(workload.source.send_jitter_s),
+            held_ns: NEVER,
+            random,
+            sent: Sent::new(),
+            size: ENDLESS,
         }
     }
 

@@ -64,7 +64,7 @@ impl Maker {
             Source::Poisson { rate_pps } => Rhythm::Poisson {
                 interval_ns: 1e9 / rate_pps,
             },
-            Source::Profile(_) | Source::Window(_) => Rhythm::Never,
+            Source::Profile(_) | Source::Window(_) | Source::Users(_) => Rhythm::Never,
         };
         Maker::new(rhythm, start_ns, random)
     }

@@ -132,7 +132,10 @@ impl Plan {
             let spec = &inner.connections[ends.connection as usize];
             let data = inner.data_path(branch);
             let back = inner.back_path(branch);
-            let bits = 8.0 * spec.packet_size_bytes;
+            let bits = match &spec.source {
+                Source::Users(traffic) => 8.0 * traffic.workload.packet_size_bytes,
+                _ => 8.0 * spec.packet_size_bytes,
+            };
             let packets = Packets {
                 transfer,
                 end: Target::Receiver(transfer),

@@ -1,0 +1,237 @@
+//! Users: those who come, ask for something, wait for it and go.
+
+use std::sync::Arc;
+
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Application, Session, Workload};
+
+use crate::{ConnectionId, NodeId, WindowSource};
+
+/// Bytes of headers in a packet.
+pub(crate) const HEADER_BYTES: f64 = 40.0;
+/// Pairs of a client's and a server's node that a workload may have.
+const MOST_PAIRS: usize = 10_000;
+
+/// Users of one kind, between nodes of a network.
+///
+/// In the network each pair of nodes has two connections: `NAME/requests` and `NAME/replies` (with
+/// several pairs `NAME/CLIENT-SERVER/requests` and so on). With the window model, what users send
+/// travels on them packet by packet; with the fluid models, the mean of it does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadSpec {
+    /// Its name, unique.
+    pub name: String,
+    /// What its users do.
+    pub application: Application,
+    /// Users that come in a second, on average.
+    pub users_per_s: f64,
+    /// Where users sit: user i at node i modulo their number.
+    pub clients: Vec<NodeId>,
+    /// Where servers stand, likewise.
+    pub servers: Vec<NodeId>,
+    /// Nobody comes before, in seconds.
+    pub start_s: f64,
+    /// Nobody comes from then on, in seconds; `None`: until the end of the run.
+    pub stop_s: Option<f64>,
+    /// The senders at both ends, with the window model.
+    pub source: WindowSource,
+    /// Whether receivers delay acknowledgements, with the window model.
+    pub delayed_ack: bool,
+    /// Size of a full packet on the wire in bytes, 40 of them headers; above 40.
+    pub packet_size_bytes: f64,
+    /// The TCP at both ends, with the fluid models.
+    pub stack: Stack,
+}
+
+impl WorkloadSpec {
+    /// Payload of a full packet, in bytes.
+    pub fn payload_bytes(&self) -> f64 {
+        self.packet_size_bytes - HEADER_BYTES
+    }
+
+    /// The nodes of user `number`: a client's and a server's.
+    pub(crate) fn pairs(&self) -> Vec<(NodeId, NodeId)> {
+        let (clients, servers) = (self.clients.len(), self.servers.len());
+        let all = clients * servers / gcd(clients, servers).max(1);
+        let cycle = |nodes: &[NodeId], i: usize| nodes.get(i % nodes.len().max(1)).copied();
+        (0..all.min(MOST_PAIRS + 1))
+            .filter_map(|i| cycle(&self.clients, i).zip(cycle(&self.servers, i)))
+            .collect()
+    }
+
+    pub(crate) fn too_many_pairs(&self) -> bool {
+        self.pairs().len() > MOST_PAIRS
+    }
+
+    /// Seconds of users coming in a run of this length.
+    pub(crate) fn open_s(&self, duration_s: f64) -> f64 {
+        let until_s = self.stop_s.map_or(duration_s, |stop_s| stop_s.min(duration_s));
+        (until_s - self.start_s).max(0.0)
+    }
+
+    /// How many users a run of this length has on average.
+    pub fn expected_users(&self, duration_s: f64) -> f64 {
+        self.users_per_s * self.open_s(duration_s)
+    }
+
+    /// What users send on average: packets/s of requests and of replies once as many go as come,
+    /// and the mean size of such a packet on the wire in bytes.
+    pub(crate) fn mean_load(&self) -> [(f64, f64); 2] {
+        let exchanges = self.application.mean_exchanges();
+        let (requests, replies) = self.application.lengths();
+        let payload = self.payload_bytes();
+        [requests, replies].map(|length| {
+            let pkts = length.mean_packets(payload);
+            let wire_bytes = length.mean().max(1.0) / pkts + HEADER_BYTES;
+            (self.users_per_s * exchanges * pkts, wire_bytes)
+        })
+    }
+
+    /// The users of a run with this seed; `index` is the workload's place in the network.
+    pub(crate) fn sessions(
+        &self,
+        index: usize,
+        seed: u64,
+    ) -> impl Iterator<Item = Session> + Send + use<> {
+        let workload = Workload {
+            application: self.application.clone(),
+            // Workloads with the same users have others all the same.
+            seed: seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        };
+        let (start_s, stop_s) = (self.start_s, self.stop_s.unwrap_or(f64::INFINITY));
+        // The network's builder has checked it.
+        let sessions = workload.sessions(self.users_per_s).ok();
+        let shifted = sessions.into_iter().flatten().map(move |mut session| {
+            session.start_s += start_s;
+            session
+        });
+        shifted.take_while(move |session| session.start_s < stop_s)
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    match b {
+        0 => a,
+        b => gcd(b, a % b),
+    }
+}
+
+/// A workload in a network: what was asked for, and its connections.
+#[derive(Clone, Debug)]
+pub(crate) struct Users {
+    pub spec: Arc<WorkloadSpec>,
+    /// Requests and replies of each pair of nodes.
+    pub pairs: Vec<[ConnectionId; 2]>,
+}
+
+/// What the users of a workload send one way.
+#[derive(Clone, Debug)]
+pub struct UserTraffic {
+    /// What they do.
+    pub workload: Arc<WorkloadSpec>,
+    /// Whether it is the servers' side.
+    pub replies: bool,
+    /// Packets/s once as many users go as come.
+    pub mean_pps: f64,
+}
+
+/// Users whose ages at what they ask for are looked at.
+const SAMPLED_USERS: usize = 300;
+const AGES: usize = 64;
+
+/// How traffic grows after the first user came, and fades after the last: by the ages at which
+/// users ask for something. What the network takes to answer is not part of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Ramp {
+    /// Each the age at which one more of equal shares of all is sent.
+    ages_s: Vec<f64>,
+    start_s: f64,
+    stop_s: f64,
+}
+
+impl Ramp {
+    pub fn new(spec: &WorkloadSpec) -> Ramp {
+        let mut ages_s: Vec<f64> = Vec::new();
+        for session in spec.sessions(0, 1).take(SAMPLED_USERS) {
+            let mut age_s = 0.0;
+            for turn in &session.turns {
+                age_s += turn.pause_s;
+                ages_s.extend(turn.exchanges.iter().map(|_| age_s));
+            }
+        }
+        ages_s.sort_unstable_by(f64::total_cmp);
+        let at = |k: usize| ages_s.get((2 * k + 1) * ages_s.len() / (2 * AGES)).copied();
+        Ramp {
+            ages_s: (0..AGES).filter_map(at).collect(),
+            start_s: spec.start_s,
+            stop_s: spec.stop_s.unwrap_or(f64::INFINITY),
+        }
+    }
+
+    /// Seconds at the full rate that what is sent from `from_s` to `to_s` is worth.
+    pub fn active_s(&self, from_s: f64, to_s: f64) -> f64 {
+        let until = |age_s: f64| -> f64 {
+            let since = self.ages_s.iter().map(|a| (age_s - a).max(0.0));
+            since.sum::<f64>() / self.ages_s.len().max(1) as f64
+        };
+        let between = |zero_s: f64| match zero_s.is_finite() {
+            true => until(to_s - zero_s) - until(from_s - zero_s),
+            false => 0.0,
+        };
+        (between(self.start_s) - between(self.stop_s)).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netflow_workload::{Distribution, Http};
+
+    fn spec() -> WorkloadSpec {
+        WorkloadSpec {
+            name: "web".to_owned(),
+            application: Application::Http(Http {
+                request_bytes: Distribution::Constant(300.0),
+                reply_bytes: Distribution::Constant(2000.0),
+                files: Distribution::Constant(2.0),
+                think_s: Distribution::Constant(10.0),
+                pages: Distribution::Constant(3.0),
+            }),
+            users_per_s: 4.0,
+            clients: vec![NodeId(0), NodeId(1)],
+            servers: vec![NodeId(2), NodeId(3), NodeId(4)],
+            start_s: 5.0,
+            stop_s: Some(65.0),
+            source: WindowSource::default(),
+            delayed_ack: false,
+            packet_size_bytes: 1000.0,
+            stack: Stack::builtin("linux-6").unwrap(),
+        }
+    }
+
+    /// 6 exchanges a visit, 4 visits a second; 2000 B are 3 packets of 960 B at most.
+    #[test]
+    fn the_mean_load_is_that_of_constant_users() {
+        let [(request_pps, request_bytes), (reply_pps, reply_bytes)] = spec().mean_load();
+        assert_eq!((request_pps, request_bytes), (24.0, 340.0));
+        assert_eq!(reply_pps, 72.0);
+        assert!((reply_bytes - (2000.0 / 3.0 + 40.0)).abs() < 1e-9);
+        assert_eq!(spec().pairs().len(), 6);
+        assert_eq!(spec().expected_users(60.0), 220.0);
+    }
+
+    /// Pages at ages 0, 10 and 20 s: a third of the rate at first, all of it after 20 s, and the
+    /// last third until 20 s after the last user came.
+    #[test]
+    fn traffic_grows_with_the_ages_of_users() {
+        let ramp = Ramp::new(&spec());
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 0.05, "{a} {b}");
+        near(ramp.active_s(0.0, 5.0), 0.0);
+        near(ramp.active_s(6.0, 7.0), 1.0 / 3.0);
+        near(ramp.active_s(16.0, 17.0), 2.0 / 3.0);
+        near(ramp.active_s(30.0, 40.0), 10.0);
+        near(ramp.active_s(76.0, 77.0), 1.0 / 3.0);
+        near(ramp.active_s(86.0, 200.0), 0.0);
+        near(ramp.active_s(0.0, 200.0), 60.0);
+    }
+}
