@@ -65,7 +65,9 @@ impl WorkloadSpec {
 
     /// Seconds of users coming in a run of this length.
     pub(crate) fn open_s(&self, duration_s: f64) -> f64 {
-        let until_s = self.stop_s.map_or(duration_s, |stop_s| stop_s.min(duration_s));
+        let until_s = self
+            .stop_s
+            .map_or(duration_s, |stop_s| stop_s.min(duration_s));
         (until_s - self.start_s).max(0.0)
     }
 

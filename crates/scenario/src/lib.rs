@@ -44,7 +44,7 @@ mod sources;
 mod suggest;
 mod validate;
 
-pub use load::{from_str, load, parse};
+pub use load::{FileWorkload, from_str, load, parse, workloads};
 pub use place::{FileId, Place, Spanned};
 pub use prepared::{NodeNote, Prepared};
 pub use problem::{Problem, ProblemKind, Problems, Severity};

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use netflow_workload::Application;
 use toml::de::DeTable;
 
-use crate::file::Scenario;
+use crate::file::{Scenario, Workload};
 use crate::place::{FileId, Place};
 use crate::prepared::Prepared;
 use crate::problem::{Findings, ProblemKind, Problems};
 use crate::read::Overrides;
 use crate::sources::{LARGEST_SCENARIO, Refusal, Sources, read_text};
-use crate::validate::{Surroundings, not_utf8, plain, validate};
+use crate::validate::{Surroundings, application, not_utf8, plain, validate};
 
 /// Reads a scenario file and everything it includes, checks it, and builds its network.
 ///
@@ -59,6 +60,56 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario, Problems> {
     }
 }
 
+/// Users of a file, outside of any network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileWorkload {
+    /// What they are called.
+    pub name: String,
+    /// What they do.
+    pub application: Application,
+    /// Mean time from one's coming to the next's, in seconds.
+    pub interarrival_s: f64,
+}
+
+/// Reads nothing but the `[[workload]]` tables of a file, which may be a whole scenario or contain
+/// only those; clients and servers, if any, are passed over.
+///
+/// # Errors
+/// Everything that is wrong with them; and that there are none.
+pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
+    let text = read_text(path, LARGEST_SCENARIO).map_err(|refusal| unread(path, refusal))?;
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let (_, text) = sources.add(path, text);
+    let found = document(&text, &mut findings, |document, findings| {
+        Scenario::read_workloads(document, findings)
+            .iter()
+            .filter_map(|workload| {
+                Some(FileWorkload {
+                    name: workload.name.to_string(),
+                    application: application(workload, findings)?,
+                    interarrival_s: workload.interarrival.get(),
+                })
+            })
+            .collect::<Vec<_>>()
+    });
+    match found {
+        Some(found) if !found.is_empty() && !findings.has_errors() => Ok(found),
+        _ => {
+            if !findings.has_errors() {
+                let start = Place::new(FileId::SCENARIO, 0..0);
+                let message = "there are no workloads in this file";
+                let finding = findings.error(ProblemKind::Missing, start, message);
+                finding.help(format!(
+                    "add one: [[workload]], and below it {}",
+                    Workload::EXAMPLE
+                ));
+            }
+            Err(findings.into_problems(sources))
+        }
+    }
+}
+
 fn prepare(
     path: &Path,
     text: String,
@@ -98,6 +149,17 @@ const MOST_SYNTAX_ERRORS: usize = 5;
 
 /// What the text says; `None` if it is no TOML.
 fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Scenario> {
+    document(text, findings, |document, findings| {
+        Scenario::read(document, overrides, findings)
+    })
+}
+
+/// What `read` makes of a document; `None` if it is no TOML.
+fn document<T>(
+    text: &str,
+    findings: &mut Findings,
+    read: impl FnOnce(&DeTable<'_>, &mut Findings) -> T,
+) -> Option<T> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let start = Place::new(FileId::SCENARIO, 0..0);
         let finding = findings.error(ProblemKind::Missing, start, "the scenario is empty");
@@ -106,7 +168,7 @@ fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Sc
     }
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
-        return Some(Scenario::read(document.get_ref(), overrides, findings));
+        return Some(read(document.get_ref(), findings));
     }
     for error in errors.into_iter().take(MOST_SYNTAX_ERRORS) {
         let span = error.span().unwrap_or(0..0);

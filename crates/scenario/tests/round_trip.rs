@@ -223,6 +223,84 @@ prop_compose! {
     }
 }
 
+fn distribution<T: Clone + std::fmt::Debug + 'static>(
+    number: fn(f64) -> T,
+) -> impl Strategy<Value = Spanned<DistributionSetting<T>>> {
+    // A row is no more than the next.
+    let rows = prop::collection::vec((0.0..1e3, 0.0..0.1_f64), 1..5).prop_map(move |steps| {
+        let (mut x, mut share) = (0.0, 0.0);
+        let mut rows: Vec<(T, f64)> = Vec::new();
+        for (more, up) in steps {
+            (x, share) = (x + more, share + up);
+            rows.push((number(x), share));
+        }
+        rows.push((number(x + 1.0), 1.0));
+        DistributionSetting::Table(rows.into())
+    });
+    let pair = move || (1.0..1e3, 1e3..1e6).prop_map(move |(a, b)| (number(a), number(b)));
+    prop_oneof![
+        (0.0..1e6).prop_map(move |x| DistributionSetting::Constant(number(x).into())),
+        pair().prop_map(
+            |(mean, most)| DistributionSetting::Exponential(Exponential {
+                mean: mean.into(),
+                most: most.into(),
+            })
+        ),
+        (0.1..10.0_f64, pair()).prop_map(|(shape, (least, most)): (f64, (T, T))| {
+            DistributionSetting::Pareto(Pareto {
+                shape: shape.into(),
+                least: least.into(),
+                most: most.into(),
+            })
+        }),
+        (0.1..9.0_f64, pair()).prop_map(|(sigma, (median, most)): (f64, (T, T))| {
+            DistributionSetting::LogNormal(LogNormal {
+                median: median.into(),
+                sigma: sigma.into(),
+                most: most.into(),
+            })
+        }),
+        rows,
+    ]
+    .prop_map(Spanned::from)
+}
+
+fn places() -> impl Strategy<Value = Spanned<Places>> {
+    prop_oneof![
+        text().prop_map(Places::One),
+        prop::collection::vec(text(), 1..4).prop_map(Places::Several),
+    ]
+    .prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn workload()(
+        (name, interarrival, clients, servers, start, stop, packet_size, stack) in (
+            text(), time(1e-6..1e6), of(places()), of(places()), of(time(0.0..1e6)), of(time(0.0..1e6)),
+            of((41.0..1e6).prop_map(|size| Quantity(Bytes(size)).into())), of(text()),
+        ),
+        http in any::<bool>(),
+        (a, b) in (of(distribution(|x| Quantity(Bytes(x)))), of(distribution(|x| Quantity(Bytes(x))))),
+        (c, d) in (of(distribution(|x| Quantity(Seconds(x)))), of(distribution(|x| x))),
+        e in of(distribution(|x| x)),
+    ) -> Workload {
+        let application = if http { ApplicationName::Http } else { ApplicationName::Telnet };
+        let mut workload = Workload {
+            name, application: application.into(), interarrival, clients, servers, start, stop, source: None,
+            packet_size, stack, request_size: None, reply_size: None, files_per_page: None, think_time: None,
+            pages_per_visit: None, keystrokes: None, keystroke_gap: None, keystroke_size: None, echo_size: None,
+        };
+        if http {
+            (workload.request_size, workload.reply_size) = (a, b);
+            (workload.think_time, workload.files_per_page, workload.pages_per_visit) = (c, d, e);
+        } else {
+            (workload.keystroke_size, workload.echo_size) = (a, b);
+            (workload.keystroke_gap, workload.keystrokes) = (c, d);
+        }
+        workload
+    }
+}
+
 prop_compose! {
     fn scenario()(
         simulation in simulation(),
@@ -231,9 +309,9 @@ prop_compose! {
         links in prop::collection::vec(link(), 0..4),
         connections in prop::collection::vec(connection(), 0..4),
         aggregates in prop::collection::vec(aggregate(), 0..3),
-        events in prop::collection::vec(event(), 0..3),
+        (workloads, events) in (prop::collection::vec(workload(), 0..3), prop::collection::vec(event(), 0..3)),
     ) -> Scenario {
-        Scenario { simulation, include, nodes, links, connections, aggregates, events }
+        Scenario { simulation, include, nodes, links, connections, aggregates, workloads, events }
     }
 }
 

@@ -183,6 +183,8 @@ impl Distribution {
     /// The mean of values rounded up to whole numbers from 1 on, as [`count`](Self::count) draws
     /// them; for small numbers only, since it adds them one by one.
     pub(crate) fn mean_count(&self, most: u32) -> f64 {
+        // Beyond the largest there is nothing to add.
+        let most = most.min(self.largest().ceil().max(1.0) as u32);
         1.0 + (1..most).map(|n| 1.0 - self.cdf(f64::from(n))).sum::<f64>()
     }
 

@@ -73,9 +73,9 @@ impl NetworkBuilder {
         AggregateId(self.aggregates.len() as u32 - 1)
     }
 
-    /// Adds users, and the connections on which they send: requests and replies of each pair of
-    /// nodes, in this order.
-    pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<[ConnectionId; 2]> {
+    /// Adds users, and the connections on which they send, whose names it returns: requests and
+    /// replies of each pair of nodes, in this order.
+    pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<String> {
         let spec = Arc::new(spec);
         let nodes = spec.pairs();
         let load = match self.is_sound(&spec) {
@@ -88,6 +88,7 @@ impl NetworkBuilder {
             false => Acks::EveryPacket,
         };
         let mut pairs = Vec::with_capacity(nodes.len());
+        let first = self.connections.len();
         for &(client, server) in &nodes {
             let name = match nodes.len() {
                 1 => spec.name.clone(),
@@ -121,11 +122,9 @@ impl NetworkBuilder {
             }
             pairs.push(pair);
         }
-        self.workloads.push(Users {
-            spec,
-            pairs: pairs.clone(),
-        });
-        pairs
+        self.workloads.push(Users { spec, pairs });
+        let added = self.connections.iter().skip(first);
+        added.map(|connection| connection.name.clone()).collect()
     }
 
     /// Gives a link more queues than its own.
@@ -327,7 +326,9 @@ impl NetworkBuilder {
             }
             if !(spec.users_per_s > 0.0 && spec.users_per_s <= 1e6) {
                 let is = spec.users_per_s;
-                bad(format!("users_per_s is {is}, but must be above 0 and at most 1e6"));
+                bad(format!(
+                    "users_per_s is {is}, but must be above 0 and at most 1e6"
+                ));
             }
             if spec.clients.is_empty() || spec.servers.is_empty() {
                 bad("it has no clients or no servers".to_owned());

@@ -55,6 +55,12 @@ pub enum ExportError {
         /// Which aggregate.
         aggregate: String,
     },
+    /// Users.
+    #[error("workload {workload}: users cannot be exported to ns-2 yet")]
+    Workload {
+        /// Which workload.
+        workload: String,
+    },
     /// A packet that would never get through.
     #[error(
         "link {link}: packets of {packet_bytes} B (connection {connection}) do not fit into its buffer beside one in service, so ns-2 would let none through"

@@ -39,6 +39,14 @@ pub(super) const PACKET_SIZE: Allowed<Quantity<Bytes>> = Allowed {
     test: |b| b.get() >= 1.0 && b.get() <= 1e6,
     text: "1 B to 1 MB",
 };
+pub(super) const FULL_PACKET: Allowed<Quantity<Bytes>> = Allowed {
+    test: |b| b.get() >= 41.0 && b.get() <= 1e6,
+    text: "41 B (40 of them headers) to 1 MB",
+};
+pub(super) const INTERARRIVAL: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 1e-6 && t.get() <= 1e9,
+    text: "1 us to 1e9 s",
+};
 pub(super) const BUFFER: Allowed<Quantity<Size>> = Allowed {
     test: |size| match size.0 {
         Size::Packets(packets) => packets.get() >= 1.0 && packets.get() <= 1e8,

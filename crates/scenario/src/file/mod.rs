@@ -5,6 +5,7 @@ mod aggregate;
 mod allowed;
 mod application;
 mod connection;
+mod distribution;
 mod event;
 mod include;
 mod link;
@@ -15,10 +16,13 @@ mod simulation;
 mod source;
 mod step;
 mod window;
+mod workload;
 
 pub use aggregate::{Aggregate, ConditionerName};
 pub use application::ApplicationSetting;
 pub use connection::Connection;
+pub use distribution::{DistributionSetting, Exponential, LogNormal, Pareto};
+pub(crate) use distribution::{Variable, distribution};
 pub use event::{Event, Set};
 pub use include::Include;
 pub use link::Link;
@@ -29,6 +33,7 @@ pub use simulation::Simulation;
 pub use source::SourceSetting;
 pub use step::{Adaptive, StepSetting};
 pub use window::WindowSetting;
+pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
 use schemars::JsonSchema;
@@ -75,6 +80,9 @@ pub struct Scenario {
     /// DiffServ: aggregates of connections whose packets are marked.
     #[serde(rename = "aggregate", skip_serializing_if = "Vec::is_empty", default)]
     pub aggregates: Vec<Aggregate>,
+    /// Users, and what they do.
+    #[serde(rename = "workload", skip_serializing_if = "Vec::is_empty", default)]
+    pub workloads: Vec<Workload>,
     /// What happens to links on the way.
     #[serde(rename = "event", skip_serializing_if = "Vec::is_empty", default)]
     pub events: Vec<Event>,
@@ -88,6 +96,7 @@ impl Scenario {
         "link",
         "connection",
         "aggregate",
+        "workload",
         "event",
     ];
 
@@ -97,6 +106,16 @@ impl Scenario {
     /// None that a scenario could cause.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
+    }
+
+    /// Reads only the workloads.
+    pub(crate) fn read_workloads(document: &DeTable<'_>, findings: &mut Findings) -> Vec<Workload> {
+        let start = Place::new(FileId::SCENARIO, 0..0);
+        let fields = Fields::Toml(document);
+        let mut top = Section::new(findings, "the file", fields, start, Self::KEYS);
+        let workloads = top.list(Workload::EXAMPLE);
+        top.finish();
+        workloads
     }
 
     /// Reads the document; what cannot be read is reported and replaced.
@@ -131,9 +150,9 @@ impl Scenario {
             aggregates: top.list(
                 "`name = \"A1\"`, `committed-rate = \"2 Mbit/s\"` and `conditioner = \"standard\"`",
             ),
+            workloads: top.list(Workload::EXAMPLE),
             events: top.list("`at = \"20 s\"`, `link = \"A->B\"` and `down = true`"),
         };
-        top.later = &[("workload", "workloads ([[workload]]) are")];
         top.finish();
         scenario
     }

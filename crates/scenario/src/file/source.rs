@@ -78,7 +78,7 @@ impl Read for SourceSetting {
             s.refuse(&WindowSetting::KEYS[1..], "only a window source has it");
         }
         let window = window
-            .map(|variant| SourceSetting::Window(Box::new(WindowSetting::read(variant, &mut s))));
+            .map(|variant| SourceSetting::Window(Box::new(WindowSetting::beside(variant, &mut s))));
         s.finish();
         let mut found = [profile, window, constant, poisson].into_iter().flatten();
         let first = found.next();

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::{PacketCount, Time, allowed};
 use crate::place::Spanned;
 use crate::problem::Findings;
-use crate::read::{Read, Section, Value, any, word};
+use crate::read::{Read, Section, Shown, Value, any, word};
 
 /// A TCP source that carries its congestion window. What is not given is as in ns-2.35.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -83,7 +83,7 @@ impl WindowSetting {
     ];
 
     /// What else there is beside the variant, which was read already.
-    pub(crate) fn read(window: Spanned<TcpVariant>, s: &mut Section<'_, '_>) -> WindowSetting {
+    pub(crate) fn beside(window: Spanned<TcpVariant>, s: &mut Section<'_, '_>) -> WindowSetting {
         WindowSetting {
             window,
             delayed_ack: s.optional("delayed-ack", &any()),
@@ -113,13 +113,31 @@ fn name<S: Serializer>(variant: &Spanned<TcpVariant>, out: S) -> Result<S::Ok, S
     out.serialize_str(variant_name(**variant))
 }
 
+/// On its own, where there are no other sources.
+impl Read for WindowSetting {
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<WindowSetting> {
+        let mut s = Section::of(value, key, Self::KEYS, findings)?;
+        let example = "window = \"reno\"";
+        let window = s.required("window", &any(), example, TcpVariant::Reno);
+        let setting = WindowSetting::beside(window, &mut s);
+        s.finish();
+        Some(setting)
+    }
+}
+
+impl Shown for WindowSetting {
+    fn shown(&self) -> String {
+        self.name().to_owned()
+    }
+}
+
 impl Read for TcpVariant {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<TcpVariant> {
         word(value, key, &NAMES, &[], findings)
     }
 }
 
-impl crate::read::Shown for TcpVariant {
+impl Shown for TcpVariant {
     fn shown(&self) -> String {
         variant_name(*self).to_owned()
     }

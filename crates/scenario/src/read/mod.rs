@@ -10,7 +10,7 @@ mod section;
 mod table;
 mod value;
 
-pub(crate) use overrides::{Overrides, Scope};
+pub(crate) use overrides::{Names, Overrides, Scope};
 pub use quantity::Quantity;
 pub(crate) use section::{Allowed, Section, Shown, any, not_available};
 pub(crate) use table::{Row, open};

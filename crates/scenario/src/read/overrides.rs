@@ -112,14 +112,10 @@ impl Overrides {
         Some(Place::new(option.file, option.key.0..option.key.1))
     }
 
-    /// Refuses options that changed nothing; `links` and `connections` are the names there are.
-    pub(crate) fn refuse_unused<'n, L, C>(&self, findings: &mut Findings, links: L, connections: C)
-    where
-        L: Iterator<Item = &'n str> + Clone,
-        C: Iterator<Item = &'n str> + Clone,
-    {
+    /// Refuses options that changed nothing.
+    pub(crate) fn refuse_unused(&self, findings: &mut Findings, names: &Names<'_>) {
         for option in self.list.iter().filter(|option| !option.used.get()) {
-            let (message, help) = unused(option.key(), links.clone(), connections.clone());
+            let (message, help) = unused(option.key(), names);
             let place = Place::new(option.file, option.key.0..option.key.1);
             findings
                 .error(ProblemKind::Override, place, message)
@@ -128,23 +124,27 @@ impl Overrides {
     }
 }
 
+/// The names there are, which options begin with.
+pub(crate) struct Names<'n> {
+    pub(crate) links: Vec<&'n str>,
+    pub(crate) connections: Vec<&'n str>,
+    pub(crate) workloads: Vec<&'n str>,
+}
+
 const EXAMPLE: &str = "write for instance --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
      or --set \"connection.c1.max-window=20 pkt\"";
 
 /// Why nothing was found under a key, and what there is.
-fn unused<'n>(
-    key: &str,
-    links: impl Iterator<Item = &'n str> + Clone,
-    connections: impl Iterator<Item = &'n str> + Clone,
-) -> (String, String) {
-    use crate::file::{Connection, Link, Simulation};
+fn unused(key: &str, names: &Names<'_>) -> (String, String) {
+    use crate::file::{Connection, Link, Simulation, Workload};
     use crate::read::Element;
 
     let (element, rest) = key.split_once('.').unwrap_or((key, ""));
     match element {
         Simulation::NAME => no_key(rest, "[simulation]", Simulation::KEYS),
-        Link::NAME => named(rest, "link", links, Link::KEYS),
-        Connection::NAME => named(rest, "connection", connections, Connection::KEYS),
+        Link::NAME => named(rest, "link", &names.links, Link::KEYS),
+        Connection::NAME => named(rest, "connection", &names.connections, Connection::KEYS),
+        Workload::NAME => named(rest, "workload", &names.workloads, Workload::KEYS),
         _ => (format!("nothing is called `{key}`"), EXAMPLE.to_owned()),
     }
 }
@@ -158,15 +158,15 @@ fn no_key(key: &str, what: &str, keys: &'static [&'static str]) -> (String, Stri
     )
 }
 
-fn named<'n>(
+fn named(
     rest: &str,
     what: &str,
-    names: impl Iterator<Item = &'n str> + Clone,
+    names: &[&str],
     keys: &'static [&'static str],
 ) -> (String, String) {
     // Names may contain points, so the name is looked for rather than cut off.
-    let known = names.clone().find_map(|name| {
-        let key = rest.strip_prefix(name)?;
+    let known = names.iter().find_map(|name| {
+        let key = rest.strip_prefix(*name)?;
         Some((name, key.strip_prefix('.')?))
     });
     match known {
@@ -176,7 +176,7 @@ fn named<'n>(
             let kind = format!("{what}s");
             (
                 format!("there is no {what} `{name}`"),
-                suggest::help(name, &kind, names),
+                suggest::help(name, &kind, names.iter().copied()),
             )
         }
     }

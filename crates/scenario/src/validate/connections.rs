@@ -170,6 +170,26 @@ impl Assembly<'_> {
         }
     }
 
+    /// Names a connection that users send on.
+    pub(super) fn name_connection(&mut self, workload: &crate::file::Workload, name: &str) {
+        let place = |places: &Option<Spanned<crate::file::Places>>| {
+            places
+                .as_ref()
+                .map_or(workload.name.place(), Spanned::place)
+        };
+        if self.connections.names.add(name).is_err() {
+            let message = format!("connection `{name}` exists already: users send on it");
+            let help = "give the connection, or the workload, another name";
+            let at = workload.name.place();
+            return self.error(ProblemKind::Duplicate, at, message, help);
+        }
+        self.connections.ends.push(Ends {
+            sender: None,
+            from: place(&workload.clients),
+            to: place(&workload.servers),
+        });
+    }
+
     fn duplicate(&mut self, name: &str, has_name: bool, place: Place, first: usize) {
         let first = self.connections.ends.get(first).map(|ends| ends.from);
         let mut help = first.map_or(String::new(), |place| self.first_at(place));
@@ -186,7 +206,7 @@ impl Assembly<'_> {
     }
 
     /// Start and stop in seconds.
-    fn times(
+    pub(super) fn times(
         &mut self,
         start: &Option<crate::file::Time>,
         stop: &Option<crate::file::Time>,
@@ -313,6 +333,24 @@ impl Assembly<'_> {
         }
     }
 
+    /// What must not be above something else.
+    pub(super) fn check_orders(&mut self, window: &WindowSetting, source: &WindowSource) {
+        self.check_order(
+            &window.min_rto,
+            &window.max_rto,
+            "min-rto",
+            "max-rto",
+            [source.min_rto_s, source.max_rto_s],
+        );
+        self.check_order(
+            &window.alpha,
+            &window.beta,
+            "alpha",
+            "beta",
+            [source.vegas_alpha_pkts, source.vegas_beta_pkts],
+        );
+    }
+
     fn source(&mut self, source: &SourceSetting, packet_size: Bytes) -> Option<Source> {
         let pps = |rate: Rate| rate.packets_per_second(packet_size).get();
         match source {
@@ -326,27 +364,14 @@ impl Assembly<'_> {
             SourceSetting::Window(window) => {
                 self.window_source.get_or_insert(window.window.place());
                 let source = window_source(window);
-                self.check_order(
-                    &window.min_rto,
-                    &window.max_rto,
-                    "min-rto",
-                    "max-rto",
-                    [source.min_rto_s, source.max_rto_s],
-                );
-                self.check_order(
-                    &window.alpha,
-                    &window.beta,
-                    "alpha",
-                    "beta",
-                    [source.vegas_alpha_pkts, source.vegas_beta_pkts],
-                );
+                self.check_orders(window, &source);
                 Some(Source::Window(source))
             }
         }
     }
 }
 
-fn window_source(setting: &WindowSetting) -> WindowSource {
+pub(super) fn window_source(setting: &WindowSetting) -> WindowSource {
     let default = WindowSource {
         variant: *setting.window,
         ..WindowSource::default()

@@ -14,6 +14,7 @@ mod paths;
 mod profiles;
 mod simulation;
 mod tables;
+mod workloads;
 
 use std::path::Path;
 
@@ -28,10 +29,11 @@ use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
 use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
 use crate::problem::{Findings, ProblemKind};
-use crate::read::Overrides;
+use crate::read::{Names, Overrides};
 use crate::sources::Sources;
 
 pub(crate) use self::tables::{not_utf8, plain};
+pub(crate) use self::workloads::application;
 
 /// What validation makes of a scenario.
 pub(crate) struct Valid {
@@ -210,7 +212,7 @@ impl Assembly<'_> {
                 help,
             );
         }
-        if self.connections.is_empty() && readable {
+        if self.connections.is_empty() && scenario.workloads.is_empty() && readable {
             let help = "add one: [[connection]], and below it `from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`";
             self.error(
                 ProblemKind::Missing,
@@ -222,9 +224,10 @@ impl Assembly<'_> {
         self.choose_model(scenario);
         self.warn_of_other_models(&scenario.simulation);
         self.check_events();
+        self.add_workloads(scenario);
         self.add_aggregates(scenario);
         self.check_unused_settings(scenario);
-        self.refuse_unused_overrides();
+        self.refuse_unused_overrides(scenario);
         // Only who can be reached at all is worth asking where something else is wrong already.
         if self.incomplete || self.links.is_empty() {
             return None;
@@ -351,7 +354,7 @@ impl Assembly<'_> {
         self.error(ProblemKind::Unreachable, place, message, help);
     }
 
-    fn refuse_unused_overrides(&mut self) {
+    fn refuse_unused_overrides(&mut self, scenario: &Scenario) {
         let overrides = self.surroundings.overrides;
         if overrides.is_empty() {
             return;
@@ -359,6 +362,12 @@ impl Assembly<'_> {
         let given = self.link_list.iter().filter(|link| !link.reverse);
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
         let connections = self.connections.names();
-        overrides.refuse_unused(self.findings, links.iter().map(String::as_str), connections);
+        let workloads = scenario.workloads.iter().map(|w| w.name.as_str());
+        let names = Names {
+            links: links.iter().map(String::as_str).collect(),
+            connections: connections.collect(),
+            workloads: workloads.collect(),
+        };
+        overrides.refuse_unused(self.findings, &names);
     }
 }

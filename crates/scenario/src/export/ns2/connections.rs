@@ -35,6 +35,11 @@ impl Export<'_> {
             match &spec.source {
                 Source::Profile(profile) => text += &self.tcp(spec, &**profile)?,
                 Source::Window(window) => text += &self.window(spec, window)?,
+                Source::Users(traffic) => {
+                    return Err(ExportError::Workload {
+                        workload: traffic.workload.name.clone(),
+                    });
+                }
                 Source::Constant { rate_pps } => {
                     text += &self.udp(spec, constant(spec, *rate_pps)?)?;
                 }

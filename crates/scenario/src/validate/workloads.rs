@@ -1,0 +1,249 @@
+//! Users.
+
+use netflow_fluid::{Model, NodeId, WindowSource, WorkloadSpec};
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Application, Distribution, Http, Telnet};
+
+use super::Assembly;
+use super::connections::window_source;
+use crate::file::{
+    self, ApplicationName, DistributionSetting, Places, Scenario, Variable, distribution,
+};
+use crate::place::{Place, Spanned};
+use crate::problem::{Findings, ProblemKind};
+use crate::suggest;
+
+/// Users, and what they wait for, that a run may have: all of it is kept.
+const MOST_USERS: f64 = 1e6;
+const MOST_WAITS: f64 = 1e7;
+/// Pairs of a client's and a server's node.
+const MOST_NODES: usize = 100;
+
+/// The stack unless somebody says otherwise.
+const STACK: &str = "linux-6";
+
+impl Assembly<'_> {
+    /// Adds the users, once it is known which model follows them.
+    pub(super) fn add_workloads(&mut self, scenario: &Scenario) {
+        for (i, workload) in scenario.workloads.iter().enumerate() {
+            let before = &scenario.workloads[..i];
+            self.add_workload(workload, before);
+        }
+    }
+
+    fn add_workload(&mut self, workload: &file::Workload, before: &[file::Workload]) {
+        if let Some(first) = before.iter().find(|other| other.name == workload.name)
+            && workload.name.is_sound()
+        {
+            let message = format!("workload `{}` exists twice", *workload.name);
+            let help = self.first_at(first.name.place());
+            let place = workload.name.place();
+            return self.error(ProblemKind::Duplicate, place, message, &help);
+        }
+        let application = application(workload, self.findings);
+        let (start_s, stop_s) = self.times(&workload.start, &workload.stop);
+        let packet_size = match &workload.packet_size {
+            Some(size) => size.0,
+            None => self.packet_size(),
+        };
+        if packet_size.get() < 41.0 {
+            let message = format!("packets of {packet_size} have no room for users' data");
+            let help = "40 B of a packet are headers: add `packet-size = \"1500 B\"`";
+            let place = workload.name.place();
+            self.error(ProblemKind::OutOfRange, place, message, help);
+        }
+        let stack = self.stack(workload.stack.as_ref());
+        self.warn_of_other_senders(workload);
+        let clients = self.places(workload.clients.as_ref(), "clients", workload.name.place());
+        let servers = self.places(workload.servers.as_ref(), "servers", workload.name.place());
+        let (Some(application), Some(stack), Some(clients), Some(servers)) =
+            (application, stack, clients, servers)
+        else {
+            return;
+        };
+        let source = workload
+            .source
+            .as_ref()
+            .map_or_else(WindowSource::default, |source| window_source(source));
+        if let Some(setting) = &workload.source {
+            self.check_orders(setting, &source);
+        }
+        let jitter = workload.source.as_ref().and_then(|s| s.send_jitter.clone());
+        let spec = WorkloadSpec {
+            name: workload.name.to_string(),
+            application,
+            users_per_s: 1.0 / workload.interarrival.get(),
+            clients,
+            servers,
+            start_s,
+            stop_s,
+            source: WindowSource {
+                send_jitter_s: jitter.map_or(0.0, |jitter| jitter.get()),
+                ..source
+            },
+            delayed_ack: workload
+                .source
+                .as_ref()
+                .and_then(|source| source.delayed_ack.as_deref().copied())
+                .unwrap_or(false),
+            packet_size_bytes: packet_size.get(),
+            stack,
+        };
+        if self.findings.has_errors() {
+            return;
+        }
+        self.check_number(workload, &spec);
+        if self.meets_itself(workload, &spec) || self.findings.has_errors() {
+            return;
+        }
+        for connection in self.builder.workload(spec) {
+            self.name_connection(workload, &connection);
+        }
+    }
+
+    /// A client where the server stands.
+    fn meets_itself(&mut self, workload: &file::Workload, spec: &WorkloadSpec) -> bool {
+        let both = spec.clients.iter().find(|node| spec.servers.contains(node));
+        let Some(node) = both else { return false };
+        let message = format!(
+            "`{}` is both a client's and a server's node",
+            self.node_name(*node)
+        );
+        let place = workload.servers.as_ref().map(Spanned::place);
+        let place = place.unwrap_or_else(|| workload.name.place());
+        self.error(
+            ProblemKind::Conflict,
+            place,
+            message,
+            "users and servers must be at different nodes",
+        );
+        true
+    }
+
+    /// Refuses more than can be followed and kept.
+    fn check_number(&mut self, workload: &file::Workload, spec: &WorkloadSpec) {
+        let users = spec.expected_users(self.settings.options.duration_s);
+        let waits = users * spec.application.mean_exchanges();
+        let help = "make `interarrival` longer, or the time from `start` to `stop` shorter";
+        let message = if users > MOST_USERS {
+            format!("about {users:.1e} users would come, at most {MOST_USERS:e} can")
+        } else if waits > MOST_WAITS {
+            format!(
+                "users would ask for something about {waits:.1e} times, at most {MOST_WAITS:e} can be kept"
+            )
+        } else {
+            return;
+        };
+        let place = workload.interarrival.place();
+        self.error(ProblemKind::TooLarge, place, message, help);
+    }
+
+    fn stack(&mut self, name: Option<&Spanned<String>>) -> Option<Stack> {
+        let Some(name) = name else {
+            return Stack::builtin(STACK);
+        };
+        let stack = Stack::builtin(name);
+        if stack.is_none() {
+            let message = format!("unknown stack `{}`", **name);
+            let names = netflow_tcpmodel::builtin_names().iter().copied();
+            let help = suggest::help(name, "stacks", names);
+            self.error(ProblemKind::UnknownName, name.place(), message, &help);
+        }
+        stack
+    }
+
+    /// Each model has its own TCP.
+    fn warn_of_other_senders(&mut self, workload: &file::Workload) {
+        let window = self.settings.options.model == Model::Window;
+        let source = workload.source.as_ref().filter(|_| !window);
+        if let Some(source) = source {
+            let message = "`source` has no effect: only the window model follows users' packets";
+            let help =
+                "write `model = \"window\"` in [simulation]; `stack` is what the fluid models take";
+            self.warning(ProblemKind::WithoutEffect, source.place(), message, help);
+        }
+        let stack = workload.stack.as_ref().filter(|_| window);
+        if let Some(stack) = stack {
+            let message = "`stack` has no effect: the window model has senders of its own";
+            let help = "`source` is what the window model takes";
+            self.warning(ProblemKind::WithoutEffect, stack.place(), message, help);
+        }
+    }
+
+    fn places(
+        &mut self,
+        places: Option<&Spanned<Places>>,
+        key: &str,
+        otherwise: Place,
+    ) -> Option<Vec<NodeId>> {
+        let Some(places) = places else {
+            let message = format!("this [[workload]] has no `{key}`");
+            let help = format!("add `{key} = \"A\"`");
+            self.error(ProblemKind::Missing, otherwise, message, &help);
+            return None;
+        };
+        if places.nodes().len() > MOST_NODES {
+            let message = format!(
+                "`{key}` has {} nodes, at most {MOST_NODES} are allowed",
+                places.nodes().len()
+            );
+            let help = "write several workloads";
+            self.error(ProblemKind::TooLarge, places.place(), message, help);
+            return None;
+        }
+        let nodes: Vec<Option<NodeId>> = places
+            .nodes()
+            .iter()
+            .map(|node| self.known_node(node))
+            .collect();
+        nodes.into_iter().collect()
+    }
+}
+
+/// What users do; `None` if a setting of theirs makes no sense.
+pub(crate) fn application(
+    workload: &file::Workload,
+    findings: &mut Findings,
+) -> Option<Application> {
+    let application = match *workload.application {
+        ApplicationName::Http => {
+            let default = Http::default();
+            Application::Http(Http {
+                request_bytes: or(&workload.request_size, default.request_bytes),
+                reply_bytes: or(&workload.reply_size, default.reply_bytes),
+                files: or(&workload.files_per_page, default.files),
+                think_s: or(&workload.think_time, default.think_s),
+                pages: or(&workload.pages_per_visit, default.pages),
+            })
+        }
+        ApplicationName::Telnet => {
+            let default = Telnet::default();
+            Application::Telnet(Telnet {
+                keystrokes: or(&workload.keystrokes, default.keystrokes),
+                gap_s: or(&workload.keystroke_gap, default.gap_s),
+                keystroke_bytes: or(&workload.keystroke_size, default.keystroke_bytes),
+                echo_bytes: or(&workload.echo_size, default.echo_bytes),
+            })
+        }
+    };
+    match application.check() {
+        Ok(()) => Some(application),
+        Err(error) => {
+            // The reader has found it already, or nothing else would.
+            let place = workload.name.place();
+            if !findings.has_errors() {
+                findings.error(ProblemKind::OutOfRange, place, error.to_string());
+            }
+            None
+        }
+    }
+}
+
+fn or<T: Variable>(
+    setting: &Option<Spanned<DistributionSetting<T>>>,
+    default: Distribution,
+) -> Distribution {
+    setting
+        .as_ref()
+        .map_or(default, |setting| distribution(setting))
+}
