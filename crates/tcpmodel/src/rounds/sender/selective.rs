@@ -7,10 +7,12 @@ mod lost;
 mod marks;
 mod state;
 mod timers;
+mod usage;
 mod window;
 
 use super::super::{clock::Clock, path::Packet, rto::Rto};
 use crate::{Recovery, Stack};
+use usage::Usage;
 
 /// Selectively acknowledged.
 const SACKED: u8 = 1;
@@ -114,6 +116,7 @@ pub(in super::super) struct Selective {
     frto: bool,
     timeouts: u32,
     round_end: u32,
+    usage: Usage,
     timer: Timer,
     pub timer_s: f64,
 }
@@ -157,6 +160,7 @@ impl Selective {
             frto: false,
             timeouts: 0,
             round_end: 0,
+            usage: Usage::new(stack),
             timer: Timer::Retransmission,
             timer_s: f64::INFINITY,
         }
@@ -190,11 +194,13 @@ impl Selective {
         if any {
             self.schedule_probe(now_s, false);
         }
+        self.note_usage(now_s, any);
     }
 
     fn send_new(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let was_empty = self.out() == 0;
         out.push(self.next);
+        self.usage.last_sent_s = now_s;
         self.sent_s.push(now_s);
         self.order.push(self.packets);
         self.packets += 1;
@@ -217,6 +223,7 @@ impl Selective {
         ) else {
             return;
         };
+        self.usage.last_sent_s = now_s;
         self.again += u32::from(*mark & AGAIN == 0);
         *mark |= AGAIN | EVER;
         *sent_s = now_s;

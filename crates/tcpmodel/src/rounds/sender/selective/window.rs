@@ -6,7 +6,7 @@ impl Selective {
     pub(super) fn move_window(&mut self, news: &News) {
         if self.state == State::Recovery {
             self.reduce(news);
-        } else if news.advanced {
+        } else if news.advanced && self.is_window_used() {
             let mut grown = f64::from(news.delivered);
             if self.window < self.threshold {
                 let room = self.threshold - self.window;
