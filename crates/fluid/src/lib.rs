@@ -87,4 +87,4 @@ pub use spec::{
 };
 pub use state::State;
 pub use totals::{ConnectionTotals, LinkTotals, Totals};
-pub use workload::{UserTraffic, WorkloadSpec};
+pub use workload::{Experience, UserTraffic, Wait, WaitFor, WorkloadSpec};

@@ -8,7 +8,7 @@ use crate::record::{ClassInterval, ConnectionSums, Interval, LinkSums, Mark, Rec
 use crate::state::State;
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::window::Window;
-use crate::{ConnectionId, LinkId, Model, Network, Options, RunError, Step};
+use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError, Step};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +225,14 @@ impl Simulation {
     /// The acknowledgements of all connections since the start.
     pub fn ack_totals(&self) -> Totals {
         either!(&self.stepper, it => it.ack_totals())
+    }
+
+    /// What the users of each workload have met with so far.
+    pub fn experiences(&self) -> Vec<Experience> {
+        match &self.stepper {
+            Stepper::Fluid(_) => Vec::new(),
+            Stepper::Window(window) => window.experiences(),
+        }
     }
 
     pub(crate) fn link_sums(&self, id: LinkId) -> LinkSums {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use netflow_tcpmodel::Stack;
-use netflow_workload::{Application, Session, Workload};
+use netflow_workload::{Application, Session, Sessions, Workload};
 
-use crate::{ConnectionId, NodeId, WindowSource};
+use crate::{ConnectionId, Network, NodeId, WindowSource};
 
 /// Bytes of headers in a packet.
 pub(crate) const HEADER_BYTES: f64 = 40.0;
@@ -89,26 +89,112 @@ impl WorkloadSpec {
         })
     }
 
-    /// The users of a run with this seed; `index` is the workload's place in the network.
-    pub(crate) fn sessions(
-        &self,
-        index: usize,
-        seed: u64,
-    ) -> impl Iterator<Item = Session> + Send + use<> {
+    /// The users of a run with this seed, as they come; `index` is the workload's place in the
+    /// network.
+    pub(crate) fn arrivals(&self, index: usize, seed: u64) -> Arrivals {
         let workload = Workload {
             application: self.application.clone(),
-            // Workloads with the same users have others all the same.
-            seed: seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            seed: own_seed(index, seed),
         };
-        let (start_s, stop_s) = (self.start_s, self.stop_s.unwrap_or(f64::INFINITY));
-        // The network's builder has checked it.
-        let sessions = workload.sessions(self.users_per_s).ok();
-        let shifted = sessions.into_iter().flatten().map(move |mut session| {
-            session.start_s += start_s;
-            session
-        });
-        shifted.take_while(move |session| session.start_s < stop_s)
+        Arrivals {
+            // The network's builder has checked it.
+            sessions: workload.sessions(self.users_per_s).ok(),
+            start_s: self.start_s,
+            stop_s: self.stop_s.unwrap_or(f64::INFINITY),
+        }
     }
+}
+
+/// Workloads with the same users have others all the same.
+pub(crate) fn own_seed(index: usize, seed: u64) -> u64 {
+    seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Users as they come between start and stop.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrivals {
+    sessions: Option<Sessions>,
+    start_s: f64,
+    stop_s: f64,
+}
+
+impl Iterator for Arrivals {
+    type Item = Session;
+
+    fn next(&mut self) -> Option<Session> {
+        let mut session = self.sessions.as_mut()?.next()?;
+        session.start_s += self.start_s;
+        (session.start_s < self.stop_s).then_some(session)
+    }
+}
+
+/// What a user waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitFor {
+    /// A connection: from coming until requests can be sent.
+    Connect,
+    /// A file: from sending its request until its reply is complete.
+    File,
+    /// A page: from sending its first request until its last reply is complete.
+    Page,
+    /// An echo: from sending a keystroke until its echo is complete.
+    Echo,
+}
+
+impl WaitFor {
+    /// All of them, in order.
+    pub const ALL: [WaitFor; 4] = [
+        WaitFor::Connect,
+        WaitFor::File,
+        WaitFor::Page,
+        WaitFor::Echo,
+    ];
+
+    /// Its name: `connect`, `file`, `page` or `echo`.
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitFor::Connect => "connect",
+            WaitFor::File => "file",
+            WaitFor::Page => "page",
+            WaitFor::Echo => "echo",
+        }
+    }
+}
+
+/// How long a user waited for something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// Users of a workload are counted from 0.
+    pub user: u64,
+    /// When the user came, in seconds.
+    pub came_s: f64,
+    /// For what.
+    pub kind: WaitFor,
+    /// How long, in seconds.
+    pub wait_s: f64,
+    /// What a packet without payload and its answer take between the user's nodes when the network
+    /// is empty, in seconds.
+    pub rtt_s: f64,
+}
+
+/// What the users of one workload met with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Experience {
+    /// How many came.
+    pub came: u64,
+    /// How many of them went, with all that they wanted.
+    pub gone: u64,
+    /// What was waited for and is there, by user.
+    pub waits: Vec<Wait>,
+}
+
+/// What a packet without payload and its answer take on a connection's ways when the network is
+/// empty, in seconds.
+pub(crate) fn empty_rtt_s(network: &Network, id: ConnectionId) -> f64 {
+    let ways = network.path(id).into_iter().chain(network.return_path(id));
+    ways.map(|link| network.link_spec(link))
+        .map(|link| link.delay_s + 8.0 * HEADER_BYTES / link.bandwidth_bps)
+        .sum()
 }
 
 fn gcd(a: usize, b: usize) -> usize {
@@ -154,7 +240,7 @@ pub(crate) struct Ramp {
 impl Ramp {
     pub fn new(spec: &WorkloadSpec) -> Ramp {
         let mut ages_s: Vec<f64> = Vec::new();
-        for session in spec.sessions(0, 1).take(SAMPLED_USERS) {
+        for session in spec.arrivals(0, 1).take(SAMPLED_USERS) {
             let mut age_s = 0.0;
             for turn in &session.turns {
                 age_s += turn.pause_s;

@@ -1,5 +1,7 @@
 //! The two ends of a transfer: what they do when packets arrive and when time has come.
 
+use std::sync::Arc;
+
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -10,6 +12,7 @@ use super::receiver::Receiver;
 use super::tcp::{NEVER, Sender, Sent};
 use super::wire::{Packet, Wire};
 use super::{Purpose, random};
+use crate::workload::HEADER_BYTES;
 use crate::{Acks, Application, ConnectionSpec, Source, WindowSource, WorkloadSpec};
 
 /// A sender and its receiver.
@@ -65,6 +68,20 @@ struct Tcp {
     sent: Sent,
     /// Packets that the application makes at most.
     size: i32,
+    user: Option<User>,
+}
+
+/// What a user's connection has beside.
+#[derive(Clone, Debug)]
+struct User {
+    workload: Arc<WorkloadSpec>,
+    /// Requests, or replies, in order: one past their last packets, and the bytes of those on the
+    /// wire.
+    messages: Vec<(i32, u32)>,
+    /// Repeated packets and timeouts before this visit.
+    repeated: u64,
+    knows_rtt: bool,
+    visited: bool,
 }
 
 /// More than any transfer sends.
@@ -74,7 +91,10 @@ const USER_LIMIT: f64 = 1e4;
 
 impl Transfer {
     pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, index: u32) -> Transfer {
-        let start_ns = ns(spec.start_s) as u64;
+        let start_ns = match &spec.source {
+            Source::Users(_) => NEVER, // when the first user comes
+            _ => ns(spec.start_s) as u64,
+        };
         let of_application = random(seed, Purpose::Application, index);
         let of_sender = random(seed, Purpose::Sender, index);
         let kind = match &spec.source {
@@ -121,6 +141,144 @@ impl Transfer {
         }
     }
 
+    /// Somebody comes to its sender at `now_ns`, to open a connection; or, if it is the
+    /// `server`'s, may ask it for something.
+    pub fn visit(&mut self, now_ns: u64, server: bool) {
+        let Kind::Tcp(tcp) = &mut self.kind else {
+            return;
+        };
+        let Some(user) = &mut tcp.user else { return };
+        let offset = tcp.random.random();
+        let source = &user.workload.source;
+        tcp.sender = tcp.sender.anew(source, USER_LIMIT, offset, !server);
+        tcp.receiver.restart(i32::from(server));
+        tcp.held_ns = NEVER;
+        user.messages.clear();
+        user.repeated = tcp.sender.repeated;
+        user.knows_rtt = false;
+        user.visited = true;
+        self.start_ns = now_ns;
+        self.started = server;
+    }
+
+    /// The visit is over.
+    pub fn leave(&mut self) {
+        if let Some(user) = self.user_mut() {
+            user.visited = false;
+        }
+    }
+
+    /// Whether both ends have nothing left to do, if nothing is on the way.
+    pub fn is_at_rest(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.is_at_rest() && tcp.receiver.due_ns == NEVER,
+            _ => false,
+        }
+    }
+
+    /// There are so many more bytes to send, in packets of their own; one past the last of them.
+    pub fn say(&mut self, bytes: u32) -> i32 {
+        let Kind::Tcp(tcp) = &mut self.kind else {
+            return i32::MAX;
+        };
+        let Some(user) = &mut tcp.user else {
+            return i32::MAX;
+        };
+        let payload = user.workload.payload_bytes();
+        let full = (f64::from(bytes) / payload).ceil().max(1.0) - 1.0;
+        let last = f64::from(bytes) - full * payload + HEADER_BYTES;
+        let end = tcp.sender.available.saturating_add(full as i32 + 1);
+        user.messages.push((end, last.round() as u32));
+        tcp.sender.available = end;
+        end
+    }
+
+    /// Sends what it was told to, as far as it may.
+    pub fn push(&mut self, now_ns: u64, wires: &mut [Wire]) {
+        if let Kind::Tcp(tcp) = &mut self.kind {
+            tcp.sender.end_pause(now_ns);
+            tcp.try_to_send(now_ns);
+            let mut out = Out {
+                way: self.ends.data,
+                wires,
+                stranded: &mut self.stranded,
+            };
+            tcp.emit(now_ns, &mut out);
+        }
+    }
+
+    /// The next packet that the receiver waits for.
+    pub fn heard(&self) -> i32 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.receiver.in_order() + 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the first packet is acknowledged.
+    pub fn is_connected(&self) -> bool {
+        matches!(&self.kind, Kind::Tcp(tcp) if tcp.sender.acknowledged >= 0)
+    }
+
+    /// Whether anything was sent twice in this visit.
+    pub fn has_repeated(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => match &tcp.user {
+                Some(user) => tcp.sender.repeated > user.repeated,
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether the sender has learned a round-trip time from the handshake.
+    pub fn knows_rtt(&self) -> bool {
+        matches!(&self.kind, Kind::Tcp(tcp) if tcp.user.as_ref().is_some_and(|u| u.knows_rtt))
+    }
+
+    /// The sender learns it: what began at `from_ns` is answered.
+    pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
+        if let Kind::Tcp(tcp) = &mut self.kind
+            && let Some(user) = &mut tcp.user
+        {
+            user.knows_rtt = true;
+            tcp.sender.learn_rtt(from_ns, to_ns);
+        }
+    }
+
+    /// Bytes of one of a user's packets on the wire.
+    pub fn wire_bytes(&self, seq: i32) -> f64 {
+        let Kind::Tcp(tcp) = &self.kind else {
+            return HEADER_BYTES;
+        };
+        let Some(user) = &tcp.user else {
+            return HEADER_BYTES;
+        };
+        let next = user.messages.partition_point(|&(end, _)| end <= seq);
+        match user.messages.get(next) {
+            Some(&(end, last)) if end == seq + 1 => f64::from(last),
+            _ => user.workload.packet_size_bytes,
+        }
+    }
+
+    fn user_mut(&mut self) -> Option<&mut User> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => tcp.user.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// When the next thing happens at one of its ends.
+    pub fn next_ns(&self, wires: &[Wire]) -> u64 {
+        let arrives = |wire: u32| {
+            let first = wires.get(wire as usize).and_then(Wire::first);
+            first.map_or(NEVER, |packet| packet.time_ns)
+        };
+        let ends = &self.ends;
+        let arrives_ns = arrives(ends.data_in).min(arrives(ends.acks_in));
+        self.due_ns().min(arrives_ns)
+    }
+
     /// When it has something to do by itself.
     pub fn due_ns(&self) -> u64 {
         if !self.started {
@@ -158,6 +316,11 @@ impl Transfer {
 
     /// Whether it has begun and not ended.
     pub fn is_sending(&self, now_ns: u64) -> bool {
+        if let Kind::Tcp(tcp) = &self.kind
+            && let Some(user) = &tcp.user
+        {
+            return user.visited;
+        }
         self.start_ns <= now_ns && now_ns < self.stop_ns && self.finished_ns.is_none()
     }
 
@@ -268,6 +431,9 @@ impl Transfer {
                     Kind::Tcp(tcp) => {
                         if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
                             tcp.try_to_send(now_ns);
+                        }
+                        if tcp.user.is_some() && tcp.sender.is_at_rest() {
+                            tcp.sender.rest();
                         }
                     }
                     Kind::Paced(paced) if self.finished_ns.is_some() => paced.stop(now_ns),
@@ -421,12 +587,20 @@ impl Tcp {
             random,
             sent: Sent::new(),
             size,
+            user: None,
         }
     }
 
     /// That of a user, who has not come yet.
-    fn of_users(workload: &WorkloadSpec, mut random: Pcg32, unused: Pcg32) -> Tcp {
+    fn of_users(workload: &Arc<WorkloadSpec>, mut random: Pcg32, unused: Pcg32) -> Tcp {
         Tcp {
+            user: Some(User {
+                workload: workload.clone(),
+                messages: Vec::new(),
+                repeated: 0,
+                knows_rtt: false,
+                visited: false,
+            }),
             sender: Sender::new(&workload.source, USER_LIMIT, 0, random.random()),
             receiver: Receiver::new(USER_LIMIT, workload.delayed_ack),
             application: Maker::of_application(Application::Bulk, 0, unused),

@@ -6,11 +6,13 @@ use rand::RngExt;
 use super::calendar::Calendar;
 use super::edge::{self, Marking};
 use super::ends::Transfer;
-use super::plan::{Ends, HopSpec, Plan, Target};
+use super::plan::{Ends, HopSpec, Plan, Target, VARIED};
 use super::queue::{LinkCounts, Queue};
+use super::users::{self, Crowd, Visit};
 use super::wire::{Packet, Wire};
 use super::{Purpose, random};
 use crate::network::Network;
+use crate::workload::empty_rtt_s;
 use crate::{LinkSpec, Queue as Discipline};
 
 #[derive(Clone, Debug)]
@@ -84,8 +86,27 @@ pub(super) struct Engine {
     pub aggregate_of: Vec<Option<u32>>,
     /// Data packets of each transfer that were lost.
     pub lost: Vec<u64>,
-    pub lost_acks: u64,
+    pub lost_acks: Vec<u64>,
+    seed: u64,
+    /// The users of each workload, and where visits take place.
+    pub crowds: Vec<Crowd>,
+    slots: Vec<Slot>,
+    /// By transfer, or [`NO_SLOT`].
+    slot_of: Vec<u32>,
+    /// By connection: transfers beside those it had at first.
+    pub more_of: Vec<Vec<u32>>,
 }
+
+/// Two transfers, the first of which has this number: for one visit after the other.
+#[derive(Clone, Debug)]
+struct Slot {
+    first: u32,
+    crowd: u32,
+    pair: u32,
+    visit: Option<Visit>,
+}
+
+const NO_SLOT: u32 = u32::MAX;
 
 /// Bounds of a step, and of the steps that a link or a transfer takes at once.
 const SHORTEST_NS: u64 = 500_000;
@@ -124,7 +145,12 @@ impl Engine {
         let transfers: Vec<Transfer> = plan.ends.iter().enumerate().map(transfer).collect();
         let mut engine = Engine {
             lost: vec![0; transfers.len()],
-            lost_acks: 0,
+            lost_acks: vec![0; transfers.len()],
+            seed,
+            crowds: Vec::new(),
+            slots: Vec::new(),
+            slot_of: vec![NO_SLOT; transfers.len()],
+            more_of: vec![Vec::new(); inner.connections.len()],
             aggregate_of: plan
                 .ends
                 .iter()
@@ -154,11 +180,151 @@ impl Engine {
             plan,
             network,
         };
+        engine.open_workloads();
         engine.route(None);
         engine.tell_precedences_apart(seed);
         engine.choose_steps();
         engine.apply_events();
         engine
+    }
+
+    /// The first slot of each pair of nodes of each workload.
+    fn open_workloads(&mut self) {
+        let inner = self.network.inner.clone();
+        let mut first_of = vec![u32::MAX; inner.connections.len()];
+        for (t, ends) in (0..).zip(&self.plan.ends) {
+            let first = &mut first_of[ends.connection as usize];
+            *first = t.min(*first);
+        }
+        for (c, users) in inner.workloads.iter().enumerate() {
+            let rtt_s = users
+                .pairs
+                .iter()
+                .map(|pair| empty_rtt_s(&self.network, pair[0]));
+            let arrivals = users.spec.arrivals(c, self.seed);
+            let mut crowd = Crowd::new(arrivals, rtt_s.collect());
+            for (p, pair) in users.pairs.iter().enumerate() {
+                let first = first_of[pair[0].index()];
+                crowd.left[p].push_back(self.slots.len() as u32);
+                self.add_slot(first, c as u32, p as u32);
+            }
+            self.crowds.push(crowd);
+        }
+    }
+
+    fn add_slot(&mut self, first: u32, crowd: u32, pair: u32) {
+        for t in [first, first + 1] {
+            self.slot_of[t as usize] = self.slots.len() as u32;
+        }
+        self.slots.push(Slot {
+            first,
+            crowd,
+            pair,
+            visit: None,
+        });
+    }
+
+    /// A slot whose last visit is over without a trace, or a new one.
+    fn free_slot(&mut self, crowd: usize, pair: usize) -> usize {
+        /// How many are looked at: the first have been left longest.
+        const LOOKED_AT: usize = 4;
+        let left = self.crowds[crowd].left[pair].len();
+        for _ in 0..left.min(LOOKED_AT) {
+            let Some(slot) = self.crowds[crowd].left[pair].pop_front() else {
+                break;
+            };
+            if self.is_drained(slot as usize) {
+                return slot as usize;
+            }
+            self.crowds[crowd].left[pair].push_back(slot);
+        }
+        let inner = self.network.inner.clone();
+        let first = self.transfers.len() as u32;
+        for id in inner.workloads[crowd].pairs[pair] {
+            self.add_transfer(id.0);
+        }
+        self.add_slot(first, crowd as u32, pair as u32);
+        self.slots.len() - 1
+    }
+
+    /// Whether nothing of its transfers is on the way, or will be.
+    fn is_drained(&self, slot: usize) -> bool {
+        let first = self.slots[slot].first as usize;
+        (first..first + 2).all(|t| {
+            let it = &self.transfers[t];
+            it.is_at_rest()
+                && it.sent() == it.arrived + self.lost(t)
+                && it.acks_sent == it.acks_arrived + self.lost_acks[t] + it.acks_stranded
+        })
+    }
+
+    /// One more transfer of a connection that has others already.
+    fn add_transfer(&mut self, connection: u32) {
+        let t = self.transfers.len() as u32;
+        self.plan.add(connection);
+        let inner = self.network.inner.clone();
+        let spec = &inner.connections[connection as usize];
+        self.transfers.push(Transfer::new(
+            spec,
+            self.plan.ends[t as usize],
+            self.seed,
+            t,
+        ));
+        self.lost.push(0);
+        self.lost_acks.push(0);
+        self.aggregate_of.push(inner.aggregate_of(connection));
+        self.is_awake.push(false);
+        self.due_ns.push(u64::MAX);
+        self.slot_of.push(NO_SLOT);
+        self.more_of[connection as usize].push(t);
+        self.route_transfer(
+            t,
+            inner.epochs[self.epoch].branch_of[inner.class_of[connection as usize] as usize],
+        );
+        // Its links have wires between them already; those to its ends are new.
+        self.transfer_log.push(0);
+        self.wire_log.resize(self.plan.wires.len(), 0);
+    }
+
+    /// Sends a transfer over a branch from now on.
+    pub fn route_transfer(&mut self, t: u32, branch: u32) {
+        self.plan
+            .route(&self.network, t, branch, &self.bandwidths_bps);
+        self.transfers[t as usize].ends = self.plan.ends[t as usize];
+    }
+
+    /// Those who come before `end_ns`.
+    fn users_come(&mut self, end_ns: u64) {
+        for c in 0..self.crowds.len() {
+            while let Some((session, pair)) = self.crowds[c].come(end_ns) {
+                let s = self.free_slot(c, pair);
+                let visit = Visit::new(session, pair);
+                let (first, came_ns) = (self.slots[s].first as usize, visit.came_ns());
+                for (t, server) in [(first, false), (first + 1, true)] {
+                    self.transfers[t].visit(came_ns, server);
+                }
+                self.due_ns[first] = came_ns;
+                self.slots[s].visit = Some(visit);
+            }
+        }
+    }
+
+    /// All that happens at the ends of a slot's transfers before `until_ns`.
+    fn slot_acts(&mut self, s: usize, until_ns: u64) {
+        let slot = &mut self.slots[s];
+        let first = slot.first as usize;
+        let crowd = &mut self.crowds[slot.crowd as usize];
+        let ends = self.transfers.get_mut(first..first + 2);
+        let Some(ends) = ends.and_then(|ends| <&mut [Transfer; 2]>::try_from(ends).ok()) else {
+            return;
+        };
+        if users::act(&mut slot.visit, ends, until_ns, &mut self.plan.wires, crowd) {
+            ends.iter_mut().for_each(Transfer::leave);
+            crowd.left[slot.pair as usize].push_back(s as u32);
+        }
+        let own_ns = slot.visit.as_ref().map_or(u64::MAX, Visit::due_ns);
+        let [a, b] = &*ends;
+        self.due_ns[first] = a.due_ns().min(b.due_ns()).min(own_ns);
     }
 
     /// Puts RIO where it is asked for. Pauses are worth packets of the mean size of the link's data.
@@ -234,7 +400,12 @@ impl Engine {
         let log = |ns: u64| (ns / step_ns).max(1).ilog2().min(MOST_STEPS_LOG) as u8;
         let inputs = plan.ends.iter();
         self.transfer_log = inputs
-            .map(|e| log(delay_ns(e.data_in).min(delay_ns(e.acks_in))))
+            .zip(&self.slot_of)
+            .map(|(e, &slot)| match slot {
+                NO_SLOT => log(delay_ns(e.data_in).min(delay_ns(e.acks_in))),
+                // Users act of their own accord, at any time.
+                _ => 0,
+            })
             .collect();
         let mut link_log = vec![MOST_STEPS_LOG as u8; self.links.len()];
         for (w, target) in plan.targets.iter().enumerate() {
@@ -295,6 +466,10 @@ impl Engine {
                     link.pending.push(w);
                 }
                 Target::Receiver(t) | Target::Sender(t) => {
+                    let t = match self.slots.get(self.slot_of[t as usize] as usize) {
+                        Some(slot) => slot.first,
+                        None => t,
+                    };
                     if !self.is_awake[t as usize] {
                         self.is_awake[t as usize] = true;
                         self.awake.push(t);
@@ -307,6 +482,7 @@ impl Engine {
 
     fn transfers_act(&mut self, end_ns: u64) {
         let next_ns = self.now_ns + self.clock.step_ns;
+        self.users_come(next_ns.min(end_ns));
         for (i, &due_ns) in self.due_ns.iter().enumerate() {
             if due_ns < next_ns && !self.is_awake[i] {
                 self.is_awake[i] = true;
@@ -317,32 +493,43 @@ impl Engine {
         for &i in &awake {
             let i = i as usize;
             let until_ns = self.clock.chunk_end_ns(self.transfer_log[i], end_ns);
-            let transfer = &mut self.transfers[i];
-            let ends = transfer.ends;
-            transfer.act(until_ns, &mut self.plan.wires);
-            self.due_ns[i] = transfer.due_ns();
             self.is_awake[i] = false;
-            for wire in [ends.data_in, ends.acks_in] {
-                self.register(wire, self.clock.since + 1);
-            }
-            for way in [ends.data, ends.acks] {
-                let Some(wire) = self.plan.wires.get_mut(way.wire as usize) else {
-                    continue;
-                };
-                if wire.is_new()
-                    && let Target::Link(l) = self.plan.targets[way.wire as usize]
-                {
-                    wire.seen();
-                    let link = &mut self.links[l as usize];
-                    if link.pending.is_empty() {
-                        self.active_links.push(l);
-                    }
-                    link.pending.push(way.wire);
-                }
+            if self.slot_of[i] == NO_SLOT {
+                let transfer = &mut self.transfers[i];
+                transfer.act(until_ns, &mut self.plan.wires);
+                self.due_ns[i] = transfer.due_ns();
+                self.tell_of(self.transfers[i].ends);
+            } else {
+                self.slot_acts(self.slot_of[i] as usize, until_ns);
+                self.tell_of(self.transfers[i].ends);
+                self.tell_of(self.transfers[i + 1].ends);
             }
         }
         awake.clear();
         self.awake = awake;
+    }
+
+    /// Tells links of what a transfer has sent, and the calendar of what is on the way to it.
+    #[inline]
+    fn tell_of(&mut self, ends: Ends) {
+        for wire in [ends.data_in, ends.acks_in] {
+            self.register(wire, self.clock.since + 1);
+        }
+        for way in [ends.data, ends.acks] {
+            let Some(wire) = self.plan.wires.get_mut(way.wire as usize) else {
+                continue;
+            };
+            if wire.is_new()
+                && let Target::Link(l) = self.plan.targets[way.wire as usize]
+            {
+                wire.seen();
+                let link = &mut self.links[l as usize];
+                if link.pending.is_empty() {
+                    self.active_links.push(l);
+                }
+                link.pending.push(way.wire);
+            }
+        }
     }
 
     /// Notes when the first packet of a wire is due, if there is one.
@@ -406,6 +593,11 @@ impl Engine {
             hop.arrived += 1;
             let service_ns = match packet.seq {
                 0 => self.plan.specs[packet.hop as usize].header_ns,
+                seq if hop.service_ns == VARIED => {
+                    let transfer = self.plan.specs[packet.hop as usize].transfer;
+                    let bits = 8.0 * self.transfers[transfer as usize].wire_bytes(seq);
+                    (bits / self.bandwidths_bps[l] * 1e9).round().min(1e18) as u64
+                }
                 _ => hop.service_ns,
             };
             let left_ns = match link.queue.has_rio() {
@@ -425,7 +617,7 @@ impl Engine {
                 }
                 match spec.is_ack {
                     false => self.lost[spec.transfer as usize] += 1,
-                    true => self.lost_acks += 1,
+                    true => self.lost_acks[spec.transfer as usize] += 1,
                 }
                 continue;
             };
@@ -487,7 +679,7 @@ impl Engine {
 
     pub fn lost_acks(&self) -> u64 {
         let stranded = self.transfers.iter().map(|t| t.acks_stranded);
-        self.lost_acks + stranded.sum::<u64>()
+        self.lost_acks.iter().sum::<u64>() + stranded.sum::<u64>()
     }
 
     /// Data packets of each transfer in queues and between them.

@@ -39,7 +39,7 @@ impl Engine {
 
     /// Routes every transfer whose way is another than in the epoch before.
     pub fn route(&mut self, before: Option<usize>) {
-        let inner = &self.network.inner;
+        let inner = self.network.inner.clone();
         for t in 0..self.transfers.len() {
             let connection = self.plan.ends[t].connection as usize;
             let class = inner.class_of[connection] as usize;
@@ -47,9 +47,7 @@ impl Engine {
             if before.is_some_and(|before| inner.epochs[before].branch_of[class] == branch) {
                 continue;
             }
-            self.plan
-                .route(&self.network, t as u32, branch, &self.bandwidths_bps);
-            self.transfers[t].ends = self.plan.ends[t];
+            self.route_transfer(t as u32, branch);
         }
     }
 
@@ -99,7 +97,7 @@ impl Engine {
                             edges[a as usize].lost[usize::from(hop.precedence)] += 1;
                         }
                     }
-                    true => *lost_acks += 1,
+                    true => lost_acks[hop.transfer as usize] += 1,
                 }
                 queued
             });

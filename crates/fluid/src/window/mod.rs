@@ -17,6 +17,7 @@ mod queue;
 mod receiver;
 mod stepper;
 mod tcp;
+mod users;
 mod vegas;
 mod wire;
 

@@ -43,10 +43,15 @@ pub(super) struct HopSpec {
     /// behind the other, `stride` hops apart.
     pub precedence: u8,
     pub stride: u32,
+    /// Whether its packets differ in size: `bits` are those of the largest.
+    pub varied: bool,
     /// Bits of its packets, and of the first.
     pub bits: f64,
     pub header_bits: f64,
 }
+
+/// Transmission of packets that differ in size.
+pub(super) const VARIED: u64 = u64::MAX;
 
 /// No wire.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -98,6 +103,7 @@ const ENDS: u32 = u32::MAX;
 struct Packets {
     transfer: u32,
     end: Target,
+    varied: bool,
     bits: f64,
     /// Of the first.
     header_bits: f64,
@@ -110,17 +116,22 @@ impl Plan {
         let mut plan = Plan::default();
         for id in network.connections() {
             for _ in 0..network.connection_spec(id).count {
-                plan.ends.push(Ends {
-                    connection: id.0,
-                    data: Way::NONE,
-                    acks: Way::NONE,
-                    data_in: NOWHERE,
-                    acks_in: NOWHERE,
-                    beside_ns: 0,
-                });
+                plan.add(id.0);
             }
         }
         plan
+    }
+
+    /// One more transfer of a connection, which has no way yet.
+    pub fn add(&mut self, connection: u32) {
+        self.ends.push(Ends {
+            connection,
+            data: Way::NONE,
+            acks: Way::NONE,
+            data_in: NOWHERE,
+            acks_in: NOWHERE,
+            beside_ns: 0,
+        });
     }
 
     /// Sends a transfer over a branch from now on; what it has sent keeps to its way.
@@ -139,6 +150,7 @@ impl Plan {
             let packets = Packets {
                 transfer,
                 end: Target::Receiver(transfer),
+                varied: matches!(spec.source, Source::Users(_)),
                 bits,
                 header_bits: match &spec.source {
                     // In ns-2, Vegas begins with a packet like any other.
@@ -165,6 +177,7 @@ impl Plan {
                     let acks = Packets {
                         transfer,
                         end: target,
+                        varied: false,
                         bits: 8.0 * ACK_BYTES,
                         header_bits: 8.0 * ACK_BYTES,
                         marks: None,
@@ -180,6 +193,7 @@ impl Plan {
         let &Packets {
             transfer,
             end,
+            varied,
             bits,
             header_bits,
             marks,
@@ -219,6 +233,7 @@ impl Plan {
                     is_ack,
                     precedence,
                     stride: links.len() as u32,
+                    varied,
                     bits,
                     header_bits,
                 });
@@ -233,7 +248,10 @@ impl Plan {
         let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
         let spec = &mut self.specs[hop];
         spec.header_ns = ns(spec.header_bits);
-        self.hops[hop].service_ns = ns(spec.bits);
+        self.hops[hop].service_ns = match spec.varied {
+            true => VARIED,
+            false => ns(spec.bits),
+        };
     }
 
     /// The wire from a link (or from ends) to where its packets arrive: one for all that come to

@@ -32,6 +32,12 @@ impl Receiver {
         }
     }
 
+    /// All anew, from packet `next` on.
+    pub fn restart(&mut self, next: i32) {
+        (self.next, self.highest, self.due_ns) = (next, next - 1, NEVER);
+        self.seen.fill(0);
+    }
+
     /// The last packet in order: what an acknowledgement says.
     #[inline]
     pub fn in_order(&self) -> i32 {

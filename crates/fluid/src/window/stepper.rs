@@ -12,8 +12,8 @@ use crate::network::ACK_BYTES;
 use crate::record::{ClassInterval, ConnectionSums, LinkSums};
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::{
-    AggregateId, AggregateTotals, ConnectionId, LinkId, Network, Options, PrecedenceTotals,
-    RunError, Source, Step, TcpVariant,
+    AggregateId, AggregateTotals, ConnectionId, Experience, LinkId, Network, Options,
+    PrecedenceTotals, RunError, Source, Step, TcpVariant,
 };
 
 /// A network of packets on its way through time.
@@ -263,7 +263,7 @@ impl Window {
 
     pub fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
         let mut sum = ConnectionSums::default();
-        for i in self.range(id) {
+        for i in self.members(id) {
             let transfer = self.engine.transfer(i);
             let lost = self.engine.lost(i) as f64;
             let sent = transfer.sent() as f64;
@@ -283,7 +283,10 @@ impl Window {
         let per_s = fraction(1.0, self.time_s());
         let arrived: u64 = self.transfers(id).map(|t| t.arrived).sum();
         let under_way = self.under_way.get_or_init(|| self.engine.data_under_way());
-        let mine = under_way.get(self.range(id)).unwrap_or_default();
+        let mine = |part: fn(&(u32, u32)) -> u32| -> f64 {
+            let members = self.members(id).filter_map(|i| under_way.get(i));
+            members.map(|both| f64::from(part(both))).sum()
+        };
         let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
         ConnectionTotals {
             mean_send_pps: sums.sent_pkts * per_s,
@@ -291,8 +294,8 @@ impl Window {
             offered_pkts: sums.sent_pkts,
             delivered_pkts: arrived as f64,
             lost_pkts: sums.lost,
-            queued_pkts: mine.iter().map(|&(queued, _)| f64::from(queued)).sum(),
-            in_flight_pkts: mine.iter().map(|&(_, flying)| f64::from(flying)).sum(),
+            queued_pkts: mine(|&(queued, _)| queued),
+            in_flight_pkts: mine(|&(_, flying)| flying),
             mean_rtt_s: fraction(sums.rtt_time, sums.rtt_weight),
             loss_probability: fraction(sums.lost, sums.lost + arrived as f64),
             outside_profile_fraction: self.outside_fraction(id),
@@ -326,6 +329,23 @@ impl Window {
         let ends = self.transfers(id).map(|t| t.finished_ns());
         let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
         Some(last as f64 * 1e-9)
+    }
+
+    /// What users met with, by workload.
+    pub fn experiences(&self) -> Vec<Experience> {
+        let crowds = self.engine.crowds.iter();
+        crowds
+            .map(|crowd| {
+                let mut waits = crowd.waits.clone();
+                // As they came, and each in the order in which it all ended.
+                waits.sort_by_key(|wait| wait.user);
+                Experience {
+                    came: crowd.came,
+                    gone: crowd.gone,
+                    waits,
+                }
+            })
+            .collect()
     }
 
     pub fn totals(&self) -> Totals {
@@ -442,13 +462,16 @@ impl Window {
         classes.into_iter().map(interval).collect()
     }
 
-    fn range(&self, id: ConnectionId) -> std::ops::Range<usize> {
+    /// The numbers of a connection's transfers.
+    fn members(&self, id: ConnectionId) -> impl Iterator<Item = usize> {
         let i = id.index();
-        self.first_transfer[i] as usize..self.first_transfer[i + 1] as usize
+        let first = self.first_transfer[i] as usize..self.first_transfer[i + 1] as usize;
+        let more = self.engine.more_of.get(i).into_iter().flatten();
+        first.chain(more.map(|&t| t as usize))
     }
 
     fn transfers(&self, id: ConnectionId) -> impl Iterator<Item = &Transfer> {
-        self.range(id).map(|i| self.engine.transfer(i))
+        self.members(id).map(|i| self.engine.transfer(i))
     }
 }
 

@@ -57,6 +57,21 @@ pub(super) struct Sender {
     pub repeated: u64,
     pub timeouts: u64,
     pub fast_retransmits: u64,
+    /// Of a sender that has pauses.
+    usage: Option<Usage>,
+}
+
+/// How much of the window was used of late: what was not used does not grow (RFC 7661, as Linux
+/// does it).
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    /// The most packets that were out in a round trip, and whether that filled the window.
+    most: i32,
+    full: bool,
+    /// Where the round trip ends.
+    until: i32,
+    /// When something was sent last.
+    sent_ns: u64,
 }
 
 /// The retransmission timer: smoothed round-trip time and deviation in ticks, as ns-2 reckons.
@@ -128,7 +143,61 @@ impl Sender {
             repeated: 0,
             timeouts: 0,
             fast_retransmits: 0,
+            usage: None,
         }
+    }
+
+    /// One for a connection with pauses, where another has been before, whose counts go on. With
+    /// `first` it begins with an empty packet; else the other end has done that, and it has its
+    /// answer.
+    pub fn anew(&self, source: &WindowSource, limit: f64, offset: f64, first: bool) -> Sender {
+        let mut new = Sender::new(source, limit, 1, offset);
+        if !first {
+            new.next = 1;
+            new.highest_sent = 0;
+            new.acknowledged = 0;
+            new.window = source.initial_window_pkts;
+        }
+        new.usage = Some(Usage::default());
+        (new.sent, new.repeated) = (self.sent, self.repeated);
+        (new.timeouts, new.fast_retransmits) = (self.timeouts, self.fast_retransmits);
+        (new.rtt_sum_s, new.rtts) = (self.rtt_sum_s, self.rtts);
+        new
+    }
+
+    /// Whether all that was sent is acknowledged.
+    pub fn is_at_rest(&self) -> bool {
+        self.acknowledged == self.highest_sent
+    }
+
+    /// Nothing is out: the timer has nothing to wait for.
+    pub fn rest(&mut self) {
+        self.timer.at_ns = NEVER;
+    }
+
+    /// There is something to send again. After a pause of more than a timeout the window is halved
+    /// for each timeout that it lasted, down to the initial one; the threshold remembers (RFC
+    /// 2861, as Linux does it).
+    pub fn end_pause(&mut self, now_ns: u64) {
+        let Some(usage) = self.usage.filter(|_| self.is_at_rest()) else {
+            return;
+        };
+        let rto_s = self.rto_s();
+        let mut paused_s = now_ns.saturating_sub(usage.sent_ns) as f64 * 1e-9 - rto_s;
+        let least = self.window.min(self.initial_window);
+        if paused_s > 0.0 {
+            self.ssthresh = self.ssthresh.max(0.75 * self.window).floor();
+        }
+        while paused_s > 0.0 && self.window > least {
+            self.window = (0.5 * self.window).floor().max(least);
+            paused_s -= rto_s;
+        }
+    }
+
+    /// The round-trip time is known from the handshake.
+    pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
+        self.timer.timed_ns = from_ns;
+        self.timer.measure(to_ns);
     }
 
     /// When its retransmission timer runs out.
@@ -159,6 +228,28 @@ impl Sender {
             self.output(now_ns, self.next, sent);
             self.next += 1;
         }
+        self.note_usage();
+    }
+
+    #[inline]
+    fn note_usage(&mut self) {
+        let out = self.highest_sent - self.acknowledged;
+        let full = out >= self.usable();
+        if let Some(usage) = &mut self.usage
+            && (self.acknowledged >= usage.until || out > usage.most || full)
+        {
+            (usage.most, usage.full, usage.until) = (out, full, self.next);
+        }
+    }
+
+    /// Whether what was out justifies a larger window.
+    #[inline]
+    fn may_grow(&self) -> bool {
+        match self.usage {
+            Some(usage) if self.window < self.ssthresh => self.window < 2.0 * f64::from(usage.most),
+            Some(usage) => usage.full,
+            None => true,
+        }
     }
 
     /// The window in whole packets, inflated in fast recovery, and never above the limit.
@@ -187,6 +278,9 @@ impl Sender {
         let nothing_out = self.acknowledged == self.highest_sent;
         sent.push(seq);
         self.sent += 1;
+        if let Some(usage) = &mut self.usage {
+            usage.sent_ns = now_ns;
+        }
         if let Some(vegas) = &mut self.vegas {
             vegas.sending(now_ns, seq);
         }
@@ -365,7 +459,9 @@ impl Sender {
 
     #[inline]
     fn grow(&mut self, now_ns: u64, ack: i32) {
-        if self.window < self.ssthresh {
+        if !self.may_grow() {
+            // What is not used does not grow.
+        } else if self.window < self.ssthresh {
             self.window += 1.0;
         } else if self.variant == TcpVariant::Cubic {
             self.window += self

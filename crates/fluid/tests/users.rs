@@ -1,0 +1,298 @@
+//! Users in the window model, against closed forms.
+
+use netflow_fluid::{
+    Buffer, Change, EventSpec, Experience, LinkSpec, Model, Network, NetworkBuilder, Options,
+    Queue, Simulation, WaitFor, WindowSource, WorkloadSpec,
+};
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Application, Distribution, Http, Telnet, Workload};
+
+const RTT_S: f64 = 0.1;
+
+/// What lies between a client and a server.
+#[derive(Clone, Copy)]
+struct Between {
+    bandwidth_bps: f64,
+    room_pkts: f64,
+}
+
+const FAST: Between = Between {
+    bandwidth_bps: 1e12,
+    room_pkts: 1e6,
+};
+
+fn http(files: f64, reply_bytes: f64) -> Http {
+    Http {
+        request_bytes: Distribution::Constant(300.0),
+        reply_bytes: Distribution::Constant(reply_bytes),
+        files: Distribution::Constant(files),
+        think_s: Distribution::Constant(1.0),
+        pages: Distribution::Constant(1.0),
+    }
+}
+
+fn workload(application: Application, users_per_s: f64) -> WorkloadSpec {
+    WorkloadSpec {
+        name: "users".to_owned(),
+        application,
+        users_per_s,
+        clients: Vec::new(),
+        servers: Vec::new(),
+        start_s: 0.0,
+        stop_s: Some(20.0),
+        source: WindowSource {
+            send_jitter_s: 0.0,
+            ..WindowSource::default()
+        },
+        delayed_ack: false,
+        packet_size_bytes: 1040.0,
+        stack: Stack::builtin("linux-6").unwrap(),
+    }
+}
+
+/// client - router - server, the same between both.
+fn network(between: Between, specs: Vec<WorkloadSpec>, events: &[(f64, Change)]) -> Network {
+    let mut builder = NetworkBuilder::new();
+    let nodes = ["client", "router", "server"].map(|name| builder.node(name));
+    let mut first = None;
+    for pair in nodes.windows(2) {
+        for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+            let link = builder.link(LinkSpec {
+                from,
+                to,
+                bandwidth_bps: between.bandwidth_bps,
+                delay_s: RTT_S / 4.0,
+                buffer: Buffer::Packets(between.room_pkts),
+                queue: Queue::DropTail,
+            });
+            first.get_or_insert(link);
+        }
+    }
+    for mut spec in specs {
+        spec.clients = vec![nodes[0]];
+        spec.servers = vec![nodes[2]];
+        builder.workload(spec);
+    }
+    for &(at_s, change) in events {
+        let link = first.expect("a link");
+        builder.event(EventSpec { at_s, link, change });
+    }
+    builder.build().unwrap()
+}
+
+fn run(network: Network, duration_s: f64, every_s: f64) -> Simulation {
+    let options = Options {
+        duration_s,
+        model: Model::Window,
+        seed: 3,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network, options).unwrap();
+    struct Nothing;
+    impl netflow_fluid::Recorder for Nothing {
+        type Error = std::convert::Infallible;
+        fn interval(&mut self, _: &netflow_fluid::Interval<'_>) -> Result<(), Self::Error> {
+            Ok(())
+        }
+    }
+    simulation.run(every_s, &mut Nothing, || false).unwrap();
+    simulation
+}
+
+fn waits_s(experience: &Experience, kind: WaitFor) -> Vec<f64> {
+    let of_kind = experience.waits.iter().filter(|wait| wait.kind == kind);
+    of_kind.map(|wait| wait.wait_s).collect()
+}
+
+/// All within a microsecond of it: packets take 8 ns on a link.
+fn all_are(waits_s: &[f64], expected_s: f64) {
+    assert!(!waits_s.is_empty());
+    for wait_s in waits_s {
+        assert!((wait_s - expected_s).abs() < 5e-6, "{wait_s} {expected_s}");
+    }
+}
+
+/// Rounds of a slow start with 2 packets at first: 2, 4, 8, …
+fn rounds(pkts: u32) -> f64 {
+    f64::from((0..).find(|r| 2 * ((1 << r) - 1) >= pkts).unwrap())
+}
+
+/// A connection takes a round trip, and a file the rounds of its slow start.
+#[test]
+fn loss_free_files_take_whole_round_trips() {
+    for pkts in [1, 2, 3, 6, 7, 14, 15, 100] {
+        let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
+        let network = network(FAST, vec![workload(application, 5.0)], &[]);
+        let simulation = run(network, 25.0, 1.0);
+        let experience = &simulation.experiences()[0];
+        assert_eq!(experience.came, experience.gone);
+        all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
+        all_are(&waits_s(experience, WaitFor::File), rounds(pkts) * RTT_S);
+        all_are(&waits_s(experience, WaitFor::Page), rounds(pkts) * RTT_S);
+        assert!((experience.waits[0].rtt_s - RTT_S).abs() < 1e-6);
+    }
+}
+
+/// Three files of two packets: the first takes a round trip, which leaves a window of 4: the
+/// others, asked for together, are there after one more.
+#[test]
+fn the_window_stays_with_the_connection() {
+    let application = Application::Http(http(3.0, 2000.0));
+    let simulation = run(
+        network(FAST, vec![workload(application, 5.0)], &[]),
+        25.0,
+        1.0,
+    );
+    let experience = &simulation.experiences()[0];
+    all_are(&waits_s(experience, WaitFor::File), RTT_S);
+    all_are(&waits_s(experience, WaitFor::Page), 2.0 * RTT_S);
+}
+
+/// Two pages of a file of 14 packets, which leaves a window of 2 + 14 = 16, more than enough. After
+/// 0.02 s of thinking all of it goes at once; after a minute, the window has shrunk to 2 again.
+#[test]
+fn a_long_pause_shrinks_the_window() {
+    for (think_s, second) in [(0.02, 1.0), (60.0, 3.0)] {
+        let application = Application::Http(Http {
+            think_s: Distribution::Constant(think_s),
+            pages: Distribution::Constant(2.0),
+            ..http(1.0, 14_000.0)
+        });
+        let network = network(FAST, vec![workload(application, 1.0)], &[]);
+        let simulation = run(network, 90.0, 1.0);
+        let experience = &simulation.experiences()[0];
+        assert_eq!(experience.came, experience.gone);
+        let pages = waits_s(experience, WaitFor::Page);
+        for page in pages.chunks(2) {
+            all_are(&page[..1], 3.0 * RTT_S);
+            all_are(&page[1..], second * RTT_S);
+        }
+    }
+}
+
+/// An echo of a byte: 41 B on two links each way, and the delay; and at the server the keystroke's
+/// acknowledgement of 40 B, which goes first.
+#[test]
+fn small_packets_take_little_time() {
+    let application = Application::Telnet(Telnet {
+        keystrokes: Distribution::Constant(3.0),
+        gap_s: Distribution::Constant(1.0),
+        keystroke_bytes: Distribution::Constant(1.0),
+        echo_bytes: Distribution::Constant(1.0),
+    });
+    let slow = Between {
+        bandwidth_bps: 82_000.0,
+        room_pkts: 100.0,
+    };
+    // Few, so that they do not meet.
+    let network = network(slow, vec![workload(application, 0.2)], &[]);
+    let simulation = run(network, 30.0, 1.0);
+    let experience = &simulation.experiences()[0];
+    assert!(experience.gone >= 2);
+    let transmissions_s = (4.0 * 41.0 + 40.0) * 8.0 / 82_000.0;
+    let echoes = waits_s(experience, WaitFor::Echo);
+    assert_eq!(echoes.len() as u64, 3 * experience.gone);
+    let alone = echoes
+        .iter()
+        .filter(|echo| (**echo - RTT_S - transmissions_s).abs() < 1e-6);
+    assert!(2 * alone.count() > echoes.len());
+    assert!(
+        echoes
+            .iter()
+            .all(|&echo| echo > RTT_S + transmissions_s - 1e-6)
+    );
+}
+
+/// Packets offered are those of the sessions, and a connection's first; counted anew here.
+#[test]
+fn the_network_carries_what_users_send() {
+    let application = Application::Http(Http {
+        think_s: Distribution::Constant(0.5),
+        reply_bytes: Distribution::Pareto {
+            shape: 1.2,
+            least: 900.0,
+            most: 1e5,
+        },
+        ..Http::default()
+    });
+    let network = network(FAST, vec![workload(application, 10.0)], &[]);
+    let simulation = run(network.clone(), 150.0, 10.0);
+    let experience = &simulation.experiences()[0];
+    assert_eq!(experience.came, experience.gone);
+
+    let spec = network.workloads().next().unwrap();
+    let (mut requests, mut replies, mut files, mut pages) = (0, 0, 0, 0);
+    // The seed of the first workload.
+    let sessions = Workload {
+        application: spec.application.clone(),
+        seed: 3 ^ 0x9e37_79b9_7f4a_7c15,
+    };
+    for session in sessions.sessions(10.0).unwrap() {
+        if session.start_s >= 20.0 {
+            break;
+        }
+        requests += 1;
+        pages += session.turns.len();
+        for exchange in session.turns.iter().flat_map(|turn| &turn.exchanges) {
+            requests += exchange.request_bytes.div_ceil(1000);
+            replies += exchange.reply_bytes.div_ceil(1000);
+            files += 1;
+        }
+    }
+    let ids: Vec<_> = network.connections().collect();
+    assert_eq!(
+        simulation.connection_totals(ids[0]).offered_pkts,
+        f64::from(requests)
+    );
+    assert_eq!(
+        simulation.connection_totals(ids[1]).offered_pkts,
+        f64::from(replies)
+    );
+    assert_eq!(waits_s(experience, WaitFor::File).len(), files);
+    assert_eq!(waits_s(experience, WaitFor::Page).len(), pages);
+    // Every file takes whole round trips.
+    for wait in &experience.waits {
+        let round_trips = wait.wait_s / wait.rtt_s;
+        assert!((round_trips - round_trips.round()).abs() < 1e-3, "{wait:?}");
+    }
+}
+
+/// A full queue and a link that fails: nothing is lost but what is counted as lost, everybody gets
+/// everything in the end, and the same again the next time, however often it is recorded.
+#[test]
+fn losses_delay_and_are_counted() {
+    let busy = Between {
+        bandwidth_bps: 1e6,
+        room_pkts: 6.0,
+    };
+    let specs = || {
+        let mut terminals = workload(Application::Telnet(Telnet::default()), 0.5);
+        terminals.name = "terminals".to_owned();
+        let web = Application::Http(Http {
+            think_s: Distribution::Constant(1.0),
+            ..http(4.0, 15_000.0)
+        });
+        vec![workload(web, 1.2), terminals]
+    };
+    let events = [(10.0, Change::Down), (12.0, Change::Up)];
+    let mut found = Vec::new();
+    for every_s in [0.05, 7.0] {
+        let simulation = run(network(busy, specs(), &events), 200.0, every_s);
+        for totals in [simulation.totals(), simulation.ack_totals()] {
+            let after = totals.delivered_pkts
+                + totals.lost_pkts
+                + totals.queued_pkts
+                + totals.in_flight_pkts;
+            assert_eq!(totals.offered_pkts, after);
+            assert!(totals.lost_pkts > 0.0);
+        }
+        let experiences = simulation.experiences();
+        let web = &experiences[0];
+        assert_eq!((web.came, web.came > 10), (web.gone, true));
+        assert_eq!(waits_s(web, WaitFor::File).len() as u64, 4 * web.gone);
+        let pages = waits_s(web, WaitFor::Page);
+        assert!(pages.iter().any(|&page_s| page_s > 2.0));
+        found.push(experiences);
+    }
+    assert_eq!(found[0], found[1]);
+}
