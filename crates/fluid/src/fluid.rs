@@ -3,10 +3,11 @@
 use crate::engine::{Engine, Span};
 use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
+use crate::played::{self, Paths};
 use crate::record::{ClassInterval, ConnectionSums, LinkSums};
 use crate::state::State;
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
-use crate::{ConnectionId, LinkId, Model, Network, Options, RunError, Step, Transport};
+use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError, Step, Transport};
 
 /// A network of fluids, and the state that moves.
 ///
@@ -22,6 +23,8 @@ pub(crate) struct Fluid {
     /// Times at which sources start or stop, in order (adaptive steps land on them).
     switches_s: Vec<f64>,
     last_step_s: f64,
+    /// What users met with.
+    paths: Paths,
     /// Room for the two tries of an adaptive step.
     pub(crate) trials: Option<Box<(State, State)>>,
 }
@@ -118,6 +121,7 @@ impl Fluid {
             members: Grouped::new(classes, inner.class_of.iter().copied()),
             switches_s,
             last_step_s: engine.step_s,
+            paths: Paths::new(&engine.network, &engine.options),
             trials: None,
             engine,
             state,
@@ -147,7 +151,23 @@ impl Fluid {
             }
         };
         self.last_step_s = self.state.time_s - start_s;
+        if self.paths.are_due(self.state.time_s) {
+            self.look_at_paths();
+        }
         result
+    }
+
+    fn look_at_paths(&mut self) {
+        let network = self.engine.network.clone();
+        let mut paths = std::mem::take(&mut self.paths);
+        paths.look(&network, self.state.time_s, |id| self.explain(id));
+        self.paths = paths;
+    }
+
+    /// What the users of each workload meet with who have come until now.
+    pub fn experiences(&self) -> Result<Vec<Experience>, RunError> {
+        let (network, seed) = (&self.engine.network, self.engine.options.seed);
+        played::experiences(network, &self.paths, seed, self.state.time_s)
     }
 
     fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {

@@ -63,6 +63,7 @@ mod ids;
 pub mod mm1k;
 mod network;
 mod options;
+mod played;
 mod record;
 mod scheduling;
 mod simulation;

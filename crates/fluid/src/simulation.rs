@@ -227,11 +227,16 @@ impl Simulation {
         either!(&self.stepper, it => it.ack_totals())
     }
 
-    /// What the users of each workload have met with so far.
-    pub fn experiences(&self) -> Vec<Experience> {
+    /// What the users of each workload have met with so far. With the window model, waits that
+    /// are over; with the fluid models, which play sessions over the paths of the time, all that
+    /// those waited who have come.
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] if a stack cannot be as it is; the network's builder lets none pass.
+    pub fn experiences(&self) -> Result<Vec<Experience>, RunError> {
         match &self.stepper {
-            Stepper::Fluid(_) => Vec::new(),
-            Stepper::Window(window) => window.experiences(),
+            Stepper::Fluid(fluid) => fluid.experiences(),
+            Stepper::Window(window) => Ok(window.experiences()),
         }
     }
 

@@ -124,7 +124,7 @@ fn loss_free_files_take_whole_round_trips() {
         let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
         let network = network(FAST, vec![workload(application, 5.0)], &[]);
         let simulation = run(network, 25.0, 1.0);
-        let experience = &simulation.experiences()[0];
+        let experience = &simulation.experiences().unwrap()[0];
         assert_eq!(experience.came, experience.gone);
         all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
         all_are(&waits_s(experience, WaitFor::File), rounds(pkts) * RTT_S);
@@ -143,7 +143,7 @@ fn the_window_stays_with_the_connection() {
         25.0,
         1.0,
     );
-    let experience = &simulation.experiences()[0];
+    let experience = &simulation.experiences().unwrap()[0];
     all_are(&waits_s(experience, WaitFor::File), RTT_S);
     all_are(&waits_s(experience, WaitFor::Page), 2.0 * RTT_S);
 }
@@ -160,7 +160,7 @@ fn a_long_pause_shrinks_the_window() {
         });
         let network = network(FAST, vec![workload(application, 1.0)], &[]);
         let simulation = run(network, 90.0, 1.0);
-        let experience = &simulation.experiences()[0];
+        let experience = &simulation.experiences().unwrap()[0];
         assert_eq!(experience.came, experience.gone);
         let pages = waits_s(experience, WaitFor::Page);
         for page in pages.chunks(2) {
@@ -187,7 +187,7 @@ fn small_packets_take_little_time() {
     // Few, so that they do not meet.
     let network = network(slow, vec![workload(application, 0.2)], &[]);
     let simulation = run(network, 30.0, 1.0);
-    let experience = &simulation.experiences()[0];
+    let experience = &simulation.experiences().unwrap()[0];
     assert!(experience.gone >= 2);
     let transmissions_s = (4.0 * 41.0 + 40.0) * 8.0 / 82_000.0;
     let echoes = waits_s(experience, WaitFor::Echo);
@@ -217,7 +217,7 @@ fn the_network_carries_what_users_send() {
     });
     let network = network(FAST, vec![workload(application, 10.0)], &[]);
     let simulation = run(network.clone(), 150.0, 10.0);
-    let experience = &simulation.experiences()[0];
+    let experience = &simulation.experiences().unwrap()[0];
     assert_eq!(experience.came, experience.gone);
 
     let spec = network.workloads().next().unwrap();
@@ -286,7 +286,7 @@ fn losses_delay_and_are_counted() {
             assert_eq!(totals.offered_pkts, after);
             assert!(totals.lost_pkts > 0.0);
         }
-        let experiences = simulation.experiences();
+        let experiences = simulation.experiences().unwrap();
         let web = &experiences[0];
         assert_eq!((web.came, web.came > 10), (web.gone, true));
         assert_eq!(waits_s(web, WaitFor::File).len() as u64, 4 * web.gone);
@@ -295,4 +295,63 @@ fn losses_delay_and_are_counted() {
         found.push(experiences);
     }
     assert_eq!(found[0], found[1]);
+}
+
+/// The fluid models play sessions over the paths of the run: loss-free, with a window of 10 at
+/// first, files take whole round trips, and what the network carries is the mean of the sessions.
+#[test]
+fn fluids_carry_means_and_users_wait_as_tcp_does() {
+    for (pkts, rounds) in [(1, 1.0), (10, 1.0), (11, 2.0), (30, 2.0), (31, 3.0)] {
+        let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
+        let network = network(FAST, vec![workload(application, 5.0)], &[]);
+        let options = Options {
+            duration_s: 25.0,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network.clone(), options).unwrap();
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        let experience = &simulation.experiences().unwrap()[0];
+        assert!(experience.came > 50);
+        all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
+        all_are(&waits_s(experience, WaitFor::File), rounds * RTT_S);
+        // 5 users a second for 20 s, all asking at once.
+        let ids: Vec<_> = network.connections().collect();
+        for (id, pkts) in [(ids[0], 1.0), (ids[1], f64::from(pkts))] {
+            let offered_pkts = simulation.connection_totals(id).offered_pkts;
+            assert!(
+                (offered_pkts / (100.0 * pkts) - 1.0).abs() < 1e-3,
+                "{offered_pkts}"
+            );
+        }
+    }
+}
+
+/// Both models see the same users.
+#[test]
+fn models_have_the_same_users() {
+    let web = || vec![workload(Application::Http(http(2.0, 5_000.0)), 2.0)];
+    let users = |model| {
+        let options = Options {
+            duration_s: 30.0,
+            model,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network(FAST, web(), &[]), options).unwrap();
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        let all = simulation.experiences().unwrap().swap_remove(0).waits;
+        let came: Vec<(u64, f64, WaitFor)> = all
+            .iter()
+            .map(|wait| (wait.user, wait.came_s, wait.kind))
+            .collect();
+        came
+    };
+    let (mut window, mut fluid) = (users(Model::Window), users(Model::Fluid));
+    for all in [&mut window, &mut fluid] {
+        all.sort_by(|a, b| (a.0, a.2).cmp(&(b.0, b.2)));
+    }
+    assert_eq!(window, fluid);
 }

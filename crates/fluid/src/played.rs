@@ -1,0 +1,207 @@
+//! Users in the fluid models: sessions played over the paths that the run has had.
+//!
+//! What users send loads the network as a mean; what they wait is what a TCP needs over the
+//! round-trip times and losses that the network had at the time.
+
+use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow_workload::Session;
+use rayon::prelude::*;
+
+use crate::explain::Explanation;
+use crate::workload::{HEADER_BYTES, empty_rtt_s, own_seed};
+use crate::{Experience, Network, Options, RunError, Wait, WaitFor, WorkloadSpec};
+
+/// Paths that are kept at most, of all pairs of nodes and all times.
+const MOST_PATHS: f64 = 1e6;
+/// They are looked at this often, in seconds, or less.
+const EVERY_S: f64 = 0.1;
+/// Sessions that are played at the same time.
+const AT_ONCE: usize = 1000;
+/// A higher loss probability lets nothing through in any time that counts.
+const MOST_LOSS: f64 = 0.9;
+
+/// The paths of all pairs of nodes, in the order of workloads and pairs, at several times.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paths {
+    every_s: f64,
+    next_s: f64,
+    times_s: Vec<f64>,
+    /// All pairs at the first time, all at the second …
+    paths: Vec<Path>,
+    pairs: usize,
+}
+
+impl Paths {
+    pub fn new(network: &Network, options: &Options) -> Paths {
+        let pairs = network
+            .inner
+            .workloads
+            .iter()
+            .map(|users| users.pairs.len());
+        let pairs: usize = pairs.sum();
+        Paths {
+            every_s: EVERY_S.max(options.duration_s * pairs as f64 / MOST_PATHS),
+            next_s: if pairs > 0 { 0.0 } else { f64::INFINITY },
+            times_s: Vec::new(),
+            paths: Vec::new(),
+            pairs,
+        }
+    }
+
+    /// Whether it is time to look again.
+    pub fn are_due(&self, time_s: f64) -> bool {
+        time_s >= self.next_s
+    }
+
+    /// Keeps what connections meet with now.
+    pub fn look(
+        &mut self,
+        network: &Network,
+        time_s: f64,
+        explain: impl Fn(crate::ConnectionId) -> Explanation,
+    ) {
+        for pair in network
+            .inner
+            .workloads
+            .iter()
+            .flat_map(|users| &users.pairs)
+        {
+            let [to_server, to_client] = pair.map(|id| {
+                let packet_bits = 8.0 * network.connection_spec(id).packet_size_bytes;
+                direction(network, &explain(id), packet_bits)
+            });
+            self.paths.push(Path {
+                to_server,
+                to_client,
+            });
+        }
+        self.times_s.push(time_s);
+        self.next_s = time_s + self.every_s;
+    }
+
+    /// The path of a pair at a time: the last that was looked at until then.
+    fn at(&self, pair: usize, time_s: f64) -> Option<Path> {
+        let known = self.times_s.partition_point(|&t| t <= time_s).max(1);
+        self.paths.get((known - 1) * self.pairs + pair).copied()
+    }
+}
+
+/// One way of a path. The slowest link is one that packets take turns on; elsewhere a packet takes
+/// what one of mean size does.
+fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Direction {
+    let there = || it.hops.iter().filter(|hop| !hop.back);
+    let bandwidth = |hop: &crate::ExplainedHop| network.link_spec(hop.link).bandwidth_bps;
+    let slowest = there().map(bandwidth).fold(f64::INFINITY, f64::min);
+    let transmissions_s: f64 = there().map(|hop| packet_bits / bandwidth(hop)).sum();
+    let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
+    let reaches = slowest.is_finite();
+    Direction {
+        delay_s: delays_s + (transmissions_s - packet_bits / slowest).max(0.0),
+        loss: match reaches {
+            true => it.loss_probability.clamp(0.0, MOST_LOSS),
+            false => MOST_LOSS,
+        },
+        bandwidth_bps: reaches.then_some(slowest),
+    }
+}
+
+/// What users meet with who come until `until_s`: all of their sessions, to the end.
+pub(crate) fn experiences(
+    network: &Network,
+    paths: &Paths,
+    seed: u64,
+    until_s: f64,
+) -> Result<Vec<Experience>, RunError> {
+    let mut first_pair = 0;
+    let mut all = Vec::new();
+    for (w, users) in network.inner.workloads.iter().enumerate() {
+        let rtts_s: Vec<f64> = users
+            .pairs
+            .iter()
+            .map(|pair| empty_rtt_s(network, pair[0]))
+            .collect();
+        let player = Player {
+            conversations: conversations(&users.spec),
+            seed: own_seed(w, seed),
+            paths,
+            first_pair,
+            rtts_s,
+        };
+        let mut arrivals = users
+            .spec
+            .arrivals(w, seed)
+            .take_while(|session| session.start_s < until_s);
+        let mut experience = Experience::default();
+        loop {
+            let sessions: Vec<Session> = arrivals.by_ref().take(AT_ONCE).collect();
+            if sessions.is_empty() {
+                break;
+            }
+            let played: Result<Vec<Vec<Wait>>, RunError> = sessions
+                .par_iter()
+                .map(|session| player.play(session))
+                .collect();
+            experience.came += sessions.len() as u64;
+            experience.gone += sessions.len() as u64;
+            experience.waits.extend(played?.into_iter().flatten());
+        }
+        all.push(experience);
+        first_pair += users.pairs.len();
+    }
+    Ok(all)
+}
+
+fn conversations(spec: &WorkloadSpec) -> Conversations {
+    Conversations {
+        stack: spec.stack.clone(),
+        mss_bytes: (spec.packet_size_bytes - HEADER_BYTES).max(1.0) as u32,
+    }
+}
+
+struct Player<'a> {
+    conversations: Conversations,
+    seed: u64,
+    paths: &'a Paths,
+    first_pair: usize,
+    rtts_s: Vec<f64>,
+}
+
+impl Player<'_> {
+    /// What the user of a session waits.
+    fn play(&self, session: &Session) -> Result<Vec<Wait>, RunError> {
+        let pair = (session.number % self.rtts_s.len().max(1) as u64) as usize;
+        let nowhere = Direction {
+            delay_s: 0.0,
+            loss: 0.0,
+            bandwidth_bps: None,
+        };
+        let path_at = |time_s: f64| {
+            let path = self.paths.at(self.first_pair + pair, time_s);
+            path.unwrap_or(Path {
+                to_server: nowhere,
+                to_client: nowhere,
+            })
+        };
+        let sessions = std::slice::from_ref(session);
+        let waits = self
+            .conversations
+            .play(sessions, self.seed, path_at)
+            .map_err(|error| RunError::BadOption {
+                option: "workload",
+                reason: error.to_string(),
+            })?;
+        let of_kinds = [waits.connect_s, waits.file_s, waits.page_s, waits.echo_s];
+        let rtt_s = self.rtts_s.get(pair).copied().unwrap_or(f64::NAN);
+        let rows = WaitFor::ALL.into_iter().zip(of_kinds);
+        let rows = rows.flat_map(|(kind, waits_s)| {
+            waits_s.into_iter().map(move |wait_s| Wait {
+                user: session.number,
+                came_s: session.start_s,
+                kind,
+                wait_s,
+                rtt_s,
+            })
+        });
+        Ok(rows.collect())
+    }
+}
