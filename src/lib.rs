@@ -19,6 +19,7 @@
 //! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
 //! | [`trace`] | packet traces of ns-2 and captures, and what can be computed from them |
 //! | [`compare`] | a scenario evaluated here and run by ns-2, side by side |
+//! | [`workload`] | users of the web and of terminals |
 //! | [`units`] | quantities with units |
 //!
 //! # From a file
@@ -95,6 +96,7 @@ pub use netflow_scenario as scenario;
 pub use netflow_tcpmodel as tcpmodel;
 pub use netflow_trace as trace;
 pub use netflow_units as units;
+pub use netflow_workload as workload;
 
 /// What most programs need.
 pub mod prelude {

@@ -53,6 +53,9 @@ fn print_text(scenario: &Scenario, out: &mut dyn Write) -> io::Result<()> {
         count(size.connections, "connection"),
         count(size.classes, "class"),
     )?;
+    if size.workloads > 0 {
+        write!(out, ", {}", count(size.workloads, "workload"))?;
+    }
     match scenario.warnings.len() {
         0 => writeln!(out),
         warnings => writeln!(out, ", {}", count(warnings, "warning")),
@@ -88,6 +91,7 @@ struct Size {
     links: usize,
     connections: usize,
     classes: usize,
+    workloads: usize,
 }
 
 impl Size {
@@ -98,6 +102,7 @@ impl Size {
             links: network.link_count(),
             connections: network.connection_count(),
             classes: network.class_count(),
+            workloads: network.workloads().len(),
         }
     }
 }

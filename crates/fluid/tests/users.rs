@@ -2,10 +2,11 @@
 
 use netflow_fluid::{
     Buffer, Change, EventSpec, Experience, LinkSpec, Model, Network, NetworkBuilder, Options,
-    Queue, Simulation, WaitFor, WindowSource, WorkloadSpec,
+    Queue, Simulation, TcpVariant, WaitFor, WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Distribution, Http, Telnet, Workload};
+use proptest::prelude::*;
 
 const RTT_S: f64 = 0.1;
 
@@ -318,7 +319,7 @@ fn fluids_carry_means_and_users_wait_as_tcp_does() {
         all_are(&waits_s(experience, WaitFor::File), rounds * RTT_S);
         // 5 users a second for 20 s, all asking at once.
         let ids: Vec<_> = network.connections().collect();
-        for (id, pkts) in [(ids[0], 1.0), (ids[1], f64::from(pkts))] {
+        for (id, pkts) in [(ids[0], 2.0), (ids[1], f64::from(pkts))] {
             let offered_pkts = simulation.connection_totals(id).offered_pkts;
             assert!(
                 (offered_pkts / (100.0 * pkts) - 1.0).abs() < 1e-3,
@@ -354,4 +355,86 @@ fn models_have_the_same_users() {
         all.sort_by(|a, b| (a.0, a.2).cmp(&(b.0, b.2)));
     }
     assert_eq!(window, fluid);
+}
+
+/// Played sessions are the same for any number of threads.
+#[test]
+fn threads_do_not_change_what_users_wait() {
+    let busy = Between {
+        bandwidth_bps: 1e6,
+        room_pkts: 6.0,
+    };
+    let waits = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.unwrap().install(|| {
+            let web = workload(Application::Http(http(2.0, 20_000.0)), 3.0);
+            let mut simulation =
+                Simulation::new(network(busy, vec![web], &[]), Options::default()).unwrap();
+            while !simulation.is_done() {
+                simulation.step().unwrap();
+            }
+            simulation.experiences().unwrap()
+        })
+    };
+    let one = waits(1);
+    assert!(one[0].waits.iter().any(|wait| wait.wait_s > 5.0 * RTT_S));
+    assert_eq!(one, waits(8));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever users do to a network: packets are conserved, nothing comes sooner than a round
+    /// trip, and those who went have what they asked for.
+    #[test]
+    fn packets_and_users_are_conserved(
+        bandwidth_bps in 2e5..2e6_f64,
+        room_pkts in 4.0..20.0_f64,
+        users_per_s in 0.2..3.0_f64,
+        files in 1.0..6.0_f64,
+        reply_bytes in 1.0..30_000.0_f64,
+        delayed_ack in any::<bool>(),
+        variant in prop::sample::select(vec![
+            TcpVariant::Tahoe, TcpVariant::Reno, TcpVariant::NewReno, TcpVariant::Vegas, TcpVariant::Cubic,
+        ]),
+        telnet in any::<bool>(),
+    ) {
+        let application = match telnet {
+            true => Application::Telnet(Telnet {
+                keystrokes: Distribution::Constant(20.0),
+                ..Telnet::default()
+            }),
+            false => Application::Http(Http {
+                pages: Distribution::Constant(2.0),
+                ..http(files, reply_bytes)
+            }),
+        };
+        let mut spec = workload(application, users_per_s);
+        spec.source.variant = variant;
+        spec.delayed_ack = delayed_ack;
+        let between = Between { bandwidth_bps, room_pkts };
+        let network = network(between, vec![spec], &[]);
+        // In the midst of it, and long after.
+        let midst = run(network.clone(), 15.0, 5.0);
+        let simulation = run(network, 5000.0, 500.0);
+        for it in [&midst, &simulation] {
+            for totals in [it.totals(), it.ack_totals()] {
+                let after = totals.delivered_pkts + totals.lost_pkts + totals.queued_pkts + totals.in_flight_pkts;
+                prop_assert_eq!(totals.offered_pkts, after);
+            }
+        }
+        let experience = &simulation.experiences().unwrap()[0];
+        // Nobody came for a long time.
+        prop_assert_eq!(experience.gone, experience.came);
+        for wait in &experience.waits {
+            prop_assert!(wait.wait_s >= 0.999 * wait.rtt_s, "{:?}", wait);
+        }
+        let of = |kind| waits_s(experience, kind).len() as u64;
+        if telnet {
+            prop_assert!(of(WaitFor::Echo) >= 20 * experience.gone);
+        } else {
+            prop_assert!(of(WaitFor::Page) >= 2 * experience.gone);
+            prop_assert!(of(WaitFor::File) >= 2 * files.ceil() as u64 * experience.gone);
+        }
+    }
 }

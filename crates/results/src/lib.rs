@@ -5,6 +5,7 @@
 //! | `links.csv` | [`LinkRow`]s: every link in every recording interval |
 //! | `connections.csv` | [`ConnectionRow`]s: every connection in every recording interval |
 //! | `classes.csv` | [`ClassRow`]s: every connection at every link it crosses; only if asked for |
+//! | `waits.csv` | [`WaitRow`]s: what every user waited; only with workloads |
 //! | `links_std.csv`, `connections_std.csv` | with several seeds, whose means the files above then hold: their standard deviations |
 //! | `links_ci95.csv`, `connections_ci95.csv` | with several seeds: half the width of the 95 % confidence interval of each mean |
 //! | `network.json` | [`Topology`]: nodes, links and connections with what does not change, for pictures |
@@ -43,6 +44,7 @@ mod sheet;
 mod summary;
 mod table;
 mod topology;
+mod users;
 mod writer;
 
 pub use ensemble::{Ensemble, Series};
@@ -52,13 +54,15 @@ pub use format::{Format, UnknownFormat};
 pub use manifest::{Manifest, Stop};
 pub use partial::PartialFile;
 pub use read::Results;
-pub use row::{ClassRow, ConnectionRow, LinkRow, Row};
+pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
 pub use rows::write_csv;
 pub use summary::{
     AggregateSummary, ConnectionSummary, LinkSummary, PrecedenceSummary, Summary, TotalsSummary,
 };
 pub use table::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,
+    WAITS,
 };
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode};
+pub use users::{SeedExperiences, WaitSummary, WorkloadSummary};
 pub use writer::Writer;

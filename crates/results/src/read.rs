@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
-    LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology,
+    LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology, WAITS, WaitRow,
 };
 
 /// The results of a run, read back from their directory.
@@ -98,6 +98,14 @@ impl Results {
             true => read_json(&path).map(Some),
             false => Ok(None),
         }
+    }
+
+    /// What users waited, as they came; `None` where there are no workloads.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is not one.
+    pub fn waits(&self) -> Result<Option<Vec<WaitRow>>, Error> {
+        optional(self.series(WAITS))
     }
 
     fn series<R: Row>(&self, table: Table) -> Result<Vec<R>, Error> {

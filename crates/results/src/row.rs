@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{CLASSES, CONNECTIONS, LINKS, Table};
+use crate::{CLASSES, CONNECTIONS, LINKS, Table, WAITS};
 
 /// A row of one of the series, as [`crate::Results`] reads it.
 pub trait Row: Sized {
@@ -135,5 +135,42 @@ impl Row for ClassRow {
     fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>) {
         let keys = vec![self.link.clone(), self.connection.clone()];
         (self.time_s, keys, vec![self.queue_pkts, self.arrival_pps])
+    }
+}
+
+/// What a user waited for something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitRow {
+    /// When the user came, in seconds.
+    pub time_s: f64,
+    /// Name of the workload.
+    pub workload: Arc<str>,
+    /// For what: `connect`, `file`, `page` or `echo`.
+    pub wait: Arc<str>,
+    /// The run's seed.
+    pub seed: f64,
+    /// Users of a workload are counted from 0.
+    pub user: f64,
+    /// How long, in seconds.
+    pub wait_s: f64,
+}
+
+impl Row for WaitRow {
+    const TABLE: Table = WAITS;
+
+    fn from_columns(time_s: f64, keys: &[Arc<str>], values: &[f64]) -> WaitRow {
+        WaitRow {
+            time_s,
+            workload: keys[0].clone(),
+            wait: keys[1].clone(),
+            seed: values[0],
+            user: values[1],
+            wait_s: values[2],
+        }
+    }
+
+    fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>) {
+        let keys = vec![self.workload.clone(), self.wait.clone()];
+        (self.time_s, keys, vec![self.seed, self.user, self.wait_s])
     }
 }

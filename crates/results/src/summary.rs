@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use netflow_fluid::{Model, PrecedenceTotals, Simulation, Totals};
+use netflow_fluid::{Model, Network, PrecedenceTotals, Simulation, Totals};
 use serde::{Deserialize, Serialize};
+
+use crate::users::{self, SeedExperiences, WorkloadSummary};
 
 /// Means, maxima and totals of a run. Other tools read it: names are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,9 @@ pub struct Summary {
     /// Every conditioned aggregate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<AggregateSummary>,
+    /// The users of every workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadSummary>,
     /// The data packets of all connections.
     pub totals: TotalsSummary,
     /// The acknowledgements of all connections.
@@ -237,10 +242,16 @@ impl Summary {
             links: network.links().map(link).collect(),
             connections: network.connections().map(connection).collect(),
             aggregates: network.aggregates().map(aggregate).collect(),
+            workloads: Vec::new(),
             totals: simulation.totals().into(),
             acks: simulation.ack_totals().into(),
             warnings,
         }
+    }
+
+    /// Adds what users met with, of one run or several.
+    pub fn add_users(&mut self, network: &Network, seeds: &[SeedExperiences]) {
+        self.workloads = users::summaries(network, seeds);
     }
 
     /// As it stands in `summary.json`: a line for every link and every connection.
@@ -262,22 +273,23 @@ impl Summary {
             .iter()
             .map(|c| json(serde_json::to_string(c)))
             .collect();
-        let aggregates: Vec<String> = self
-            .aggregates
-            .iter()
-            .map(|a| json(serde_json::to_string(a)))
-            .collect();
-        let aggregates = match aggregates.is_empty() {
+        let optional = |name: &str, items: Vec<String>| match items.is_empty() {
             true => String::new(),
-            false => format!("\n  \"aggregates\": {},", list(aggregates)),
+            false => format!("\n  \"{name}\": {},", list(items)),
         };
+        let aggregates = self.aggregates.iter();
+        let aggregates = aggregates.map(|a| json(serde_json::to_string(a)));
+        let aggregates = optional("aggregates", aggregates.collect());
+        let workloads = self.workloads.iter();
+        let workloads = workloads.map(|w| json(serde_json::to_string(w)));
+        let workloads = optional("workloads", workloads.collect());
         let warnings = self
             .warnings
             .iter()
             .map(|w| json(serde_json::to_string(w)))
             .collect();
         format!(
-            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{aggregates}\n  \
+            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{aggregates}{workloads}\n  \
              \"totals\": {},\n  \"acks\": {},\n  \"warnings\": {}\n}}\n",
             json(serde_json::to_string(&self.duration_s)),
             json(serde_json::to_string(&self.model)),
@@ -326,6 +338,21 @@ mod tests {
                 lost_pkts: [0.0, 0.0, 1.0],
                 fractions: [0.5, 0.25, 0.25],
                 loss_probability: 0.25,
+            }],
+            workloads: vec![WorkloadSummary {
+                workload: "web".to_owned(),
+                came: 3,
+                gone: 2,
+                waits: vec![crate::WaitSummary {
+                    wait: "file".to_owned(),
+                    times: netflow_workload::Times::new(vec![0.1, 0.2])
+                        .summary()
+                        .unwrap(),
+                    steps: vec![netflow_workload::Step {
+                        round_trips: 1,
+                        share: 0.5,
+                    }],
+                }],
             }],
             totals: TotalsSummary {
                 offered_pkts: 4.0,

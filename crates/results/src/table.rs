@@ -1,4 +1,4 @@
-//! The three series and their columns.
+//! The series and their columns.
 
 /// A series: its name and its columns after `time_s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +72,19 @@ pub const CONNECTIONS_CI95: Table = Table {
     ..CONNECTIONS
 };
 
+/// What users waited for: a row for every wait; `time_s` is when the user came.
+pub const WAITS: Table = Table {
+    name: "waits",
+    keys: &["workload", "wait"],
+    values: &["seed", "user", "wait_s"],
+};
+
 /// All there may be in a directory.
-pub(crate) const ALL: [Table; 7] = [
+pub(crate) const ALL: [Table; 8] = [
     LINKS,
     CONNECTIONS,
     CLASSES,
+    WAITS,
     LINKS_STD,
     LINKS_CI95,
     CONNECTIONS_STD,

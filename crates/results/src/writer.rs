@@ -4,14 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use netflow_fluid::{ConnectionId, Interval, LinkId, Network, Recorder};
+use netflow_fluid::{ConnectionId, Interval, LinkId, Network, Recorder, WaitFor};
 
 use crate::ensemble::{Ensemble, Statistic};
 use crate::partial::PartialFile;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::{
-    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
-    Topology, export,
+    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, SeedExperiences,
+    Summary, Table, Topology, WAITS, export,
 };
 
 /// A recorder that writes the series as they come, and the rest of the directory at the end.
@@ -23,6 +23,7 @@ pub struct Writer {
     links: Box<dyn Exporter>,
     connections: Box<dyn Exporter>,
     classes: Option<Box<dyn Exporter>>,
+    waits: Option<Box<dyn Exporter>>,
     /// How far seeds differ.
     spread: Vec<(Table, Box<dyn Exporter>)>,
     topology: Topology,
@@ -48,6 +49,15 @@ impl Writer {
             classes: match classes {
                 true => Some(export(directory, CLASSES, format, &[links, connections])?),
                 false => None,
+            },
+            waits: match network.workloads().len() {
+                0 => None,
+                _ => {
+                    let workloads = network.workloads().map(|spec| spec.name.clone());
+                    let kinds = WaitFor::ALL.map(|kind| kind.name().to_owned());
+                    let names = [&workloads.collect(), &kinds.to_vec()];
+                    Some(export(directory, WAITS, format, &names)?)
+                }
             },
             spread: Vec::new(),
             topology: Topology::of(network),
@@ -87,10 +97,36 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes what users waited, as they came.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn waits(&mut self, seeds: &[SeedExperiences]) -> Result<(), Error> {
+        let Some(file) = &mut self.waits else {
+            return Ok(());
+        };
+        let mut rows: Vec<(f64, [usize; 2], [f64; 3])> = Vec::new();
+        for one in seeds {
+            for (w, experience) in one.experiences.iter().enumerate() {
+                rows.extend(experience.waits.iter().map(|wait| {
+                    let values = [one.seed as f64, wait.user as f64, wait.wait_s];
+                    (wait.came_s, [w, wait.kind as usize], values)
+                }));
+            }
+        }
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0)); // stable: in the order of their ends
+        for (came_s, keys, values) in rows {
+            file.interval(came_s);
+            file.row(&keys, &values)?;
+        }
+        Ok(())
+    }
+
     /// The series' files that there will be.
     pub fn files(&self) -> Vec<String> {
         let classes = self.classes.is_some().then_some(CLASSES);
-        let series = [Some(LINKS), Some(CONNECTIONS), classes];
+        let waits = self.waits.is_some().then_some(WAITS);
+        let series = [Some(LINKS), Some(CONNECTIONS), classes, waits];
         let spread = self.spread.iter().map(|(table, _)| *table);
         let series = series.into_iter().flatten();
         series
@@ -110,6 +146,9 @@ impl Writer {
         let mut series = vec![self.links.finish()?, self.connections.finish()?];
         if let Some(classes) = self.classes {
             series.push(classes.finish()?);
+        }
+        if let Some(waits) = self.waits {
+            series.push(waits.finish()?);
         }
         for (_, spread) in self.spread {
             series.push(spread.finish()?);

@@ -1,6 +1,7 @@
 //! `netflow run SCENARIO`
 
 mod diffserv;
+mod users;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,8 +12,8 @@ use std::time::Instant;
 use clap::Args;
 use netflow::fluid::{Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation};
 use netflow::results::{
-    self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Stop, Summary,
-    TotalsSummary, Writer,
+    self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, SeedExperiences, Series,
+    Stop, Summary, TotalsSummary, Writer,
 };
 use rayon::prelude::*;
 
@@ -77,9 +78,12 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         problems::warn(&scenario);
     }
     let mut seeds = arguments.seeds;
-    if seeds > 1 && scenario.options.model != Model::Window {
+    let random = scenario.options.model == Model::Window || scenario.network.workloads().len() > 0;
+    if seeds > 1 && !random {
         if !arguments.quiet {
-            problems::warn_of("`--seeds` has no effect: only the window model is random");
+            problems::warn_of(
+                "`--seeds` has no effect: only the window model and users are random",
+            );
         }
         seeds = 1;
     }
@@ -143,7 +147,13 @@ fn evaluate(
         Err(RunError::Record(error)) => return Err(error.into()),
         Err(error) => Err(Failure::Evaluation(error.to_string())),
     };
-    let summary = Summary::of(&simulation, input::warning_texts(scenario));
+    let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
+    let users = [experiences(&simulation)?];
+    summary.add_users(&network, &users);
+    let mut writer = writer;
+    if let Some(writer) = &mut writer {
+        writer.waits(&users)?;
+    }
     let evaluation = Evaluation {
         network,
         summary,
@@ -151,6 +161,22 @@ fn evaluate(
         end,
     };
     finish(arguments, scenario, started, evaluation, writer)
+}
+
+/// What the users of a run met with.
+fn experiences(simulation: &Simulation) -> Result<SeedExperiences, Failure> {
+    Ok(SeedExperiences {
+        seed: simulation.options().seed,
+        experiences: simulation.experiences().map_err(cannot_run)?,
+    })
+}
+
+/// A run with one seed of several.
+struct SeedRun {
+    series: Series,
+    summary: Summary,
+    steps: u64,
+    users: SeedExperiences,
 }
 
 /// Runs with different seeds, at the same time; what they say on average.
@@ -170,7 +196,7 @@ fn evaluate_seeds(
         }
     };
     let warnings = input::warning_texts(scenario);
-    let run = |i: u32| -> Result<Option<(Series, Summary, u64)>, Failure> {
+    let run = |i: u32| -> Result<Option<SeedRun>, Failure> {
         let options = Options {
             seed: scenario.options.seed.wrapping_add(i.into()),
             ..scenario.options
@@ -180,7 +206,12 @@ fn evaluate_seeds(
         match simulation.run(arguments.every, &mut series, interrupt::requested) {
             Ok(Outcome::Finished) => {
                 let summary = Summary::of(&simulation, warnings.clone());
-                Ok(Some((series, summary, simulation.steps())))
+                Ok(Some(SeedRun {
+                    series,
+                    summary,
+                    steps: simulation.steps(),
+                    users: experiences(&simulation)?,
+                }))
             }
             Ok(Outcome::Stopped) => Ok(None),
             Err(error) => Err(Failure::Evaluation(format!(
@@ -193,13 +224,15 @@ fn evaluate_seeds(
     let some = 4 * rayon::current_num_threads() as u32;
     let mut ensemble = Ensemble::default();
     let mut steps = 0;
+    let mut users = Vec::new();
     for first in (0..seeds).step_by(some as usize) {
         let last = seeds.min(first + some);
         let runs: Vec<_> = (first..last).into_par_iter().map(run).collect();
         for run in runs {
-            if let Some((series, summary, taken)) = run? {
-                ensemble.add(series, summary);
-                steps += taken;
+            if let Some(run) = run? {
+                ensemble.add(run.series, run.summary);
+                steps += run.steps;
+                users.push(run.users);
             }
         }
         at(ensemble.seeds());
@@ -209,11 +242,13 @@ fn evaluate_seeds(
     }
     let done = ensemble.seeds();
     let stopped = format!("stopped after {done} of {seeds} seeds");
-    let Some(summary) = ensemble.summary() else {
+    let Some(mut summary) = ensemble.summary() else {
         return Err(Failure::Interrupted(stopped));
     };
+    summary.add_users(&network, &users);
     if let Some(writer) = &mut writer {
         writer.ensemble(&network, &ensemble)?;
+        writer.waits(&users)?;
     }
     let evaluation = Evaluation {
         network,
@@ -363,6 +398,7 @@ fn print(
     print_connections(network, &summary.connections, arguments.top, out)?;
     writeln!(out)?;
     diffserv::print(summary, arguments.top, out)?;
+    users::print(&summary.workloads, out)?;
     print_totals("packets", &summary.totals, out)?;
     if summary.acks.offered_pkts > 0.0 {
         print_totals("acknowledgements", &summary.acks, out)?;

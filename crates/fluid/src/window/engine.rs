@@ -247,6 +247,11 @@ impl Engine {
         self.slots.len() - 1
     }
 
+    /// Visits that there were at the same time, at most.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Whether nothing of its transfers is on the way, or will be.
     fn is_drained(&self, slot: usize) -> bool {
         let first = self.slots[slot].first as usize;

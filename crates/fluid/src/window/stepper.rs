@@ -61,12 +61,7 @@ impl Window {
         }
         let needed = needed_bytes(&network);
         let allowed_bytes = network.inner.memory_limit_bytes;
-        if needed > allowed_bytes as f64 {
-            return Err(RunError::TooLarge {
-                needed_bytes: needed as u64,
-                allowed_bytes,
-            });
-        }
+        check_memory(needed, allowed_bytes)?;
         let mut first_transfer = vec![0];
         for id in network.connections() {
             let before = first_transfer[id.index()];
@@ -112,7 +107,10 @@ impl Window {
                 self.count_arrivals();
             }
         }
-        Ok(())
+        // How many users are there at a time is not known before.
+        let visits = self.engine.slots() as f64 * OF_VISIT;
+        let allowed_bytes = self.network().inner.memory_limit_bytes;
+        check_memory(visits, allowed_bytes)
     }
 
     fn count_arrivals(&mut self) {
@@ -159,8 +157,13 @@ impl Window {
         self.link_totals(id).utilization
     }
 
-    /// The window over the round-trip time, of all of it; of others, their rate.
+    /// The window over the round-trip time, of all of it; of others, their rate; of users, what they
+    /// have sent so far over the time.
     pub fn send_pps(&self, id: ConnectionId) -> f64 {
+        if let Source::Users(_) = self.network().connection_spec(id).source {
+            // Their windows do not say what they have to send.
+            return self.connection_sums(id).sent_pkts * fraction(1.0, self.time_s());
+        }
         let transfers = self.transfers(id);
         transfers.map(|t| t.rate_pps(self.engine.now_ns())).sum()
     }
@@ -475,6 +478,16 @@ impl Window {
     }
 }
 
+fn check_memory(needed: f64, allowed_bytes: u64) -> Result<(), RunError> {
+    match needed > allowed_bytes as f64 {
+        true => Err(RunError::TooLarge {
+            needed_bytes: needed as u64,
+            allowed_bytes,
+        }),
+        false => Ok(()),
+    }
+}
+
 /// Bytes that transfers and their ways take, roughly; packets under way come on top.
 fn needed_bytes(network: &Network) -> f64 {
     const OF_TRANSFER: f64 = 1500.0;
@@ -486,13 +499,16 @@ fn needed_bytes(network: &Network) -> f64 {
         // The receiver has a bit for every packet of two windows; Vegas has two numbers.
         let of_window = match spec.source {
             Source::Window(w) if w.variant == TcpVariant::Vegas => 13.0 * window,
-            Source::Window(_) => 0.5 * window,
+            Source::Window(_) | Source::Users(_) => 0.5 * window,
             _ => 0.0,
         };
         f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
     });
     each.sum()
 }
+
+/// Bytes that a visit takes, roughly.
+const OF_VISIT: f64 = 20_000.0;
 
 fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64

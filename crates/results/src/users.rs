@@ -1,0 +1,145 @@
+//! What users waited for, in numbers.
+
+use netflow_fluid::{Experience, Network, WaitFor};
+use netflow_workload::{Step, Times};
+use serde::{Deserialize, Serialize};
+
+/// Times count as whole round trips that exceed them by no more than this part of one.
+const WITHIN: f64 = 0.1;
+
+/// What the users of a run with a seed met with, by workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeedExperiences {
+    /// The run's seed.
+    pub seed: u64,
+    /// In the order of the network's workloads.
+    pub experiences: Vec<Experience>,
+}
+
+/// The users of a workload; with several seeds those of all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSummary {
+    /// Its name.
+    pub workload: String,
+    /// Users who came.
+    pub came: u64,
+    /// Users of them who went, with all that they wanted.
+    pub gone: u64,
+    /// By what was waited for; what nobody waited for is left out.
+    pub waits: Vec<WaitSummary>,
+}
+
+/// How long users waited for something.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WaitSummary {
+    /// For what: `connect`, `file`, `page` or `echo`.
+    pub wait: String,
+    /// The usual numbers.
+    #[serde(flatten)]
+    pub times: netflow_workload::Summary,
+    /// Waits of whole round trips of the empty network, which they exceed by a tenth of one at most:
+    /// each number of round trips that at least a hundredth of all has.
+    pub steps: Vec<Step>,
+}
+
+/// The summaries of all workloads of a network over all seeds.
+pub(crate) fn summaries(network: &Network, seeds: &[SeedExperiences]) -> Vec<WorkloadSummary> {
+    let summary = |(w, name): (usize, &str)| {
+        let all = || seeds.iter().filter_map(move |seed| seed.experiences.get(w));
+        let of_kind = |kind: WaitFor| {
+            let waits = || {
+                let waits = all().flat_map(|experience| &experience.waits);
+                waits.filter(move |wait| wait.kind == kind)
+            };
+            let times = Times::new(waits().map(|wait| wait.wait_s).collect());
+            let trips = Times::new(waits().map(|wait| wait.wait_s / wait.rtt_s).collect());
+            Some(WaitSummary {
+                wait: kind.name().to_owned(),
+                times: times.summary()?,
+                steps: trips.steps(1.0, WITHIN),
+            })
+        };
+        WorkloadSummary {
+            workload: name.to_owned(),
+            came: all().map(|experience| experience.came).sum(),
+            gone: all().map(|experience| experience.gone).sum(),
+            waits: WaitFor::ALL.into_iter().filter_map(of_kind).collect(),
+        }
+    };
+    let names = network.workloads().map(|spec| spec.name.as_str());
+    names.enumerate().map(summary).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netflow_fluid::{NetworkBuilder, Wait, WindowSource, WorkloadSpec};
+    use netflow_workload::{Application, Http};
+
+    fn network() -> Network {
+        let mut builder = NetworkBuilder::new();
+        let (a, b) = (builder.node("a"), builder.node("b"));
+        for (from, to) in [(a, b), (b, a)] {
+            builder.link(netflow_fluid::LinkSpec {
+                from,
+                to,
+                bandwidth_bps: 1e6,
+                delay_s: 0.1,
+                buffer: netflow_fluid::Buffer::Packets(10.0),
+                queue: netflow_fluid::Queue::DropTail,
+            });
+        }
+        builder.workload(WorkloadSpec {
+            name: "web".to_owned(),
+            application: Application::Http(Http::default()),
+            users_per_s: 1.0,
+            clients: vec![a],
+            servers: vec![b],
+            start_s: 0.0,
+            stop_s: None,
+            source: WindowSource::default(),
+            delayed_ack: false,
+            packet_size_bytes: 1000.0,
+            stack: netflow_tcpmodel::Stack::builtin("linux-6").unwrap(),
+        });
+        builder.build().unwrap()
+    }
+
+    /// Users of two seeds together, whose round trips differ: one round trip is a step all the
+    /// same.
+    #[test]
+    fn seeds_are_put_together_and_steps_are_round_trips() {
+        let wait = |user, rtt_s, wait_s| Wait {
+            user,
+            came_s: 1.0,
+            kind: WaitFor::File,
+            wait_s,
+            rtt_s,
+        };
+        let seed = |seed, waits| SeedExperiences {
+            seed,
+            experiences: vec![Experience {
+                came: 3,
+                gone: 2,
+                waits,
+            }],
+        };
+        let seeds = [
+            seed(1, vec![wait(0, 0.1, 0.105), wait(1, 0.2, 0.2)]),
+            seed(2, vec![wait(0, 0.1, 0.2), wait(1, 0.2, 0.3)]),
+        ];
+        let found = summaries(&network(), &seeds);
+        assert_eq!((found[0].came, found[0].gone), (6, 4));
+        let [file] = &found[0].waits[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((file.wait.as_str(), file.times.count), ("file", 4));
+        assert_eq!(file.times.max_s, 0.3);
+        let steps: Vec<(u32, f64)> = file
+            .steps
+            .iter()
+            .map(|step| (step.round_trips, step.share))
+            .collect();
+        assert_eq!(steps, [(1, 0.5), (2, 0.25)]);
+    }
+}
