@@ -432,7 +432,7 @@ impl Transfer {
                         if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
                             tcp.try_to_send(now_ns);
                         }
-                        if tcp.user.is_some() && tcp.sender.is_at_rest() {
+                        if tcp.user.is_some() {
                             tcp.sender.rest();
                         }
                     }

@@ -170,9 +170,11 @@ impl Sender {
         self.acknowledged == self.highest_sent
     }
 
-    /// Nothing is out: the timer has nothing to wait for.
+    /// If nothing is out, and there is nothing to send, the timer has nothing to wait for.
     pub fn rest(&mut self) {
-        self.timer.at_ns = NEVER;
+        if self.is_at_rest() && self.next >= self.available {
+            self.timer.at_ns = NEVER;
+        }
     }
 
     /// There is something to send again. After a pause of more than a timeout the window is halved
@@ -192,6 +194,8 @@ impl Sender {
             self.window = (0.5 * self.window).floor().max(least);
             paused_s -= rto_s;
         }
+        // Vegas can leave none at all, for the timer to open again.
+        self.window = self.window.max(1.0);
     }
 
     /// The round-trip time is known from the handshake.

@@ -138,7 +138,8 @@ pub(super) fn acknowledge(it: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sen
         repeat = vegas.duplicate(it, now_ns);
     }
     it.vegas = Some(vegas);
-    if let Some(seq) = repeat {
+    // What looks overdue may be what there is not to send yet.
+    if let Some(seq) = repeat.filter(|&seq| seq < it.available) {
         it.output(now_ns, seq, sent);
     }
     it.duplicates == 0 || it.duplicates >= DUPLICATES
