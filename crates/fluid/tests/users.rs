@@ -5,7 +5,7 @@ use netflow_fluid::{
     Queue, Simulation, TcpVariant, WaitFor, WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::Stack;
-use netflow_workload::{Application, Distribution, Http, Telnet, Workload};
+use netflow_workload::{Application, Distribution, Http, Telnet, Times, Workload};
 use proptest::prelude::*;
 
 const RTT_S: f64 = 0.1;
@@ -435,6 +435,55 @@ proptest! {
         } else {
             prop_assert!(of(WaitFor::Page) >= 2 * experience.gone);
             prop_assert!(of(WaitFor::File) >= 2 * files.ceil() as u64 * experience.gone);
+        }
+    }
+}
+
+/// The default web users on a fast link: the medians are a round trip, give or take 2 ms, at any
+/// distance, and the distribution has its steps.
+#[test]
+fn medians_are_whole_round_trips() {
+    for model in [Model::Window, Model::Fluid] {
+        for one_way_s in [0.001, 0.01, 0.1, 0.2] {
+            let mut builder = NetworkBuilder::new();
+            let nodes = ["client", "server"].map(|name| builder.node(name));
+            for (from, to) in [(nodes[0], nodes[1]), (nodes[1], nodes[0])] {
+                builder.link(LinkSpec {
+                    from,
+                    to,
+                    bandwidth_bps: 1e9,
+                    delay_s: one_way_s,
+                    buffer: Buffer::Packets(1e4),
+                    queue: Queue::DropTail,
+                });
+            }
+            let mut spec = workload(Application::Http(Http::default()), 20.0);
+            spec.source.initial_window_pkts = 10.0;
+            spec.packet_size_bytes = 1500.0;
+            (spec.clients, spec.servers) = (vec![nodes[0]], vec![nodes[1]]);
+            builder.workload(spec);
+            let options = Options {
+                duration_s: 100.0,
+                model,
+                ..Options::default()
+            };
+            let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+            while !simulation.is_done() {
+                simulation.step().unwrap();
+            }
+            let experience = &simulation.experiences().unwrap()[0];
+            for kind in [WaitFor::File, WaitFor::Page] {
+                let times = Times::new(waits_s(experience, kind));
+                assert!(times.count() > 500);
+                let median_s = times.quantile(0.5);
+                assert!(
+                    (median_s - 2.0 * one_way_s).abs() < 2e-3,
+                    "{median_s} {one_way_s}"
+                );
+                let steps = times.steps(2.0 * one_way_s, 0.2 * one_way_s);
+                let trips: Vec<u32> = steps.iter().map(|step| step.round_trips).take(3).collect();
+                assert_eq!(trips, [1, 2, 3]);
+            }
         }
     }
 }
