@@ -219,16 +219,17 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         self.connection.write(OPENER, now_s, bytes);
     }
 
-    /// The server answers what has arrived.
+    /// The server answers what has arrived, at once: replies share segments.
     fn answer(&mut self, now_s: f64) {
         let delivered = self.connection.delivered(LISTENER);
+        let mut bytes = 0;
         while let Some(asked) = self.asked.get(self.answering)
             && asked.request_end <= delivered
         {
             self.answering += 1;
-            let bytes = asked.reply_bytes;
-            self.connection.write(LISTENER, now_s, bytes);
+            bytes += asked.reply_bytes;
         }
+        self.connection.write(LISTENER, now_s, bytes);
     }
 
     /// The client notes what is complete, and goes on.
