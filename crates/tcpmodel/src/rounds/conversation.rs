@@ -45,6 +45,9 @@ pub struct Conversations {
     pub stack: Stack,
     /// The largest payload of a packet, in bytes; at least 1.
     pub mss_bytes: u32,
+    /// What the hosts add to a wait: from the last byte of a request to the first of its reply, in
+    /// seconds; at least 0.
+    pub service_s: f64,
 }
 
 impl Conversations {
@@ -64,6 +67,8 @@ impl Conversations {
         self.stack.check()?;
         let mss_bytes = f64::from(self.mss_bytes);
         ensure(self.mss_bytes >= 1, "mss in B", mss_bytes, "1 or more")?;
+        let service = (0.0..=1e6).contains(&self.service_s);
+        ensure(service, "service time in s", self.service_s, "0 to 1e6")?;
         let of_each: Vec<Result<Waits, Error>> = sessions
             .par_iter()
             .map(|session| self.play_one(session, seed, &path_at))
@@ -89,7 +94,7 @@ impl Conversations {
         let ways = [path.to_server, path.to_client]
             .map(|direction| Way::new(direction.delay_s, direction.bandwidth_bps));
         let connection = Connection::new(&self.stack, self.mss_bytes, ways, &mut chance);
-        Conversation::new(session, connection).play(path_at)
+        Conversation::new(session, connection, self.service_s).play(path_at)
     }
 }
 
@@ -107,8 +112,11 @@ struct Conversation<'a, R: rand::Rng> {
     begun: usize,
     /// What has been asked for and not been answered completely, in order.
     asked: VecDeque<Asked>,
-    /// So many of those the server has begun to answer.
+    /// So many of those the server has all of.
     answering: usize,
+    service_s: f64,
+    /// Replies that the server is about to write: when, and how many bytes.
+    replies: VecDeque<(f64, u64)>,
     /// So many bytes of requests, of replies there will have been when all of that is done.
     bytes: [u64; 2],
     /// When the current page was asked for.
@@ -129,7 +137,11 @@ struct Asked {
 }
 
 impl<'a, R: rand::Rng> Conversation<'a, R> {
-    fn new(session: &'a Session, connection: Connection<'a, Independent<R>>) -> Self {
+    fn new(
+        session: &'a Session,
+        connection: Connection<'a, Independent<R>>,
+        service_s: f64,
+    ) -> Self {
         Self {
             session,
             connection,
@@ -137,6 +149,8 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
             begun: 0,
             asked: VecDeque::new(),
             answering: 0,
+            service_s,
+            replies: VecDeque::new(),
             bytes: [0, 0],
             page_s: 0.0,
             first_alone: true,
@@ -149,6 +163,11 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         loop {
             let next = self.connection.next_event();
             // At the same moment packets come first.
+            let reply_s = self.replies.front().map_or(f64::INFINITY, |reply| reply.0);
+            if reply_s < self.turn_s.min(next.0 - TOGETHER_S) {
+                self.reply();
+                continue;
+            }
             if self.turn_s < next.0 - TOGETHER_S {
                 self.take_path(path_at(self.session.start_s + self.turn_s))?;
                 self.begin_turn(self.turn_s);
@@ -164,7 +183,7 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
                     self.waits.connect_s.push(now_s);
                     self.turn_s = now_s;
                 }
-                Some(Notice::Delivered(LISTENER)) => self.answer(now_s),
+                Some(Notice::Delivered(LISTENER)) => self.serve(now_s),
                 Some(Notice::Delivered(_)) => self.complete(now_s),
             }
         }
@@ -219,8 +238,8 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         self.connection.write(OPENER, now_s, bytes);
     }
 
-    /// The server answers what has arrived, at once: replies share segments.
-    fn answer(&mut self, now_s: f64) {
+    /// The server sees what has arrived: replies to what came together share segments.
+    fn serve(&mut self, now_s: f64) {
         let delivered = self.connection.delivered(LISTENER);
         let mut bytes = 0;
         while let Some(asked) = self.asked.get(self.answering)
@@ -229,7 +248,16 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
             self.answering += 1;
             bytes += asked.reply_bytes;
         }
-        self.connection.write(LISTENER, now_s, bytes);
+        if bytes > 0 {
+            self.replies.push_back((now_s + self.service_s, bytes));
+        }
+    }
+
+    /// The server writes what is due first.
+    fn reply(&mut self) {
+        if let Some((now_s, bytes)) = self.replies.pop_front() {
+            self.connection.write(LISTENER, now_s, bytes);
+        }
     }
 
     /// The client notes what is complete, and goes on.
@@ -292,6 +320,7 @@ mod tests {
         Conversations {
             stack: Stack::builtin("linux-6").unwrap(),
             mss_bytes: 1000,
+            service_s: 0.0,
         }
     }
 
@@ -355,6 +384,20 @@ mod tests {
             .unwrap();
         assert_eq!(round_trips(&waits.file_s), [1.0, 1.0, 1.0, 2.0]);
         assert_eq!(round_trips(&waits.page_s), [3.0]);
+    }
+
+    /// A server that takes a tenth of a round trip: once for the first file, once for the others.
+    #[test]
+    fn servers_take_their_time() {
+        let session = visit(vec![page(0.0, &[1, 2, 3])]);
+        let conversations = Conversations {
+            service_s: 0.1 * RTT_S,
+            ..linux()
+        };
+        let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
+        let waits = waits.unwrap();
+        assert_eq!(round_trips(&waits.file_s), [1.1, 1.1, 1.1]);
+        assert_eq!(round_trips(&waits.page_s), [2.2]);
     }
 
     /// A path that gets longer while the user thinks.

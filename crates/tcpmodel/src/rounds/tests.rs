@@ -102,6 +102,7 @@ fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
         initial_window_pkts: 2,
         recovery: Recovery::NewReno,
         window_after_loss: 0.5,
+        cubic_growth: false,
         quick_acks: 16,
         acks_compressed: false,
         ..Stack::builtin("linux-6").unwrap()

@@ -3,6 +3,7 @@
 //! where the other end has none.
 
 mod counted;
+mod growth;
 mod lost;
 mod marks;
 mod state;
@@ -12,6 +13,7 @@ mod window;
 
 use super::super::{clock::Clock, path::Packet, rto::Rto};
 use crate::{Recovery, Stack};
+use growth::Growth;
 use usage::Usage;
 
 /// Selectively acknowledged.
@@ -78,7 +80,7 @@ pub(in super::super) struct Selective {
     probes: bool,
     /// So many segments that arrived stand for the loss of one before them.
     loss_at: u32,
-    decrease: f64,
+    growth: Growth,
     min_rto_s: f64,
     clock: Clock,
     pub rto: Rto,
@@ -99,10 +101,9 @@ pub(in super::super) struct Selective {
     /// The state ends when everything before this segment is acknowledged.
     high: u32,
     window: f64,
-    /// What congestion avoidance has gathered for the next packet.
-    credit: f64,
     threshold: f64,
     prior_window: f64,
+    prior_threshold: f64,
     reduction_delivered: u32,
     reduction_sent: u32,
     packets: u32,
@@ -128,7 +129,7 @@ impl Selective {
             rack: stack.recovery == Recovery::Rack,
             probes: stack.tail_loss_probe && stack.recovery != Recovery::NewReno,
             loss_at: stack.duplicate_acks,
-            decrease: stack.window_after_loss,
+            growth: Growth::new(stack),
             min_rto_s: stack.min_rto_s,
             clock,
             rto,
@@ -145,9 +146,9 @@ impl Selective {
             state: State::Open,
             high: 0,
             window: 0.0,
-            credit: 0.0,
             threshold: f64::INFINITY,
             prior_window: 0.0,
+            prior_threshold: f64::INFINITY,
             reduction_delivered: 0,
             reduction_sent: 0,
             packets: 0,
@@ -199,6 +200,9 @@ impl Selective {
 
     fn send_new(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let was_empty = self.out() == 0;
+        if was_empty {
+            self.growth.pause(now_s, now_s - self.usage.last_sent_s);
+        }
         out.push(self.next);
         self.usage.last_sent_s = now_s;
         self.sent_s.push(now_s);
@@ -262,7 +266,7 @@ impl Selective {
         if news.set_timer && !self.schedule_probe(now_s, true) {
             self.rearm(now_s);
         }
-        self.move_window(&news);
+        self.move_window(now_s, &news);
         match resend {
             Resend::Nothing => {}
             Resend::Lost => self.send_lost(now_s, out),
