@@ -73,10 +73,13 @@ impl<'a, C: Chance> Connection<'a, C> {
     /// Nothing is written or sent yet.
     pub(super) fn new(stack: &'a Stack, mss_bytes: u32, ways: [Way; 2], chance: &'a mut C) -> Self {
         let phase = chance.phase();
+        let most_out = stack
+            .receive_window_bytes
+            .map_or(u32::MAX, |bytes| (bytes / mss_bytes.max(1)).max(1));
         let ends = [OPENER, LISTENER].map(|_| {
             let clock = Clock::new(stack, phase);
             let rto = Rto::new(stack, chance.phase());
-            let sender = Sender::new(stack, rto, clock);
+            let sender = Sender::new(stack, most_out, rto, clock);
             End::new(clock, sender, Receiver::new(stack, clock, chance.phase()))
         });
         Self {

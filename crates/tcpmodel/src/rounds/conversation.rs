@@ -386,6 +386,18 @@ mod tests {
         assert_eq!(round_trips(&waits.page_s), [3.0]);
     }
 
+    /// No more than 16 segments at a time: 10, 16, 16, 16 and 12 instead of 10, 20 and 40.
+    #[test]
+    fn receive_windows_limit() {
+        for (bytes, expected) in [(None, 3.0), (Some(16_384), 5.0)] {
+            let mut conversations = linux();
+            conversations.stack.receive_window_bytes = bytes;
+            let session = visit(vec![page(0.0, &[70])]);
+            let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
+            assert_eq!(round_trips(&waits.unwrap().file_s), [expected]);
+        }
+    }
+
     /// A server that takes a tenth of a round trip: once for the first file, once for the others.
     #[test]
     fn servers_take_their_time() {
