@@ -27,7 +27,7 @@ pub(crate) struct Paths {
     next_s: f64,
     times_s: Vec<f64>,
     /// All pairs at the first time, all at the second …
-    paths: Vec<Path>,
+    paths: Vec<Option<Path>>,
     pairs: usize,
 }
 
@@ -70,39 +70,40 @@ impl Paths {
                 let packet_bits = 8.0 * network.connection_spec(id).packet_size_bytes;
                 direction(network, &explain(id), packet_bits)
             });
-            self.paths.push(Path {
+            let path = to_server.zip(to_client);
+            self.paths.push(path.map(|(to_server, to_client)| Path {
                 to_server,
                 to_client,
-            });
+            }));
         }
         self.times_s.push(time_s);
         self.next_s = time_s + self.every_s;
     }
 
-    /// The path of a pair at a time: the last that was looked at until then.
+    /// The path of a pair at a time: the last that was looked at until then. If links that failed
+    /// left none, the next that there was, or else the last.
     fn at(&self, pair: usize, time_s: f64) -> Option<Path> {
         let known = self.times_s.partition_point(|&t| t <= time_s).max(1);
-        self.paths.get((known - 1) * self.pairs + pair).copied()
+        let at = |i: usize| self.paths.get(i * self.pairs + pair).copied().flatten();
+        let later = (known - 1..self.times_s.len()).find_map(at);
+        later.or_else(|| (0..known - 1).rev().find_map(at))
     }
 }
 
 /// One way of a path. The slowest link is one that packets take turns on; elsewhere a packet takes
-/// what one of mean size does.
-fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Direction {
+/// what one of mean size does. Nothing if there is no way.
+fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Direction> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
     let bandwidth = |hop: &crate::ExplainedHop| network.link_spec(hop.link).bandwidth_bps;
     let slowest = there().map(bandwidth).fold(f64::INFINITY, f64::min);
     let transmissions_s: f64 = there().map(|hop| packet_bits / bandwidth(hop)).sum();
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
-    let reaches = slowest.is_finite();
-    Direction {
+    slowest.is_finite().then(|| Direction {
         delay_s: delays_s + (transmissions_s - packet_bits / slowest).max(0.0),
-        loss: match reaches {
-            true => it.loss_probability.clamp(0.0, MOST_LOSS),
-            false => MOST_LOSS,
-        },
-        bandwidth_bps: reaches.then_some(slowest),
-    }
+        loss: it.loss_probability.clamp(0.0, MOST_LOSS),
+        bit_error_rate: 0.0,
+        bandwidth_bps: Some(slowest),
+    })
 }
 
 /// What users meet with who come until `until_s`: all of their sessions, to the end.
@@ -155,6 +156,7 @@ fn conversations(spec: &WorkloadSpec) -> Conversations {
     Conversations {
         stack: spec.stack.clone(),
         mss_bytes: (spec.packet_size_bytes - HEADER_BYTES).max(1.0) as u32,
+        service_s: 0.0,
     }
 }
 
@@ -173,6 +175,7 @@ impl Player<'_> {
         let nowhere = Direction {
             delay_s: 0.0,
             loss: 0.0,
+            bit_error_rate: 0.0,
             bandwidth_bps: None,
         };
         let path_at = |time_s: f64| {

@@ -352,7 +352,7 @@ fn models_have_the_same_users() {
     };
     let (mut window, mut fluid) = (users(Model::Window), users(Model::Fluid));
     for all in [&mut window, &mut fluid] {
-        all.sort_by(|a, b| (a.0, a.2).cmp(&(b.0, b.2)));
+        all.sort_by_key(|wait| (wait.0, wait.2));
     }
     assert_eq!(window, fluid);
 }

@@ -37,12 +37,11 @@ pub struct Workload {
     /// of its `send-jitter` is 0 s here: users come at random anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Spanned<WindowSetting>>,
-    /// Size of a full packet on the wire, 40 B of it headers, with the window model. Default: the
-    /// simulation's.
+    /// Size of a full packet on the wire, 40 B of it headers. Default: the simulation's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<ByteSize>,
-    /// The TCP at both ends, with the fluid models: `"linux-6"`, `"linux-2.0.34"`, `"rfc6298"` or
-    /// `"ns-2.35"`. Default: `"linux-6"`.
+    /// The TCP at both ends, with the fluid models: `"linux-6"`, `"legacy"`, `"linux-2.0.34"`,
+    /// `"rfc6298"` or `"ns-2.35"`. Default: `"linux-6"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<Spanned<String>>,
 

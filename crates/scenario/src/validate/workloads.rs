@@ -68,7 +68,7 @@ impl Assembly<'_> {
         if let Some(setting) = &workload.source {
             self.check_orders(setting, &source);
         }
-        let jitter = workload.source.as_ref().and_then(|s| s.send_jitter.clone());
+        let jitter = workload.source.as_ref().and_then(|s| s.send_jitter);
         let spec = WorkloadSpec {
             name: workload.name.to_string(),
             application,
