@@ -1,6 +1,6 @@
 //! What the page is told, as its script reads it.
 
-use netflow_results::{AggregateSummary, Manifest, TotalsSummary};
+use netflow_results::{AggregateSummary, Manifest, TotalsSummary, WorkloadSummary};
 use serde::Serialize;
 
 use crate::short::{Short, Time};
@@ -51,6 +51,7 @@ pub struct Run {
     pub duration_s: f64,
     pub totals: TotalsSummary,
     pub aggregates: Vec<AggregateSummary>,
+    pub workloads: Vec<WorkloadSummary>,
     pub warnings: Vec<String>,
     /// Recording intervals, before anything is left out.
     pub samples: usize,

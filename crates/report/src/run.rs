@@ -142,6 +142,7 @@ pub fn read(
         duration_s: summary.duration_s,
         totals: summary.totals.clone(),
         aggregates: summary.aggregates.clone(),
+        workloads: summary.workloads.clone(),
         warnings: summary.warnings.clone(),
         samples: times_s.len(),
         thinned: grid.curves.thins(),

@@ -659,6 +659,16 @@
         return it ? `${rate(it.mean_goodput_bps)} delivered; marked DP0 to DP2: ${it.fractions.map(percent).join(", ")}; loss ${percent(it.loss_probability)}` : "–";
       }]);
     }
+    const waits = (r) => r.workloads.flatMap((w) => w.waits.map((it) => [`${w.workload}: ${it.wait}`, it]));
+    for (const name of new Set(runs.flatMap((run) => waits(run).map(([name]) => name)))) {
+      rows.push([`users of ${name}`, (r) => {
+        const it = (waits(r).find(([one]) => one === name) || [])[1];
+        if (!it) return "–";
+        const steps = it.steps.map((step) => `${step.round_trips}: ${percent(step.share)}`).slice(0, 5).join(", ");
+        return `${plural(it.count, "wait")}; mean ${ms(it.mean_s)}, median ${ms(it.median_s)}, 95 % up to ${ms(it.p95_s)}, 99 % up to ${ms(it.p99_s)} ms` +
+          (steps ? `; whole round trips ${steps}` : "");
+      }]);
+    }
     const head = $("fact-table").tHead, body = $("fact-table").tBodies[0];
     head.replaceChildren();
     body.replaceChildren();
