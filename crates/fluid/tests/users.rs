@@ -1,5 +1,7 @@
 //! Users in the window model, against closed forms.
 
+use std::collections::BTreeMap;
+
 use netflow_fluid::{
     Buffer, Change, EventSpec, Experience, LinkSpec, Model, Network, NetworkBuilder, Options,
     Queue, Simulation, TcpVariant, WaitFor, WindowSource, WorkloadSpec,
@@ -234,10 +236,23 @@ fn the_network_carries_what_users_send() {
         }
         requests += 1;
         pages += session.turns.len();
-        for exchange in session.turns.iter().flat_map(|turn| &turn.exchanges) {
-            requests += exchange.request_bytes.div_ceil(1000);
-            replies += exchange.reply_bytes.div_ceil(1000);
-            files += 1;
+        for turn in &session.turns {
+            // The first file is asked for alone; requests of the others are put together.
+            let (first, others) = turn.exchanges.split_first().unwrap();
+            for together in [std::slice::from_ref(first), others] {
+                let (mut bytes, mut answers) = (0, BTreeMap::new());
+                for exchange in together {
+                    bytes += exchange.request_bytes;
+                    // Requests that end in the same packet are answered together.
+                    *answers.entry(bytes.div_ceil(1000)).or_insert(0) += exchange.reply_bytes;
+                    files += 1;
+                }
+                requests += bytes.div_ceil(1000);
+                replies += answers
+                    .values()
+                    .map(|bytes: &u32| bytes.div_ceil(1000))
+                    .sum::<u32>();
+            }
         }
     }
     let ids: Vec<_> = network.connections().collect();

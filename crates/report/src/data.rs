@@ -52,6 +52,7 @@ pub struct Run {
     pub totals: TotalsSummary,
     pub aggregates: Vec<AggregateSummary>,
     pub workloads: Vec<WorkloadSummary>,
+    pub waits: Vec<Waits>,
     pub warnings: Vec<String>,
     /// Recording intervals, before anything is left out.
     pub samples: usize,
@@ -66,6 +67,15 @@ pub struct Run {
     pub whole: Whole,
     pub links: Vec<Link>,
     pub connections: Vec<Connection>,
+}
+
+/// The distribution of what the users of a workload waited for something.
+#[derive(Debug, Serialize)]
+pub struct Waits {
+    pub workload: String,
+    pub wait: String,
+    /// In seconds, ascending: equal shares of all waits are between one and the next.
+    pub times: Vec<Short>,
 }
 
 /// Curves of the network as a whole.

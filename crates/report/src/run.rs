@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use netflow_results::{
     ConnectionSummary, LinkSummary, Results, Topology, TopologyConnection, TopologyLink,
 };
+use netflow_workload::Times;
 
 use crate::Error;
 use crate::columns::{Columns, quantile, sum, times_of_both};
@@ -143,6 +144,7 @@ pub fn read(
         totals: summary.totals.clone(),
         aggregates: summary.aggregates.clone(),
         workloads: summary.workloads.clone(),
+        waits: waits(results)?,
         warnings: summary.warnings.clone(),
         samples: times_s.len(),
         thinned: grid.curves.thins(),
@@ -165,6 +167,33 @@ pub fn read(
             .map(connection)
             .collect(),
     })
+}
+
+/// Points of a distribution of waits at most.
+const WAITS: usize = 200;
+
+/// The distributions of waits, in the order of the summary.
+fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
+    let rows = results.waits()?.unwrap_or_default();
+    let mut by_kind: HashMap<(&str, &str), Vec<f64>> = HashMap::new();
+    for row in &rows {
+        let of_kind = by_kind.entry((&row.workload, &row.wait)).or_default();
+        of_kind.push(row.wait_s);
+    }
+    let kinds = results.summary.workloads.iter().flat_map(|users| {
+        let waits = users.waits.iter();
+        waits.map(|wait| (users.workload.as_str(), wait.wait.as_str()))
+    });
+    let kinds = kinds.filter_map(|(workload, wait)| {
+        let times = Times::new(by_kind.remove(&(workload, wait))?);
+        let points = times.cdf(WAITS).into_iter();
+        Some(data::Waits {
+            workload: workload.to_owned(),
+            wait: wait.to_owned(),
+            times: points.map(|(time_s, _)| Short(time_s)).collect(),
+        })
+    });
+    Ok(kinds.collect())
 }
 
 /// The ends of a link by its name, where nothing else says them.

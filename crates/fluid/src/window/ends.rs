@@ -176,21 +176,29 @@ impl Transfer {
         }
     }
 
-    /// There are so many more bytes to send, in packets of their own; one past the last of them.
-    pub fn say(&mut self, bytes: u32) -> i32 {
+    /// There are so many more bytes to send, in packets of their own.
+    pub fn say(&mut self, bytes: u64) {
+        let end = self.end_of(bytes);
         let Kind::Tcp(tcp) = &mut self.kind else {
-            return i32::MAX;
+            return;
         };
-        let Some(user) = &mut tcp.user else {
-            return i32::MAX;
-        };
-        let payload = user.workload.payload_bytes();
-        let full = (f64::from(bytes) / payload).ceil().max(1.0) - 1.0;
-        let last = f64::from(bytes) - full * payload + HEADER_BYTES;
-        let end = tcp.sender.available.saturating_add(full as i32 + 1);
+        let Some(user) = &mut tcp.user else { return };
+        let full = f64::from(end - tcp.sender.available - 1) * user.workload.payload_bytes();
+        let last = bytes as f64 - full + HEADER_BYTES;
         user.messages.push((end, last.round() as u32));
         tcp.sender.available = end;
-        end
+    }
+
+    /// One past the packet that the last of so many more bytes would be in.
+    pub fn end_of(&self, bytes: u64) -> i32 {
+        let Kind::Tcp(tcp) = &self.kind else {
+            return i32::MAX;
+        };
+        let Some(user) = &tcp.user else {
+            return i32::MAX;
+        };
+        let pkts = (bytes as f64 / user.workload.payload_bytes()).ceil();
+        tcp.sender.available.saturating_add(pkts.max(1.0) as i32)
     }
 
     /// Sends what it was told to, as far as it may.

@@ -5,8 +5,9 @@
 //! together, moment by moment.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use netflow_workload::{Exchange, Kind, Session};
+use netflow_workload::{Kind, Session};
 
 use super::ends::Transfer;
 use super::tcp::NEVER;
@@ -170,14 +171,17 @@ impl Visit {
             // The handshake has told the server how long a round trip takes.
             replies.learn_rtt(self.greeted_ns, now_ns);
         }
-        let before = self.answered;
+        // What is complete at the same moment is answered together.
+        let mut bytes = 0;
         while let Some(asked) = self.asked.get_mut(self.answered)
             && heard >= asked.request_end
         {
-            asked.reply_end = replies.say(asked.reply_bytes);
+            bytes += u64::from(asked.reply_bytes);
+            asked.reply_end = replies.end_of(bytes);
             self.answered += 1;
         }
-        if self.answered > before {
+        if bytes > 0 {
+            replies.say(bytes);
             replies.push(now_ns, wires);
         }
     }
@@ -202,7 +206,7 @@ impl Visit {
                 Kind::Http => {
                     crowd.waited(self, WaitFor::File, asked.at_ns, now_ns);
                     if asked.first && !asked.last {
-                        self.ask_others(now_ns, requests);
+                        self.ask(now_ns, 1..usize::MAX, requests);
                         asks = true;
                     }
                     if asked.last {
@@ -223,60 +227,41 @@ impl Visit {
 
     fn begin_turn(&mut self, now_ns: u64, requests: &mut Transfer) {
         self.turn_ns = NEVER;
-        let Some(turn) = self.session.turns.get(self.turn) else {
-            return;
-        };
-        let count = turn.exchanges.len();
+        let turn = self.session.turns.get(self.turn);
+        let count = turn.map_or(0, |turn| turn.exchanges.len());
         match self.session.kind {
             Kind::Http => {
                 self.page_ns = now_ns;
-                if let Some(&exchange) = turn.exchanges.first() {
-                    self.ask(now_ns, exchange, true, count == 1, requests);
-                }
+                self.ask(now_ns, 0..1, requests);
             }
             Kind::Telnet => {
-                for i in 0..count {
-                    self.ask_nth(now_ns, i, requests);
-                }
+                self.ask(now_ns, 0..count, requests);
                 self.turn += 1;
                 self.plan_turn(now_ns);
             }
         }
     }
 
-    /// All but the first.
-    fn ask_others(&mut self, now_ns: u64, requests: &mut Transfer) {
-        let turn = self.session.turns.get(self.turn);
-        for i in 1..turn.map_or(0, |turn| turn.exchanges.len()) {
-            self.ask_nth(now_ns, i, requests);
-        }
-    }
-
-    fn ask_nth(&mut self, now_ns: u64, i: usize, requests: &mut Transfer) {
+    /// Asks for some of a turn's, at once.
+    fn ask(&mut self, now_ns: u64, which: Range<usize>, requests: &mut Transfer) {
         let turn = self.session.turns.get(self.turn);
         let exchanges = turn.map_or(&[][..], |turn| &turn.exchanges);
-        if let Some(&exchange) = exchanges.get(i) {
-            let last = i + 1 == exchanges.len();
-            self.ask(now_ns, exchange, false, last, requests);
+        let mut bytes = 0;
+        for i in which {
+            let Some(exchange) = exchanges.get(i) else {
+                break;
+            };
+            bytes += u64::from(exchange.request_bytes);
+            self.asked.push_back(Asked {
+                at_ns: now_ns,
+                reply_bytes: exchange.reply_bytes,
+                request_end: requests.end_of(bytes),
+                reply_end: i32::MAX,
+                first: i == 0,
+                last: i + 1 == exchanges.len(),
+            });
         }
-    }
-
-    fn ask(
-        &mut self,
-        now_ns: u64,
-        exchange: Exchange,
-        first: bool,
-        last: bool,
-        requests: &mut Transfer,
-    ) {
-        self.asked.push_back(Asked {
-            at_ns: now_ns,
-            reply_bytes: exchange.reply_bytes,
-            request_end: requests.say(exchange.request_bytes),
-            reply_end: i32::MAX,
-            first,
-            last,
-        });
+        requests.say(bytes);
     }
 }
 

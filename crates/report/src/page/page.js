@@ -687,6 +687,59 @@
       for (const warning of run.warnings) $("warnings").append(el("li", runs.length > 1 ? `${run.name}: ${warning}` : warning));
     }
   }
+  /* The distributions of waits, a picture for every workload. */
+  function showUsers() {
+    const waits = here().waits;
+    $("users").hidden = waits.length === 0;
+    $("waits").replaceChildren();
+    for (const name of new Set(waits.map((it) => it.workload))) {
+      const figure = el("div");
+      figure.append(el("h3", `${name}: share of all waits up to a time`), cdf(waits.filter((it) => it.workload === name), name));
+      $("waits").append(figure);
+    }
+  }
+  function cdf(curves, name) {
+    const width = 520, height = 260, left = 44, right = 12, top = 8, bottom = 36;
+    const all = curves.flatMap((it) => it.times).filter((t) => t > 0);
+    const low = Math.log10(Math.min(...all)) - 0.02, high = Math.max(Math.log10(Math.max(...all)), low + 0.5);
+    const x = (t) => left + (width - left - right) * (Math.log10(t) - low) / (high - low);
+    const y = (share) => top + (height - top - bottom) * (1 - share);
+    const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Distributions of what users of ${name} waited` });
+    const label = (text, at) => {
+      const node = shape("text", at);
+      node.textContent = text;
+      svg.append(node);
+    };
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+      svg.append(shape("line", { x1: left, x2: width - right, y1: y(share), y2: y(share) }, "grid"));
+      label(`${100 * share} %`, { x: left - 6, y: y(share) + 4, "text-anchor": "end" });
+    }
+    // Of many decades only whole ones are written.
+    const steps = high - low > 2.5 ? [1] : [1, 2, 5];
+    for (let decade = Math.floor(low); decade <= high; decade += 1) {
+      for (const step of steps) {
+        const t = step * 10 ** decade;
+        if (Math.log10(t) < low || Math.log10(t) > high) continue;
+        svg.append(shape("line", { x1: x(t), x2: x(t), y1: y(1), y2: y(0) }, "grid"));
+        label(`${Number((1000 * t).toPrecision(2))}`, { x: x(t), y: height - bottom + 16, "text-anchor": "middle" });
+      }
+    }
+    label("ms", { x: width - right, y: height - 4, "text-anchor": "end" });
+    curves.forEach((it, i) => {
+      let path = `M${x(it.times[0]).toFixed(1)} ${y(0).toFixed(1)}`;
+      it.times.forEach((t, k) => {
+        path += `H${x(t).toFixed(1)}V${y((k + 1) / it.times.length).toFixed(1)}`;
+      });
+      const curve = shape("path", { d: path }, "cdf");
+      curve.style.stroke = `var(--c${i % 5})`;
+      svg.append(curve);
+      const key = shape("text", { x: left + 8 + 90 * i, y: height - 4 });
+      key.textContent = `— ${it.wait}`;
+      key.style.fill = `var(--c${i % 5})`;
+      svg.append(key);
+    });
+    return svg;
+  }
   function showAll() {
     const at = time();
     showRuns();
@@ -694,6 +747,7 @@
     prepareTime();
     for (const one of lists) one.fill();
     showSelection();
+    showUsers();
     if (known(at)) setTime(at);
     else setFrame(0);
   }
