@@ -64,5 +64,5 @@ pub use table::{
     WAITS,
 };
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode};
-pub use users::{SeedExperiences, WaitSummary, WorkloadSummary};
+pub use users::{WaitSummary, WorkloadSummary};
 pub use writer::Writer;

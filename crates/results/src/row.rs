@@ -147,8 +147,8 @@ pub struct WaitRow {
     pub workload: Arc<str>,
     /// For what: `connect`, `file`, `page` or `echo`.
     pub wait: Arc<str>,
-    /// The run's seed.
-    pub seed: f64,
+    /// 0 is the run with the scenario's seed, 1 that with the seed after it, and so on.
+    pub run: f64,
     /// Users of a workload are counted from 0.
     pub user: f64,
     /// How long, in seconds.
@@ -163,7 +163,7 @@ impl Row for WaitRow {
             time_s,
             workload: keys[0].clone(),
             wait: keys[1].clone(),
-            seed: values[0],
+            run: values[0],
             user: values[1],
             wait_s: values[2],
         }
@@ -171,6 +171,6 @@ impl Row for WaitRow {
 
     fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>) {
         let keys = vec![self.workload.clone(), self.wait.clone()];
-        (self.time_s, keys, vec![self.seed, self.user, self.wait_s])
+        (self.time_s, keys, vec![self.run, self.user, self.wait_s])
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use netflow_fluid::{Model, Network, PrecedenceTotals, Simulation, Totals};
+use netflow_fluid::{Experience, Model, Network, PrecedenceTotals, Simulation, Totals};
 use serde::{Deserialize, Serialize};
 
-use crate::users::{self, SeedExperiences, WorkloadSummary};
+use crate::users::{self, WorkloadSummary};
 
 /// Means, maxima and totals of a run. Other tools read it: names are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -249,8 +249,8 @@ impl Summary {
         }
     }
 
-    /// Adds what users met with, of one run or several.
-    pub fn add_users(&mut self, network: &Network, seeds: &[SeedExperiences]) {
+    /// Adds what the users of each workload met with, of one run or several.
+    pub fn add_users(&mut self, network: &Network, seeds: &[Vec<Experience>]) {
         self.workloads = users::summaries(network, seeds);
     }
 

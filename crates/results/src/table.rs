@@ -76,7 +76,7 @@ pub const CONNECTIONS_CI95: Table = Table {
 pub const WAITS: Table = Table {
     name: "waits",
     keys: &["workload", "wait"],
-    values: &["seed", "user", "wait_s"],
+    values: &["run", "user", "wait_s"],
 };
 
 /// All there may be in a directory.

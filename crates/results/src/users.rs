@@ -7,15 +7,6 @@ use serde::{Deserialize, Serialize};
 /// Times count as whole round trips that exceed them by no more than this part of one.
 const WITHIN: f64 = 0.1;
 
-/// What the users of a run with a seed met with, by workload.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SeedExperiences {
-    /// The run's seed.
-    pub seed: u64,
-    /// In the order of the network's workloads.
-    pub experiences: Vec<Experience>,
-}
-
 /// The users of a workload; with several seeds those of all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSummary {
@@ -42,10 +33,10 @@ pub struct WaitSummary {
     pub steps: Vec<Step>,
 }
 
-/// The summaries of all workloads of a network over all seeds.
-pub(crate) fn summaries(network: &Network, seeds: &[SeedExperiences]) -> Vec<WorkloadSummary> {
+/// The summaries of all workloads of a network over all runs.
+pub(crate) fn summaries(network: &Network, runs: &[Vec<Experience>]) -> Vec<WorkloadSummary> {
     let summary = |(w, name): (usize, &str)| {
-        let all = || seeds.iter().filter_map(move |seed| seed.experiences.get(w));
+        let all = || runs.iter().filter_map(move |run| run.get(w));
         let of_kind = |kind: WaitFor| {
             let waits = || {
                 let waits = all().flat_map(|experience| &experience.waits);
@@ -116,19 +107,18 @@ mod tests {
             wait_s,
             rtt_s,
         };
-        let seed = |seed, waits| SeedExperiences {
-            seed,
-            experiences: vec![Experience {
+        let run = |waits| {
+            vec![Experience {
                 came: 3,
                 gone: 2,
                 waits,
-            }],
+            }]
         };
-        let seeds = [
-            seed(1, vec![wait(0, 0.1, 0.105), wait(1, 0.2, 0.2)]),
-            seed(2, vec![wait(0, 0.1, 0.2), wait(1, 0.2, 0.3)]),
+        let runs = [
+            run(vec![wait(0, 0.1, 0.105), wait(1, 0.2, 0.2)]),
+            run(vec![wait(0, 0.1, 0.2), wait(1, 0.2, 0.3)]),
         ];
-        let found = summaries(&network(), &seeds);
+        let found = summaries(&network(), &runs);
         assert_eq!((found[0].came, found[0].gone), (6, 4));
         let [file] = &found[0].waits[..] else {
             panic!("{found:?}")

@@ -4,14 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use netflow_fluid::{ConnectionId, Interval, LinkId, Network, Recorder, WaitFor};
+use netflow_fluid::{ConnectionId, Experience, Interval, LinkId, Network, Recorder, WaitFor};
 
 use crate::ensemble::{Ensemble, Statistic};
 use crate::partial::PartialFile;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::{
-    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, SeedExperiences,
-    Summary, Table, Topology, WAITS, export,
+    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
+    Topology, WAITS, export,
 };
 
 /// A recorder that writes the series as they come, and the rest of the directory at the end.
@@ -97,19 +97,19 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what users waited, as they came.
+    /// Writes what the users of each workload waited in each run, as they came.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn waits(&mut self, seeds: &[SeedExperiences]) -> Result<(), Error> {
+    pub fn waits(&mut self, runs: &[Vec<Experience>]) -> Result<(), Error> {
         let Some(file) = &mut self.waits else {
             return Ok(());
         };
         let mut rows: Vec<(f64, [usize; 2], [f64; 3])> = Vec::new();
-        for one in seeds {
-            for (w, experience) in one.experiences.iter().enumerate() {
+        for (run, one) in runs.iter().enumerate() {
+            for (w, experience) in one.iter().enumerate() {
                 rows.extend(experience.waits.iter().map(|wait| {
-                    let values = [one.seed as f64, wait.user as f64, wait.wait_s];
+                    let values = [run as f64, wait.user as f64, wait.wait_s];
                     (wait.came_s, [w, wait.kind as usize], values)
                 }));
             }

@@ -10,10 +10,12 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::Args;
-use netflow::fluid::{Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation};
+use netflow::fluid::{
+    Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
+};
 use netflow::results::{
-    self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, SeedExperiences, Series,
-    Stop, Summary, TotalsSummary, Writer,
+    self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Stop, Summary,
+    TotalsSummary, Writer,
 };
 use rayon::prelude::*;
 
@@ -148,7 +150,7 @@ fn evaluate(
         Err(error) => Err(Failure::Evaluation(error.to_string())),
     };
     let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
-    let users = [experiences(&simulation)?];
+    let users = [simulation.experiences().map_err(cannot_run)?];
     summary.add_users(&network, &users);
     let mut writer = writer;
     if let Some(writer) = &mut writer {
@@ -163,20 +165,12 @@ fn evaluate(
     finish(arguments, scenario, started, evaluation, writer)
 }
 
-/// What the users of a run met with.
-fn experiences(simulation: &Simulation) -> Result<SeedExperiences, Failure> {
-    Ok(SeedExperiences {
-        seed: simulation.options().seed,
-        experiences: simulation.experiences().map_err(cannot_run)?,
-    })
-}
-
 /// A run with one seed of several.
 struct SeedRun {
     series: Series,
     summary: Summary,
     steps: u64,
-    users: SeedExperiences,
+    users: Vec<Experience>,
 }
 
 /// Runs with different seeds, at the same time; what they say on average.
@@ -210,7 +204,7 @@ fn evaluate_seeds(
                     series,
                     summary,
                     steps: simulation.steps(),
-                    users: experiences(&simulation)?,
+                    users: simulation.experiences().map_err(cannot_run)?,
                 }))
             }
             Ok(Outcome::Stopped) => Ok(None),

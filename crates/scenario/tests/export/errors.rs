@@ -24,6 +24,12 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let default = Ns2Options::default();
     for (link, connection, message) in [
         (
+            "",
+            "source = { profile = \"ns-reno\" }\n[[workload]]\nname = \"web\"\napplication = \"http\"\n\
+             interarrival = \"1 s\"\nclients = \"A\"\nservers = \"B\"",
+            "workload web: users cannot be exported to ns-2 yet",
+        ),
+        (
             "buffer = \"1 pkt\"",
             RENO,
             "link A->B: its buffer has room for 1 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",

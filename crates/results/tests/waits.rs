@@ -1,0 +1,137 @@
+//! What users waited is written and read back.
+
+use netflow_fluid::{
+    Buffer, Experience, LinkSpec, Model, Network, NetworkBuilder, Options, Queue, Simulation,
+    WaitFor, WindowSource, WorkloadSpec,
+};
+use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Application, Http, Telnet};
+
+/// Users of two kinds between `a` and `b`.
+fn network() -> Network {
+    let mut builder = NetworkBuilder::new();
+    let (a, b) = (builder.node("a"), builder.node("b"));
+    for (from, to) in [(a, b), (b, a)] {
+        builder.link(LinkSpec {
+            from,
+            to,
+            bandwidth_bps: 1e7,
+            delay_s: 0.01,
+            buffer: Buffer::Packets(50.0),
+            queue: Queue::DropTail,
+        });
+    }
+    for (name, application) in [
+        ("web, mostly", Application::Http(Http::default())),
+        ("terminals", Application::Telnet(Telnet::default())),
+    ] {
+        builder.workload(WorkloadSpec {
+            name: name.to_owned(),
+            application,
+            users_per_s: 1.0,
+            clients: vec![a],
+            servers: vec![b],
+            start_s: 0.0,
+            stop_s: None,
+            source: WindowSource::default(),
+            delayed_ack: false,
+            packet_size_bytes: 1500.0,
+            stack: Stack::builtin("linux-6").unwrap(),
+        });
+    }
+    builder.build().unwrap()
+}
+
+fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<Experience>) {
+    let options = Options {
+        duration_s: 20.0,
+        model: Model::Window,
+        seed,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    let experiences = simulation.experiences().unwrap();
+    (simulation, experiences)
+}
+
+#[test]
+fn every_wait_of_every_seed_has_a_row() {
+    let network = network();
+    let (simulation, first) = experiences(&network, 1);
+    let seeds = [first, experiences(&network, 2).1];
+    for format in [Format::Csv, Format::Jsonl] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(directory.path(), &network, format, false).unwrap();
+        assert!(writer.files().contains(&format!("waits.{format}")));
+        writer.waits(&seeds).unwrap();
+        let mut summary = Summary::of(&simulation, Vec::new());
+        summary.add_users(&network, &seeds);
+        let manifest = Manifest {
+            program: "netflow".to_owned(),
+            version: "0".to_owned(),
+            scenario: "x.toml".to_owned(),
+            digest: "0".to_owned(),
+            sources: Vec::new(),
+            overrides: Vec::new(),
+            seed: 1,
+            seeds: 2,
+            options: *simulation.options(),
+            every_s: 0.5,
+            format,
+            files: writer.files(),
+            steps: simulation.steps(),
+            threads: 1,
+            wall_time_s: 0.0,
+            complete: true,
+            stop: None,
+        };
+        writer.finish(&summary, &manifest).unwrap();
+
+        let results = Results::open(directory.path()).unwrap();
+        assert_eq!(results.summary.workloads, summary.workloads);
+        let rows = results.waits().unwrap().unwrap();
+        assert!(rows.is_sorted_by(|a, b| a.time_s <= b.time_s));
+        let all = || seeds.iter().flatten();
+        assert_eq!(rows.len(), all().map(|one| one.waits.len()).sum::<usize>());
+        for (w, users) in results.summary.workloads.iter().enumerate() {
+            for wait in &users.waits {
+                let mine =
+                    |row: &&WaitRow| *row.workload == *users.workload && *row.wait == *wait.wait;
+                let waits_s: Vec<f64> = rows.iter().filter(mine).map(|row| row.wait_s).collect();
+                assert_eq!(waits_s.len() as u64, wait.times.count);
+                // The series has seven digits.
+                let mean_s = waits_s.iter().sum::<f64>() / waits_s.len() as f64;
+                assert!((mean_s / wait.times.mean_s - 1.0).abs() < 1e-6);
+            }
+            let came: u64 = seeds.iter().map(|seed| seed[w].came).sum();
+            assert_eq!(users.came, came);
+        }
+        let echoes = rows.iter().filter(|row| &*row.wait == WaitFor::Echo.name());
+        assert!(echoes.clone().count() > 100);
+        assert!(echoes.clone().all(|row| &*row.workload == "terminals"));
+        assert!(echoes.clone().any(|row| row.run == 1.0 && row.user > 0.0));
+    }
+}
+
+/// Without users there is no such file.
+#[test]
+fn networks_without_users_have_no_waits() {
+    let mut builder = NetworkBuilder::new();
+    let (a, b) = (builder.node("a"), builder.node("b"));
+    builder.link(LinkSpec {
+        from: a,
+        to: b,
+        bandwidth_bps: 1e7,
+        delay_s: 0.01,
+        buffer: Buffer::Packets(50.0),
+        queue: Queue::DropTail,
+    });
+    let network = builder.build().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let writer = Writer::create(directory.path(), &network, Format::Csv, false).unwrap();
+    assert!(!writer.files().iter().any(|file| file.starts_with("waits")));
+}
