@@ -287,3 +287,26 @@ fn a_large_run_opens_quickly() {
     browser.click("#links tbody tr");
     keep(&mut browser, "hundred-dark");
 }
+
+/// A picture for each workload, with a curve for everything that is waited for; none without users.
+#[test]
+fn users_have_distributions() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    for (name, pictures, curves) in [("web.toml", 2, 5), ("topology.toml", 0, 0)] {
+        let results = run(place.path(), &scenario(name), name, 0.5);
+        let file = write(place.path(), &[results], None);
+        browser.open(&file);
+        let count = |what: &str| format!("document.querySelectorAll('{what}').length");
+        assert_eq!(browser.ask(&count("#waits svg")), pictures);
+        assert_eq!(browser.ask(&count("#waits path.cdf")), curves);
+        assert_eq!(
+            browser.ask("document.getElementById('users').hidden"),
+            pictures == 0
+        );
+        is_innocent(&browser, &file);
+        browser.offences.requests.clear();
+    }
+}

@@ -73,6 +73,8 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
     let options: Options = scenario.options;
     let mut simulation = Simulation::new(network, options).unwrap();
     simulation.run(every_s, &mut writer, || false).unwrap();
+    let users = [simulation.experiences().unwrap()];
+    writer.waits(&users).unwrap();
     let manifest = Manifest {
         program: "netflow".to_owned(),
         version: "0".to_owned(),
@@ -92,7 +94,8 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
         complete: true,
         stop: None,
     };
-    let summary = Summary::of(&simulation, vec!["<i>careful</i>".to_owned()]);
+    let mut summary = Summary::of(&simulation, vec!["<i>careful</i>".to_owned()]);
+    summary.add_users(simulation.network(), &users);
     writer.finish(&summary, &manifest).unwrap();
     assert!(Results::open(&directory).is_ok());
     directory
