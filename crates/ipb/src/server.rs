@@ -235,8 +235,13 @@ async fn connection(
         served,
     };
     let end = Instant::now() + seconds(limits.lifetime_s);
-    let talk = connection.talk(&mut stream);
-    timeout_at(end, talk).await.unwrap_or(Err(Reason::Lifetime))
+    let talk = timeout_at(end, connection.talk(&mut stream)).await;
+    let ended = talk.unwrap_or(Err(Reason::Lifetime));
+    if ended.is_err() {
+        // What was not read is not kept for anybody.
+        let _ = stream.set_zero_linger();
+    }
+    ended
 }
 
 struct Connection {

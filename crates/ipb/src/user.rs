@@ -88,7 +88,8 @@ impl User {
     async fn read_pages(&mut self, turns: &[Turn]) -> Result<End, Failure> {
         for turn in turns {
             let next = self.heard + self.shared.pause(turn.pause_s);
-            if self.shared.is_over_at(next) {
+            if let Some(over) = self.shared.is_over_before(next) {
+                sleep_until(over).await;
                 return Ok(End::Left);
             }
             if next > Instant::now() {
@@ -143,12 +144,14 @@ impl User {
         for turn in turns {
             let pause = self.shared.pause(turn.pause_s);
             next += pause;
-            if self.shared.is_over_at(next) {
+            let over = self.shared.is_over_before(next);
+            let until = over.unwrap_or(next);
+            while Instant::now() < until {
+                self.event(Some(until)).await?;
+            }
+            if over.is_some() {
                 self.hear_all().await?;
                 return Ok(End::Left);
-            }
-            while Instant::now() < next {
-                self.event(Some(next)).await?;
             }
             if !pause.is_zero() {
                 self.shared.was_due(next);

@@ -93,8 +93,9 @@ impl Shared {
         seconds(pause_s * self.options.think_scale)
     }
 
-    pub fn is_over_at(&self, time: Instant) -> bool {
-        self.over.is_some_and(|over| time >= over)
+    /// The end of the run, if it is before.
+    pub fn is_over_before(&self, time: Instant) -> Option<Instant> {
+        self.over.filter(|over| *over <= time)
     }
 
     /// What should have happened then happens now.
@@ -161,7 +162,7 @@ async fn play_all(
             due,
             held: false,
         };
-        Some(next).filter(|next| !shared.is_over_at(next.due))
+        Some(next).filter(|next| shared.is_over_before(next.due).is_none())
     };
     let mut next = next_user(come);
     let mut ticks = interval(Duration::from_millis(100));
@@ -187,7 +188,7 @@ async fn play_all(
                 if user.held {
                     measured.held_back.add(now.duration_since(user.due).as_secs_f64());
                 }
-                if shared.is_over_at(now) {
+                if shared.is_over_before(now).is_some() {
                     measured.held_back.turned_away += 1;
                 } else {
                     if let Some(users) = measured.users.get_mut(user.load) {
