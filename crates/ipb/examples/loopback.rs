@@ -1,11 +1,41 @@
 //! What the benchmark itself adds to every wait: the times of files, pages and echoes over loopback.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use netflow_ipb::{Load, RunOptions, Server, ServerOptions, Until};
 use netflow_workload::{Application, Http, Telnet, Times, Workload};
 
-fn main() -> Result<(), netflow_ipb::Error> {
+/// The median of what the same messages take between two threads that do nothing else: 200 bytes
+/// there, 1750 back.
+fn floor_s() -> std::io::Result<f64> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut user = TcpStream::connect(listener.local_addr()?)?;
+    let (mut server, _) = listener.accept()?;
+    user.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    thread::spawn(move || -> std::io::Result<()> {
+        loop {
+            server.read_exact(&mut [0; 200])?;
+            server.write_all(&[0; 1750])?;
+        }
+    });
+    let mut times_s = Vec::new();
+    for _ in 0..2000 {
+        let began = Instant::now();
+        user.write_all(&[0; 200])?;
+        user.read_exact(&mut [0; 1750])?;
+        times_s.push(began.elapsed().as_secs_f64());
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(Times::new(times_s).quantile(0.5))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("without the benchmark: median {:.1} us", 1e6 * floor_s()?);
     let server = Server::bind(ServerOptions {
         port: 0,
         ..ServerOptions::default()
@@ -29,7 +59,7 @@ fn main() -> Result<(), netflow_ipb::Error> {
         )
     };
     let done = AtomicBool::new(false);
-    let measured = std::thread::scope(|scope| {
+    let measured = thread::scope(|scope| {
         scope.spawn(|| server.run(&|| done.load(Ordering::Relaxed)));
         let measured = netflow_ipb::run(&options, &mut |_| true);
         done.store(true, Ordering::Relaxed);

@@ -95,6 +95,7 @@ fn could_be_a_reply(head: &[u8]) -> Result<(), Failure> {
 
 /// The length of the body behind a head, in a reply that is to be of `whole_bytes`.
 fn body_bytes(head: &[u8], whole_bytes: u32) -> Result<u64, Failure> {
+    could_be_a_reply(head)?;
     let mut headers = [httparse::EMPTY_HEADER; 16];
     let mut reply = httparse::Response::new(&mut headers);
     let complete = reply.parse(head).is_ok_and(|status| status.is_complete());

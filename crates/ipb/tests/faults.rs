@@ -71,6 +71,9 @@ fn failure(load: Load, reply: &'static [u8], stay: bool) -> Failure {
         first_request(&mut stream);
         // Until all keys are typed.
         thread::sleep(Duration::from_millis(60));
+        stream.set_nonblocking(true).unwrap();
+        let _ = stream.read(&mut [0; 100]);
+        stream.set_nonblocking(false).unwrap();
         stream.write_all(reply).unwrap();
         if stay {
             // Until the user goes.

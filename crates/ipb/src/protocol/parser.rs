@@ -151,6 +151,7 @@ fn could_be_a_request(head: &[u8]) -> Result<(), Reason> {
 }
 
 fn read_head(head: &[u8], most_bytes: u32) -> Result<(Asked, u64), Reason> {
+    could_be_a_request(head)?;
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let complete = request.parse(head).is_ok_and(|status| status.is_complete());

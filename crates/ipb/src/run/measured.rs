@@ -86,8 +86,9 @@ pub struct HeldBack {
 }
 
 impl HeldBack {
-    pub(super) fn add(&mut self, wait_s: f64) {
+    pub(super) fn add(&mut self, wait_s: f64, too_late: bool) {
         self.users += 1;
+        self.turned_away += u64::from(too_late);
         self.mean_s += (wait_s - self.mean_s) / self.users as f64;
         self.longest_s = self.longest_s.max(wait_s);
     }
