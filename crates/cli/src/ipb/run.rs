@@ -34,16 +34,17 @@ pub struct RunArguments {
     users: Option<u64>,
 
     /// Let users come for so long; who is there then leaves after the page
-    #[arg(long, value_name = "TIME", value_parser = positive_time, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
+    #[arg(default_value = "60s")]
     duration: f64,
 
     /// How many users of the web come, such as 2/s or 30/min [default: 1/s; none if --telnet is
     /// given]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     http: Option<f64>,
 
     /// How many users of terminals come [default: 6/min; none if --http is given]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     telnet: Option<f64>,
 
     /// Users are drawn with this seed
@@ -65,7 +66,8 @@ pub struct RunArguments {
     connections: u32,
 
     /// Give up after waiting so long for a connection or a reply
-    #[arg(long, value_name = "TIME", value_parser = positive_time, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
+    #[arg(default_value = "60s")]
     timeout: f64,
 
     /// Congestion control of the requests, such as reno [default: the system's]
