@@ -138,7 +138,8 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
             held.turned_away
         )?;
     }
-    if !measured.is_conclusive() {
+    let answered = measured.users.iter().any(|users| users.reply_bytes > 0);
+    if answered && !measured.is_conclusive() {
         let late = Times::new(measured.late_s.clone());
         writeln!(
             out,
