@@ -202,6 +202,7 @@ fn variant(name: &str) -> Result<(&'static str, Stack), Box<dyn Error>> {
                 limited_transmit: true,
                 tail_loss_probe: false,
                 window_after_loss: 0.5,
+                cubic_growth: false,
                 quick_acks: 16,
                 acks_compressed: false,
                 ..linux

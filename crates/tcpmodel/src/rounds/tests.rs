@@ -1,6 +1,6 @@
 //! Single transfers whose losses are chosen, against what real stacks took.
 
-use super::{Transfer, chance::Chance, setting::Setting, trial::Trial};
+use super::{Transfer, chance::Chance, setting::Setting, trial};
 use crate::{Recovery, Stack};
 
 /// Loses the packets with these numbers, counted from 0 for either end.
@@ -36,9 +36,7 @@ fn latency_s(
         phase,
         sent: [0, 0],
     };
-    Trial::new(&Setting::new(stack.clone(), transfer), &mut chance)
-        .run()
-        .latency_s
+    trial::play(&Setting::new(stack.clone(), transfer), &mut chance).latency_s
 }
 
 /// 30 000 B in segments of 1448 B, asked for with 200 B, 50 ms each way. What Linux 6.18 took was
@@ -104,6 +102,7 @@ fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
         initial_window_pkts: 2,
         recovery: Recovery::NewReno,
         window_after_loss: 0.5,
+        cubic_growth: false,
         quick_acks: 16,
         acks_compressed: false,
         ..Stack::builtin("linux-6").unwrap()

@@ -80,6 +80,9 @@ pub struct Stack {
     /// The share of the window that a loss leaves: above 0 and at most 1; half of it for Reno,
     /// 0.7 for CUBIC (RFC 9438).
     pub window_after_loss: f64,
+    /// Does the window grow with the time since the last loss (CUBIC, RFC 9438) rather than with what
+    /// is acknowledged? Only for senders with selective acknowledgements.
+    pub cubic_growth: bool,
 
     /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
     /// acknowledgements. The models' b.

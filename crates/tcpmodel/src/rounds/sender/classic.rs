@@ -35,6 +35,10 @@ pub(in super::super) struct Classic {
     /// The segment whose round-trip time is being measured, and when it was sent.
     timed: Option<(u32, f64)>,
     round_end: u32,
+    /// What a pause leaves of the window at most.
+    initial_window: f64,
+    /// When anything was sent last, in seconds.
+    last_sent_s: f64,
     pub timer_s: f64,
 }
 
@@ -65,6 +69,8 @@ impl Classic {
             after_timeout: false,
             timed: None,
             round_end: 0,
+            initial_window: f64::from(stack.initial_window_pkts),
+            last_sent_s: 0.0,
             timer_s: f64::INFINITY,
         }
     }
@@ -73,6 +79,14 @@ impl Classic {
     pub(super) fn open(&mut self, window: f64, threshold: f64) {
         self.window = window;
         self.threshold = threshold;
+    }
+
+    /// RFC 5681, 4.1: after nothing was sent for longer than the timeout, the window is the initial
+    /// one at most.
+    pub(super) fn wake(&mut self, now_s: f64) {
+        if self.acknowledged == self.next && now_s - self.last_sent_s > self.rto.timeout_s() {
+            self.window = self.window.min(self.initial_window);
+        }
     }
 
     /// There are so many segments to send.
@@ -96,6 +110,7 @@ impl Classic {
     }
 
     fn transmit(&mut self, now_s: f64, segment: u32, out: &mut Vec<u32>) {
+        self.last_sent_s = now_s;
         if segment >= self.sent {
             self.sent = segment + 1;
             self.timed.get_or_insert((segment, now_s));

@@ -28,6 +28,14 @@ impl Sender {
         }
     }
 
+    /// A program has written something, perhaps after a pause.
+    pub(super) fn wake(&mut self, now_s: f64) {
+        match self {
+            Self::Classic(sender) => sender.wake(now_s),
+            Self::Selective(sender) => sender.wake(now_s),
+        }
+    }
+
     /// There are so many segments to send.
     pub(super) fn offer(&mut self, segments: u32) {
         match self {

@@ -3,14 +3,18 @@
 //! where the other end has none.
 
 mod counted;
+mod growth;
 mod lost;
 mod marks;
 mod state;
 mod timers;
+mod usage;
 mod window;
 
 use super::super::{clock::Clock, path::Packet, rto::Rto};
 use crate::{Recovery, Stack};
+use growth::Growth;
+use usage::Usage;
 
 /// Selectively acknowledged.
 const SACKED: u8 = 1;
@@ -76,7 +80,7 @@ pub(in super::super) struct Selective {
     probes: bool,
     /// So many segments that arrived stand for the loss of one before them.
     loss_at: u32,
-    decrease: f64,
+    growth: Growth,
     min_rto_s: f64,
     clock: Clock,
     pub rto: Rto,
@@ -97,10 +101,9 @@ pub(in super::super) struct Selective {
     /// The state ends when everything before this segment is acknowledged.
     high: u32,
     window: f64,
-    /// What congestion avoidance has gathered for the next packet.
-    credit: f64,
     threshold: f64,
     prior_window: f64,
+    prior_threshold: f64,
     reduction_delivered: u32,
     reduction_sent: u32,
     packets: u32,
@@ -114,6 +117,7 @@ pub(in super::super) struct Selective {
     frto: bool,
     timeouts: u32,
     round_end: u32,
+    usage: Usage,
     timer: Timer,
     pub timer_s: f64,
 }
@@ -125,7 +129,7 @@ impl Selective {
             rack: stack.recovery == Recovery::Rack,
             probes: stack.tail_loss_probe && stack.recovery != Recovery::NewReno,
             loss_at: stack.duplicate_acks,
-            decrease: stack.window_after_loss,
+            growth: Growth::new(stack),
             min_rto_s: stack.min_rto_s,
             clock,
             rto,
@@ -142,9 +146,9 @@ impl Selective {
             state: State::Open,
             high: 0,
             window: 0.0,
-            credit: 0.0,
             threshold: f64::INFINITY,
             prior_window: 0.0,
+            prior_threshold: f64::INFINITY,
             reduction_delivered: 0,
             reduction_sent: 0,
             packets: 0,
@@ -157,6 +161,7 @@ impl Selective {
             frto: false,
             timeouts: 0,
             round_end: 0,
+            usage: Usage::new(stack),
             timer: Timer::Retransmission,
             timer_s: f64::INFINITY,
         }
@@ -190,11 +195,16 @@ impl Selective {
         if any {
             self.schedule_probe(now_s, false);
         }
+        self.note_usage(now_s, any);
     }
 
     fn send_new(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let was_empty = self.out() == 0;
+        if was_empty {
+            self.growth.pause(now_s, now_s - self.usage.last_sent_s);
+        }
         out.push(self.next);
+        self.usage.last_sent_s = now_s;
         self.sent_s.push(now_s);
         self.order.push(self.packets);
         self.packets += 1;
@@ -217,6 +227,7 @@ impl Selective {
         ) else {
             return;
         };
+        self.usage.last_sent_s = now_s;
         self.again += u32::from(*mark & AGAIN == 0);
         *mark |= AGAIN | EVER;
         *sent_s = now_s;
@@ -255,7 +266,7 @@ impl Selective {
         if news.set_timer && !self.schedule_probe(now_s, true) {
             self.rearm(now_s);
         }
-        self.move_window(&news);
+        self.move_window(now_s, &news);
         match resend {
             Resend::Nothing => {}
             Resend::Lost => self.send_lost(now_s, out),
