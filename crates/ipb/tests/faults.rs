@@ -344,7 +344,9 @@ fn a_run_that_is_stopped_keeps_what_it_has() {
         (measured.unwrap(), began.elapsed())
     });
     assert!(measured.interrupted && took < Duration::from_secs(5));
-    assert!(!measured.users[0].waits.page_s.is_empty());
+    let users = &measured.users[0];
+    assert!(!users.waits.page_s.is_empty());
+    assert!(users.left > 0 && users.come == users.finished + users.left);
 }
 
 /// Users come for that long, and leave after the page they wait for; those who never got a

@@ -35,7 +35,7 @@ pub struct Users {
     pub come: u64,
     /// How many did all there was to do.
     pub finished: u64,
-    /// How many left since the run was over.
+    /// How many left since the run was over, or stopped.
     pub left: u64,
     failed: [u64; Failure::ALL.len()],
     /// Requests: files or keystrokes.

@@ -183,21 +183,7 @@ async fn play_all(
             }
             permit = comes(&mut next, &room, &shared) => {
                 let Some(user) = next.take() else { continue };
-                let now = Instant::now();
-                let mut measured = shared.measured();
-                // Who came in time gets a connection, unless others kept them all.
-                let too_late = shared.is_over_before(now).is_some();
-                if user.held || too_late {
-                    let wait_s = now.duration_since(user.due).as_secs_f64();
-                    measured.held_back.add(wait_s, too_late);
-                }
-                if !too_late {
-                    if let Some(users) = measured.users.get_mut(user.load) {
-                        users.come += 1;
-                    }
-                    playing.spawn(play_one(user, shared.clone(), permit));
-                }
-                drop(measured);
+                let_in(user, permit, &shared, &mut playing);
                 come += 1;
                 next = next_user(come);
                 // Many who come too late keep nobody from hearing a last reply.
@@ -209,7 +195,35 @@ async fn play_all(
     playing.shutdown().await;
     let mut measured = std::mem::take(&mut *shared.measured());
     measured.wall_s = began.elapsed().as_secs_f64();
+    for users in &mut measured.users {
+        // Who had to be stopped has left, too.
+        users.left = users.come - users.finished - users.failed();
+    }
     measured
+}
+
+/// Plays a user who has come and for whom there is room, unless it is too late.
+fn let_in(
+    user: Next,
+    permit: OwnedSemaphorePermit,
+    shared: &Arc<Shared>,
+    playing: &mut JoinSet<()>,
+) {
+    let now = Instant::now();
+    // Who comes in time gets a connection, unless others keep them all.
+    let too_late = shared.is_over_before(now).is_some();
+    let mut measured = shared.measured();
+    if user.held || too_late {
+        let wait_s = now.duration_since(user.due).as_secs_f64();
+        measured.held_back.add(wait_s, too_late);
+    }
+    if too_late {
+        return;
+    }
+    if let Some(users) = measured.users.get_mut(user.load) {
+        users.come += 1;
+    }
+    playing.spawn(play_one(user, shared.clone(), permit));
 }
 
 /// When there is a next user, and the user has come and there is room.
