@@ -137,7 +137,7 @@ fn slow_requests_end() {
 fn long_requests_may_take_their_time() {
     let limits = Limits {
         request_s: 0.2,
-        slowest_bytes_per_s: 1000.0,
+        slowest_bytes_per_s: 500.0,
         ..Limits::default()
     };
     let found = dropped_for(limits, |server| {

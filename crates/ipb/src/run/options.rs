@@ -33,11 +33,13 @@ pub struct RunOptions {
     pub loads: Vec<Load>,
     /// When to end.
     pub until: Until,
-    /// Pauses take this many times as long: 0.01 for a hundredth.
+    /// Pauses take this many times as long: 0.01 for a hundredth. Where TCP begins anew after a pause,
+    /// with a small window, it does so less often after shorter ones.
     pub think_scale: f64,
     /// Connections at a time; who comes when there are so many has to wait.
     pub connections: usize,
-    /// How long to wait for a connection, and for a reply since the one before, in seconds.
+    /// How long to wait for a connection, and for a reply since the one before, in seconds. Who waits
+    /// longer has failed, and that wait is not among the times.
     pub timeout_s: f64,
     /// The congestion control of requests; the system's if not given.
     pub congestion: Option<String>,
