@@ -50,6 +50,7 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         duplicate-acks = 2
         window-after-loss = 0.7
         cubic-growth = true
+        receive-window = "64 KiB"
         "#,
     )
     .unwrap();
@@ -67,6 +68,7 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         duplicate_acks: 2,
         window_after_loss: 0.7,
         cubic_growth: true,
+        receive_window_bytes: Some(65_536),
         ..Stack::builtin("ns-2.35").unwrap()
     };
     assert_eq!(stack, expected);

@@ -13,7 +13,7 @@ use super::{
 use crate::Stack;
 
 /// Headers of a packet, in bytes.
-const HEADER_BYTES: f64 = 40.0;
+pub(super) const HEADER_BYTES: f64 = 40.0;
 /// Events so close to one another, in seconds, happen together, a packet's arrival first: the same
 /// moment, summed up in another order, is not the same to the bit.
 pub(super) const TOGETHER_S: f64 = 1e-9;
@@ -73,10 +73,13 @@ impl<'a, C: Chance> Connection<'a, C> {
     /// Nothing is written or sent yet.
     pub(super) fn new(stack: &'a Stack, mss_bytes: u32, ways: [Way; 2], chance: &'a mut C) -> Self {
         let phase = chance.phase();
+        let most_out = stack
+            .receive_window_bytes
+            .map_or(u32::MAX, |bytes| (bytes / mss_bytes.max(1)).max(1));
         let ends = [OPENER, LISTENER].map(|_| {
             let clock = Clock::new(stack, phase);
             let rto = Rto::new(stack, chance.phase());
-            let sender = Sender::new(stack, rto, clock);
+            let sender = Sender::new(stack, most_out, rto, clock);
             End::new(clock, sender, Receiver::new(stack, clock, chance.phase()))
         });
         Self {
@@ -180,8 +183,9 @@ impl<'a, C: Chance> Connection<'a, C> {
             Kind::Data { segment } => f64::from(self.written[who].size(segment)),
             _ => 0.0,
         };
-        let lost = self.chance.is_lost(who);
-        self.ways[who].send(now_s, packet, HEADER_BYTES + payload_bytes, lost);
+        let bytes = HEADER_BYTES + payload_bytes;
+        let lost = self.chance.is_lost(who, bytes);
+        self.ways[who].send(now_s, packet, bytes, lost);
     }
 
     /// Sends the segments that the sending half has chosen.

@@ -18,6 +18,8 @@ pub(in super::super) struct Classic {
     decrease: f64,
     clock: Clock,
     pub rto: Rto,
+    /// The other end lets so many segments be under way.
+    most_out: u32,
     segments: u32,
     /// All segments before this one are acknowledged.
     pub acknowledged: u32,
@@ -43,7 +45,7 @@ pub(in super::super) struct Classic {
 }
 
 impl Classic {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
+    pub(super) fn new(stack: &Stack, most_out: u32, rto: Rto, clock: Clock) -> Self {
         Self {
             recovery: stack.recovery,
             loss_at: match stack.recovery {
@@ -57,6 +59,7 @@ impl Classic {
             decrease: stack.window_after_loss,
             clock,
             rto,
+            most_out,
             segments: 0,
             acknowledged: 0,
             next: 0,
@@ -101,7 +104,7 @@ impl Classic {
         } else {
             0.0
         };
-        let allowed = (self.window + extra).floor().min(f64::from(u32::MAX)) as u32;
+        let allowed = (self.window + extra).floor().min(f64::from(self.most_out)) as u32;
         let end = self.segments.min(self.acknowledged.saturating_add(allowed));
         while self.next < end {
             self.transmit(now_s, self.next, out);

@@ -84,6 +84,8 @@ pub(in super::super) struct Selective {
     min_rto_s: f64,
     clock: Clock,
     pub rto: Rto,
+    /// The other end lets so many segments be under way.
+    most_out: u32,
     segments: u32,
     pub acknowledged: u32,
     next: u32,
@@ -123,7 +125,7 @@ pub(in super::super) struct Selective {
 }
 
 impl Selective {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
+    pub(super) fn new(stack: &Stack, most_out: u32, rto: Rto, clock: Clock) -> Self {
         Self {
             selective: stack.recovery != Recovery::NewReno,
             rack: stack.recovery == Recovery::Rack,
@@ -133,6 +135,7 @@ impl Selective {
             min_rto_s: stack.min_rto_s,
             clock,
             rto,
+            most_out,
             segments: 0,
             acknowledged: 0,
             next: 0,
@@ -188,7 +191,7 @@ impl Selective {
     /// Sends new segments as the window allows.
     pub(super) fn send(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let mut any = false;
-        while self.next < self.segments && self.in_flight() + 1.0 <= self.window {
+        while self.may_send_new() && self.in_flight() + 1.0 <= self.window {
             self.send_new(now_s, out);
             any = true;
         }
@@ -196,6 +199,11 @@ impl Selective {
             self.schedule_probe(now_s, false);
         }
         self.note_usage(now_s, any);
+    }
+
+    /// Is there anything new, and room for it at the other end?
+    fn may_send_new(&self) -> bool {
+        self.next < self.segments && self.out() < self.most_out
     }
 
     fn send_new(&mut self, now_s: f64, out: &mut Vec<u32>) {

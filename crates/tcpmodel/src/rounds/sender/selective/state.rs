@@ -74,7 +74,7 @@ impl Selective {
                 }
             } else if news.advanced && !recovered {
                 self.high = self.next;
-                if self.next < self.segments {
+                if self.may_send_new() {
                     return Resend::New;
                 }
                 self.frto = false;

@@ -97,7 +97,7 @@ impl Selective {
 
     fn probe(&mut self, now_s: f64, out: &mut Vec<u32>) {
         if self.probe_end == 0 && self.out() > 0 {
-            self.probe_again = self.next >= self.segments;
+            self.probe_again = !self.may_send_new();
             if self.probe_again {
                 self.send_again(now_s, self.next - 1, out);
             } else {
