@@ -62,6 +62,32 @@ path = ["A", "B"]
 return-path = ["B", "A"]
 acks = true
 delayed-ack = true
+[[workload]]
+name = "web"
+application = "http"
+interarrival = "500 ms"
+clients = ["A"]
+servers = "B"
+start = "1 s"
+stop = "9 s"
+source = { window = "newreno", initial-window = "10 pkt", min-rto = "200 ms" }
+packet-size = "1500 B"
+stack = "linux-6"
+request-size = { table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }
+reply-size = { pareto = { shape = 1.2, least = "1 KB", most = "1 MB" } }
+files-per-page = { exponential = { mean = 3, most = 30 } }
+think-time = { log-normal = { median = "15 s", sigma = 1.3, most = "15 min" } }
+pages-per-visit = { constant = 2.5 }
+[[workload]]
+name = "terminals"
+application = "telnet"
+interarrival = "1 s"
+clients = "A"
+servers = "B"
+keystrokes = { constant = 10 }
+keystroke-gap = { constant = "1 s" }
+keystroke-size = { constant = "1 B" }
+echo-size = { table = [["1 B", 0.5], ["1 KB", 1]] }
 [[event]]
 at = "5 s"
 link = "A<->B"

@@ -59,6 +59,15 @@ impl Application {
         }
     }
 
+    /// How often a user asks for something in a session, at most.
+    pub fn most_exchanges(&self) -> f64 {
+        let most = |count: &Distribution| count.largest().ceil().clamp(1.0, MOST_TURNS.into());
+        match self {
+            Self::Http(http) => most(&http.pages) * most(&http.files),
+            Self::Telnet(telnet) => most(&telnet.keystrokes),
+        }
+    }
+
     /// How long a user's pauses in a session are, all together and on average, in seconds.
     pub fn mean_pauses_s(&self) -> f64 {
         let (turns, pause) = match self {

@@ -157,7 +157,7 @@ impl Distribution {
     }
 
     /// The largest value.
-    fn largest(&self) -> f64 {
+    pub(crate) fn largest(&self) -> f64 {
         match *self {
             Self::Constant(value) => value,
             Self::Exponential { most, .. }

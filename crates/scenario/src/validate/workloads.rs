@@ -226,6 +226,18 @@ pub(crate) fn application(
             })
         }
     };
+    let most = application.most_exchanges();
+    if most > MOST_WAITS {
+        let message = format!(
+            "one user could ask for something {most:.1e} times, at most {MOST_WAITS:e} can be"
+        );
+        let help = "let `pages-per-visit` or `files-per-page` have a smaller largest value";
+        let place = workload.name.place();
+        findings
+            .error(ProblemKind::TooLarge, place, message)
+            .help(help);
+        return None;
+    }
     match application.check() {
         Ok(()) => Some(application),
         Err(error) => {
