@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -16,11 +17,11 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::thread::set_current_timer_slack;
-use thread_priority::ThreadPriority;
 use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
     thread_native_id,
 };
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
 use tun_rs::SyncDevice;
 
 use crate::Error;
@@ -110,13 +111,18 @@ impl std::ops::Drop for Emulator {
 fn prefer() -> bool {
     // Where slack cannot be set there is a little more lateness, which is reported.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
+    // Above the least, which is for those who measure a link.
+    let priority = ThreadPriorityValue::try_from(LINK_PRIORITY).unwrap_or_default();
     set_thread_priority_and_policy(
         thread_native_id(),
-        ThreadPriority::Min,
+        ThreadPriority::Crossplatform(priority),
         ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
     )
     .is_ok()
 }
+
+/// Real-time priority of a link's thread; 1 is the least.
+const LINK_PRIORITY: u8 = 10;
 
 /// Bytes that one direction keeps in flight at most: more than 1 Gbit/s over 2 s.
 const MOST_IN_FLIGHT_BYTES: usize = 256 << 20;
@@ -133,6 +139,7 @@ struct Link {
     out: Direction,
     back: Direction,
     clock: Clock,
+    waking: Waking,
     capture: Option<(CaptureWriter, End)>,
     realtime: bool,
     scratch: Vec<u8>,
@@ -160,6 +167,7 @@ impl Link {
             out: Direction::new(End::A, out),
             back: Direction::new(End::B, back),
             clock: Clock(Instant::now()),
+            waking: Waking::new(),
             capture,
             realtime,
             scratch: vec![0; LARGEST_BYTES],
@@ -189,9 +197,11 @@ impl Link {
     }
 
     /// Until there is something to read, to deliver, or to stop for: A has packets, B has, stop.
-    fn wait(&self, stop: &OwnedFd) -> rustix::io::Result<(bool, bool, bool)> {
-        let timeout = self.next_due_ns().map(|due_ns| {
-            let wait = Duration::from_nanos(due_ns.saturating_sub(self.clock.now_ns()));
+    fn wait(&mut self, stop: &OwnedFd) -> rustix::io::Result<(bool, bool, bool)> {
+        let due_ns = self.next_due_ns();
+        let wake_ns = due_ns.map(|due_ns| due_ns.saturating_sub(self.waking.lead_ns()));
+        let timeout = wake_ns.map(|wake_ns| {
+            let wait = Duration::from_nanos(wake_ns.saturating_sub(self.clock.now_ns()));
             Timespec {
                 tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
                 tv_nsec: wait.subsec_nanos().into(),
@@ -202,8 +212,13 @@ impl Link {
             PollFd::new(&self.b, PollFlags::IN),
             PollFd::new(stop, PollFlags::IN),
         ];
-        poll(&mut descriptors, timeout.as_ref())?;
+        let asked_ns = self.clock.now_ns();
+        let ready = poll(&mut descriptors, timeout.as_ref())?;
         let [a, b, stop] = descriptors.map(|descriptor| !descriptor.revents().is_empty());
+        if let (0, Some(wake_ns), Some(due_ns)) = (ready, wake_ns, due_ns) {
+            self.waking
+                .woken(wake_ns.max(asked_ns), due_ns, &self.clock);
+        }
         Ok((a, b, stop))
     }
 
@@ -223,6 +238,62 @@ impl Link {
             realtime: self.realtime,
             capture_failures: self.capture.map_or(0, |(writer, _)| writer.finish()),
         }
+    }
+}
+
+/// Timers wake a thread late, by what it takes to get a sleeping processor going. So it asks to be
+/// woken earlier by as much as it took lately, and watches the clock for the rest, within a budget.
+struct Waking {
+    usual_ns: f64,
+    watched_ns: u64,
+    affordable: bool,
+}
+
+/// Links at work in this process: they share the budget.
+static LINKS: AtomicU64 = AtomicU64::new(0);
+
+/// Part of one processor's time that all links together may spend watching the clock.
+const WATCHING: f64 = 0.1;
+
+/// Later than this is not usual but somebody else's doing, in nanoseconds.
+const MOST_USUAL_NS: f64 = 300_000.0;
+
+impl Waking {
+    fn new() -> Waking {
+        LINKS.fetch_add(1, Ordering::Relaxed);
+        Waking {
+            usual_ns: 0.0,
+            watched_ns: 0,
+            affordable: true,
+        }
+    }
+
+    fn lead_ns(&self) -> u64 {
+        match self.affordable {
+            true => (1.5 * self.usual_ns) as u64,
+            false => 0,
+        }
+    }
+
+    /// Learns from a timer that was to end at `wake_ns`, and watches the clock until `due_ns`.
+    fn woken(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
+        let mut now_ns = clock.now_ns();
+        let late_ns = now_ns.saturating_sub(wake_ns) as f64;
+        self.usual_ns += (late_ns.min(MOST_USUAL_NS) - self.usual_ns) / 16.0;
+        let share = WATCHING / LINKS.load(Ordering::Relaxed).max(1) as f64;
+        self.affordable = self.watched_ns as f64 <= share * now_ns as f64;
+        let begin_ns = now_ns;
+        while now_ns < due_ns {
+            std::hint::spin_loop();
+            now_ns = clock.now_ns();
+        }
+        self.watched_ns += now_ns - begin_ns;
+    }
+}
+
+impl std::ops::Drop for Waking {
+    fn drop(&mut self) {
+        LINKS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -20,6 +20,8 @@ mod report;
 mod stack;
 
 #[cfg(target_os = "linux")]
+mod bulk;
+#[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
 mod device;
@@ -29,6 +31,8 @@ mod emulator;
 mod namespace;
 #[cfg(target_os = "linux")]
 mod netlink;
+#[cfg(target_os = "linux")]
+mod self_test;
 #[cfg(target_os = "linux")]
 mod testbed;
 
@@ -41,8 +45,12 @@ pub use report::{Count, DirectionReport, Drops, LATEST_P99_US, Lateness, LinkRep
 pub use stack::{STACKS, StackOptions};
 
 #[cfg(target_os = "linux")]
+pub use bulk::transfer;
+#[cfg(target_os = "linux")]
 pub use device::{address, check_congestion_control, congestion_controls};
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, become_root};
+#[cfg(target_os = "linux")]
+pub use self_test::{Row, self_test};
 #[cfg(target_os = "linux")]
 pub use testbed::Testbed;

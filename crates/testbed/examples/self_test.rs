@@ -1,0 +1,3 @@
+fn main() {
+    netflow_testbed::self_test(|row| println!("{}: {} [{}]", row.what, row.outcome, row.measured));
+}
