@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use pcap_file::{DataLink, TsResolution};
+use pcap_file::{DataLink, Endianness, TsResolution};
 
 use crate::{Capture, Error};
 
@@ -37,6 +37,7 @@ impl CaptureWriter {
             snaplen: capture.snap_bytes,
             datalink: DataLink::RAW,
             ts_resolution: TsResolution::NanoSecond,
+            endianness: Endianness::Little,
             ..PcapHeader::default()
         };
         let mut writer = PcapWriter::with_header(BufWriter::new(file), header)

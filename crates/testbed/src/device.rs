@@ -44,7 +44,6 @@ fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDev
     let device = DeviceBuilder::new()
         .name(NAME)
         .mtu(mtu)
-        .tx_queue_len(DEVICE_QUEUE_PKTS)
         .build_sync()
         .map_err(|error| Error::unavailable("TUN devices (/dev/net/tun) are", error))?;
     let failed = |doing: &str| {
@@ -55,7 +54,7 @@ fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDev
         .set_nonblocking(true)
         .map_err(failed("set up the device"))?;
     let index = device.if_index().map_err(failed("find the device"))?;
-    netlink::up(index).map_err(failed("bring up the device"))?;
+    netlink::up(index, Some(DEVICE_QUEUE_PKTS)).map_err(failed("bring up the device"))?;
     let (own, peer) = (address(end), address(end.other()));
     netlink::add_address(index, own).map_err(failed("set the address"))?;
     let mut metrics = Vec::new();
@@ -73,7 +72,7 @@ fn prepare(stack: &StackOptions) -> Result<(), Error> {
         // Kernels without IPv6 have nothing to be turned off.
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
     }
-    netlink::up(1).map_err(|error| Error::system("bring up the loopback device", error))?;
+    netlink::up(1, None).map_err(|error| Error::system("bring up the loopback device", error))?;
     check_congestion_control(&stack.congestion_control)?;
     for (name, value) in stack.settings() {
         fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(|error| {

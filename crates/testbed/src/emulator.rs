@@ -242,7 +242,7 @@ impl Link {
 }
 
 /// Timers wake a thread late, by what it takes to get a sleeping processor going. So it asks to be
-/// woken earlier by as much as it took lately, and watches the clock for the rest, within a budget.
+/// woken earlier by the most that it took lately, and watches the clock for the rest, within a budget.
 struct Waking {
     usual_ns: f64,
     watched_ns: u64,
@@ -254,6 +254,9 @@ static LINKS: AtomicU64 = AtomicU64::new(0);
 
 /// Part of one processor's time that all links together may spend watching the clock.
 const WATCHING: f64 = 0.1;
+
+/// What is left of a lateness after one more timer.
+const FORGETTING: f64 = 0.98;
 
 /// Later than this is not usual but somebody else's doing, in nanoseconds.
 const MOST_USUAL_NS: f64 = 300_000.0;
@@ -270,7 +273,7 @@ impl Waking {
 
     fn lead_ns(&self) -> u64 {
         match self.affordable {
-            true => (1.5 * self.usual_ns) as u64,
+            true => self.usual_ns as u64,
             false => 0,
         }
     }
@@ -279,7 +282,7 @@ impl Waking {
     fn woken(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
         let mut now_ns = clock.now_ns();
         let late_ns = now_ns.saturating_sub(wake_ns) as f64;
-        self.usual_ns += (late_ns.min(MOST_USUAL_NS) - self.usual_ns) / 16.0;
+        self.usual_ns = late_ns.min(MOST_USUAL_NS).max(FORGETTING * self.usual_ns);
         let share = WATCHING / LINKS.load(Ordering::Relaxed).max(1) as f64;
         self.affordable = self.watched_ns as f64 <= share * now_ns as f64;
         let begin_ns = now_ns;

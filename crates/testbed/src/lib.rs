@@ -22,11 +22,15 @@ mod stack;
 #[cfg(target_os = "linux")]
 mod bulk;
 #[cfg(target_os = "linux")]
+mod cage;
+#[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
 mod emulator;
+#[cfg(target_os = "linux")]
+mod machine;
 #[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
@@ -46,6 +50,8 @@ pub use stack::{STACKS, StackOptions};
 
 #[cfg(target_os = "linux")]
 pub use bulk::transfer;
+#[cfg(target_os = "linux")]
+pub use cage::{inside_cage, spawn_caged};
 #[cfg(target_os = "linux")]
 pub use device::{address, check_congestion_control, congestion_controls};
 #[cfg(target_os = "linux")]

@@ -9,7 +9,7 @@ use netlink_packet_core::{
     NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
     RouteScope, RouteType,
@@ -17,9 +17,13 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-/// Brings a device up.
-pub(crate) fn up(index: u32) -> io::Result<()> {
+/// Brings a device up, with room for so many packets that wait to be sent.
+pub(crate) fn up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {
     let mut message = LinkMessage::default();
+    message.attributes = queue_pkts
+        .map(LinkAttribute::TxQueueLen)
+        .into_iter()
+        .collect();
     message.header.index = index;
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
