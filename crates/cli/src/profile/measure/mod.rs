@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
-use netflow::profile::fit::{Fit, FlowSamples, Method, Names, fit, startup};
+use netflow::profile::fit::{DesignedCell, Fit, Names, fit_designed};
 use netflow::profile::to_toml;
 use netflow_testbed::{become_root, check_congestion_control, control_doubt};
 
 use super::fit::{print_cells, print_slices, write_file};
 use crate::args::{positive_time, probability};
 use crate::failure::Failure;
-use crate::number::{count, duration, percent, plain, short};
+use crate::number::{count, percent, plain, short};
 use crate::table;
 use crate::trace::samples::{Sampling, of_trace};
 use cells::{Cell, Measured, Plan};
@@ -28,7 +28,7 @@ use verdict::{no_profile, whole_rate};
 /// For every congestion control, round-trip time and loss probability TCP sends as fast as it can
 /// over a link of 2000 packets/s with a buffer of 100 packets, between two network namespaces, many
 /// such links at once. The link writes down what the sender sees, and the surface is fitted to that
-/// as `netflow profile fit` does. DIR gets a profile for each congestion control, a `source` for
+/// as `netflow profile fit` does, at the losses that were set. DIR gets a profile for each congestion control, a `source` for
 /// scenarios, and the captures.
 ///
 /// Where a congestion control fills the link whatever is lost, there is no throughput as a function
@@ -165,6 +165,10 @@ fn profile(
             None => good.push(*run),
         }
     }
+    if good.is_empty() {
+        let reason = format!("{name}: every transfer was inconclusive; the machine is too busy");
+        return Err(Failure::Evaluation(reason));
+    }
     if let Some(why) = no_profile(&good) {
         writeln!(out, "{name}: no profile: {why}")?;
         return Ok(print_rates(&good, arguments, out)?);
@@ -177,20 +181,24 @@ fn profile(
             "{name}: {transfers} filled the link: the link's rate, no profile's; left out"
         )?;
     }
-    let flows = flows(&free)?;
+    let cells = settings(&free)?;
+    let samples = cells
+        .iter()
+        .flat_map(|cell| &cell.transfers)
+        .map(Vec::len)
+        .sum();
     let named = format!("linux-{name}");
-    let samples = flows.iter().map(|flow| flow.samples.len()).sum();
     let names = Names {
         name: &named,
         description: &format!(
             "TCP {name} of Linux {}, measured over emulated links: {} of {}, {}",
             release(),
             count(free.len(), "transfer"),
-            duration(arguments.transfer),
+            plain(arguments.transfer),
             count(samples, "sample"),
         ),
     };
-    let fit = fit(&flows, Method::LongRun, &names)
+    let fit = fit_designed(&cells, &names)
         .map_err(|error| Failure::Evaluation(format!("{name}: {error}")))?;
     let Some(text) = fit.profile().and_then(to_toml) else {
         return Err(Failure::Evaluation(format!(
@@ -218,25 +226,26 @@ fn print(fit: &Fit, out: &mut dyn Write) -> std::io::Result<()> {
     }
 }
 
-/// One flow for each setting: what came after the start-up of each of its transfers.
-fn flows(runs: &[&Measured]) -> Result<Vec<FlowSamples>, Failure> {
-    let mut flows: Vec<(&Cell, FlowSamples)> = Vec::new();
+/// What the senders saw, by setting.
+fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
+    let mut cells: Vec<DesignedCell> = Vec::new();
     for run in runs {
-        for flow in of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))? {
-            let known = flows
-                .iter_mut()
-                .find(|(cell, _)| cell.same_setting(&run.cell));
-            match known {
-                // The fit leaves out the first one's start-up by itself.
-                None => flows.push((&run.cell, flow)),
-                Some((_, known)) => {
-                    let begin = startup(&flow.samples);
-                    known.samples.extend(flow.samples.into_iter().skip(begin));
-                }
-            }
+        let flows = of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
+        let transfers = flows.into_iter().map(|flow| flow.samples);
+        let (loss, rtt_s) = (run.cell.loss, run.cell.rtt_s);
+        let known = cells
+            .iter_mut()
+            .find(|cell| cell.loss == loss && cell.rtt_s == rtt_s);
+        match known {
+            Some(known) => known.transfers.extend(transfers),
+            None => cells.push(DesignedCell {
+                loss,
+                rtt_s,
+                transfers: transfers.collect(),
+            }),
         }
     }
-    Ok(flows.into_iter().map(|(_, flow)| flow).collect())
+    Ok(cells)
 }
 
 /// The rates of whole transfers.
