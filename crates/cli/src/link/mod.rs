@@ -31,9 +31,6 @@ use crate::interrupt;
 /// same packets, whenever they come.
 #[derive(Args)]
 pub struct LinkCommand {
-    #[command(flatten)]
-    link: LinkArguments,
-
     /// Namespace of end a: a process in it, or a path like /run/netns/NAME
     #[arg(long, value_name = "PID|PATH", requires = "b")]
     a: Option<String>,
@@ -54,6 +51,9 @@ pub struct LinkCommand {
     /// How to answer
     #[arg(long, value_enum, default_value_t)]
     format: ReportFormat,
+
+    #[command(flatten)]
+    link: LinkArguments,
 }
 
 pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure> {

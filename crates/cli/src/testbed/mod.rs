@@ -45,12 +45,12 @@ pub struct TestbedArguments {
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
-    #[command(flatten)]
-    link: LinkArguments,
-
     /// How the link reports
     #[arg(long, value_enum, default_value_t)]
     format: ReportFormat,
+
+    #[command(flatten)]
+    link: LinkArguments,
 }
 
 pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -191,7 +191,7 @@ fn profile(
     let names = Names {
         name: &named,
         description: &format!(
-            "TCP {name} of Linux {}, measured over emulated links: {} of {}, {}",
+            "TCP {name} of Linux {}, measured over emulated links: {} of {} s, {}",
             release(),
             count(free.len(), "transfer"),
             plain(arguments.transfer),
