@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use netflow::units::Bytes;
 use netflow_testbed::{
     End, Error, STACKS, StackOptions, Testbed, become_root, inside_cage, spawn_caged,
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::args::ReportFormat;
+use crate::args::{ReportFormat, with_help};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::link::{LinkArguments, report};
@@ -37,13 +38,21 @@ pub struct TestbedArguments {
     server: Option<OsString>,
 
     /// TCP at both ends: linux-6, with today's defaults; or legacy, nearest to the Linux of 1998: Reno,
-    /// initial window 2, neither SACK nor RACK nor tail loss probes, a receive buffer of 32 KB
+    /// initial window 2, neither SACK nor RACK nor tail loss probes, a receive buffer of 16 KB
     #[arg(long, default_value = "linux-6", value_parser = PossibleValuesParser::new(STACKS))]
     stack: String,
 
     /// Congestion control, instead of the stack's: one of those that this kernel has
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
+
+    /// Initial congestion window in segments, instead of the stack's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    initial_window: Option<u32>,
+
+    /// Receive buffer of a connection, instead of the stack's; the window is about half of it
+    #[arg(long, value_name = "SIZE", value_parser = buffer_bytes)]
+    receive_buffer: Option<u32>,
 
     /// How the link reports
     #[arg(long, value_enum, default_value_t)]
@@ -53,6 +62,15 @@ pub struct TestbedArguments {
     link: LinkArguments,
 }
 
+/// A size in bytes that the kernel takes for a buffer.
+fn buffer_bytes(text: &str) -> Result<u32, String> {
+    let bytes: Bytes = text.parse().map_err(|error| with_help(&error))?;
+    match (1024.0..=1e9).contains(&bytes.get()) {
+        true => Ok(bytes.get() as u32),
+        false => Err("it must be from 1 KiB to 1 GB".to_owned()),
+    }
+}
+
 pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), Failure> {
     // Wrong options are told before anything is made.
     let link = arguments.link.options().map_err(Error::from)?;
@@ -60,6 +78,11 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     if let Some(name) = &arguments.cc {
         netflow_testbed::check_congestion_control(name)?;
         stack.congestion_control.clone_from(name);
+    }
+    stack.initial_window = arguments.initial_window.or(stack.initial_window);
+    if let Some(bytes) = arguments.receive_buffer {
+        stack.receive_buffer_grows = false;
+        stack.receive_buffer_bytes = [bytes.min(4096), bytes, bytes];
     }
     // What the commands print must not come in between.
     out.flush()?;
