@@ -194,7 +194,7 @@ prop_compose! {
         window_after_loss in 0.01..=1.0,
         segments_per_ack in 1_u32..4,
         quick_acks in prop::sample::select(vec![0, 3, 16, u32::MAX]),
-        flags in prop::array::uniform8(any::<bool>()),
+        flags in prop::array::uniform9(any::<bool>()),
     ) -> Stack {
         Stack {
             initial_window_pkts: window,
@@ -215,6 +215,7 @@ prop_compose! {
             ack_delay_beats: flags[5],
             syn_answered_again: flags[6],
             syn_timeout_ends_slow_start: flags[7],
+            cubic_growth: flags[8],
             ..Stack::builtin(like).unwrap()
         }
     }

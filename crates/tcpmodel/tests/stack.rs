@@ -49,6 +49,8 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         limited-transmit = true
         duplicate-acks = 2
         window-after-loss = 0.7
+        cubic-growth = true
+        receive-window = "64 KiB"
         "#,
     )
     .unwrap();
@@ -65,6 +67,8 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         limited_transmit: true,
         duplicate_acks: 2,
         window_after_loss: 0.7,
+        cubic_growth: true,
+        receive_window_bytes: Some(65_536),
         ..Stack::builtin("ns-2.35").unwrap()
     };
     assert_eq!(stack, expected);

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::path::Path;
 
+use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::rounds::{self, Until};
-use netflow_tcpmodel::{Recovery, Stack};
 use serde::Deserialize;
 
 /// Which implementation was measured.
@@ -195,16 +195,8 @@ fn variant(name: &str) -> Result<(&'static str, Stack), Box<dyn Error>> {
             "Reno without SACK, initial window 2, segments of 512 B",
             Stack {
                 mss_bytes: 512,
-                timestamps: false,
-                rto_after_syn_timeout_s: Some(3.0),
-                initial_window_pkts: 2,
-                recovery: Recovery::NewReno,
-                limited_transmit: true,
-                tail_loss_probe: false,
-                window_after_loss: 0.5,
-                quick_acks: 16,
-                acks_compressed: false,
-                ..linux
+                receive_window_bytes: None,
+                ..built_in("legacy")?
             },
         ),
         other => return Err(format!("unknown variant {other}").into()),

@@ -43,7 +43,7 @@ pub struct LatencyArguments {
     #[arg(long, value_enum, default_value_t)]
     model: Model,
 
-    /// The TCP implementation: linux-2.0.34, ns-2.35, linux-6, rfc6298, or a stack file's path
+    /// The TCP implementation: linux-2.0.34, ns-2.35, linux-6, legacy, rfc6298, or a stack file's path
     #[arg(long, value_name = "NAME", value_parser = str::parse::<String>, default_value = "linux-2.0.34")]
     stack: String,
 

@@ -23,9 +23,19 @@ impl<R: Rng> Independent<R> {
     pub(super) fn new(rng: R, loss: [f64; 2]) -> Self {
         Self {
             rng,
-            below: loss.map(|loss| (loss * 4_294_967_296.0) as u64),
+            below: loss.map(below),
         }
     }
+
+    /// From now on, these are the probabilities.
+    pub(super) fn set_loss(&mut self, loss: [f64; 2]) {
+        self.below = loss.map(below);
+    }
+}
+
+/// What 32 random bits are below with a probability.
+fn below(loss: f64) -> u64 {
+    (loss * 4_294_967_296.0) as u64
 }
 
 impl<R: Rng> Chance for Independent<R> {

@@ -1,6 +1,6 @@
 //! What a transfer may be.
 
-use super::{Exchange, Options, Transfer};
+use super::{Direction, Exchange, Options, Path, Transfer};
 use crate::{Error, error::ensure};
 
 /// Beyond this, a packet and its acknowledgement take a hundred tries.
@@ -47,6 +47,26 @@ impl Transfer {
             segments as f64,
             allowed,
         )
+    }
+}
+
+impl Path {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        for Direction {
+            delay_s,
+            loss,
+            bandwidth_bps,
+        } in [self.to_server, self.to_client]
+        {
+            let delay = (0.0..=1e6).contains(&delay_s);
+            ensure(delay, "delay in s", delay_s, "0 to 1e6")?;
+            let allowed = "a probability from 0 to 0.9";
+            ensure((0.0..=MAX_LOSS).contains(&loss), "loss", loss, allowed)?;
+            let bps = bandwidth_bps.unwrap_or(1.0);
+            let bandwidth = (1e-3..=1e18).contains(&bps);
+            ensure(bandwidth, "bandwidth in bit/s", bps, "1e-3 to 1e18")?;
+        }
+        Ok(())
     }
 }
 

@@ -31,10 +31,10 @@ impl Distribution {
             mean_s,
             std_s: (squares / (trials - 1.0)).sqrt(),
             sorted_s,
-            handshake_s: mean(|taken| taken.handshake_s),
-            timeout_s: mean(|taken| taken.timeout_s),
-            timeouts: mean(|taken| f64::from(taken.timeouts)),
-            retransmissions: mean(|taken| f64::from(taken.retransmissions)),
+            handshake_s: mean(|taken| taken.repairs.handshake_s),
+            timeout_s: mean(|taken| taken.repairs.timeout_s),
+            timeouts: mean(|taken| f64::from(taken.repairs.timeouts)),
+            retransmissions: mean(|taken| f64::from(taken.repairs.retransmissions)),
         }
     }
 

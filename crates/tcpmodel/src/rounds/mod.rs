@@ -21,21 +21,25 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`Conversations`] plays the sessions of users, each over one connection that lasts.
 
 mod chance;
 mod check;
 mod clock;
+mod connection;
+mod conversation;
 mod distribution;
 mod end;
 mod path;
 mod receiver;
 mod rto;
-
 mod sender;
 mod setting;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod written;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -43,8 +47,9 @@ use rayon::prelude::*;
 
 use chance::Independent;
 use setting::Setting;
-use trial::{Taken, Trial};
+use trial::Taken;
 
+pub use conversation::{Conversations, Direction, Path};
 pub use distribution::Distribution;
 
 use crate::{Error, Stack};
@@ -174,5 +179,5 @@ fn play(setting: &Setting, seed: u64, block: u64, trials: u64) -> impl Iterator<
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(block);
     let mut chance = Independent::new(rng, setting.loss);
-    (0..trials).map(move |_| Trial::new(setting, &mut chance).run())
+    (0..trials).map(move |_| trial::play(setting, &mut chance))
 }

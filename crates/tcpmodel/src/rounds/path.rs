@@ -56,9 +56,16 @@ impl Way {
     pub(super) fn send(&mut self, now_s: f64, packet: Packet, bytes: f64, lost: bool) {
         self.free_s = self.free_s.max(now_s) + bytes * self.seconds_per_byte;
         if !lost {
-            let at_s = self.free_s + self.delay_s;
+            let last_s = self.on_the_way.back().map_or(0.0, |last| last.0);
+            let at_s = (self.free_s + self.delay_s).max(last_s);
             self.on_the_way.push_back((at_s, packet));
         }
+    }
+
+    /// From now on packets take this long, in seconds, at this bandwidth; none overtakes another.
+    pub(super) fn become_like(&mut self, delay_s: f64, bandwidth_bps: Option<f64>) {
+        self.delay_s = delay_s;
+        self.seconds_per_byte = bandwidth_bps.map_or(0.0, |bps| 8.0 / bps);
     }
 
     /// When the next packet arrives, in seconds.

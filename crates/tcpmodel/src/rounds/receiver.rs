@@ -16,7 +16,8 @@ pub(super) struct Receiver {
     clock: Clock,
     /// Where the free-running clock of delayed acknowledgements is at time 0, in seconds.
     beat_phase_s: f64,
-    /// For each segment, how many different ones had arrived with it; 0 if it has not.
+    /// For each segment up to the last one that arrived, how many different ones had arrived with it;
+    /// 0 if it has not.
     arrived: Vec<u32>,
     arrivals: u32,
     next: u32,
@@ -36,9 +37,9 @@ pub(super) struct Receiver {
 const COMPRESSED_S: f64 = 0.001;
 
 impl Receiver {
-    /// Nothing of so many segments has arrived; `beat_phase` (from 0 to 1) is where the beats of
-    /// delayed acknowledgements are.
-    pub(super) fn new(stack: &Stack, segments: u32, clock: Clock, beat_phase: f64) -> Self {
+    /// Nothing has arrived; `beat_phase` (from 0 to 1) is where the beats of delayed acknowledgements
+    /// are.
+    pub(super) fn new(stack: &Stack, clock: Clock, beat_phase: f64) -> Self {
         Self {
             every: stack.segments_per_ack,
             delay_s: stack.ack_delay_s,
@@ -47,7 +48,7 @@ impl Receiver {
             compressed: stack.acks_compressed,
             clock,
             beat_phase_s: beat_phase * stack.ack_delay_s,
-            arrived: vec![0; segments as usize],
+            arrived: Vec::new(),
             arrivals: 0,
             next: 0,
             acknowledged: 0,
@@ -109,7 +110,11 @@ impl Receiver {
         sent_s: f64,
         rto_s: f64,
     ) -> bool {
-        let Some(place) = self.arrived.get_mut(segment as usize) else {
+        let i = segment as usize;
+        if i >= self.arrived.len() {
+            self.arrived.resize(i + 1, 0);
+        }
+        let Some(place) = self.arrived.get_mut(i) else {
             return false;
         };
         if *place != 0 {

@@ -2,7 +2,7 @@
 
 use super::{
     Exchange, Transfer, Until,
-    trial::{LISTENER, OPENER},
+    connection::{LISTENER, OPENER},
 };
 use crate::Stack;
 
@@ -10,11 +10,9 @@ use crate::Stack;
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub stack: Stack,
-    /// Segments that the opener and the listener send.
-    pub segments: [u32; 2],
-    /// The payload of their last segments, in bytes.
-    pub last_bytes: [f64; 2],
-    pub mss_bytes: f64,
+    /// What the opener and the listener send, in bytes.
+    pub bytes: [u64; 2],
+    pub mss_bytes: u32,
     pub delay_s: f64,
     pub bandwidth_bps: Option<f64>,
     /// The probability that a packet of the opener, of the listener is lost.
@@ -27,12 +25,6 @@ pub(super) struct Setting {
 impl Setting {
     /// `transfer` must be in range.
     pub(super) fn new(stack: Stack, transfer: &Transfer) -> Self {
-        let segments = |bytes: u64| bytes.div_ceil(u64::from(transfer.mss_bytes)) as u32;
-        let last = |bytes: u64| {
-            let before =
-                u64::from(segments(bytes).saturating_sub(1)) * u64::from(transfer.mss_bytes);
-            bytes.saturating_sub(before) as f64
-        };
         let (forward, back) = (transfer.loss_forward, transfer.loss_back);
         let (bytes, source, loss) = match transfer.exchange {
             Exchange::Push => ([transfer.bytes, 0], OPENER, [forward, back]),
@@ -42,9 +34,8 @@ impl Setting {
         };
         Self {
             stack,
-            segments: bytes.map(segments),
-            last_bytes: bytes.map(last),
-            mss_bytes: f64::from(transfer.mss_bytes),
+            bytes,
+            mss_bytes: transfer.mss_bytes,
             delay_s: transfer.delay_s,
             bandwidth_bps: transfer.bandwidth_bps,
             loss,

@@ -1,7 +1,7 @@
 //! Single transfers whose losses are chosen, against what real stacks took.
 
-use super::{Transfer, chance::Chance, setting::Setting, trial::Trial};
-use crate::{Recovery, Stack};
+use super::{Transfer, chance::Chance, setting::Setting, trial};
+use crate::Stack;
 
 /// Loses the packets with these numbers, counted from 0 for either end.
 struct Chosen {
@@ -36,9 +36,7 @@ fn latency_s(
         phase,
         sent: [0, 0],
     };
-    Trial::new(&Setting::new(stack.clone(), transfer), &mut chance)
-        .run()
-        .latency_s
+    trial::play(&Setting::new(stack.clone(), transfer), &mut chance).latency_s
 }
 
 /// 30 000 B in segments of 1448 B, asked for with 200 B, 50 ms each way. What Linux 6.18 took was
@@ -99,14 +97,9 @@ fn linux_takes_as_long_as_measured_for_every_loss() {
 #[test]
 fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
     let stack = Stack {
-        timestamps: false,
-        rto_after_syn_timeout_s: Some(3.0),
-        initial_window_pkts: 2,
-        recovery: Recovery::NewReno,
-        window_after_loss: 0.5,
-        quick_acks: 16,
-        acks_compressed: false,
-        ..Stack::builtin("linux-6").unwrap()
+        limited_transmit: false,
+        receive_window_bytes: None,
+        ..Stack::builtin("legacy").unwrap()
     };
     let fetch = Transfer::fetch(200, 30_000, 512, 0.0503);
     let error_s = |opener, listener, measured_s: f64| {

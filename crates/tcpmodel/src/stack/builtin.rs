@@ -4,7 +4,7 @@ use super::{Recovery, RtoRule, Stack};
 
 /// The names of the built-in stacks.
 pub fn builtin_names() -> &'static [&'static str] {
-    &["linux-2.0.34", "ns-2.35", "linux-6", "rfc6298"]
+    &["linux-2.0.34", "ns-2.35", "linux-6", "legacy", "rfc6298"]
 }
 
 pub(super) fn builtin(name: &str) -> Option<Stack> {
@@ -12,6 +12,7 @@ pub(super) fn builtin(name: &str) -> Option<Stack> {
         "linux-2.0.34" => Some(linux_2_0_34()),
         "ns-2.35" => Some(ns_2_35()),
         "linux-6" => Some(linux_6()),
+        "legacy" => Some(legacy()),
         "rfc6298" => Some(rfc6298()),
         _ => None,
     }
@@ -42,6 +43,8 @@ fn linux_2_0_34() -> Stack {
         early_retransmit: false,
         tail_loss_probe: false,
         window_after_loss: 0.5,
+        cubic_growth: false,
+        receive_window_bytes: None,
         segments_per_ack: 2,
         ack_delay_s: 0.2,
         ack_delay_beats: false,
@@ -74,6 +77,8 @@ fn ns_2_35() -> Stack {
         early_retransmit: false,
         tail_loss_probe: false,
         window_after_loss: 0.5,
+        cubic_growth: false,
+        receive_window_bytes: None,
         segments_per_ack: 1,
         ack_delay_s: 0.1,
         ack_delay_beats: true,
@@ -108,11 +113,36 @@ fn linux_6() -> Stack {
         early_retransmit: false,
         tail_loss_probe: true,
         window_after_loss: 0.7,
+        cubic_growth: true,
+        receive_window_bytes: None,
         segments_per_ack: 2,
         ack_delay_s: 0.04,
         ack_delay_beats: false,
         quick_acks: u32::MAX,
         acks_compressed: true,
+    }
+}
+
+/// Linux 6 with everything off that came after 1998: what `netflow testbed --stack legacy` sets.
+/// Without timestamps a lost SYN leaves a timeout of 3 s.
+fn legacy() -> Stack {
+    Stack {
+        name: "legacy".to_owned(),
+        description: "Linux 6 as near to 1998 as it goes: Reno from 2 packets, no SACK, no RACK, \
+                      no probes, a window of 16 KB"
+            .to_owned(),
+        initial_window_pkts: 2,
+        timestamps: false,
+        rto_after_syn_timeout_s: Some(3.0),
+        recovery: Recovery::NewReno,
+        limited_transmit: true,
+        tail_loss_probe: false,
+        window_after_loss: 0.5,
+        cubic_growth: false,
+        receive_window_bytes: Some(16_384),
+        quick_acks: 16,
+        acks_compressed: false,
+        ..linux_6()
     }
 }
 
@@ -142,6 +172,8 @@ fn rfc6298() -> Stack {
         early_retransmit: false,
         tail_loss_probe: false,
         window_after_loss: 0.5,
+        cubic_growth: false,
+        receive_window_bytes: None,
         segments_per_ack: 2,
         ack_delay_s: 0.2,
         ack_delay_beats: false,

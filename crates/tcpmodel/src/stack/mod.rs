@@ -80,7 +80,12 @@ pub struct Stack {
     /// The share of the window that a loss leaves: above 0 and at most 1; half of it for Reno,
     /// 0.7 for CUBIC (RFC 9438).
     pub window_after_loss: f64,
+    /// Does the window grow with the time since the last loss (CUBIC, RFC 9438) rather than with what
+    /// is acknowledged? Only for senders with selective acknowledgements.
+    pub cubic_growth: bool,
 
+    /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit.
+    pub receive_window_bytes: Option<u32>,
     /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
     /// acknowledgements. The models' b.
     pub segments_per_ack: u32,
@@ -189,6 +194,9 @@ impl Stack {
             self.window_after_loss,
             "above 0 and at most 1",
         )?;
+        if let Some(bytes) = self.receive_window_bytes {
+            count("receive-window", bytes, 1, 1 << 30, "1 B to 1 GiB")?;
+        }
         count(
             "segments-per-ack",
             self.segments_per_ack,

@@ -38,6 +38,8 @@ pub(super) const KEYS: &[&str] = &[
     "early-retransmit",
     "tail-loss-probe",
     "window-after-loss",
+    "cubic-growth",
+    "receive-window",
     "segments-per-ack",
     "ack-delay",
     "ack-delay-beats",
@@ -105,7 +107,7 @@ impl Root<'_, '_> {
         Ok(Stack {
             name: like.name,
             description: self.or("description", string, like.description)?,
-            mss_bytes: self.or("mss", mss, like.mss_bytes)?,
+            mss_bytes: self.or("mss", bytes, like.mss_bytes)?,
             initial_window_pkts: self.or("initial-window", window, like.initial_window_pkts)?,
             initial_rto_s: self.or("initial-rto", seconds, like.initial_rto_s)?,
             min_rto_s: self.or("min-rto", seconds, like.min_rto_s)?,
@@ -136,6 +138,12 @@ impl Root<'_, '_> {
             early_retransmit: self.or("early-retransmit", truth, like.early_retransmit)?,
             tail_loss_probe: self.or("tail-loss-probe", truth, like.tail_loss_probe)?,
             window_after_loss: self.or("window-after-loss", number, like.window_after_loss)?,
+            cubic_growth: self.or("cubic-growth", truth, like.cubic_growth)?,
+            receive_window_bytes: self.or(
+                "receive-window",
+                |key, value| bytes(key, value).map(Some),
+                like.receive_window_bytes,
+            )?,
             segments_per_ack: self.or("segments-per-ack", count, like.segments_per_ack)?,
             ack_delay_s: self.or("ack-delay", seconds, like.ack_delay_s)?,
             ack_delay_beats: self.or("ack-delay-beats", truth, like.ack_delay_beats)?,
@@ -240,7 +248,7 @@ fn seconds(key: &'static str, value: &Value<'_>) -> Result<f64> {
     quantity::<Seconds>(key, value).map(Seconds::get)
 }
 
-fn mss(key: &'static str, value: &Value<'_>) -> Result<u32> {
+fn bytes(key: &'static str, value: &Value<'_>) -> Result<u32> {
     whole(
         key,
         quantity::<Bytes>(key, value)?.get(),

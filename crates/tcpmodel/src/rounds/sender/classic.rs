@@ -18,6 +18,8 @@ pub(in super::super) struct Classic {
     decrease: f64,
     clock: Clock,
     pub rto: Rto,
+    /// The other end lets so many segments be under way.
+    most_out: u32,
     segments: u32,
     /// All segments before this one are acknowledged.
     pub acknowledged: u32,
@@ -35,11 +37,15 @@ pub(in super::super) struct Classic {
     /// The segment whose round-trip time is being measured, and when it was sent.
     timed: Option<(u32, f64)>,
     round_end: u32,
+    /// What a pause leaves of the window at most.
+    initial_window: f64,
+    /// When anything was sent last, in seconds.
+    last_sent_s: f64,
     pub timer_s: f64,
 }
 
 impl Classic {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
+    pub(super) fn new(stack: &Stack, most_out: u32, rto: Rto, clock: Clock) -> Self {
         Self {
             recovery: stack.recovery,
             loss_at: match stack.recovery {
@@ -53,6 +59,7 @@ impl Classic {
             decrease: stack.window_after_loss,
             clock,
             rto,
+            most_out,
             segments: 0,
             acknowledged: 0,
             next: 0,
@@ -65,6 +72,8 @@ impl Classic {
             after_timeout: false,
             timed: None,
             round_end: 0,
+            initial_window: f64::from(stack.initial_window_pkts),
+            last_sent_s: 0.0,
             timer_s: f64::INFINITY,
         }
     }
@@ -73,6 +82,14 @@ impl Classic {
     pub(super) fn open(&mut self, window: f64, threshold: f64) {
         self.window = window;
         self.threshold = threshold;
+    }
+
+    /// RFC 5681, 4.1: after nothing was sent for longer than the timeout, the window is the initial
+    /// one at most.
+    pub(super) fn wake(&mut self, now_s: f64) {
+        if self.acknowledged == self.next && now_s - self.last_sent_s > self.rto.timeout_s() {
+            self.window = self.window.min(self.initial_window);
+        }
     }
 
     /// There are so many segments to send.
@@ -87,7 +104,7 @@ impl Classic {
         } else {
             0.0
         };
-        let allowed = (self.window + extra).floor().min(f64::from(u32::MAX)) as u32;
+        let allowed = (self.window + extra).floor().min(f64::from(self.most_out)) as u32;
         let end = self.segments.min(self.acknowledged.saturating_add(allowed));
         while self.next < end {
             self.transmit(now_s, self.next, out);
@@ -96,6 +113,7 @@ impl Classic {
     }
 
     fn transmit(&mut self, now_s: f64, segment: u32, out: &mut Vec<u32>) {
+        self.last_sent_s = now_s;
         if segment >= self.sent {
             self.sent = segment + 1;
             self.timed.get_or_insert((segment, now_s));

@@ -11,20 +11,31 @@ use selective::Selective;
 /// The sending half of an end, by what it is told about losses.
 #[derive(Clone, Debug)]
 pub(super) enum Sender {
-    Classic(Classic),
-    Selective(Selective),
+    Classic(Box<Classic>),
+    Selective(Box<Selective>),
 }
 
 impl Sender {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
+    /// The sending half of an end; the other end lets `most_out` segments be under way.
+    pub(super) fn new(stack: &Stack, most_out: u32, rto: Rto, clock: Clock) -> Self {
         match stack.recovery {
             Recovery::NewReno if stack.rto_rule == RtoRule::Linux => {
-                Self::Selective(Selective::new(stack, rto, clock))
+                Self::Selective(Box::new(Selective::new(stack, most_out, rto, clock)))
             }
             Recovery::Timeout | Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {
-                Self::Classic(Classic::new(stack, rto, clock))
+                Self::Classic(Box::new(Classic::new(stack, most_out, rto, clock)))
             }
-            Recovery::Sack | Recovery::Rack => Self::Selective(Selective::new(stack, rto, clock)),
+            Recovery::Sack | Recovery::Rack => {
+                Self::Selective(Box::new(Selective::new(stack, most_out, rto, clock)))
+            }
+        }
+    }
+
+    /// A program has written something, perhaps after a pause.
+    pub(super) fn wake(&mut self, now_s: f64) {
+        match self {
+            Self::Classic(sender) => sender.wake(now_s),
+            Self::Selective(sender) => sender.wake(now_s),
         }
     }
 

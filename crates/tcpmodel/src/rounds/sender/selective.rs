@@ -3,14 +3,18 @@
 //! where the other end has none.
 
 mod counted;
+mod growth;
 mod lost;
 mod marks;
 mod state;
 mod timers;
+mod usage;
 mod window;
 
 use super::super::{clock::Clock, path::Packet, rto::Rto};
 use crate::{Recovery, Stack};
+use growth::Growth;
+use usage::Usage;
 
 /// Selectively acknowledged.
 const SACKED: u8 = 1;
@@ -76,10 +80,12 @@ pub(in super::super) struct Selective {
     probes: bool,
     /// So many segments that arrived stand for the loss of one before them.
     loss_at: u32,
-    decrease: f64,
+    growth: Growth,
     min_rto_s: f64,
     clock: Clock,
     pub rto: Rto,
+    /// The other end lets so many segments be under way.
+    most_out: u32,
     segments: u32,
     pub acknowledged: u32,
     next: u32,
@@ -97,10 +103,9 @@ pub(in super::super) struct Selective {
     /// The state ends when everything before this segment is acknowledged.
     high: u32,
     window: f64,
-    /// What congestion avoidance has gathered for the next packet.
-    credit: f64,
     threshold: f64,
     prior_window: f64,
+    prior_threshold: f64,
     reduction_delivered: u32,
     reduction_sent: u32,
     packets: u32,
@@ -114,21 +119,23 @@ pub(in super::super) struct Selective {
     frto: bool,
     timeouts: u32,
     round_end: u32,
+    usage: Usage,
     timer: Timer,
     pub timer_s: f64,
 }
 
 impl Selective {
-    pub(super) fn new(stack: &Stack, rto: Rto, clock: Clock) -> Self {
+    pub(super) fn new(stack: &Stack, most_out: u32, rto: Rto, clock: Clock) -> Self {
         Self {
             selective: stack.recovery != Recovery::NewReno,
             rack: stack.recovery == Recovery::Rack,
             probes: stack.tail_loss_probe && stack.recovery != Recovery::NewReno,
             loss_at: stack.duplicate_acks,
-            decrease: stack.window_after_loss,
+            growth: Growth::new(stack),
             min_rto_s: stack.min_rto_s,
             clock,
             rto,
+            most_out,
             segments: 0,
             acknowledged: 0,
             next: 0,
@@ -142,9 +149,9 @@ impl Selective {
             state: State::Open,
             high: 0,
             window: 0.0,
-            credit: 0.0,
             threshold: f64::INFINITY,
             prior_window: 0.0,
+            prior_threshold: f64::INFINITY,
             reduction_delivered: 0,
             reduction_sent: 0,
             packets: 0,
@@ -157,6 +164,7 @@ impl Selective {
             frto: false,
             timeouts: 0,
             round_end: 0,
+            usage: Usage::new(stack),
             timer: Timer::Retransmission,
             timer_s: f64::INFINITY,
         }
@@ -183,18 +191,28 @@ impl Selective {
     /// Sends new segments as the window allows.
     pub(super) fn send(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let mut any = false;
-        while self.next < self.segments && self.in_flight() + 1.0 <= self.window {
+        while self.may_send_new() && self.in_flight() + 1.0 <= self.window {
             self.send_new(now_s, out);
             any = true;
         }
         if any {
             self.schedule_probe(now_s, false);
         }
+        self.note_usage(now_s, any);
+    }
+
+    /// Is there anything new, and room for it at the other end?
+    fn may_send_new(&self) -> bool {
+        self.next < self.segments && self.out() < self.most_out
     }
 
     fn send_new(&mut self, now_s: f64, out: &mut Vec<u32>) {
         let was_empty = self.out() == 0;
+        if was_empty {
+            self.growth.pause(now_s, now_s - self.usage.last_sent_s);
+        }
         out.push(self.next);
+        self.usage.last_sent_s = now_s;
         self.sent_s.push(now_s);
         self.order.push(self.packets);
         self.packets += 1;
@@ -217,6 +235,7 @@ impl Selective {
         ) else {
             return;
         };
+        self.usage.last_sent_s = now_s;
         self.again += u32::from(*mark & AGAIN == 0);
         *mark |= AGAIN | EVER;
         *sent_s = now_s;
@@ -255,7 +274,7 @@ impl Selective {
         if news.set_timer && !self.schedule_probe(now_s, true) {
             self.rearm(now_s);
         }
-        self.move_window(&news);
+        self.move_window(now_s, &news);
         match resend {
             Resend::Nothing => {}
             Resend::Lost => self.send_lost(now_s, out),

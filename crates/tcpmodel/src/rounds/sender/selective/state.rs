@@ -49,10 +49,16 @@ impl Selective {
         self.state = State::Recovery;
         self.high = self.next;
         self.probe_end = 0;
-        self.prior_window = self.window;
         self.reduction_delivered = 0;
         self.reduction_sent = 0;
-        self.threshold = (self.window * self.decrease).floor().max(2.0);
+        self.lower_threshold();
+    }
+
+    /// A loss: what is left of the window, and what it was.
+    pub(super) fn lower_threshold(&mut self) {
+        self.prior_window = self.window;
+        self.prior_threshold = self.threshold;
+        self.threshold = self.growth.lose(self.window);
     }
 
     pub(super) fn after_timeout(&mut self, news: &News) -> Resend {
@@ -68,7 +74,7 @@ impl Selective {
                 }
             } else if news.advanced && !recovered {
                 self.high = self.next;
-                if self.next < self.segments {
+                if self.may_send_new() {
                     return Resend::New;
                 }
                 self.frto = false;
@@ -89,7 +95,7 @@ impl Selective {
             *mark &= !LOST;
         }
         self.window = self.window.max(self.prior_window);
-        self.threshold = f64::INFINITY;
+        self.threshold = self.prior_threshold;
         self.frto = false;
         self.state = State::Open;
     }
@@ -100,7 +106,7 @@ impl Selective {
         }
         if self.probe_again && !packet.duplicate && packet.ack > self.probe_end {
             // The probe repaired a loss that nothing else told of.
-            self.threshold = (self.window * self.decrease).floor().max(2.0);
+            self.lower_threshold();
             self.window = self.threshold;
             self.probe_end = 0;
         } else if !self.probe_again || packet.duplicate || news.pure_duplicate {

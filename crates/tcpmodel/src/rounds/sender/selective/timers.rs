@@ -97,7 +97,7 @@ impl Selective {
 
     fn probe(&mut self, now_s: f64, out: &mut Vec<u32>) {
         if self.probe_end == 0 && self.out() > 0 {
-            self.probe_again = self.next >= self.segments;
+            self.probe_again = !self.may_send_new();
             if self.probe_again {
                 self.send_again(now_s, self.next - 1, out);
             } else {
@@ -117,8 +117,7 @@ impl Selective {
             || self.acknowledged >= self.high
             || self.state == State::Loss && self.timeouts == 0;
         if anew {
-            self.prior_window = self.window;
-            self.threshold = (self.window * self.decrease).floor().max(2.0);
+            self.lower_threshold();
         }
         self.frto = matches!(self.state, State::Open | State::Disorder) || self.timeouts > 0;
         let rtt_s = if self.rack { self.latest_rtt_s } else { 0.0 };
@@ -141,7 +140,7 @@ impl Selective {
             *mark = (*mark | LOST) & !AGAIN;
         }
         self.window = self.in_flight() + 1.0;
-        self.credit = 0.0;
+        self.growth.forget();
         self.state = State::Loss;
         self.high = self.next;
         self.probe_end = 0;

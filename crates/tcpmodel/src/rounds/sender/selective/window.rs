@@ -3,10 +3,10 @@
 use super::{News, Selective, State};
 
 impl Selective {
-    pub(super) fn move_window(&mut self, news: &News) {
+    pub(super) fn move_window(&mut self, now_s: f64, news: &News) {
         if self.state == State::Recovery {
             self.reduce(news);
-        } else if news.advanced {
+        } else if news.advanced && self.is_window_used() {
             let mut grown = f64::from(news.delivered);
             if self.window < self.threshold {
                 let room = self.threshold - self.window;
@@ -15,13 +15,8 @@ impl Selective {
                 grown -= slow;
             }
             if grown > 0.0 {
-                // RFC 9438, 4.3; 1 for a window that is halved.
-                let rise = 3.0 * (1.0 - self.decrease) / (1.0 + self.decrease);
-                self.credit += rise * grown;
-                while self.credit >= self.window {
-                    self.credit -= self.window;
-                    self.window += 1.0;
-                }
+                let window = self.window;
+                self.window = self.growth.grow(now_s, window, grown, self.min_rtt_s);
             }
         }
     }

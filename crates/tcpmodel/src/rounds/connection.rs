@@ -1,0 +1,303 @@
+//! A connection: two ends and the packets between them.
+
+use super::{
+    chance::Chance,
+    clock::Clock,
+    end::{End, Handshake},
+    path::{Kind, Packet, Way},
+    receiver::Receiver,
+    rto::Rto,
+    sender::Sender,
+    written::Written,
+};
+use crate::Stack;
+
+/// Headers of a packet, in bytes.
+const HEADER_BYTES: f64 = 40.0;
+/// Events so close to one another, in seconds, happen together, a packet's arrival first: the same
+/// moment, summed up in another order, is not the same to the bit.
+pub(super) const TOGETHER_S: f64 = 1e-9;
+/// The end that opens the connection, and the packets it sends.
+pub(super) const OPENER: usize = 0;
+/// The other end.
+pub(super) const LISTENER: usize = 1;
+
+/// What the data of a connection took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Repairs {
+    /// Until the opener may send data, in seconds.
+    pub handshake_s: f64,
+    /// Waiting for timers after that, in seconds.
+    pub timeout_s: f64,
+    /// How many timers fired after the handshake.
+    pub timeouts: u32,
+    /// How many packets of data were sent again.
+    pub retransmissions: u32,
+}
+
+/// A connection by the rules of one stack at both ends.
+pub(super) struct Connection<'a, C> {
+    stack: &'a Stack,
+    pub chance: &'a mut C,
+    ends: [End; 2],
+    /// What programs at either end have written.
+    written: [Written; 2],
+    /// What is on its way from either end.
+    ways: [Way; 2],
+    /// Segments to send; kept to save allocations.
+    out: Vec<u32>,
+    /// When a timer fired last, in seconds.
+    waited_until_s: f64,
+    repairs: Repairs,
+}
+
+/// What happens next.
+#[derive(Clone, Copy)]
+pub(super) enum Event {
+    Packet,
+    Handshake,
+    Timer,
+    Acknowledge,
+}
+
+/// What a program at one end notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Notice {
+    /// The opener may send: the connection is open.
+    Opened,
+    /// More bytes have been delivered to this end.
+    Delivered(usize),
+}
+
+impl<'a, C: Chance> Connection<'a, C> {
+    /// Nothing is written or sent yet.
+    pub(super) fn new(stack: &'a Stack, mss_bytes: u32, ways: [Way; 2], chance: &'a mut C) -> Self {
+        let phase = chance.phase();
+        let most_out = stack
+            .receive_window_bytes
+            .map_or(u32::MAX, |bytes| (bytes / mss_bytes.max(1)).max(1));
+        let ends = [OPENER, LISTENER].map(|_| {
+            let clock = Clock::new(stack, phase);
+            let rto = Rto::new(stack, chance.phase());
+            let sender = Sender::new(stack, most_out, rto, clock);
+            End::new(clock, sender, Receiver::new(stack, clock, chance.phase()))
+        });
+        Self {
+            stack,
+            chance,
+            ends,
+            written: [Written::new(mss_bytes), Written::new(mss_bytes)],
+            ways,
+            out: Vec::new(),
+            waited_until_s: 0.0,
+            repairs: Repairs::default(),
+        }
+    }
+
+    /// The opener sends its SYN.
+    pub(super) fn open(&mut self, now_s: f64) {
+        self.ends[OPENER].handshake = Handshake::SynSent;
+        self.send(OPENER, now_s, Kind::Syn);
+        self.ends[OPENER].set_handshake_timer(self.stack, now_s, true);
+    }
+
+    /// A program writes `bytes`, at once.
+    pub(super) fn write(&mut self, who: usize, now_s: f64, bytes: u64) {
+        self.written[who].write(bytes);
+        let sender = &mut self.ends[who].sender;
+        sender.wake(now_s);
+        sender.offer(self.written[who].segments());
+        sender.send(now_s, &mut self.out);
+        self.send_chosen(who, now_s);
+    }
+
+    /// How many bytes have been delivered to an end.
+    pub(super) fn delivered(&self, who: usize) -> u64 {
+        self.written[1 - who].bytes_before(self.ends[who].receiver.next())
+    }
+
+    /// How many of an end's bytes are known to it to have been delivered.
+    pub(super) fn acknowledged(&self, who: usize) -> u64 {
+        self.written[who].bytes_before(self.ends[who].sender.acknowledged())
+    }
+
+    /// What repairs have taken until now.
+    pub(super) fn repairs(&self) -> Repairs {
+        self.repairs
+    }
+
+    /// From now on packets of an end take this long, in seconds, at this bandwidth.
+    pub(super) fn set_way(&mut self, who: usize, delay_s: f64, bandwidth_bps: Option<f64>) {
+        self.ways[who].become_like(delay_s, bandwidth_bps);
+    }
+
+    /// When what happens next, and at which end; at infinity without anything.
+    pub(super) fn next_event(&self) -> (f64, usize, Event) {
+        let mut next = (f64::INFINITY, OPENER, Event::Packet);
+        for who in [OPENER, LISTENER] {
+            let end = &self.ends[who];
+            for (at_s, event) in [
+                (self.ways[1 - who].next_s(), Event::Packet),
+                (end.handshake_timer_s, Event::Handshake),
+                (end.sender.timer_s(), Event::Timer),
+                (end.receiver.due_s(), Event::Acknowledge),
+            ] {
+                if at_s < next.0 - TOGETHER_S {
+                    next = (at_s, who, event);
+                }
+            }
+        }
+        next
+    }
+
+    /// That happens. What do the programs notice?
+    pub(super) fn happen(&mut self, (now_s, who, event): (f64, usize, Event)) -> Option<Notice> {
+        match event {
+            Event::Packet => return self.arrive(who, now_s),
+            Event::Handshake => self.handshake_timeout(who, now_s),
+            Event::Timer => self.timeout(who, now_s),
+            Event::Acknowledge => self.send(who, now_s, Kind::Ack),
+        }
+        None
+    }
+
+    fn send(&mut self, who: usize, now_s: f64, kind: Kind) {
+        let end = &mut self.ends[who];
+        end.active_s = now_s;
+        let duplicate = match kind {
+            Kind::Syn | Kind::SynAck => {
+                end.handshake_sent_s = now_s;
+                false
+            }
+            Kind::Ack | Kind::Data { .. } => end.receiver.told(),
+        };
+        let packet = Packet {
+            kind,
+            ack: end.receiver.next(),
+            arrivals: end.receiver.arrivals(),
+            duplicate,
+            sent_s: now_s,
+            echo_s: end.receiver.echo_s(),
+        };
+        let payload_bytes = match kind {
+            Kind::Data { segment } => f64::from(self.written[who].size(segment)),
+            _ => 0.0,
+        };
+        let lost = self.chance.is_lost(who);
+        self.ways[who].send(now_s, packet, HEADER_BYTES + payload_bytes, lost);
+    }
+
+    /// Sends the segments that the sending half has chosen.
+    fn send_chosen(&mut self, who: usize, now_s: f64) {
+        let mut out = std::mem::take(&mut self.out);
+        for segment in out.drain(..) {
+            if self.written[who].is_cut(segment) {
+                self.repairs.retransmissions += 1;
+            } else {
+                self.written[who].cut();
+            }
+            self.send(who, now_s, Kind::Data { segment });
+        }
+        self.out = out;
+    }
+
+    fn arrive(&mut self, who: usize, now_s: f64) -> Option<Notice> {
+        let packet = self.ways[1 - who].receive()?;
+        self.ends[who].active_s = now_s;
+        match packet.kind {
+            Kind::Syn => self.syn(now_s, &packet),
+            Kind::SynAck => return self.syn_ack(now_s, &packet),
+            Kind::Ack => self.answered(who, now_s, &packet),
+            Kind::Data { segment } => {
+                self.answered(who, now_s, &packet);
+                return self.data(who, now_s, segment, &packet);
+            }
+        }
+        None
+    }
+
+    fn syn(&mut self, now_s: f64, packet: &Packet) {
+        let end = &mut self.ends[LISTENER];
+        end.receiver.set_echo(packet.sent_s);
+        match end.handshake {
+            Handshake::Listening => end.handshake = Handshake::SynReceived,
+            Handshake::SynReceived if self.stack.syn_answered_again => {
+                end.handshake_again += 1;
+            }
+            _ => return,
+        }
+        end.set_handshake_timer(self.stack, now_s, false);
+        self.send(LISTENER, now_s, Kind::SynAck);
+    }
+
+    fn syn_ack(&mut self, now_s: f64, packet: &Packet) -> Option<Notice> {
+        let end = &mut self.ends[OPENER];
+        end.receiver.set_echo(packet.sent_s);
+        if end.handshake != Handshake::SynSent {
+            self.send(OPENER, now_s, Kind::Ack);
+            return None;
+        }
+        end.open(self.stack, now_s, packet.echo_s);
+        self.repairs.handshake_s = now_s;
+        self.send(OPENER, now_s, Kind::Ack);
+        self.ends[OPENER].sender.send(now_s, &mut self.out);
+        self.send_chosen(OPENER, now_s);
+        Some(Notice::Opened)
+    }
+
+    /// A packet that is no part of a handshake arrives: what it acknowledges.
+    fn answered(&mut self, who: usize, now_s: f64, packet: &Packet) {
+        let [opener, listener] = &mut self.ends;
+        let (end, other) = if who == OPENER {
+            (opener, listener)
+        } else {
+            (listener, opener)
+        };
+        if end.handshake == Handshake::SynReceived {
+            end.open(self.stack, now_s, packet.echo_s);
+        }
+        if end.handshake != Handshake::Open {
+            return;
+        }
+        let pure = packet.kind == Kind::Ack;
+        end.sender
+            .receive(now_s, packet, other.receiver.arrived(), pure, &mut self.out);
+        self.send_chosen(who, now_s);
+    }
+
+    fn data(&mut self, who: usize, now_s: f64, segment: u32, packet: &Packet) -> Option<Notice> {
+        let full = self.written[1 - who].is_full(segment);
+        let rto_s = self.ends[who].sender.rto().timeout_s();
+        let receiver = &mut self.ends[who].receiver;
+        let had = receiver.next();
+        if receiver.receive(now_s, segment, full, packet.sent_s, rto_s) {
+            self.send(who, now_s, Kind::Ack);
+        }
+        (self.ends[who].receiver.next() > had).then_some(Notice::Delivered(who))
+    }
+
+    fn handshake_timeout(&mut self, who: usize, now_s: f64) {
+        let end = &mut self.ends[who];
+        end.handshake_timeouts += 1;
+        end.handshake_again += 1;
+        end.set_handshake_timer(self.stack, now_s, who == OPENER);
+        let kind = if who == OPENER {
+            Kind::Syn
+        } else {
+            Kind::SynAck
+        };
+        self.send(who, now_s, kind);
+    }
+
+    fn timeout(&mut self, who: usize, now_s: f64) {
+        let end = &mut self.ends[who];
+        // Both ends may wait at the same time, which is counted once.
+        let since_s = end.active_s.max(self.waited_until_s);
+        if end.sender.timeout(now_s, &mut self.out) {
+            self.repairs.timeouts += 1;
+            self.repairs.timeout_s += now_s - since_s.max(self.repairs.handshake_s);
+            self.waited_until_s = now_s;
+        }
+        self.send_chosen(who, now_s);
+    }
+}

@@ -1,0 +1,477 @@
+//! Users' sessions, each over one connection that lasts: requests, replies and pauses.
+//!
+//! The window, the slow start threshold and the measured round trips stay with the connection from
+//! one page to the next; after a pause the window shrinks as the stack says (RFC 5681, 4.1; RFC
+//! 2861).
+
+use std::collections::VecDeque;
+
+use netflow_workload::{Kind, Session, Turn, Waits};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::{
+    chance::Independent,
+    connection::{Connection, LISTENER, Notice, OPENER, TOGETHER_S},
+    path::Way,
+};
+use crate::{Error, Stack, error::ensure};
+
+/// A path between clients and servers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Path {
+    /// The way of requests.
+    pub to_server: Direction,
+    /// The way of replies.
+    pub to_client: Direction,
+}
+
+/// One direction of a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Direction {
+    /// What a packet takes, in seconds; at least 0.
+    pub delay_s: f64,
+    /// The probability that a packet is lost, in [0, 0.9].
+    pub loss: f64,
+    /// The bandwidth in bits per second; without, packets take no time beside the delay.
+    pub bandwidth_bps: Option<f64>,
+}
+
+/// Sessions of users whose hosts follow a stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversations {
+    /// The rules at both ends.
+    pub stack: Stack,
+    /// The largest payload of a packet, in bytes; at least 1.
+    pub mss_bytes: u32,
+    /// What the hosts add to a wait: from the last byte of a request to the first of its reply, in
+    /// seconds; at least 0.
+    pub service_s: f64,
+}
+
+impl Conversations {
+    /// Plays sessions, each over a connection and a random stream of its own: the same for any
+    /// number of threads. `path_at` gives the path at a time in seconds; it is asked at the
+    /// beginning of each page or keystroke.
+    ///
+    /// # Errors
+    ///
+    /// If a number of the stack or of the path is outside of what it may be.
+    pub fn play(
+        &self,
+        sessions: &[Session],
+        seed: u64,
+        path_at: impl Fn(f64) -> Path + Sync,
+    ) -> Result<Waits, Error> {
+        self.stack.check()?;
+        let mss_bytes = f64::from(self.mss_bytes);
+        ensure(self.mss_bytes >= 1, "mss in B", mss_bytes, "1 or more")?;
+        let service = (0.0..=1e6).contains(&self.service_s);
+        ensure(service, "service time in s", self.service_s, "0 to 1e6")?;
+        let of_each: Vec<Result<Waits, Error>> = sessions
+            .par_iter()
+            .map(|session| self.play_one(session, seed, &path_at))
+            .collect();
+        let mut all = Waits::default();
+        for waits in of_each {
+            all.extend(waits?);
+        }
+        Ok(all)
+    }
+
+    fn play_one(
+        &self,
+        session: &Session,
+        seed: u64,
+        path_at: impl Fn(f64) -> Path,
+    ) -> Result<Waits, Error> {
+        let path = path_at(session.start_s);
+        path.check()?;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(session.number);
+        let mut chance = Independent::new(rng, losses(&path));
+        let ways = [path.to_server, path.to_client]
+            .map(|direction| Way::new(direction.delay_s, direction.bandwidth_bps));
+        let connection = Connection::new(&self.stack, self.mss_bytes, ways, &mut chance);
+        Conversation::new(session, connection, self.service_s).play(path_at)
+    }
+}
+
+fn losses(path: &Path) -> [f64; 2] {
+    [path.to_server.loss, path.to_client.loss]
+}
+
+/// A session under way. Times are since its start, in seconds.
+struct Conversation<'a, R: rand::Rng> {
+    session: &'a Session,
+    connection: Connection<'a, Independent<R>>,
+    /// When the next turn begins; at infinity while that is not known.
+    turn_s: f64,
+    /// So many turns have begun.
+    begun: usize,
+    /// What has been asked for and not been answered completely, in order.
+    asked: VecDeque<Asked>,
+    /// So many of those the server has all of.
+    answering: usize,
+    service_s: f64,
+    /// Replies that the server is about to write: when, and how many bytes.
+    replies: VecDeque<(f64, u64)>,
+    /// So many bytes of requests, of replies there will have been when all of that is done.
+    bytes: [u64; 2],
+    /// When the current page was asked for.
+    page_s: f64,
+    /// Has only the first file of the page been asked for?
+    first_alone: bool,
+    waits: Waits,
+}
+
+/// A request on its way, and its reply.
+struct Asked {
+    at_s: f64,
+    reply_bytes: u64,
+    /// The request is complete when so many bytes of requests have been delivered.
+    request_end: u64,
+    /// The reply is complete when so many bytes of replies have been delivered.
+    reply_end: u64,
+}
+
+impl<'a, R: rand::Rng> Conversation<'a, R> {
+    fn new(
+        session: &'a Session,
+        connection: Connection<'a, Independent<R>>,
+        service_s: f64,
+    ) -> Self {
+        Self {
+            session,
+            connection,
+            turn_s: f64::INFINITY,
+            begun: 0,
+            asked: VecDeque::new(),
+            answering: 0,
+            service_s,
+            replies: VecDeque::new(),
+            bytes: [0, 0],
+            page_s: 0.0,
+            first_alone: true,
+            waits: Waits::default(),
+        }
+    }
+
+    fn play(mut self, path_at: impl Fn(f64) -> Path) -> Result<Waits, Error> {
+        self.connection.open(0.0);
+        loop {
+            let next = self.connection.next_event();
+            // At the same moment packets come first.
+            let reply_s = self.replies.front().map_or(f64::INFINITY, |reply| reply.0);
+            if reply_s < self.turn_s.min(next.0 - TOGETHER_S) {
+                self.reply();
+                continue;
+            }
+            if self.turn_s < next.0 - TOGETHER_S {
+                self.take_path(path_at(self.session.start_s + self.turn_s))?;
+                self.begin_turn(self.turn_s);
+                continue;
+            }
+            let now_s = next.0;
+            if now_s == f64::INFINITY || self.is_over() {
+                return Ok(self.waits);
+            }
+            match self.connection.happen(next) {
+                None => {}
+                Some(Notice::Opened) => {
+                    self.waits.connect_s.push(now_s);
+                    self.turn_s = now_s;
+                }
+                Some(Notice::Delivered(LISTENER)) => self.serve(now_s),
+                Some(Notice::Delivered(_)) => self.complete(now_s),
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.begun == self.session.turns.len() && self.asked.is_empty()
+    }
+
+    fn take_path(&mut self, path: Path) -> Result<(), Error> {
+        path.check()?;
+        self.connection.chance.set_loss(losses(&path));
+        for (who, direction) in [(OPENER, path.to_server), (LISTENER, path.to_client)] {
+            self.connection
+                .set_way(who, direction.delay_s, direction.bandwidth_bps);
+        }
+        Ok(())
+    }
+
+    /// Asks for the first of a turn.
+    fn begin_turn(&mut self, now_s: f64) {
+        let turns = &self.session.turns;
+        self.turn_s = f64::INFINITY;
+        let Some(turn) = turns.get(self.begun) else {
+            return;
+        };
+        self.begun += 1;
+        self.page_s = now_s;
+        self.first_alone = true;
+        if self.session.kind == Kind::Telnet
+            && let Some(next) = turns.get(self.begun)
+        {
+            self.turn_s = now_s + next.pause_s;
+        }
+        self.ask(now_s, turn, 0..1);
+    }
+
+    /// Sends requests of a turn, at once.
+    fn ask(&mut self, now_s: f64, turn: &Turn, which: std::ops::Range<usize>) {
+        let before = self.bytes[OPENER];
+        for exchange in turn.exchanges.get(which).unwrap_or_default() {
+            self.bytes[OPENER] += u64::from(exchange.request_bytes);
+            self.bytes[LISTENER] += u64::from(exchange.reply_bytes);
+            self.asked.push_back(Asked {
+                at_s: now_s,
+                reply_bytes: u64::from(exchange.reply_bytes),
+                request_end: self.bytes[OPENER],
+                reply_end: self.bytes[LISTENER],
+            });
+        }
+        let bytes = self.bytes[OPENER] - before;
+        self.connection.write(OPENER, now_s, bytes);
+    }
+
+    /// The server sees what has arrived: replies to what came together share segments.
+    fn serve(&mut self, now_s: f64) {
+        let delivered = self.connection.delivered(LISTENER);
+        let mut bytes = 0;
+        while let Some(asked) = self.asked.get(self.answering)
+            && asked.request_end <= delivered
+        {
+            self.answering += 1;
+            bytes += asked.reply_bytes;
+        }
+        if bytes > 0 {
+            self.replies.push_back((now_s + self.service_s, bytes));
+        }
+    }
+
+    /// The server writes what is due first.
+    fn reply(&mut self) {
+        if let Some((now_s, bytes)) = self.replies.pop_front() {
+            self.connection.write(LISTENER, now_s, bytes);
+        }
+    }
+
+    /// The client notes what is complete, and goes on.
+    fn complete(&mut self, now_s: f64) {
+        let delivered = self.connection.delivered(OPENER);
+        while let Some(asked) = self.asked.front()
+            && asked.reply_end <= delivered
+        {
+            let wait_s = now_s - asked.at_s;
+            self.asked.pop_front();
+            self.answering -= 1;
+            match self.session.kind {
+                Kind::Telnet => self.waits.echo_s.push(wait_s),
+                Kind::Http => {
+                    self.waits.file_s.push(wait_s);
+                    if self.asked.is_empty() {
+                        self.go_on(now_s);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first file of a page, or all the others, are there.
+    fn go_on(&mut self, now_s: f64) {
+        let Some(turn) = self.session.turns.get(self.begun - 1) else {
+            return;
+        };
+        if std::mem::take(&mut self.first_alone) && turn.exchanges.len() > 1 {
+            self.ask(now_s, turn, 1..turn.exchanges.len());
+            return;
+        }
+        self.waits.page_s.push(now_s - self.page_s);
+        if let Some(next) = self.session.turns.get(self.begun) {
+            self.turn_s = now_s + next.pause_s;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netflow_workload::{Application, Distribution, Exchange, Http, Telnet, Workload};
+
+    const RTT_S: f64 = 0.1;
+
+    fn both(delay_s: f64, loss: f64) -> Path {
+        let direction = Direction {
+            delay_s,
+            loss,
+            bandwidth_bps: None,
+        };
+        Path {
+            to_server: direction,
+            to_client: direction,
+        }
+    }
+
+    fn linux() -> Conversations {
+        Conversations {
+            stack: Stack::builtin("linux-6").unwrap(),
+            mss_bytes: 1000,
+            service_s: 0.0,
+        }
+    }
+
+    /// A page asked for after a pause: its files, by the segments of their replies.
+    fn page(pause_s: f64, segments: &[u32]) -> Turn {
+        let exchange = |&segments: &u32| Exchange {
+            request_bytes: 300,
+            reply_bytes: 1000 * segments,
+        };
+        Turn {
+            pause_s,
+            exchanges: segments.iter().map(exchange).collect(),
+        }
+    }
+
+    fn visit(turns: Vec<Turn>) -> Session {
+        Session {
+            number: 0,
+            kind: Kind::Http,
+            start_s: 5.0,
+            turns,
+        }
+    }
+
+    fn round_trips(waits_s: &[f64]) -> Vec<f64> {
+        waits_s
+            .iter()
+            .map(|wait_s| (wait_s / RTT_S * 1e6).round() / 1e6)
+            .collect()
+    }
+
+    /// An initial window of 10 that grows by every segment delivered while it is used: 10, 20, 40, and
+    /// after 71 segments 111. The next 80 do not fill it, so that it grows to twice 80 only. After a
+    /// pause longer than the timeout, here 300 ms, and not twice that, it is halved to 80.
+    #[test]
+    fn without_loss_everything_takes_whole_round_trips() {
+        for (last, expected) in [(80, 1.0), (81, 2.0)] {
+            let session = visit(vec![
+                page(0.0, &[10]),
+                page(0.05, &[20]),
+                page(0.05, &[71]),
+                page(0.05, &[80]),
+                page(0.45, &[last]),
+            ]);
+            let waits = linux()
+                .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
+                .unwrap();
+            assert_eq!(round_trips(&waits.connect_s), [1.0]);
+            assert_eq!(round_trips(&waits.file_s), [1.0, 1.0, 2.0, 1.0, expected]);
+            assert_eq!(waits.file_s, waits.page_s);
+        }
+    }
+
+    /// The files after the first are asked for together and come one after the other: 9 segments
+    /// at once, 1 + 9 more one round trip later for the window of 10.
+    #[test]
+    fn pipelined_files_share_the_window() {
+        let session = visit(vec![page(0.0, &[1, 9, 1, 10])]);
+        let waits = linux()
+            .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
+            .unwrap();
+        assert_eq!(round_trips(&waits.file_s), [1.0, 1.0, 1.0, 2.0]);
+        assert_eq!(round_trips(&waits.page_s), [3.0]);
+    }
+
+    /// No more than 16 segments at a time: 10, 16, 16, 16 and 12 instead of 10, 20 and 40.
+    #[test]
+    fn receive_windows_limit() {
+        for (bytes, expected) in [(None, 3.0), (Some(16_384), 5.0)] {
+            let mut conversations = linux();
+            conversations.stack.receive_window_bytes = bytes;
+            let session = visit(vec![page(0.0, &[70])]);
+            let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
+            assert_eq!(round_trips(&waits.unwrap().file_s), [expected]);
+        }
+    }
+
+    /// A server that takes a tenth of a round trip: once for the first file, once for the others.
+    #[test]
+    fn servers_take_their_time() {
+        let session = visit(vec![page(0.0, &[1, 2, 3])]);
+        let conversations = Conversations {
+            service_s: 0.1 * RTT_S,
+            ..linux()
+        };
+        let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
+        let waits = waits.unwrap();
+        assert_eq!(round_trips(&waits.file_s), [1.1, 1.1, 1.1]);
+        assert_eq!(round_trips(&waits.page_s), [2.2]);
+    }
+
+    /// A path that gets longer while the user thinks.
+    #[test]
+    fn the_path_is_the_one_of_its_time() {
+        let session = visit(vec![page(0.0, &[1]), page(10.0, &[1])]);
+        let path_at = |time_s| both(if time_s < 10.0 { 0.05 } else { 0.1 }, 0.0);
+        let waits = linux().play(&[session], 1, path_at).unwrap();
+        assert_eq!(round_trips(&waits.file_s), [1.0, 2.0]);
+    }
+
+    /// Keystrokes do not wait for echoes: 20 a second over a path of 100 ms.
+    #[test]
+    fn keystrokes_do_not_wait() {
+        let telnet = Telnet {
+            keystrokes: Distribution::Constant(50.0),
+            gap_s: Distribution::Constant(0.05),
+            ..Telnet::default()
+        };
+        let workload = Workload {
+            application: Application::Telnet(telnet),
+            seed: 1,
+        };
+        let sessions: Vec<Session> = workload.sessions(1.0).unwrap().take(2).collect();
+        let waits = linux()
+            .play(&sessions, 1, |_| both(RTT_S / 2.0, 0.0))
+            .unwrap();
+        assert_eq!(round_trips(&waits.echo_s), [1.0; 100]);
+        assert!(waits.page_s.is_empty());
+    }
+
+    /// Every file and page of the workload is waited for, whatever is lost, and the threads that
+    /// play the sessions do not matter.
+    #[test]
+    fn nothing_is_forgotten_under_loss() {
+        let workload = Workload {
+            application: Application::Http(Http::default()),
+            seed: 7,
+        };
+        let sessions: Vec<Session> = workload.sessions(1.0).unwrap().take(200).collect();
+        let play = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.unwrap()
+                .install(|| linux().play(&sessions, 3, |_| both(0.01, 0.05)).unwrap())
+        };
+        let waits = play(1);
+        let turns = || sessions.iter().flat_map(|session| &session.turns);
+        assert_eq!(waits.connect_s.len(), 200);
+        assert_eq!(waits.page_s.len(), turns().count());
+        let files: usize = turns().map(|turn| turn.exchanges.len()).sum();
+        assert_eq!(waits.file_s.len(), files);
+        assert!(waits.file_s.iter().all(|&wait_s| wait_s > 0.02 - 1e-9));
+        assert_eq!(play(3), waits);
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_is_refused() {
+        let session = visit(vec![page(0.0, &[1])]);
+        let error = linux().play(&[session], 1, |_| both(0.1, 1.0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "loss is 1, allowed is a probability from 0 to 0.9"
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! What users do.
+
+use crate::{
+    Distribution,
+    error::Error,
+    random::Random,
+    session::{Exchange, Kind, Turn},
+};
+
+/// No session has more turns, and no page more files.
+pub(crate) const MOST_TURNS: u32 = 100_000;
+/// No request or reply is longer, in bytes.
+pub(crate) const MOST_BYTES: u32 = 1 << 30;
+
+/// What a user does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Application {
+    /// Reads web pages.
+    Http(Http),
+    /// Types at a remote terminal.
+    Telnet(Telnet),
+}
+
+impl Application {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Http(_) => Kind::Http,
+            Self::Telnet(_) => Kind::Telnet,
+        }
+    }
+
+    /// Checks every distribution.
+    ///
+    /// # Errors
+    /// The first number that is outside of what it may be.
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Http(http) => http.check(),
+            Self::Telnet(telnet) => telnet.check(),
+        }
+    }
+
+    /// What a user sends and receives in a session, on average: bytes of requests, bytes of
+    /// replies.
+    pub fn mean_bytes(&self) -> (f64, f64) {
+        let (exchanges, request, reply) = match self {
+            Self::Http(http) => (
+                http.pages.mean_count(MOST_TURNS) * http.files.mean_count(MOST_TURNS),
+                &http.request_bytes,
+                &http.reply_bytes,
+            ),
+            Self::Telnet(telnet) => (
+                telnet.keystrokes.mean_count(MOST_TURNS),
+                &telnet.keystroke_bytes,
+                &telnet.echo_bytes,
+            ),
+        };
+        (exchanges * request.mean(), exchanges * reply.mean())
+    }
+
+    pub(crate) fn turns(&self, random: &mut Random) -> Vec<Turn> {
+        match self {
+            Self::Http(http) => http.turns(random),
+            Self::Telnet(telnet) => telnet.turns(random),
+        }
+    }
+}
+
+/// A user of the web (\[IPB\] after Mah, *An Empirical Model of HTTP Network Traffic*, INFOCOM
+/// 1997): pages of files from one server, over one persistent connection. The first file of a page
+/// is asked for alone; when it is there, all the others are asked for at once. When those are there
+/// the user thinks, and asks for the next page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Http {
+    /// Length of a request, in bytes.
+    pub request_bytes: Distribution,
+    /// Length of a reply, in bytes.
+    pub reply_bytes: Distribution,
+    /// Files in a page; fractions are rounded up.
+    pub files: Distribution,
+    /// From the last byte of a page to the first request of the next, in seconds.
+    pub think_s: Distribution,
+    /// Pages a user reads before leaving; fractions are rounded up.
+    pub pages: Distribution,
+}
+
+impl Default for Http {
+    /// \[IPB\]'s: requests of about 250 B (70 %) or 1 KB (15 %); replies with a median of 1750 B and,
+    /// but for the cut at 2 MB, a mean of 9 KB; 3 files a page, more than half of the pages only
+    /// one; 4 pages a visit, half of the visits up to 2; a median of 15 s between pages. What \[IPB\]
+    /// leaves open (the spread of think times, the tables between the points given) is chosen.
+    fn default() -> Self {
+        Self {
+            request_bytes: Distribution::Table(vec![
+                (200.0, 0.0),
+                (300.0, 0.70),
+                (900.0, 0.85),
+                (1100.0, 1.0),
+            ]),
+            reply_bytes: Distribution::Pareto {
+                shape: 1.117,
+                least: 941.0,
+                most: 2e6,
+            },
+            files: Distribution::Table(vec![
+                (1.0, 0.60),
+                (2.0, 0.70),
+                (3.0, 0.78),
+                (4.0, 0.83),
+                (6.0, 0.90),
+                (10.0, 0.95),
+                (20.0, 0.985),
+                (40.0, 1.0),
+            ]),
+            think_s: Distribution::LogNormal {
+                median: 15.0,
+                sigma: 1.3,
+                most: 900.0,
+            },
+            pages: Distribution::Table(vec![
+                (1.0, 0.40),
+                (2.0, 0.60),
+                (3.0, 0.70),
+                (4.0, 0.77),
+                (6.0, 0.85),
+                (10.0, 0.925),
+                (20.0, 0.98),
+                (40.0, 1.0),
+            ]),
+        }
+    }
+}
+
+impl Http {
+    fn check(&self) -> Result<(), Error> {
+        self.request_bytes.check("request-size")?;
+        self.reply_bytes.check("reply-size")?;
+        self.files.check("files-per-page")?;
+        self.think_s.check("think-time")?;
+        self.pages.check("pages-per-visit")
+    }
+
+    fn turns(&self, random: &mut Random) -> Vec<Turn> {
+        let pages = self.pages.count(random, MOST_TURNS);
+        (0..pages)
+            .map(|page| Turn {
+                // A user does not think before the first page.
+                pause_s: if page > 0 {
+                    self.think_s.draw(random)
+                } else {
+                    0.0
+                },
+                exchanges: (0..self.files.count(random, MOST_TURNS))
+                    .map(|_| Exchange {
+                        request_bytes: self.request_bytes.count(random, MOST_BYTES),
+                        reply_bytes: self.reply_bytes.count(random, MOST_BYTES),
+                    })
+                    .collect(),
+            })
+            .collect()
+    }
+}
+
+/// A user of a remote terminal, who types without waiting for the echoes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Telnet {
+    /// Keystrokes in a session; fractions are rounded up.
+    pub keystrokes: Distribution,
+    /// From one keystroke to the next, in seconds.
+    pub gap_s: Distribution,
+    /// What a keystroke sends, in bytes.
+    pub keystroke_bytes: Distribution,
+    /// What it is answered with, in bytes: its echo, or what a command prints.
+    pub echo_bytes: Distribution,
+}
+
+impl Default for Telnet {
+    /// Sessions of a median of 100 keystrokes with a log₂ deviation of 2.24 and gaps of a Pareto
+    /// distribution of shape 0.9 (Paxson & Floyd, *Wide-Area Traffic: The Failure of Poisson
+    /// Modeling*, ToN 1995), here with 15 % above a second; one byte a keystroke, and one of ten
+    /// answered with more than an echo, which is chosen.
+    fn default() -> Self {
+        Self {
+            keystrokes: Distribution::LogNormal {
+                median: 100.0,
+                sigma: 2.24 * std::f64::consts::LN_2,
+                most: 10_000.0,
+            },
+            gap_s: Distribution::Pareto {
+                shape: 0.9,
+                least: 0.1215,
+                most: 60.0,
+            },
+            keystroke_bytes: Distribution::Constant(1.0),
+            echo_bytes: Distribution::Table(vec![(1.0, 0.9), (80.0, 0.97), (1000.0, 1.0)]),
+        }
+    }
+}
+
+impl Telnet {
+    fn check(&self) -> Result<(), Error> {
+        self.keystrokes.check("keystrokes")?;
+        self.gap_s.check("keystroke-gap")?;
+        self.keystroke_bytes.check("keystroke-size")?;
+        self.echo_bytes.check("echo-size")
+    }
+
+    fn turns(&self, random: &mut Random) -> Vec<Turn> {
+        let keystrokes = self.keystrokes.count(random, MOST_TURNS);
+        (0..keystrokes)
+            .map(|key| Turn {
+                pause_s: if key > 0 {
+                    self.gap_s.draw(random)
+                } else {
+                    0.0
+                },
+                exchanges: vec![Exchange {
+                    request_bytes: self.keystroke_bytes.count(random, MOST_BYTES),
+                    reply_bytes: self.echo_bytes.count(random, MOST_BYTES),
+                }],
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What \[IPB\] says of its users.
+    #[test]
+    fn defaults_are_those_of_the_paper() {
+        let http = Http::default();
+        assert_eq!(Application::Http(http.clone()).check(), Ok(()));
+        let median = |distribution: &Distribution| distribution.quantile(0.5).ceil();
+        assert!((1500.0..=2000.0).contains(&median(&http.reply_bytes)));
+        let uncut = Distribution::Pareto {
+            shape: 1.117,
+            least: 941.0,
+            most: 1e12,
+        };
+        assert!(
+            (8_000.0..=10_000.0).contains(&uncut.mean()),
+            "{}",
+            uncut.mean()
+        );
+        assert!((2.8..=3.2).contains(&http.files.mean_count(100)));
+        assert!(http.files.cdf(1.0) > 0.5);
+        assert_eq!(median(&http.think_s), 15.0);
+        assert!((3.8..=4.2).contains(&http.pages.mean_count(100)));
+        assert_eq!(median(&http.pages), 2.0);
+        assert!((http.request_bytes.cdf(300.0) - 0.7).abs() < 1e-12);
+    }
+
+    #[test]
+    fn keystrokes_are_typed_by_people() {
+        let telnet = Telnet::default();
+        assert_eq!(Application::Telnet(telnet.clone()).check(), Ok(()));
+        assert!((1.0 - telnet.gap_s.cdf(1.0) - 0.15).abs() < 1e-3);
+        assert_eq!(telnet.keystrokes.quantile(0.5).round(), 100.0);
+    }
+}

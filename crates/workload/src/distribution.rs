@@ -1,0 +1,343 @@
+//! How a number differs from one user, page or file to the next.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::{
+    error::{Error, ensure},
+    random::Random,
+};
+
+/// The distribution of a positive number: bytes, seconds or how many.
+///
+/// Every one has a largest value, so that nothing drawn from it is without bounds; larger values
+/// are cut to it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution {
+    /// Always the same.
+    Constant(f64),
+    /// Exponential.
+    Exponential {
+        /// The mean before the cut.
+        mean: f64,
+        /// The largest value.
+        most: f64,
+    },
+    /// Pareto: P(X > x) = (least / x)^shape.
+    Pareto {
+        /// The exponent; the lower, the heavier the tail.
+        shape: f64,
+        /// The smallest value.
+        least: f64,
+        /// The largest value.
+        most: f64,
+    },
+    /// Log-normal.
+    LogNormal {
+        /// The median.
+        median: f64,
+        /// The standard deviation of the logarithm.
+        sigma: f64,
+        /// The largest value.
+        most: f64,
+    },
+    /// Measured: `(value, share of values up to it)`, both ascending, the last share 1. Between two
+    /// rows values are spread evenly; a first row above 0 is a share that has just that value.
+    Table(Vec<(f64, f64)>),
+}
+
+/// The largest number anything may be.
+const MOST: f64 = 1e12;
+
+impl Distribution {
+    /// Checks every number; `what` names the distribution in the error.
+    ///
+    /// # Errors
+    /// The first number that is outside of what it may be.
+    pub fn check(&self, what: &'static str) -> Result<(), Error> {
+        let positive = |value: f64| {
+            let allowed = "above 0 and at most 1e12";
+            ensure(value > 0.0 && value <= MOST, what, value, allowed)
+        };
+        match *self {
+            Self::Constant(value) => {
+                let allowed = "0 to 1e12";
+                ensure((0.0..=MOST).contains(&value), what, value, allowed)
+            }
+            Self::Exponential { mean, most } => {
+                positive(mean)?;
+                positive(most)
+            }
+            Self::Pareto { shape, least, most } => {
+                positive(least)?;
+                positive(most)?;
+                let allowed = "above 0 and at most 100 for a shape";
+                ensure(shape > 0.0 && shape <= 100.0, what, shape, allowed)?;
+                ensure(most >= least, what, most, "at least the smallest value")
+            }
+            Self::LogNormal {
+                median,
+                sigma,
+                most,
+            } => {
+                positive(median)?;
+                positive(most)?;
+                let allowed = "above 0 and at most 10 for a sigma";
+                ensure(sigma > 0.0 && sigma <= 10.0, what, sigma, allowed)
+            }
+            Self::Table(ref rows) => check_table(rows, what),
+        }
+    }
+
+    /// The value that a share `u` in [0, 1] of all values stays at or below.
+    pub fn quantile(&self, u: f64) -> f64 {
+        match *self {
+            Self::Constant(value) => value,
+            Self::Exponential { mean, most } => (-mean * (-u).ln_1p()).min(most),
+            Self::Pareto { shape, least, most } => (least * (1.0 - u).powf(-1.0 / shape)).min(most),
+            Self::LogNormal {
+                median,
+                sigma,
+                most,
+            } => {
+                let z = Normal::standard().inverse_cdf(u);
+                (median * (sigma * z).exp()).min(most)
+            }
+            Self::Table(ref rows) => quantile_of_table(rows, u),
+        }
+    }
+
+    /// The share of values up to `x`.
+    pub fn cdf(&self, x: f64) -> f64 {
+        match *self {
+            Self::Constant(value) => f64::from(x >= value),
+            Self::Exponential { most, .. }
+            | Self::Pareto { most, .. }
+            | Self::LogNormal { most, .. }
+                if x >= most =>
+            {
+                1.0
+            }
+            Self::Exponential { mean, .. } => -(-x.max(0.0) / mean).exp_m1(),
+            Self::Pareto { shape, least, .. } => 1.0 - (least / x.max(least)).powf(shape),
+            Self::LogNormal { median, sigma, .. } if x > 0.0 => {
+                Normal::standard().cdf((x / median).ln() / sigma)
+            }
+            Self::LogNormal { .. } => 0.0,
+            Self::Table(ref rows) => cdf_of_table(rows, x),
+        }
+    }
+
+    /// The mean, with what is above the largest value cut to it.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Constant(value) => value,
+            // ∫ P(X > x) dx up to the cut.
+            Self::Exponential { mean, most } => -mean * (-most / mean).exp_m1(),
+            Self::Pareto { shape, least, most } => {
+                let ratio = most / least;
+                let beyond_least = if (shape - 1.0).abs() < 1e-9 {
+                    ratio.ln()
+                } else {
+                    (ratio.powf(1.0 - shape) - 1.0) / (1.0 - shape)
+                };
+                least * (1.0 + beyond_least)
+            }
+            Self::LogNormal {
+                median,
+                sigma,
+                most,
+            } => {
+                let z = (most / median).ln() / sigma;
+                let normal = Normal::standard();
+                median * (0.5 * sigma * sigma).exp() * normal.cdf(z - sigma)
+                    + most * (1.0 - normal.cdf(z))
+            }
+            Self::Table(ref rows) => mean_of_table(rows),
+        }
+    }
+
+    /// The mean of values rounded up to whole numbers from 1 on, as [`count`](Self::count) draws
+    /// them; for small numbers only, since it adds them one by one.
+    pub(crate) fn mean_count(&self, most: u32) -> f64 {
+        1.0 + (1..most).map(|n| 1.0 - self.cdf(f64::from(n))).sum::<f64>()
+    }
+
+    /// Draws a value.
+    pub(crate) fn draw(&self, random: &mut Random) -> f64 {
+        self.quantile(random.uniform())
+    }
+
+    /// Draws a value and rounds it up to a whole number from 1 to `most`.
+    pub(crate) fn count(&self, random: &mut Random, most: u32) -> u32 {
+        // The cast saturates.
+        (self.draw(random).ceil() as u32).clamp(1, most)
+    }
+}
+
+fn check_table(rows: &[(f64, f64)], what: &'static str) -> Result<(), Error> {
+    let mut before = (0.0, 0.0);
+    for &(value, share) in rows {
+        let allowed = "0 to 1e12, no less than the row before";
+        ensure(value >= before.0 && value <= MOST, what, value, allowed)?;
+        let allowed = "a share from 0 to 1, no less than in the row before";
+        ensure(share >= before.1 && share <= 1.0, what, share, allowed)?;
+        before = (value, share);
+    }
+    ensure(before.1 == 1.0, what, before.1, "a last share of 1")
+}
+
+/// The rows as pieces: from `(value, share)` to `(value, share)`.
+fn pieces(rows: &[(f64, f64)]) -> impl Iterator<Item = ((f64, f64), (f64, f64))> + '_ {
+    let first = rows.first().map(|&(value, _)| (value, 0.0));
+    let starts = first.into_iter().chain(rows.iter().copied());
+    starts.zip(rows.iter().copied())
+}
+
+fn quantile_of_table(rows: &[(f64, f64)], u: f64) -> f64 {
+    let last = rows.last().map_or(0.0, |&(value, _)| value);
+    pieces(rows)
+        .find(|&(_, (_, share))| u < share)
+        .map_or(last, |((value, share), (next, up_to))| {
+            value + (next - value) * (u - share) / (up_to - share)
+        })
+}
+
+fn cdf_of_table(rows: &[(f64, f64)], x: f64) -> f64 {
+    let mut below = 0.0;
+    for ((value, share), (next, up_to)) in pieces(rows) {
+        if x >= next {
+            below = up_to;
+        } else if x > value {
+            return share + (up_to - share) * (x - value) / (next - value);
+        }
+    }
+    below
+}
+
+fn mean_of_table(rows: &[(f64, f64)]) -> f64 {
+    pieces(rows)
+        .map(|((value, share), (next, up_to))| 0.5 * (value + next) * (up_to - share))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+    use proptest::prelude::*;
+
+    fn any() -> impl Strategy<Value = Distribution> {
+        prop_oneof![
+            (0.0..1e6).prop_map(Distribution::Constant),
+            (1e-3..1e3, 1e-2..1e6)
+                .prop_map(|(mean, most)| Distribution::Exponential { mean, most }),
+            (0.5..3.0, 1e-2..1e3, 1.0..1e4).prop_map(|(shape, least, times): (f64, f64, f64)| {
+                Distribution::Pareto {
+                    shape,
+                    least,
+                    most: least * times,
+                }
+            }),
+            (1e-2..1e3, 0.1..2.0, 1e-1..1e5).prop_map(|(median, sigma, most)| {
+                Distribution::LogNormal {
+                    median,
+                    sigma,
+                    most,
+                }
+            }),
+            prop::collection::vec((0.0..100.0, 0.01..1.0), 1..8).prop_map(|steps| {
+                let all: f64 = steps.iter().map(|step| step.1).sum();
+                let (mut value, mut share) = (0.0_f64, 0.0_f64);
+                let mut rows: Vec<(f64, f64)> = steps
+                    .iter()
+                    .map(|step| {
+                        value += step.0;
+                        share += step.1 / all;
+                        (value, share.min(1.0))
+                    })
+                    .collect();
+                rows.last_mut().unwrap().1 = 1.0;
+                Distribution::Table(rows)
+            }),
+        ]
+    }
+
+    proptest! {
+        /// The mean is the integral of the quantiles: 100 000 midpoints of a bounded, monotone
+        /// function are off by no more than its last piece.
+        #[test]
+        fn the_mean_is_the_integral_of_quantiles(distribution in any()) {
+            prop_assert_eq!(distribution.check("x"), Ok(()));
+            let n = 100_000;
+            let sum: f64 = (0..n)
+                .map(|i| distribution.quantile((f64::from(i) + 0.5) / f64::from(n)))
+                .sum();
+            let range = distribution.quantile(1.0) - distribution.quantile(0.0);
+            let off = (sum / f64::from(n) - distribution.mean()).abs();
+            prop_assert!(off <= 1.01 * range / f64::from(n) + 1e-7 * distribution.mean(), "{off}");
+        }
+
+        #[test]
+        fn quantiles_rise_and_the_cdf_undoes_them(
+            distribution in any(), u in 0.0..1.0, v in 0.0..1.0,
+        ) {
+            let (low, high) = if u < v { (u, v) } else { (v, u) };
+            let (x, y) = (distribution.quantile(low), distribution.quantile(high));
+            prop_assert!(x <= y && x.is_finite() && x >= 0.0);
+            // A value that many share, such as the cut, has a larger share below it.
+            prop_assert!(distribution.cdf(x) >= low - 1e-9);
+            prop_assert!((0.0..=1.0).contains(&distribution.cdf(x)));
+        }
+    }
+
+    /// The Pareto of the replies: k 2^(1/α) is its median; of (941, 1.117) that is 1750 bytes.
+    #[test]
+    fn pareto_median() {
+        let replies = Distribution::Pareto {
+            shape: 1.117,
+            least: 941.0,
+            most: 2e6,
+        };
+        approx::assert_relative_eq!(
+            replies.quantile(0.5),
+            941.0 * (2_f64.ln() / 1.117).exp(),
+            max_relative = 1e-12
+        );
+    }
+
+    /// A table with a first share has that value itself: 1 with probability 0.5, else evenly
+    /// in 1 to 3, rounded up to 2 or 3; the mean is 0.5 · 1 + 0.25 · 2 + 0.25 · 3.
+    #[test]
+    fn counts_of_a_table() {
+        let table = Distribution::Table(vec![(1.0, 0.5), (3.0, 1.0)]);
+        assert_eq!(table.mean_count(10), 1.75);
+        let mut random = Random::new(1, Purpose::Arrivals);
+        let n = 100_000;
+        let sum: u32 = (0..n).map(|_| table.count(&mut random, 10)).sum();
+        // Five standard errors of √(0.6875 / n).
+        assert!(
+            (f64::from(sum) / f64::from(n) - 1.75).abs() < 5.0 * (0.6875 / f64::from(n)).sqrt()
+        );
+    }
+
+    #[test]
+    fn wrong_numbers_are_named() {
+        let error = |distribution: Distribution| distribution.check("reply").unwrap_err();
+        let table = |rows: &[(f64, f64)]| error(Distribution::Table(rows.to_vec())).to_string();
+        assert_eq!(
+            table(&[(2.0, 0.5), (1.0, 1.0)]),
+            "reply is 1, allowed is 0 to 1e12, no less than the row before"
+        );
+        assert_eq!(
+            table(&[(2.0, 0.5)]),
+            "reply is 0.5, allowed is a last share of 1"
+        );
+        assert_eq!(table(&[]), "reply is 0, allowed is a last share of 1");
+        let nan = Distribution::Pareto {
+            shape: f64::NAN,
+            least: 1.0,
+            most: 2.0,
+        };
+        assert!(error(nan).value.is_nan());
+    }
+}
