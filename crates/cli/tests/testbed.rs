@@ -252,31 +252,68 @@ fn without_tun_devices_it_says_so() {
     assert!(said.contains(reason) || said.contains(other), "{said}");
 }
 
-/// Neither root nor user namespaces: a filter would do it on many machines, a limit does it on all.
-#[test]
-fn without_namespaces_it_says_so() {
+/// `netflow` where there may be no network namespaces; nothing if that cannot be arranged.
+fn without_namespaces(arguments: &str) -> Option<Output> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c"]);
-    command
-        .arg("echo 0 > /proc/sys/user/max_net_namespaces || exit 9; exec \"$0\" testbed -- true");
+    command.arg(format!(
+        "echo 0 > /proc/sys/user/max_net_namespaces || exit 9; exec \"$0\" {arguments}"
+    ));
     command.arg(env!("CARGO_BIN_EXE_netflow"));
-    let Ok(output) = command.output() else {
-        eprintln!("skipped: there is no unshare");
-        return;
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("skipped: unshare: {error}");
+            return None;
+        }
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(9) || said.contains("unshare:") {
         eprintln!("skipped: {}", said.trim());
-        return;
+        return None;
     }
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    Some(output)
+}
+
+/// Neither root nor user namespaces, with the system's number for it: 28 for a limit, 1 elsewhere.
+#[test]
+fn without_namespaces_it_says_so() {
+    let place = tempfile::tempdir().unwrap();
+    let measure = format!("profile measure -o {}", place.path().display());
+    for arguments in ["testbed -- true", "link", &measure] {
+        let Some(output) = without_namespaces(arguments) else {
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("namespaces are not available here"), "{said}");
+        assert!(
+            said.contains("(os error 28)") || said.contains("(os error 1)"),
+            "{said}"
+        );
+    }
+}
+
+/// Skipped is not passed, and with `--need` it is failed.
+#[test]
+fn a_self_test_that_cannot_run_is_skipped() {
+    let Some(output) = without_namespaces("link --self-test") else {
+        return;
+    };
+    assert!(output.status.success());
+    let said = stdout(&output);
+    let skipped = said
+        .lines()
+        .filter(|line| line.contains(": skipped: "))
+        .count();
+    assert_eq!((skipped, said.lines().count()), (11, 11), "{said}");
+    let output = without_namespaces("link --self-test --need --format json").unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = rows.as_array().unwrap();
     assert!(
-        said.contains("network namespaces are not available here"),
-        "{said}"
-    );
-    assert!(
-        said.contains("(os error 28)") || said.contains("(os error 1)"),
-        "{said}"
+        rows.iter().all(|row| row["outcome"] == "failed"),
+        "{rows:?}"
     );
 }
 

@@ -76,14 +76,14 @@ fn on_a_thread<R: Send>(task: impl FnOnce() -> R + Send) -> Result<R, Error> {
 }
 
 /// Makes the process root of a user namespace of its own unless it may make network namespaces
-/// already. To be called while the process has but one thread.
+/// already; whether it had to. To be called while the process has but one thread.
 ///
 /// # Errors
 /// [`Error::Unavailable`] where users may not have namespaces.
-pub fn become_root() -> Result<(), Error> {
+pub fn become_root() -> Result<bool, Error> {
     let may = on_a_thread(|| unshare(CloneFlags::CLONE_NEWNET).is_ok())?;
     if may {
-        return Ok(());
+        return Ok(false);
     }
     let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
     unshare(CloneFlags::CLONE_NEWUSER)
@@ -95,5 +95,6 @@ pub fn become_root() -> Result<(), Error> {
     // The group may be mapped only when groups cannot be dropped.
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("0 {user} 1"))?;
-    map("gid_map", format!("0 {group} 1"))
+    map("gid_map", format!("0 {group} 1"))?;
+    Ok(true)
 }

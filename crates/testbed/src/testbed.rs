@@ -83,8 +83,9 @@ impl Testbed {
     }
 
     /// Runs this on a thread in an end's namespace and gives its result. Sockets that it makes belong
-    /// to the namespace for good, threads and processes that it starts are inside as well (so are
-    /// those of a tokio runtime built in it).
+    /// to the namespace for good; threads and processes that it starts are inside as well. Of an
+    /// asynchronous runtime the worker threads are inside if it was built inside, and what
+    /// `block_on` runs is if that was called inside.
     ///
     /// # Errors
     /// The namespace cannot be entered. A panic of the task goes on.
@@ -93,7 +94,8 @@ impl Testbed {
     }
 
     /// Starts a command in an end's namespace. Its environment tells it where it is:
-    /// `NETFLOW_END` (`a` or `b`), `NETFLOW_ADDRESS` and `NETFLOW_PEER`.
+    /// `NETFLOW_END` (`a` or `b`), `NETFLOW_ADDRESS` and `NETFLOW_PEER`. It is the caller's to end, unless
+    /// the process is one that [`spawn_caged`](crate::spawn_caged) started.
     ///
     /// # Errors
     /// The command cannot be started.

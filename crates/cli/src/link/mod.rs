@@ -69,9 +69,9 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
             Testbed::between(Namespace::at(&path(a))?, Namespace::at(&path(b))?, &options)?
         }
         _ => {
-            become_root()?;
+            let as_user = become_root()?;
             let testbed = Testbed::new(&options, &StackOptions::default())?;
-            tell(&testbed);
+            tell(&testbed, as_user);
             testbed
         }
     };
@@ -91,12 +91,17 @@ fn path(namespace: &str) -> PathBuf {
     }
 }
 
-fn tell(testbed: &Testbed) {
+/// How to enter the namespaces; of a user, by way of the user namespace.
+fn tell(testbed: &Testbed, as_user: bool) {
     let process = std::process::id();
+    let user = match as_user {
+        true => format!("-t {process} -U --preserve-credentials "),
+        false => String::new(),
+    };
     for end in [End::A, End::B] {
         let file = testbed.namespace(end).file().as_raw_fd();
         eprintln!(
-            "end {end}, {}: nsenter -t {process} -U --preserve-credentials --net=/proc/{process}/fd/{file}",
+            "end {end}, {}: nsenter {user}--net=/proc/{process}/fd/{file}",
             testbed.address(end)
         );
     }
