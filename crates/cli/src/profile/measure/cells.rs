@@ -47,13 +47,16 @@ impl Cell {
         )
     }
 
-    /// Packets per second that its link may have to carry, acknowledgements included. What answers
-    /// losses as Reno does stays below 2/(rtt·√loss) (Mathis et al. 1997, with room to spare).
+    /// What Reno's window makes of losses, in packets/s: √(3/2)/(rtt·√loss) (Mathis et al. 1997).
+    pub fn mathis_pps(&self) -> f64 {
+        1.5_f64.sqrt() / (self.rtt_s * self.loss.sqrt())
+    }
+
+    /// Packets per second that its link may have to carry, acknowledgements included.
     fn most_pps(&self) -> f64 {
-        let answers_losses = matches!(self.congestion_control.as_str(), "reno" | "cubic");
-        let data_pps = match answers_losses && self.loss > 0.0 {
-            true => 2.0 / (self.rtt_s * self.loss.sqrt()),
-            false => LINK_PPS,
+        let data_pps = match self.congestion_control.as_str() {
+            "reno" | "cubic" => 2.0 * self.mathis_pps(),
+            _ => LINK_PPS,
         };
         2.0 * data_pps.min(LINK_PPS)
     }

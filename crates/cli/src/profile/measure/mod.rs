@@ -21,7 +21,7 @@ use crate::number::{count, percent, plain, short};
 use crate::table;
 use crate::trace::samples::{Sampling, of_trace};
 use cells::{Cell, Measured, Plan};
-use verdict::{no_profile, whole_rate};
+use verdict::{no_loss_dependence, no_profile, whole_rate};
 
 /// Measure the profiles of this machine's own TCP over emulated links
 ///
@@ -200,6 +200,10 @@ fn profile(
     };
     let fit = fit_designed(&cells, &names)
         .map_err(|error| Failure::Evaluation(format!("{name}: {error}")))?;
+    if let Some(why) = no_loss_dependence(&fit.cells) {
+        writeln!(out, "{name}: no profile: {why}")?;
+        return Ok(print_rates(&good, arguments, out)?);
+    }
     let Some(text) = fit.profile().and_then(to_toml) else {
         return Err(Failure::Evaluation(format!(
             "{name}: the fit has no surface"
