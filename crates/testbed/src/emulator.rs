@@ -28,6 +28,7 @@ use crate::Error;
 use crate::capture::CaptureWriter;
 use crate::channel::{Channel, Fate};
 use crate::loss::Drop;
+use crate::machine::stay_awake;
 use crate::options::{End, LinkOptions};
 use crate::report::{DirectionReport, Lateness, LinkReport};
 
@@ -65,6 +66,7 @@ impl Emulator {
             .spawn(move || {
                 let _ = gone.recv();
                 let realtime = prefer();
+                let _awake = stay_awake();
                 Link::new([a, b], channels, capture, realtime).run(&stopped)
             })
             .map_err(|error| Error::system("start the link's thread", error))?;
