@@ -7,15 +7,44 @@ pub(super) trait Chance {
     /// Where a clock is at time 0, from 0 to 1.
     fn phase(&mut self) -> f64;
 
-    /// Is the next packet lost that the opener (0) or the listener (1) sends?
-    fn is_lost(&mut self, who: usize) -> bool;
+    /// Is the next packet lost that the opener (0) or the listener (1) sends, with so many bytes?
+    fn is_lost(&mut self, who: usize, bytes: f64) -> bool;
 }
 
 /// Every packet is lost independently of all others.
 pub(super) struct Independent<R> {
     rng: R,
+    harms: [Harm; 2],
+}
+
+/// What is lost of the packets of one end.
+#[derive(Clone, Copy)]
+struct Harm {
     /// A packet is lost if 32 random bits are below.
-    below: [u64; 2],
+    below: u64,
+    /// ln(1 - loss), ln(1 - bit error rate): how certain it is that a packet, a bit arrives.
+    ln_packet: f64,
+    ln_bit: f64,
+}
+
+/// The random numbers there are.
+const ALL: f64 = 4_294_967_296.0;
+
+impl Harm {
+    fn new(loss: f64, bit_error_rate: f64) -> Self {
+        Self {
+            below: (loss * ALL) as u64,
+            ln_packet: (-loss).ln_1p(),
+            ln_bit: (-bit_error_rate).ln_1p(),
+        }
+    }
+
+    fn below(&self, bytes: f64) -> u64 {
+        if self.ln_bit == 0.0 {
+            return self.below;
+        }
+        (-(self.ln_packet + 8.0 * bytes * self.ln_bit).exp_m1() * ALL) as u64
+    }
 }
 
 impl<R: Rng> Independent<R> {
@@ -23,19 +52,17 @@ impl<R: Rng> Independent<R> {
     pub(super) fn new(rng: R, loss: [f64; 2]) -> Self {
         Self {
             rng,
-            below: loss.map(below),
+            harms: loss.map(|loss| Harm::new(loss, 0.0)),
         }
     }
 
-    /// From now on, these are the probabilities.
-    pub(super) fn set_loss(&mut self, loss: [f64; 2]) {
-        self.below = loss.map(below);
+    /// From now on, packets of an end are lost with this probability, or by an error in one of their
+    /// bits.
+    pub(super) fn set_harm(&mut self, who: usize, loss: f64, bit_error_rate: f64) {
+        if let Some(harm) = self.harms.get_mut(who) {
+            *harm = Harm::new(loss, bit_error_rate);
+        }
     }
-}
-
-/// What 32 random bits are below with a probability.
-fn below(loss: f64) -> u64 {
-    (loss * 4_294_967_296.0) as u64
 }
 
 impl<R: Rng> Chance for Independent<R> {
@@ -43,8 +70,8 @@ impl<R: Rng> Chance for Independent<R> {
         self.rng.random()
     }
 
-    fn is_lost(&mut self, who: usize) -> bool {
-        let below = self.below.get(who).copied().unwrap_or(0);
+    fn is_lost(&mut self, who: usize, bytes: f64) -> bool {
+        let below = self.harms.get(who).map_or(0, |harm| harm.below(bytes));
         u64::from(self.rng.next_u32()) < below
     }
 }

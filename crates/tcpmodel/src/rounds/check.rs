@@ -51,10 +51,12 @@ impl Transfer {
 }
 
 impl Path {
-    pub(super) fn check(&self) -> Result<(), Error> {
+    /// `full_bytes` is the size of the largest packets.
+    pub(super) fn check(&self, full_bytes: f64) -> Result<(), Error> {
         for Direction {
             delay_s,
             loss,
+            bit_error_rate,
             bandwidth_bps,
         } in [self.to_server, self.to_client]
         {
@@ -62,6 +64,10 @@ impl Path {
             ensure(delay, "delay in s", delay_s, "0 to 1e6")?;
             let allowed = "a probability from 0 to 0.9";
             ensure((0.0..=MAX_LOSS).contains(&loss), "loss", loss, allowed)?;
+            let full_loss = -(-loss).ln_1p() - 8.0 * full_bytes * (-bit_error_rate).ln_1p();
+            let allowed = "0 to what loses 0.9 of full packets";
+            let rate = bit_error_rate >= 0.0 && -(-full_loss).exp_m1() <= MAX_LOSS + 1e-9;
+            ensure(rate, "bit error rate", bit_error_rate, allowed)?;
             let bps = bandwidth_bps.unwrap_or(1.0);
             let bandwidth = (1e-3..=1e18).contains(&bps);
             ensure(bandwidth, "bandwidth in bit/s", bps, "1e-3 to 1e18")?;

@@ -13,7 +13,7 @@ use super::{
 use crate::Stack;
 
 /// Headers of a packet, in bytes.
-const HEADER_BYTES: f64 = 40.0;
+pub(super) const HEADER_BYTES: f64 = 40.0;
 /// Events so close to one another, in seconds, happen together, a packet's arrival first: the same
 /// moment, summed up in another order, is not the same to the bit.
 pub(super) const TOGETHER_S: f64 = 1e-9;
@@ -183,8 +183,9 @@ impl<'a, C: Chance> Connection<'a, C> {
             Kind::Data { segment } => f64::from(self.written[who].size(segment)),
             _ => 0.0,
         };
-        let lost = self.chance.is_lost(who);
-        self.ways[who].send(now_s, packet, HEADER_BYTES + payload_bytes, lost);
+        let bytes = HEADER_BYTES + payload_bytes;
+        let lost = self.chance.is_lost(who, bytes);
+        self.ways[who].send(now_s, packet, bytes, lost);
     }
 
     /// Sends the segments that the sending half has chosen.

@@ -16,7 +16,7 @@ impl Chance for Chosen {
         self.phase
     }
 
-    fn is_lost(&mut self, who: usize) -> bool {
+    fn is_lost(&mut self, who: usize, _bytes: f64) -> bool {
         let number = self.sent[who];
         self.sent[who] += 1;
         self.lost[who].contains(&number)
