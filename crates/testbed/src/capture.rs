@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufWriter;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,11 +15,16 @@ use crate::{Capture, Error};
 /// A file that grows.
 #[derive(Debug)]
 pub(crate) struct CaptureWriter {
-    packets: Sender<Taken>,
+    packets: SyncSender<Taken>,
     /// Gives the number of packets that could not be written.
     thread: JoinHandle<u64>,
     snap_bytes: usize,
+    /// Packets that there was no room for.
+    missing: u64,
 }
+
+/// Packets that wait to be written at most; a slow disk makes holes and not delays.
+const MOST_WAITING: usize = 100_000;
 
 struct Taken {
     time_ns: u64,
@@ -45,7 +50,7 @@ impl CaptureWriter {
         let began = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let (packets, taken) = channel::<Taken>();
+        let (packets, taken) = sync_channel::<Taken>(MOST_WAITING);
         let thread = std::thread::Builder::new()
             .name("capture".to_owned())
             .spawn(move || {
@@ -66,23 +71,25 @@ impl CaptureWriter {
             packets,
             thread,
             snap_bytes: capture.snap_bytes as usize,
+            missing: 0,
         })
     }
 
     /// Takes a packet at this time of the link.
-    pub(crate) fn take(&self, time_ns: u64, packet: &[u8]) {
+    pub(crate) fn take(&mut self, time_ns: u64, packet: &[u8]) {
         let start = packet.get(..self.snap_bytes).unwrap_or(packet).to_vec();
-        // Without a reader the thread has died, and `finish` says so.
-        let _ = self.packets.send(Taken {
+        let taken = self.packets.try_send(Taken {
             time_ns,
             len: packet.len(),
             start,
         });
+        self.missing += u64::from(taken.is_err());
     }
 
     /// Completes the file; how many packets it lacks.
     pub(crate) fn finish(self) -> u64 {
         drop(self.packets);
-        self.thread.join().unwrap_or(u64::MAX)
+        let failures = self.thread.join().unwrap_or(u64::MAX);
+        self.missing.saturating_add(failures)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use netflow_units::{Rate, Size};
 
-use crate::loss::{Drop, Losses};
+use crate::loss::{DropReason, Losses};
 use crate::options::DirectionOptions;
 
 /// What becomes of a packet.
@@ -14,7 +14,7 @@ pub enum Fate {
     /// It comes out at this time in nanoseconds.
     Delivered(u64),
     /// It never does.
-    Dropped(Drop),
+    Dropped(DropReason),
 }
 
 /// A queue, a transmitter, losses on the way, and a delay, in this order: what is lost on the way
@@ -61,7 +61,7 @@ impl Channel {
             None => self.last_ns,
             Some(rate) => match self.queue(rate, bytes) {
                 Some(sent_ns) => sent_ns,
-                None => return Fate::Dropped(Drop::Buffer),
+                None => return Fate::Dropped(DropReason::Buffer),
             },
         };
         match lost {

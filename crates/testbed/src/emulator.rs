@@ -10,7 +10,6 @@ use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -27,7 +26,7 @@ use tun_rs::SyncDevice;
 use crate::Error;
 use crate::capture::CaptureWriter;
 use crate::channel::{Channel, Fate};
-use crate::loss::Drop;
+use crate::loss::DropReason;
 use crate::machine::stay_awake;
 use crate::options::{End, LinkOptions};
 use crate::report::{DirectionReport, Lateness, LinkReport};
@@ -59,18 +58,14 @@ impl Emulator {
             Channel::new(&options.out, options.seed, 0),
             Channel::new(&options.back, options.seed, 1),
         ];
-        // The thread waits for this, so that no time passes between its clock and its first packet.
-        let (go, gone): (SyncSender<()>, _) = sync_channel(1);
         let thread = thread::Builder::new()
             .name("link".to_owned())
             .spawn(move || {
-                let _ = gone.recv();
                 let realtime = prefer();
                 let _awake = stay_awake();
                 Link::new([a, b], channels, capture, realtime).run(&stopped)
             })
             .map_err(|error| Error::system("start the link's thread", error))?;
-        let _ = go.send(());
         Ok(Emulator {
             stop,
             thread: Some(thread),
@@ -103,7 +98,7 @@ impl Emulator {
     }
 }
 
-impl std::ops::Drop for Emulator {
+impl Drop for Emulator {
     fn drop(&mut self) {
         self.end();
     }
@@ -178,7 +173,7 @@ impl Link {
 
     fn run(mut self, stop: &OwnedFd) -> LinkReport {
         loop {
-            let capture = self.capture.as_ref();
+            let capture = &mut self.capture;
             self.out.deliver(&self.b, &self.clock, capture);
             self.back.deliver(&self.a, &self.clock, capture);
             // A signal, or memory is short for a moment: then both are tried.
@@ -186,7 +181,7 @@ impl Link {
             if stopped {
                 return self.finish();
             }
-            let capture = self.capture.as_ref();
+            let capture = &mut self.capture;
             if a {
                 self.out
                     .read(&self.a, &self.clock, capture, &mut self.scratch);
@@ -296,7 +291,7 @@ impl Waking {
     }
 }
 
-impl std::ops::Drop for Waking {
+impl Drop for Waking {
     fn drop(&mut self) {
         LINKS.fetch_sub(1, Ordering::Relaxed);
     }
@@ -339,7 +334,7 @@ impl Direction {
         &mut self,
         device: &SyncDevice,
         clock: &Clock,
-        capture: Option<&(CaptureWriter, End)>,
+        capture: &mut Option<(CaptureWriter, End)>,
         scratch: &mut [u8],
     ) {
         for _ in 0..TURN_PKTS {
@@ -367,7 +362,7 @@ impl Direction {
             Fate::Delivered(due_ns) => due_ns,
         };
         if self.in_flight_bytes + packet.len() > MOST_IN_FLIGHT_BYTES {
-            return self.report.drops.add(Drop::Overflow);
+            return self.report.drops.add(DropReason::Overflow);
         }
         self.in_flight_bytes += packet.len();
         let mut kept = self.spare.pop().unwrap_or_default();
@@ -381,7 +376,7 @@ impl Direction {
         &mut self,
         device: &SyncDevice,
         clock: &Clock,
-        capture: Option<&(CaptureWriter, End)>,
+        capture: &mut Option<(CaptureWriter, End)>,
     ) {
         for _ in 0..TURN_PKTS {
             let now_ns = clock.now_ns();

@@ -42,7 +42,7 @@ mod testbed;
 
 pub use channel::{Channel, Fate};
 pub use error::Error;
-pub use loss::{BitErrors, Drop, GilbertElliott};
+pub use loss::{BitErrors, DropReason, GilbertElliott};
 pub use options::{Capture, DirectionOptions, End, LinkOptions, OptionError};
 pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_doubt};
 pub use report::{Count, DirectionReport, Drops, LATEST_P99_US, Lateness, LinkReport};

@@ -130,7 +130,7 @@ fn checked_rate(rate: f64) -> Result<f64, OptionError> {
 
 /// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Drop {
+pub enum DropReason {
     /// The buffer was full.
     Buffer,
     /// Lost by itself.
@@ -173,12 +173,12 @@ impl Losses {
     }
 
     /// The fate of the next packet.
-    pub(crate) fn next(&mut self, bytes: usize) -> Option<Drop> {
+    pub(crate) fn next(&mut self, bytes: usize) -> Option<DropReason> {
         let mut drop = None;
         if let Some((loss, stream)) = &mut self.loss
             && happens(stream, *loss)
         {
-            drop = Some(Drop::Loss);
+            drop = Some(DropReason::Loss);
         }
         if let Some((chain, bad, stream)) = &mut self.gilbert {
             let moves = happens(stream, if *bad { chain.to_good } else { chain.to_bad });
@@ -189,13 +189,13 @@ impl Losses {
                 chain.loss_good
             };
             if happens(stream, loss) {
-                drop = drop.or(Some(Drop::Gilbert));
+                drop = drop.or(Some(DropReason::Gilbert));
             }
         }
         if let Some((errors, stream)) = &mut self.bit_errors
             && happens(stream, errors.loss_probability(bytes))
         {
-            drop = drop.or(Some(Drop::BitErrors));
+            drop = drop.or(Some(DropReason::BitErrors));
         }
         drop
     }

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::loss::Drop;
+use crate::loss::DropReason;
 
 /// Packets and bytes (of IP packets).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -37,13 +37,13 @@ pub struct Drops {
 }
 
 impl Drops {
-    pub(crate) fn add(&mut self, drop: Drop) {
+    pub(crate) fn add(&mut self, drop: DropReason) {
         *match drop {
-            Drop::Buffer => &mut self.buffer,
-            Drop::Loss => &mut self.loss,
-            Drop::Gilbert => &mut self.gilbert,
-            Drop::BitErrors => &mut self.bit_errors,
-            Drop::Overflow => &mut self.overflow,
+            DropReason::Buffer => &mut self.buffer,
+            DropReason::Loss => &mut self.loss,
+            DropReason::Gilbert => &mut self.gilbert,
+            DropReason::BitErrors => &mut self.bit_errors,
+            DropReason::Overflow => &mut self.overflow,
         } += 1;
     }
 

@@ -1,7 +1,7 @@
 //! One direction of a link against closed forms.
 
 use netflow_testbed::{
-    BitErrors, Channel, DirectionOptions, Drop, Fate, GilbertElliott, LinkOptions,
+    BitErrors, Channel, DirectionOptions, DropReason, Fate, GilbertElliott, LinkOptions,
 };
 use netflow_units::{Bytes, Packets, Seconds, Size};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ proptest! {
                     prop_assert!(at_ns >= last_ns && at_ns >= now_ns + delay_ns);
                     last_ns = at_ns;
                 }
-                Fate::Dropped(Drop::Buffer) => prop_assert!(options.rate.is_some()),
+                Fate::Dropped(DropReason::Buffer) => prop_assert!(options.rate.is_some()),
                 Fate::Dropped(_) => {}
             }
         }
@@ -123,11 +123,11 @@ proptest! {
                 Fate::Dropped(_) => prop_assert!(false, "packet {k}"),
             }
         }
-        prop_assert_eq!(channel.offer(0, bytes), Fate::Dropped(Drop::Buffer));
+        prop_assert_eq!(channel.offer(0, bytes), Fate::Dropped(DropReason::Buffer));
         // When the first has been sent there is room for one.
         let sent_ns = (8.0 * bytes as f64 / 10e6 * 1e9).ceil() as u64;
         prop_assert!(matches!(channel.offer(sent_ns, bytes), Fate::Delivered(_)));
-        prop_assert_eq!(channel.offer(sent_ns, bytes), Fate::Dropped(Drop::Buffer));
+        prop_assert_eq!(channel.offer(sent_ns, bytes), Fate::Dropped(DropReason::Buffer));
     }
 
     /// 1 - (1 - e)^(8L), by repeated multiplication.
@@ -151,7 +151,7 @@ fn bytes_of_a_buffer_are_counted() {
         channel.offer(0, 600),
         Fate::Delivered(600_000_000)
     ));
-    assert_eq!(channel.offer(0, 401), Fate::Dropped(Drop::Buffer));
+    assert_eq!(channel.offer(0, 401), Fate::Dropped(DropReason::Buffer));
     assert!(matches!(
         channel.offer(0, 400),
         Fate::Delivered(1_000_000_000)
@@ -273,12 +273,12 @@ fn the_same_seed_drops_the_same_packets() {
         ..options
     };
     let fates = fates(&slow, 9, 5000, 1000);
-    assert!(fates.contains(&Fate::Dropped(Drop::Buffer)));
-    assert!(fates.contains(&Fate::Dropped(Drop::BitErrors)));
+    assert!(fates.contains(&Fate::Dropped(DropReason::Buffer)));
+    assert!(fates.contains(&Fate::Dropped(DropReason::BitErrors)));
     for (alone, fate) in alone.iter().zip(&fates) {
         match fate {
-            Fate::Dropped(Drop::Loss) => assert!(alone),
-            Fate::Dropped(Drop::Buffer) => {}
+            Fate::Dropped(DropReason::Loss) => assert!(alone),
+            Fate::Dropped(DropReason::Buffer) => {}
             _ => assert!(!alone),
         }
     }
