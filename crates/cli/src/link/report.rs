@@ -83,6 +83,10 @@ fn lines(report: &LinkReport, out: &mut dyn Write) -> io::Result<()> {
 fn cells(direction: &DirectionReport, seconds: f64) -> [String; 12] {
     let pkts = |pkts: u64| plain(pkts as f64);
     let lateness = &direction.lateness;
+    let late = |us: f64| match direction.delivered.pkts {
+        0 => "-".to_owned(),
+        _ => short(us),
+    };
     [
         pkts(direction.offered.pkts),
         pkts(direction.delivered.pkts),
@@ -92,9 +96,9 @@ fn cells(direction: &DirectionReport, seconds: f64) -> [String; 12] {
         pkts(direction.drops.gilbert),
         pkts(direction.drops.bit_errors),
         pkts(direction.in_flight_pkts),
-        short(lateness.p50_us),
-        short(lateness.p90_us),
-        short(lateness.p99_us),
-        short(lateness.max_us),
+        late(lateness.p50_us),
+        late(lateness.p90_us),
+        late(lateness.p99_us),
+        late(lateness.max_us),
     ]
 }

@@ -120,12 +120,7 @@ static INSIDE: AtomicI32 = AtomicI32::new(0);
 /// it, and with this one.
 fn outside() -> Result<(), Failure> {
     become_root()?;
-    interrupt::listen_and(|| {
-        if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
-            // It may be gone by now.
-            let _ = kill_process(inside, Signal::TERM);
-        }
-    });
+    interrupt::listen_and(pass_on);
     let system = |source: io::Error| Error::System {
         doing: "run netflow inside".to_owned(),
         source,
@@ -133,12 +128,23 @@ fn outside() -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(system)?;
     let mut inside = spawn_caged(Command::new(program).args(std::env::args_os().skip(1)))?;
     INSIDE.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
+    if interrupt::requested() {
+        pass_on();
+    }
     let status = inside.wait().map_err(system)?;
     match status.signal() {
         Some(signal) => Err(Failure::Evaluation(format!(
             "the testbed was killed by signal {signal}, and all commands with it"
         ))),
         None => finish(status),
+    }
+}
+
+/// An interrupt, to the process inside.
+fn pass_on() {
+    if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
+        // It may be gone by now.
+        let _ = kill_process(inside, Signal::TERM);
     }
 }
 
