@@ -30,6 +30,7 @@ pub enum Command {
     Latency(crate::latency::LatencyArguments),
     Mark(crate::mark::MarkArguments),
     Trace(crate::trace::TraceArguments),
+    Ipb(crate::ipb::IpbArguments),
     Export(crate::export::ExportArguments),
     Compare(crate::compare::CompareArguments),
     Report(crate::report::ReportArguments),

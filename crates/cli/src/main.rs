@@ -9,6 +9,7 @@ mod export;
 mod failure;
 mod input;
 mod interrupt;
+mod ipb;
 mod json;
 mod latency;
 #[cfg(target_os = "linux")]
@@ -60,6 +61,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Latency(arguments) => latency::latency(arguments, out),
         Command::Mark(arguments) => mark::mark(arguments, out),
         Command::Trace(arguments) => trace::trace(arguments, out),
+        Command::Ipb(arguments) => ipb::ipb(arguments, out),
         Command::Export(arguments) => export::export(arguments, out),
         Command::Compare(arguments) => compare::compare(arguments, out),
         Command::Report(arguments) => report::report(arguments, out),

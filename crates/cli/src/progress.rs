@@ -12,16 +12,23 @@ pub struct Progress {
     started: Instant,
     duration_s: f64,
     wanted: bool,
+    of_what: &'static str,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
     /// A bar over this much simulated time; without `wanted` it never shows.
     pub fn new(duration_s: f64, wanted: bool) -> Progress {
+        Progress::of("the network time", duration_s, wanted)
+    }
+
+    /// A bar over this much of something else.
+    pub fn of(of_what: &'static str, duration_s: f64, wanted: bool) -> Progress {
         Progress {
             started: Instant::now(),
             duration_s,
             wanted: wanted && io::stderr().is_terminal(),
+            of_what,
             bar: None,
         }
     }
@@ -30,7 +37,7 @@ impl Progress {
     pub fn at(&mut self, time_s: f64) {
         if self.wanted && (self.bar.is_some() || self.started.elapsed() > Duration::from_secs(1)) {
             self.bar
-                .get_or_insert_with(|| bar(self.started))
+                .get_or_insert_with(|| bar(self.started, self.of_what))
                 .set_position((RESOLUTION * time_s / self.duration_s) as u64);
         }
     }
@@ -43,14 +50,14 @@ impl Progress {
     }
 }
 
-fn bar(started: Instant) -> ProgressBar {
+fn bar(started: Instant, of_what: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(
         Some(RESOLUTION as u64),
         ProgressDrawTarget::stderr_with_hz(5),
     )
     .with_elapsed(started.elapsed());
-    match ProgressStyle::with_template("{wide_bar} {percent:>3} % of the network time, {eta} left")
-    {
+    let template = format!("{{wide_bar}} {{percent:>3}} % of {of_what}, {{eta}} left");
+    match ProgressStyle::with_template(&template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }

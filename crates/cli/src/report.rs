@@ -120,7 +120,8 @@ fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
 }
 
 /// The file is there as a whole or not at all.
-fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a file that is seen once it is whole.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |source| Failure::File {
         action: "write",
         path: path.to_owned(),

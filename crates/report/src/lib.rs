@@ -16,7 +16,8 @@
 //!   [`BUSIEST`] have curves and a place on the map; the tables and the curves of the whole
 //!   network count all.
 //!
-//! [`results_figure`] and [`profile_figure`] draw single figures for papers, as SVG.
+//! [`results_figure`], [`profile_figure`] and [`distribution_figure`] draw single figures for papers,
+//! as SVG.
 //!
 //! # What is bundled
 //!
@@ -37,6 +38,6 @@ mod short;
 mod thin;
 
 pub use error::Error;
-pub use figure::{Figure, ProfileSample, profile_figure, results_figure};
+pub use figure::{Figure, ProfileSample, distribution_figure, profile_figure, results_figure};
 pub use report::Report;
 pub use run::{BUSIEST, MANY};

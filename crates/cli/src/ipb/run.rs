@@ -1,0 +1,220 @@
+//! `netflow ipb run`
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use std::io::Write;
+
+use clap::{Args, ValueHint};
+use netflow::report::distribution_figure;
+use netflow_ipb::{Load, Measured, RunOptions, ServerOptions, Until};
+use netflow_workload::{Application, Http, Telnet, Workload};
+
+use super::{cannot_start, print};
+use crate::args::{ReportFormat, positive_time};
+use crate::failure::Failure;
+use crate::number::{count, duration};
+use crate::progress::Progress;
+use crate::report::write_whole;
+use crate::{interrupt, json};
+
+/// Play users against a server, and measure what they wait for
+///
+/// Users of the web (http) read pages of files, users of terminals (telnet) type; each has a
+/// connection of its own, and comes at random. The same seed plays the same users.
+#[derive(Args)]
+pub struct RunArguments {
+    /// The server, such as 10.0.0.2 or 10.0.0.2:4050
+    #[arg(value_name = "ADDRESS", value_parser = server, default_value = "127.0.0.1:4050")]
+    server: SocketAddr,
+
+    /// End when so many users, of both kinds together, have done all they had to do
+    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    users: Option<u64>,
+
+    /// Let users come for so long; who is there then leaves after the page
+    #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
+    #[arg(default_value = "60s")]
+    duration: f64,
+
+    /// How many users of the web come, such as 2/s or 30/min [default: 1/s; none if --telnet is
+    /// given]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
+    http: Option<f64>,
+
+    /// How many users of terminals come [default: 6/min; none if --http is given]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
+    telnet: Option<f64>,
+
+    /// Users are drawn with this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Think and type so many times as slowly, such as 0.01 for a quick run
+    #[arg(
+        long,
+        value_name = "X",
+        default_value_t = 1.0,
+        allow_hyphen_values = true
+    )]
+    think_scale: f64,
+
+    /// Connections at a time; users who come when there are so many have to wait, and are counted
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+
+    /// Give up after waiting so long for a connection or a reply
+    #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
+    #[arg(default_value = "60s")]
+    timeout: f64,
+
+    /// Congestion control of the requests, such as reno [default: the system's]
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
+
+    /// Also show how many waits are whole multiples of this round-trip time
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    rtt: Option<f64>,
+
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    format: ReportFormat,
+
+    /// Also write the JSON to this file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Also draw the distribution of the waits to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+}
+
+/// Points of a distribution.
+const POINTS: usize = 500;
+
+pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let options = RunOptions {
+        until: match arguments.users {
+            Some(users) => Until::Users(users),
+            None => Until::Seconds(arguments.duration),
+        },
+        think_scale: arguments.think_scale,
+        connections: arguments.connections as usize,
+        timeout_s: arguments.timeout,
+        congestion: arguments.cc.clone(),
+        ..RunOptions::new(arguments.server, loads(arguments))
+    };
+    let measured = play(&options)?;
+    let answer = print::Answer::of(&measured, &options, arguments.seed, arguments.rtt);
+    match arguments.format {
+        ReportFormat::Text => print::text(&measured, &options, arguments.rtt, out)?,
+        ReportFormat::Json => json::write(&answer, out)?,
+    }
+    if let Some(path) = &arguments.output {
+        let mut text = Vec::new();
+        json::write(&answer, &mut text)?;
+        write_whole(path, &String::from_utf8_lossy(&text))?;
+    }
+    if let Some(path) = &arguments.svg {
+        write_whole(path, &draw(&measured)?)?;
+    }
+    judge(&measured, &options)
+}
+
+/// Who comes: \[IPB\]'s users.
+fn loads(arguments: &RunArguments) -> Vec<Load> {
+    let (http, telnet) = match (arguments.http, arguments.telnet) {
+        (None, None) => (Some(1.0), Some(0.1)),
+        given => given,
+    };
+    let http = http.map(|rate| (Application::Http(Http::default()), rate));
+    let telnet = telnet.map(|rate| (Application::Telnet(Telnet::default()), rate));
+    let load = |(application, users_per_s)| Load {
+        workload: Workload {
+            application,
+            seed: arguments.seed,
+        },
+        users_per_s,
+    };
+    http.into_iter().chain(telnet).map(load).collect()
+}
+
+fn play(options: &RunOptions) -> Result<Measured, Failure> {
+    interrupt::listen();
+    let mut bar = Progress::of("the benchmark", 1.0, true);
+    let measured = netflow_ipb::run(options, &mut |progress| {
+        bar.at(progress.share);
+        !interrupt::requested()
+    });
+    bar.finish();
+    measured.map_err(cannot_start)
+}
+
+fn draw(measured: &Measured) -> Result<String, Failure> {
+    let mut curves = Vec::new();
+    for users in &measured.users {
+        for (name, times) in users.waits.times() {
+            let name = format!("{}: {name}", users.kind.name());
+            curves.push((name, times.cdf(POINTS)));
+        }
+    }
+    distribution_figure(&curves).map_err(|error| Failure::Evaluation(error.to_string()))
+}
+
+/// A run in which nobody got anything has failed.
+fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
+    if measured.interrupted {
+        return Err(Failure::Interrupted(format!(
+            "stopped after {}",
+            duration(measured.wall_s)
+        )));
+    }
+    let failed: u64 = measured.users.iter().map(|users| users.failed()).sum();
+    let waited = measured.users.iter().map(|users| users.reply_bytes);
+    if failed == 0 || waited.sum::<u64>() > 0 {
+        return Ok(());
+    }
+    let mut failures = measured.users.iter().flat_map(|users| users.failures());
+    let why = failures.next().map_or("", |(failure, _)| failure.name());
+    Err(Failure::Evaluation(format!(
+        "no user was answered by {}: {why} ({})",
+        options.server,
+        count(failed as usize, "user"),
+    )))
+}
+
+/// An address, or a name, with or without a port.
+fn server(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, ServerOptions::PORT));
+    }
+    let found = match text.contains(':') {
+        true => text.to_socket_addrs(),
+        false => (text, ServerOptions::PORT).to_socket_addrs(),
+    };
+    let mut found = found.map_err(|_| "write an address, such as 10.0.0.2:4050".to_owned())?;
+    found.next().ok_or("it has no address".to_owned())
+}
+
+/// A rate per second from `2/s`, `30/min` or `5/h`.
+fn rate(text: &str) -> Result<f64, String> {
+    const HELP: &str = "write a number with /s, /min or /h, such as 2/s";
+    let (number, unit) = text.split_once('/').ok_or(HELP)?;
+    let period_s = match unit.trim() {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(HELP.to_owned()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| HELP)?;
+    let rate = number / period_s;
+    match rate > 0.0 && rate <= 1e6 {
+        true => Ok(rate),
+        false => Err("it must be above 0 and at most 1000000/s".to_owned()),
+    }
+}

@@ -1,0 +1,140 @@
+//! `netflow ipb serve`
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr};
+
+use clap::Args;
+use netflow_ipb::{Limits, Served, Server, ServerOptions, Traffic};
+use serde::Serialize;
+
+use super::cannot_start;
+use crate::args::ReportFormat;
+use crate::failure::Failure;
+use crate::number::count;
+use crate::{interrupt, json, table};
+
+/// Answer users, until interrupted: then say how much was served, and who was dropped
+#[derive(Args)]
+pub struct ServeArguments {
+    /// Listen at this address; only this machine reaches the default
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    address: IpAddr,
+
+    /// Listen at this port; 0 is any that is free
+    #[arg(long, value_name = "PORT", default_value_t = ServerOptions::PORT)]
+    port: u16,
+
+    /// Congestion control of the replies, such as reno [default: the system's]
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
+
+    /// Connections at a time
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u32)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    connections: u32,
+
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    format: ReportFormat,
+}
+
+pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    interrupt::listen();
+    let server = Server::bind(ServerOptions {
+        address: arguments.address,
+        port: arguments.port,
+        congestion: arguments.cc.clone(),
+        limits: Limits {
+            connections: arguments.connections as usize,
+            ..Limits::default()
+        },
+    })
+    .map_err(cannot_start)?;
+    let listening = format!("listening at {}", server.address());
+    match arguments.format {
+        ReportFormat::Text => {
+            writeln!(out, "{listening}")?;
+            // Who started it waits for this line.
+            out.flush()?;
+        }
+        // The standard output is for the JSON; if nobody reads the standard error, so be it.
+        ReportFormat::Json => drop(writeln!(io::stderr().lock(), "{listening}")),
+    }
+    let served = server.run(&interrupt::requested).map_err(cannot_start)?;
+    match arguments.format {
+        ReportFormat::Text => text(&served, out)?,
+        ReportFormat::Json => json::write(&Answer::of(&served), out)?,
+    }
+    Ok(())
+}
+
+fn text(served: &Served, out: &mut dyn Write) -> io::Result<()> {
+    let titles = [
+        "users",
+        "connections",
+        "requests",
+        "request bytes",
+        "reply bytes",
+    ];
+    let mut table = table::table(&titles);
+    for (name, traffic) in [("http", served.http), ("telnet", served.telnet)] {
+        let Traffic {
+            connections,
+            requests,
+            request_bytes,
+            reply_bytes,
+            ..
+        } = traffic;
+        let numbers = [connections, requests, request_bytes, reply_bytes];
+        let numbers = numbers.iter().map(u64::to_string);
+        table.add_row(std::iter::once(name.to_owned()).chain(numbers));
+    }
+    table::print(&table, out)?;
+    writeln!(
+        out,
+        "accepted {}",
+        count(served.accepted as usize, "connection")
+    )?;
+    for (reason, connections) in served.drops() {
+        let connections = count(connections as usize, "connection");
+        writeln!(out, "dropped {connections}: {}", reason.name())?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Answer {
+    accepted: u64,
+    http: Numbers,
+    telnet: Numbers,
+    dropped: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Serialize)]
+struct Numbers {
+    connections: u64,
+    requests: u64,
+    request_bytes: u64,
+    reply_bytes: u64,
+    script_bytes: u64,
+}
+
+impl Answer {
+    fn of(served: &Served) -> Answer {
+        let numbers = |traffic: Traffic| Numbers {
+            connections: traffic.connections,
+            requests: traffic.requests,
+            request_bytes: traffic.request_bytes,
+            reply_bytes: traffic.reply_bytes,
+            script_bytes: traffic.script_bytes,
+        };
+        let drops = served.drops();
+        Answer {
+            accepted: served.accepted,
+            http: numbers(served.http),
+            telnet: numbers(served.telnet),
+            dropped: drops.map(|(reason, n)| (reason.name(), n)).collect(),
+        }
+    }
+}

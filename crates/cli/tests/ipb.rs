@@ -1,0 +1,222 @@
+//! `netflow ipb serve` and `netflow ipb run` as processes: signals, attacks, memory.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Workplace, text};
+
+/// A server that is gone with its test.
+struct Serving {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    address: String,
+}
+
+impl Serving {
+    fn new(place: &Workplace, arguments: &[&str]) -> Serving {
+        let all = [&["ipb", "serve", "--port", "0"], arguments].concat();
+        let mut command = place.netflow(all);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address = line
+            .strip_prefix("listening at ")
+            .unwrap()
+            .trim()
+            .to_owned();
+        Serving {
+            child,
+            stdout,
+            address,
+        }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        let patience = Some(Duration::from_secs(10));
+        stream.set_read_timeout(patience).unwrap();
+        stream
+    }
+
+    /// Ends it; what it said, and its exit code.
+    fn end(mut self, signal: &str) -> (String, Option<i32>) {
+        send(&self.child, signal);
+        let mut said = String::new();
+        self.stdout.read_to_string(&mut said).unwrap();
+        (said, self.child.wait().unwrap().code())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn send(child: &Child, signal: &str) {
+    let sent = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+fn run(place: &Workplace, server: &Serving, arguments: &str) -> Output {
+    place.expect(&format!("ipb run {} {arguments}", server.address), 0)
+}
+
+#[test]
+fn a_server_ends_well_and_says_what_it_did() {
+    let place = Workplace::new();
+    for signal in ["-INT", "-TERM"] {
+        let server = Serving::new(&place, &[]);
+        run(&place, &server, "--users 3 --http 100/s --think-scale 0");
+        let mut garbage = server.connect();
+        garbage.write_all(b"hello\r\n").unwrap();
+        assert_eq!(garbage.read(&mut [0; 10]).unwrap_or(0), 0);
+        let _still_there = server.connect();
+        let began = Instant::now();
+        let (said, code) = server.end(signal);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(began.elapsed() < Duration::from_secs(5));
+        assert!(
+            said.contains("dropped 1 connection: malformed request"),
+            "{said}"
+        );
+        let http = said.lines().find(|line| line.starts_with(" http")).unwrap();
+        assert_eq!(http.split_whitespace().nth(1), Some("3"), "{said}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_shows_what_it_measured() {
+    let place = Workplace::new();
+    let server = Serving::new(&place, &[]);
+    let arguments = [
+        "ipb",
+        "run",
+        &server.address,
+        "--http",
+        "50/s",
+        "-o",
+        "a.json",
+    ];
+    let arguments = [&arguments[..], &["--duration", "1000s"]].concat();
+    let child = place
+        .netflow(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(800));
+    send(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let said = text(&output.stdout);
+    assert!(said.contains(" http   file "), "{said}");
+    let errors = text(&output.stderr);
+    assert!(errors.contains("interrupted: stopped after "), "{errors}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(place.path("a.json")).unwrap()).unwrap();
+    assert_eq!(json["interrupted"], true);
+    assert!(json["users"][0]["waits"]["page"]["count"].as_u64() > Some(0));
+}
+
+/// The counts of both sides, as JSON.
+#[test]
+fn both_sides_count_the_same() {
+    let place = Workplace::new();
+    let server = Serving::new(&place, &[]);
+    let arguments = "--users 20 --http 100/s --telnet 50/s --think-scale 0 --format json";
+    let output = run(&place, &server, arguments);
+    let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (said, _) = server.end("-TERM");
+    for users in run["users"].as_array().unwrap() {
+        let kind = users["kind"].as_str().unwrap();
+        let start = format!(" {kind} ");
+        let line = said.lines().find(|line| line.starts_with(&start)).unwrap();
+        let served: Vec<u64> = line
+            .split_whitespace()
+            .skip(1)
+            .map(|number| number.parse().unwrap())
+            .collect();
+        let names = ["come", "requests", "request_bytes", "reply_bytes"];
+        let asked: Vec<u64> = names
+            .iter()
+            .map(|name| users[name].as_u64().unwrap())
+            .collect();
+        assert_eq!(served, asked, "{kind}");
+        assert!(asked[0] > 3);
+    }
+}
+
+/// The most memory a process had, in bytes.
+fn peak_bytes(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.unwrap().split_whitespace().nth(1).unwrap();
+    1024 * kilobytes.parse::<u64>().unwrap()
+}
+
+/// Hundreds of peers who send without end, or ask for gigabytes that they do not read.
+#[test]
+fn attacks_take_little_memory() {
+    let place = Workplace::new();
+    let server = Serving::new(&place, &["--connections", "400"]);
+    let mut peers = Vec::new();
+    let longest_script = {
+        // 4096 runs, of which the last is not complete.
+        let mut script = b"T\x80\x20".to_vec();
+        (0..4095).for_each(|_| script.extend(b"\xff\xff\x7f\x01\xff\xff\x7f"));
+        script
+    };
+    for number in 0..400 {
+        let mut peer = server.connect();
+        peer.set_nonblocking(true).unwrap();
+        let head = b"GET /5 HTTP/1.1\r\nX: ".to_vec();
+        let bytes = match number % 5 {
+            0 => [head, vec![b'x'; 8000]].concat(),
+            1 => b"GET /1073741824 HTTP/1.1\r\n\r\n".repeat(200),
+            2 => [
+                b"POST /5 HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\n".to_vec(),
+                vec![0; 100_000],
+            ]
+            .concat(),
+            3 => longest_script.clone(),
+            _ => [
+                b"T\x01\x80\x20\x01\x80\x80\x80\x80\x04".to_vec(),
+                vec![b'k'; 4096],
+            ]
+            .concat(),
+        };
+        // As much of it as the system takes at once.
+        let _ = peer.write(&bytes);
+        peers.push(peer);
+    }
+    // One more is not let in, and says so by closing.
+    assert!(matches!(server.connect().read(&mut [0; 1]), Ok(0)));
+    std::thread::sleep(Duration::from_millis(300));
+    let peak = peak_bytes(&server.child);
+    // 160 KB a connection, and the process itself.
+    assert!(peak < 400 * 160_000 + 20_000_000, "{peak} bytes");
+    for peer in &peers {
+        let _ = peer.shutdown(Shutdown::Both);
+    }
+    drop(peers);
+    std::thread::sleep(Duration::from_millis(300));
+    run(&place, &server, "--users 5 --http 100/s --think-scale 0");
+    let (said, code) = server.end("-TERM");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("too many connections"), "{said}");
+}

@@ -1,0 +1,51 @@
+//! Heads of HTTP messages, in portions of any size.
+
+use super::MOST_HEAD_BYTES;
+
+const END: &[u8] = b"\r\n\r\n";
+
+/// A head that is longer than any may be.
+#[derive(Debug)]
+pub struct TooLong;
+
+/// Reads the head that `input` completes, with what was `kept` of it before, and moves `input` behind
+/// it. `None` when all was taken and kept. Whole heads are read where they are.
+pub fn with_head<T>(
+    kept: &mut Vec<u8>,
+    input: &mut &[u8],
+    read: impl FnOnce(&[u8]) -> T,
+) -> Result<Option<T>, TooLong> {
+    if kept.is_empty()
+        && let Some(at) = find_end(input)
+        && at <= MOST_HEAD_BYTES
+    {
+        let (head, rest) = input.split_at(at);
+        *input = rest;
+        return Ok(Some(read(head)));
+    }
+    let before = kept.len();
+    let searched = before.saturating_sub(END.len() - 1);
+    let room = (MOST_HEAD_BYTES + 1).saturating_sub(before);
+    kept.extend(input.iter().take(room));
+    match find_end(kept.get(searched..).unwrap_or_default()) {
+        Some(at) if searched + at <= MOST_HEAD_BYTES => {
+            let end = searched + at;
+            *input = input.get(end - before..).unwrap_or_default();
+            let kept = std::mem::take(kept);
+            Ok(Some(read(kept.get(..end).unwrap_or_default())))
+        }
+        _ if kept.len() > MOST_HEAD_BYTES => Err(TooLong),
+        _ => {
+            *input = &[];
+            Ok(None)
+        }
+    }
+}
+
+/// Behind the end of a head.
+fn find_end(bytes: &[u8]) -> Option<usize> {
+    let mut windows = bytes.windows(END.len());
+    windows
+        .position(|window| window == END)
+        .map(|at| at + END.len())
+}

@@ -1,0 +1,377 @@
+//! What a server is sent, request by request.
+
+use std::collections::VecDeque;
+
+use netflow_workload::Kind;
+
+use super::head::{TooLong, with_head};
+use super::script::{FIRST, Reader, Run};
+use crate::Reason;
+
+/// Headers of a request.
+const MOST_HEADERS: usize = 32;
+
+/// A request that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Whose it is.
+    pub kind: Kind,
+    /// Its length in bytes, without scripts.
+    pub request_bytes: u64,
+    /// How long its reply shall be, in bytes.
+    pub reply_bytes: u32,
+    /// Bytes of a script before it.
+    pub script_bytes: u64,
+}
+
+/// Reads the requests of one connection, in portions of any size. It keeps at most a head of
+/// [`MOST_HEAD_BYTES`](super::MOST_HEAD_BYTES) or a script of
+/// [`MOST_RUNS`](super::MOST_RUNS).
+#[derive(Debug)]
+pub struct Parser {
+    most_bytes: u32,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing has come.
+    Start,
+    /// The beginning of a head.
+    Head(Vec<u8>),
+    /// What is left of a body.
+    Body { asked: Asked, left_bytes: u64 },
+    /// Scripts and keystrokes.
+    Terminal(Terminal),
+    /// What came before was wrong.
+    Broken(Reason),
+}
+
+impl Parser {
+    /// For messages up to so many bytes.
+    pub fn new(most_bytes: u32) -> Self {
+        Self {
+            most_bytes,
+            state: State::Start,
+        }
+    }
+
+    /// The next request, and moves `input` behind it; `None` when all was taken.
+    ///
+    /// # Errors
+    /// Why the peer is to be dropped; from then on always.
+    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Asked>, Reason> {
+        let result = self.advance(input);
+        if let Err(reason) = result {
+            self.state = State::Broken(reason);
+        }
+        result
+    }
+
+    /// The bytes to come of a request that has begun, as far as it says, or 0; `None` between
+    /// requests.
+    pub fn left_bytes(&self) -> Option<u64> {
+        match &self.state {
+            State::Start => None,
+            State::Head(head) => (!head.is_empty()).then_some(0),
+            State::Body { left_bytes, .. } => Some(*left_bytes),
+            State::Terminal(terminal) => terminal.left_bytes(),
+            State::Broken(_) => None,
+        }
+    }
+
+    fn advance(&mut self, input: &mut &[u8]) -> Result<Option<Asked>, Reason> {
+        loop {
+            match &mut self.state {
+                State::Start => match input.first() {
+                    None => return Ok(None),
+                    Some(&FIRST) => self.state = State::Terminal(Terminal::default()),
+                    Some(_) => self.state = State::Head(Vec::new()),
+                },
+                State::Head(head) => {
+                    let Some((asked, body_bytes)) = take_head(head, input, self.most_bytes)? else {
+                        return Ok(None);
+                    };
+                    if body_bytes == 0 {
+                        return Ok(Some(asked));
+                    }
+                    self.state = State::Body {
+                        asked,
+                        left_bytes: body_bytes,
+                    };
+                }
+                State::Body { asked, left_bytes } => {
+                    *left_bytes -= skip(input, *left_bytes);
+                    if *left_bytes > 0 {
+                        return Ok(None);
+                    }
+                    let asked = *asked;
+                    self.state = State::Head(Vec::new());
+                    return Ok(Some(asked));
+                }
+                State::Terminal(terminal) => return terminal.next(input, self.most_bytes),
+                State::Broken(reason) => return Err(*reason),
+            }
+        }
+    }
+}
+
+/// Takes up to so many bytes away; how many these were.
+fn skip(input: &mut &[u8], bytes: u64) -> u64 {
+    let taken = input
+        .len()
+        .min(usize::try_from(bytes).unwrap_or(usize::MAX));
+    *input = input.get(taken..).unwrap_or_default();
+    taken as u64
+}
+
+/// The next request and the length of its body, once its head is complete.
+fn take_head(
+    kept: &mut Vec<u8>,
+    input: &mut &[u8],
+    most_bytes: u32,
+) -> Result<Option<(Asked, u64)>, Reason> {
+    match with_head(kept, input, |head| read_head(head, most_bytes)) {
+        Ok(Some(read)) => read.map(Some),
+        // No need to wait for the end of what is none.
+        Ok(None) => could_be_a_request(kept).map(|()| None),
+        Err(TooLong) => Err(Reason::HeadTooLong),
+    }
+}
+
+fn could_be_a_request(head: &[u8]) -> Result<(), Reason> {
+    let begins = |method: &[u8]| {
+        let length = method.len().min(head.len());
+        head.get(..length) == method.get(..length)
+    };
+    match begins(b"GET /") || begins(b"POST /") {
+        true => Ok(()),
+        false => Err(Reason::Malformed),
+    }
+}
+
+fn read_head(head: &[u8], most_bytes: u32) -> Result<(Asked, u64), Reason> {
+    could_be_a_request(head)?;
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    let complete = request.parse(head).is_ok_and(|status| status.is_complete());
+    let known = matches!(request.method, Some("GET" | "POST")) && request.version == Some(1);
+    if !complete || !known {
+        return Err(Reason::Malformed);
+    }
+    let path = request.path.unwrap_or_default();
+    let reply = path.strip_prefix('/').ok_or(Reason::Malformed)?;
+    let reply = reply.split_once('?').map_or(reply, |(reply, _)| reply);
+    let reply_bytes = number(reply.as_bytes())?;
+    let mut body_bytes = 0;
+    for header in request.headers.iter() {
+        if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            return Err(Reason::Malformed);
+        }
+        if header.name.eq_ignore_ascii_case("content-length") {
+            body_bytes = number(header.value)?;
+        }
+    }
+    let request_bytes = head.len() as u64 + body_bytes;
+    let most_bytes = u64::from(most_bytes);
+    if reply_bytes > most_bytes || request_bytes > most_bytes {
+        return Err(Reason::MessageTooLong);
+    }
+    let asked = Asked {
+        kind: Kind::Http,
+        request_bytes,
+        reply_bytes: reply_bytes as u32,
+        script_bytes: 0,
+    };
+    Ok((asked, body_bytes))
+}
+
+/// A number of up to twelve digits and nothing else.
+fn number(digits: &[u8]) -> Result<u64, Reason> {
+    if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Reason::Malformed);
+    }
+    let add = |sum: u64, digit: &u8| 10 * sum + u64::from(digit - b'0');
+    Ok(digits.iter().fold(0, add))
+}
+
+#[derive(Debug, Default)]
+struct Terminal {
+    /// Reads the script that has begun.
+    reader: Option<Reader>,
+    script_bytes: u64,
+    script: VecDeque<Run>,
+    /// Bytes of the keystroke that has begun.
+    taken_bytes: u32,
+}
+
+impl Terminal {
+    fn next(&mut self, input: &mut &[u8], most_bytes: u32) -> Result<Option<Asked>, Reason> {
+        while self.reader.is_some() || self.script.is_empty() {
+            let Some((&byte, rest)) = input.split_first() else {
+                return Ok(None);
+            };
+            *input = rest;
+            self.script_bytes += 1;
+            let complete = match &mut self.reader {
+                Some(reader) => reader.take(byte, &mut self.script)?,
+                None if byte == FIRST => {
+                    self.reader = Some(Reader::default());
+                    false
+                }
+                None => return Err(Reason::Malformed),
+            };
+            if complete {
+                self.reader = None;
+                let most = |run: &Run| run.keystroke_bytes.max(run.echo_bytes);
+                if self.script.iter().map(most).max() > Some(most_bytes) {
+                    return Err(Reason::MessageTooLong);
+                }
+            }
+        }
+        let Some(run) = self.script.front_mut() else {
+            return Ok(None);
+        };
+        let wanted = u64::from(run.keystroke_bytes - self.taken_bytes);
+        self.taken_bytes += skip(input, wanted) as u32;
+        if self.taken_bytes < run.keystroke_bytes {
+            return Ok(None);
+        }
+        self.taken_bytes = 0;
+        let asked = Asked {
+            kind: Kind::Telnet,
+            request_bytes: u64::from(run.keystroke_bytes),
+            reply_bytes: run.echo_bytes,
+            script_bytes: std::mem::take(&mut self.script_bytes),
+        };
+        run.keystrokes -= 1;
+        if run.keystrokes == 0 {
+            self.script.pop_front();
+        }
+        Ok(Some(asked))
+    }
+
+    fn left_bytes(&self) -> Option<u64> {
+        match self.script.front() {
+            _ if self.reader.is_some() => Some(0),
+            Some(run) if self.taken_bytes > 0 => {
+                Some(u64::from(run.keystroke_bytes - self.taken_bytes))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{request_head, write_script};
+    use proptest::prelude::*;
+
+    fn all(parser: &mut Parser, mut input: &[u8]) -> Result<Vec<Asked>, Reason> {
+        let mut found = Vec::new();
+        while let Some(asked) = parser.next(&mut input)? {
+            found.push(asked);
+        }
+        assert!(input.is_empty());
+        Ok(found)
+    }
+
+    fn refused(bytes: &[u8]) -> Reason {
+        all(&mut Parser::new(1 << 30), bytes).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused() {
+        use Reason::{HeadTooLong, Malformed, MessageTooLong};
+        assert_eq!(refused(b"SSH-2.0-OpenSSH\r\n"), Malformed);
+        assert_eq!(refused(b"GET /x HTTP/1.1\r\n\r\n"), Malformed);
+        assert_eq!(refused(b"GET /-5 HTTP/1.1\r\n\r\n"), Malformed);
+        assert_eq!(refused(b"GET / HTTP/1.1\r\n\r\n"), Malformed);
+        assert_eq!(refused(b"GET /5 HTTP/1.0\r\n\r\n"), Malformed);
+        assert_eq!(refused(b"PUT /5 HTTP/1.1\r\n\r\n"), Malformed);
+        let chunked = b"POST /5 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(refused(chunked), Malformed);
+        assert_eq!(refused(b"GET /1073741825 HTTP/1.1\r\n\r\n"), MessageTooLong);
+        let long_body = b"POST /5 HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n";
+        assert_eq!(refused(long_body), MessageTooLong);
+        let endless = [b"GET /5?".to_vec(), vec![b'p'; 9000]].concat();
+        assert_eq!(refused(&endless), HeadTooLong);
+        assert_eq!(refused(b"T\x00"), Malformed);
+        assert_eq!(refused(b"T\x01\x00"), Malformed);
+        assert_eq!(refused(b"T\xff\xff\xff\xff\x10"), Malformed);
+        assert_eq!(refused(b"T\x81\x20"), HeadTooLong);
+        assert_eq!(
+            refused(b"T\x01\x01\x01\xff\xff\xff\xff\x0f"),
+            MessageTooLong
+        );
+        assert_eq!(refused(b"T\x01\x01\x01\x01kk"), Malformed);
+    }
+
+    #[test]
+    fn other_programs_may_ask_too() {
+        let asked = b"GET /500 HTTP/1.1\r\nHost: 127.0.0.1:4050\r\nUser-Agent: curl/8\r\nAccept: */*\r\n\r\n";
+        let found = all(&mut Parser::new(1000), asked).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].request_bytes, found[0].reply_bytes),
+            (asked.len() as u64, 500)
+        );
+    }
+
+    proptest! {
+        /// What is written is read, however it is cut.
+        #[test]
+        fn requests_survive_any_cut(
+            lengths in prop::collection::vec((35..9000_u32, 1..100_000_u32), 1..10),
+            cut in 1..700_usize,
+        ) {
+            let mut bytes = Vec::new();
+            for &(request, reply) in &lengths {
+                let (head, body) = request_head(request.max(45), reply);
+                bytes.extend(head);
+                bytes.resize(bytes.len() + body as usize, b'x');
+            }
+            let mut parser = Parser::new(1 << 20);
+            let mut found = Vec::new();
+            for portion in bytes.chunks(cut) {
+                found.extend(all(&mut parser, portion).unwrap());
+            }
+            prop_assert_eq!(parser.left_bytes(), None);
+            let found: Vec<_> = found.iter().map(|a| (a.request_bytes, a.reply_bytes)).collect();
+            let sent: Vec<_> = lengths.iter().map(|&(a, b)| (u64::from(a.max(45)), b)).collect();
+            prop_assert_eq!(found, sent);
+        }
+
+        #[test]
+        fn keystrokes_survive_any_cut(
+            runs in prop::collection::vec((1..4_u32, 1..300_u32, 1..70_000_u32), 1..20),
+            cut in 1..50_usize,
+        ) {
+            let runs: Vec<Run> = runs.into_iter().map(|(keystrokes, keystroke_bytes, echo_bytes)| {
+                Run { keystrokes, keystroke_bytes, echo_bytes }
+            }).collect();
+            let mut bytes = Vec::new();
+            // Twice: another script may follow.
+            for _ in 0..2 {
+                write_script(&runs, &mut bytes);
+                for run in &runs {
+                    let keys = run.keystrokes * run.keystroke_bytes;
+                    bytes.resize(bytes.len() + keys as usize, b'k');
+                }
+            }
+            let mut parser = Parser::new(1 << 20);
+            let mut found = Vec::new();
+            for portion in bytes.chunks(cut) {
+                found.extend(all(&mut parser, portion).unwrap());
+            }
+            let sent = runs.iter().chain(&runs).flat_map(|run| {
+                (0..run.keystrokes).map(|_| (u64::from(run.keystroke_bytes), run.echo_bytes))
+            });
+            prop_assert!(found.iter().map(|a| (a.request_bytes, a.reply_bytes)).eq(sent));
+            let requests: u64 = found.iter().map(|a| a.request_bytes).sum();
+            let scripts: u64 = found.iter().map(|a| a.script_bytes).sum();
+            prop_assert_eq!(requests + scripts, bytes.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Scripts of terminals: which keystrokes come, and how long their echoes shall be.
+
+use std::collections::VecDeque;
+
+use crate::Reason;
+
+/// No script has more runs.
+pub const MOST_RUNS: u32 = 4096;
+
+/// What scripts begin with.
+pub(super) const FIRST: u8 = b'T';
+
+/// Keystrokes alike in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How many.
+    pub keystrokes: u32,
+    /// Bytes of each.
+    pub keystroke_bytes: u32,
+    /// Bytes of each's echo.
+    pub echo_bytes: u32,
+}
+
+/// Writes a script; of more than [`MOST_RUNS`] runs only so many.
+pub fn write_script(runs: &[Run], to: &mut Vec<u8>) {
+    let runs = runs.get(..MOST_RUNS as usize).unwrap_or(runs);
+    to.push(FIRST);
+    write(runs.len() as u32, to);
+    for run in runs {
+        write(run.keystrokes, to);
+        write(run.keystroke_bytes, to);
+        write(run.echo_bytes, to);
+    }
+}
+
+fn write(mut number: u32, to: &mut Vec<u8>) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+/// Reads a script, behind its first letter, byte by byte.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    number: u32,
+    shift: u32,
+    /// Runs still to come; unknown at first.
+    runs: Option<u32>,
+    fields: [u32; 3],
+    field: usize,
+}
+
+impl Reader {
+    /// Takes a byte; true when the script is complete.
+    pub fn take(&mut self, byte: u8, script: &mut VecDeque<Run>) -> Result<bool, Reason> {
+        let low = u32::from(byte & 0x7f);
+        // The fifth byte has the four bits that are left of 32.
+        if self.shift == 28 && byte > 0x0f {
+            return Err(Reason::Malformed);
+        }
+        self.number |= low << self.shift;
+        if byte & 0x80 != 0 {
+            self.shift += 7;
+            return Ok(false);
+        }
+        let number = std::mem::take(&mut self.number);
+        self.shift = 0;
+        if number == 0 {
+            return Err(Reason::Malformed);
+        }
+        let Some(runs) = self.runs else {
+            self.runs = Some(number);
+            return match number <= MOST_RUNS {
+                true => Ok(false),
+                false => Err(Reason::HeadTooLong),
+            };
+        };
+        if let Some(field) = self.fields.get_mut(self.field) {
+            *field = number;
+        }
+        self.field += 1;
+        if self.field < self.fields.len() {
+            return Ok(false);
+        }
+        self.field = 0;
+        let [keystrokes, keystroke_bytes, echo_bytes] = self.fields;
+        script.push_back(Run {
+            keystrokes,
+            keystroke_bytes,
+            echo_bytes,
+        });
+        self.runs = Some(runs - 1);
+        Ok(runs == 1)
+    }
+}

@@ -1,0 +1,250 @@
+//! Many users.
+
+mod failure;
+mod measured;
+mod options;
+
+use std::future;
+use std::iter::Peekable;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use netflow_workload::{Session, Sessions};
+use tokio::runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{self, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+pub use failure::Failure;
+pub use measured::{HeldBack, MOST_LATENESS_S, Measured, Progress, Users};
+pub use options::{Load, RunOptions, Until};
+
+use crate::error::Error;
+use crate::server::{seconds, set_congestion};
+use crate::user::{End, play};
+
+/// Plays the users of workloads, in this thread, and measures what they wait for. `on` hears ten
+/// times a second how far it is, and answers whether to go on.
+///
+/// # Errors
+/// If the options or a workload are wrong, the system lacks the congestion control, or has no means
+/// left to wait for sockets. What a server does wrong is no error, but counted.
+pub fn run(options: &RunOptions, on: &mut dyn FnMut(&Progress) -> bool) -> Result<Measured, Error> {
+    options.check()?;
+    if options.congestion.is_some() {
+        let domain = socket2::Domain::for_address(options.server);
+        let socket = socket2::Socket::new(domain, socket2::Type::STREAM, None);
+        let socket = socket.map_err(Error::System)?;
+        set_congestion(&socket, options.congestion.as_deref())?;
+    }
+    let mut arrivals = Arrivals::new(&options.loads)?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Error::System)?;
+    Ok(runtime.block_on(play_all(options, &mut arrivals, on)))
+}
+
+/// Users of all loads, in the order in which they come.
+struct Arrivals {
+    loads: Vec<Peekable<Sessions>>,
+}
+
+impl Arrivals {
+    fn new(loads: &[Load]) -> Result<Self, Error> {
+        let sessions = |load: &Load| Ok(load.workload.sessions(load.users_per_s)?.peekable());
+        let loads: Result<_, Error> = loads.iter().map(sessions).collect();
+        Ok(Self { loads: loads? })
+    }
+
+    fn next(&mut self) -> Option<(usize, Session)> {
+        let start_s = |sessions: &mut Peekable<Sessions>| sessions.peek().map(|s| s.start_s);
+        let starts = self.loads.iter_mut().map(start_s).enumerate();
+        let starts = starts.filter_map(|(load, start_s)| Some((load, start_s?)));
+        let (load, _) = starts.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let session = self.loads.get_mut(load)?.next()?;
+        Some((load, session))
+    }
+}
+
+/// What all users of a run have in common.
+pub(crate) struct Shared {
+    pub options: RunOptions,
+    /// When users begin nothing more.
+    over: Option<Instant>,
+    measured: Mutex<Measured>,
+}
+
+impl Shared {
+    fn measured(&self) -> MutexGuard<'_, Measured> {
+        // Counts are whole even where a thread died with them.
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what is measured of a load's users.
+    pub fn tally(&self, load: usize, change: impl FnOnce(&mut Users)) {
+        if let Some(users) = self.measured().users.get_mut(load) {
+            change(users);
+        }
+    }
+
+    /// How long a pause is here.
+    pub fn pause(&self, pause_s: f64) -> Duration {
+        seconds(pause_s * self.options.think_scale)
+    }
+
+    /// The end of the run, if it is before.
+    pub fn is_over_before(&self, time: Instant) -> Option<Instant> {
+        self.over.filter(|over| *over <= time)
+    }
+
+    /// What should have happened then happens now.
+    pub fn was_due(&self, then: Instant) {
+        let late_s = Instant::now().saturating_duration_since(then).as_secs_f64();
+        self.measured().late_s.push(late_s);
+    }
+}
+
+/// A user who is to come.
+struct Next {
+    load: usize,
+    session: Session,
+    due: Instant,
+    /// Whether there was no room when it came.
+    held: bool,
+}
+
+impl Next {
+    /// When the user has come and there is room.
+    async fn comes(&mut self, room: &Arc<Semaphore>, shared: &Shared) -> OwnedSemaphorePermit {
+        if self.due > Instant::now() {
+            sleep_until(self.due).await;
+            shared.was_due(self.due);
+        }
+        if let Ok(permit) = room.clone().try_acquire_owned() {
+            return permit;
+        }
+        self.held = true;
+        match room.clone().acquire_owned().await {
+            Ok(permit) => permit,
+            // It is never closed.
+            Err(_) => future::pending().await,
+        }
+    }
+}
+
+async fn play_all(
+    options: &RunOptions,
+    arrivals: &mut Arrivals,
+    on: &mut dyn FnMut(&Progress) -> bool,
+) -> Measured {
+    let began = Instant::now();
+    let (most_users, over) = match options.until {
+        Until::Users(users) => (users, None),
+        Until::Seconds(s) => (u64::MAX, Some(began + seconds(s))),
+    };
+    // By then the last replies have come or not.
+    let end = over.map(|over| over + seconds(options.timeout_s));
+    let shared = Arc::new(Shared {
+        options: options.clone(),
+        over,
+        measured: Mutex::new(Measured::of(&options.loads)),
+    });
+    let room = Arc::new(Semaphore::new(options.connections));
+    let mut playing = JoinSet::new();
+    let mut come = 0;
+    let mut next_user = |come: u64| {
+        let (load, session) = arrivals.next().filter(|_| come < most_users)?;
+        let due = began + seconds(session.start_s);
+        let next = Next {
+            load,
+            session,
+            due,
+            held: false,
+        };
+        Some(next).filter(|next| shared.is_over_before(next.due).is_none())
+    };
+    let mut next = next_user(come);
+    let mut ticks = interval(Duration::from_millis(100));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while next.is_some() || !playing.is_empty() {
+        tokio::select! {
+            biased;
+            _ = ticks.tick() => {
+                let now = Instant::now();
+                let progress = shared.measured().progress(now.duration_since(began), options.until);
+                if !on(&progress) {
+                    shared.measured().interrupted = true;
+                    break;
+                }
+                if end.is_some_and(|end| now > end) {
+                    break;
+                }
+            }
+            permit = comes(&mut next, &room, &shared) => {
+                let Some(user) = next.take() else { continue };
+                let_in(user, permit, &shared, &mut playing);
+                come += 1;
+                next = next_user(come);
+                // Many who come too late keep nobody from hearing a last reply.
+                task::yield_now().await;
+            }
+            _ = playing.join_next(), if !playing.is_empty() => {}
+        }
+    }
+    playing.shutdown().await;
+    let mut measured = std::mem::take(&mut *shared.measured());
+    measured.wall_s = began.elapsed().as_secs_f64();
+    for users in &mut measured.users {
+        // Who had to be stopped has left, too.
+        users.left = users.come - users.finished - users.failed();
+    }
+    measured
+}
+
+/// Plays a user who has come and for whom there is room, unless it is too late.
+fn let_in(
+    user: Next,
+    permit: OwnedSemaphorePermit,
+    shared: &Arc<Shared>,
+    playing: &mut JoinSet<()>,
+) {
+    let now = Instant::now();
+    // Who comes in time gets a connection, unless others keep them all.
+    let too_late = shared.is_over_before(now).is_some();
+    let mut measured = shared.measured();
+    if user.held || too_late {
+        let wait_s = now.duration_since(user.due).as_secs_f64();
+        measured.held_back.add(wait_s, too_late);
+    }
+    if too_late {
+        return;
+    }
+    if let Some(users) = measured.users.get_mut(user.load) {
+        users.come += 1;
+    }
+    playing.spawn(play_one(user, shared.clone(), permit));
+}
+
+/// When there is a next user, and the user has come and there is room.
+async fn comes(
+    next: &mut Option<Next>,
+    room: &Arc<Semaphore>,
+    shared: &Shared,
+) -> OwnedSemaphorePermit {
+    match next {
+        Some(next) => next.comes(room, shared).await,
+        None => future::pending().await,
+    }
+}
+
+async fn play_one(user: Next, shared: Arc<Shared>, permit: OwnedSemaphorePermit) {
+    let load = user.load;
+    let ended = play(user.session, shared.clone(), load).await;
+    drop(permit);
+    shared.tally(load, |users| match ended {
+        Ok(End::Finished) => users.finished += 1,
+        Ok(End::Left) => users.left += 1,
+        Err(failure) => users.fail(failure),
+    });
+}

@@ -1,0 +1,355 @@
+//! The server.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use netflow_workload::Kind;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
+
+use crate::counts::{Reason, Served, Traffic};
+use crate::error::Error;
+use crate::outbox::Outbox;
+use crate::protocol::{Asked, Parser, filler, reply_head};
+
+/// Where to listen, and what to allow.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The address; by default loopback, so that nobody else's machine is served.
+    pub address: IpAddr,
+    /// The port; 0 for any that is free.
+    pub port: u16,
+    /// The congestion control of replies; the system's if not given.
+    pub congestion: Option<String>,
+    /// What peers are allowed.
+    pub limits: Limits,
+}
+
+impl ServerOptions {
+    /// The port unless another is given.
+    pub const PORT: u16 = 4050;
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: Self::PORT,
+            congestion: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What peers are allowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Connections at a time; each takes at most 160 KB.
+    pub connections: usize,
+    /// Length of a request or a reply, in bytes.
+    pub message_bytes: u32,
+    /// How long a request may take from its first byte to its last, in seconds; besides what
+    /// `slowest_bytes_per_s` allows.
+    pub request_s: f64,
+    /// How long replies may take to be read, in seconds; besides what `slowest_bytes_per_s` allows.
+    pub reply_s: f64,
+    /// The slowest that a peer may send a long request, or read a long reply.
+    pub slowest_bytes_per_s: f64,
+    /// How long nothing may be asked for, in seconds.
+    pub idle_s: f64,
+    /// How long a connection may last, in seconds.
+    pub lifetime_s: f64,
+}
+
+impl Default for Limits {
+    /// Users think up to a quarter of an hour; messages are as long as workloads may make them.
+    fn default() -> Self {
+        Self {
+            connections: 1024,
+            message_bytes: 1 << 30,
+            request_s: 60.0,
+            reply_s: 120.0,
+            slowest_bytes_per_s: 100.0,
+            idle_s: 1200.0,
+            lifetime_s: 86_400.0,
+        }
+    }
+}
+
+/// Looks this often whether to stop, and waits this long for users who are about to leave then.
+const TICK: Duration = Duration::from_millis(20);
+const GRACE: Duration = Duration::from_millis(200);
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    limits: Limits,
+}
+
+impl Server {
+    /// Listens; connections are accepted from now on, and served once it [runs](Self::run).
+    ///
+    /// # Errors
+    /// If the address or port cannot be had, or the congestion control.
+    pub fn bind(options: ServerOptions) -> Result<Server, Error> {
+        let address = SocketAddr::new(options.address, options.port);
+        let cannot_listen = |source| Error::Listen { address, source };
+        let domain = Domain::for_address(address);
+        let socket =
+            Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(cannot_listen)?;
+        // A server that was just stopped does not keep its port from the next one.
+        #[cfg(unix)]
+        socket.set_reuse_address(true).map_err(cannot_listen)?;
+        set_congestion(&socket, options.congestion.as_deref())?;
+        socket.bind(&address.into()).map_err(cannot_listen)?;
+        socket.listen(1024).map_err(cannot_listen)?;
+        socket.set_nonblocking(true).map_err(cannot_listen)?;
+        let listener = std::net::TcpListener::from(socket);
+        let address = listener.local_addr().map_err(cannot_listen)?;
+        Ok(Server {
+            listener,
+            address,
+            limits: options.limits,
+        })
+    }
+
+    /// Where it listens, with the port that was chosen.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves, in this thread, until `stop` says so: it is asked fifty times a second.
+    ///
+    /// # Errors
+    /// If the system has no means left to wait for sockets.
+    pub fn run(self, stop: &dyn Fn() -> bool) -> Result<Served, Error> {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(Error::System)?;
+        runtime.block_on(self.serve(stop)).map_err(Error::System)
+    }
+
+    async fn serve(self, stop: &dyn Fn() -> bool) -> std::io::Result<Served> {
+        let listener = TcpListener::from_std(self.listener)?;
+        let served = Arc::new(Mutex::new(Served::default()));
+        let mut connections = JoinSet::new();
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {
+                    if stop() {
+                        break;
+                    }
+                }
+                Some(ended) = connections.join_next(), if !connections.is_empty() => {
+                    count(&served, ended);
+                }
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let mut served_now = lock(&served);
+                        served_now.accepted += 1;
+                        if connections.len() < self.limits.connections {
+                            connections.spawn(connection(stream, self.limits, served.clone()));
+                        } else {
+                            served_now.drop_for(Reason::TooMany);
+                        }
+                    }
+                    // Out of descriptors, or a peer that is gone already: others may do better.
+                    Err(_) => {
+                        lock(&served).drop_for(Reason::System);
+                        sleep(TICK).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        let mut grace = pin!(sleep(GRACE));
+        while !connections.is_empty() {
+            tokio::select! {
+                Some(ended) = connections.join_next() => count(&served, ended),
+                () = &mut grace => {
+                    (0..connections.len()).for_each(|_| lock(&served).drop_for(Reason::Stopped));
+                    connections.shutdown().await;
+                }
+            }
+        }
+        let served = lock(&served).clone();
+        Ok(served)
+    }
+}
+
+fn count(served: &Mutex<Served>, ended: Result<Result<(), Reason>, tokio::task::JoinError>) {
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(reason)) => lock(served).drop_for(reason),
+        Err(_) => lock(served).drop_for(Reason::System),
+    }
+}
+
+/// Counts are whole even where a thread died with them.
+fn lock(served: &Mutex<Served>) -> std::sync::MutexGuard<'_, Served> {
+    served.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets a socket's congestion control, if one is given.
+pub(crate) fn set_congestion(socket: &Socket, name: Option<&str>) -> Result<(), Error> {
+    let Some(name) = name else {
+        return Ok(());
+    };
+    #[cfg(target_os = "linux")]
+    let set = socket.set_tcp_congestion(name.as_bytes());
+    #[cfg(not(target_os = "linux"))]
+    let set = {
+        let _ = socket;
+        Err(std::io::ErrorKind::Unsupported.into())
+    };
+    set.map_err(|source| Error::Congestion {
+        name: name.to_owned(),
+        source,
+    })
+}
+
+/// Serves one connection to its end.
+async fn connection(
+    mut stream: TcpStream,
+    limits: Limits,
+    served: Arc<Mutex<Served>>,
+) -> Result<(), Reason> {
+    stream.set_nodelay(true).map_err(|e| reason(&e))?;
+    let mut connection = Connection {
+        parser: Parser::new(limits.message_bytes),
+        outbox: Outbox::default(),
+        kind: None,
+        unsent: Traffic::default(),
+        limits,
+        served,
+    };
+    let end = Instant::now() + seconds(limits.lifetime_s);
+    let talk = timeout_at(end, connection.talk(&mut stream)).await;
+    let ended = talk.unwrap_or(Err(Reason::Lifetime));
+    if ended.is_err() {
+        // What was not read is not kept for anybody.
+        let _ = stream.set_zero_linger();
+    }
+    ended
+}
+
+struct Connection {
+    parser: Parser,
+    outbox: Outbox,
+    /// Whose it is, once a request is complete.
+    kind: Option<Kind>,
+    /// What is answered by the outbox.
+    unsent: Traffic,
+    limits: Limits,
+    served: Arc<Mutex<Served>>,
+}
+
+impl Connection {
+    async fn talk(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
+        /// Replies are sent when there are so many bytes of them, or nothing more to read.
+        const ENOUGH: u64 = 32 << 10;
+        let mut buffer = vec![0; 16 << 10];
+        let mut request = None;
+        loop {
+            let (until, late) = self.patience(&mut request);
+            let read = timeout_at(until, stream.read(&mut buffer)).await;
+            let length = read.map_err(|_| late)?.map_err(|e| reason(&e))?;
+            if length == 0 {
+                let between = self.parser.left_bytes().is_none();
+                return between.then_some(()).ok_or(Reason::CutShort);
+            }
+            let mut input = buffer.get(..length).unwrap_or_default();
+            while let Some(asked) = self.parser.next(&mut input)? {
+                request = None;
+                self.answer(asked);
+                if self.outbox.left_bytes() > ENOUGH {
+                    self.send(stream).await?;
+                }
+            }
+            self.send(stream).await?;
+        }
+    }
+
+    /// How long to wait for what comes next, and what is the matter if it does not. A `request` that
+    /// has begun keeps its beginning and its end.
+    fn patience(&self, request: &mut Option<(Instant, Instant)>) -> (Instant, Reason) {
+        let now = Instant::now();
+        let Some(left_bytes) = self.parser.left_bytes() else {
+            *request = None;
+            return (now + seconds(self.limits.idle_s), Reason::Idle);
+        };
+        let (began, end) = request.unwrap_or((now, now));
+        // Only now may be known how long it is.
+        let end = end.max(began + self.allowed(self.limits.request_s, left_bytes));
+        *request = Some((began, end));
+        (end, Reason::SlowRequest)
+    }
+
+    fn allowed(&self, at_least_s: f64, bytes: u64) -> Duration {
+        seconds(at_least_s + bytes as f64 / self.limits.slowest_bytes_per_s)
+    }
+
+    fn answer(&mut self, asked: Asked) {
+        let (head, filler, filler_bytes) = match asked.kind {
+            Kind::Http => {
+                let (head, body_bytes) = reply_head(asked.reply_bytes);
+                (head, filler::BODY, body_bytes)
+            }
+            Kind::Telnet => (Vec::new(), filler::ECHO, u64::from(asked.reply_bytes)),
+        };
+        self.unsent.connections += u64::from(self.kind.is_none());
+        self.unsent.requests += 1;
+        self.unsent.request_bytes += asked.request_bytes;
+        self.unsent.reply_bytes += head.len() as u64 + filler_bytes;
+        self.unsent.script_bytes += asked.script_bytes;
+        self.kind = Some(asked.kind);
+        self.outbox.push(head, filler, filler_bytes);
+    }
+
+    /// Sends all replies, and counts them.
+    async fn send(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
+        let end = Instant::now() + self.allowed(self.limits.reply_s, self.outbox.left_bytes());
+        while !self.outbox.is_empty() {
+            let write = timeout_at(end, stream.write(self.outbox.chunk())).await;
+            let written = write
+                .map_err(|_| Reason::NotReading)?
+                .map_err(|e| reason(&e))?;
+            self.outbox.advance(written);
+        }
+        if let Some(kind) = self.kind {
+            let sent = std::mem::take(&mut self.unsent);
+            lock(&self.served).of(kind).add(sent);
+        }
+        Ok(())
+    }
+}
+
+fn reason(error: &std::io::Error) -> Reason {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::NotConnected
+        | ErrorKind::TimedOut => Reason::Reset,
+        _ => Reason::System,
+    }
+}
+
+/// At most a year, so that it can be added to now.
+pub(crate) fn seconds(s: f64) -> Duration {
+    const YEAR_S: f64 = 31_557_600.0;
+    // The smaller is chosen where one is no number.
+    Duration::try_from_secs_f64(s.min(YEAR_S)).unwrap_or_default()
+}

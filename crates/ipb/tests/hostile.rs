@@ -1,0 +1,353 @@
+//! Whatever peers do, the server drops them, counts why, and serves the others.
+
+mod common;
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::serve_while;
+use netflow_ipb::{Limits, Reason, Served, Server, ServerOptions};
+use proptest::prelude::*;
+
+fn limited(limits: Limits) -> ServerOptions {
+    ServerOptions {
+        limits,
+        ..ServerOptions::default()
+    }
+}
+
+/// Nobody gets more time than this.
+const BOUND: Duration = Duration::from_secs(5);
+
+fn connect(server: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(server).unwrap();
+    stream.set_read_timeout(Some(BOUND)).unwrap();
+    stream
+}
+
+/// Reads until the server ends the connection, one way or the other; how many bytes came.
+fn read_to_end(stream: &mut TcpStream) -> u64 {
+    let mut buffer = [0; 65536];
+    let mut read = 0;
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return read,
+            Ok(length) => read += length as u64,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                panic!("the server keeps the connection")
+            }
+            Err(_) => return read,
+        }
+    }
+}
+
+/// Asks as anybody would, and is answered.
+fn ask_well(server: SocketAddr) {
+    let mut stream = connect(server);
+    stream
+        .write_all(b"GET /1234 HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    let mut reply = [0; 1234];
+    stream.read_exact(&mut reply).unwrap();
+    assert!(reply.starts_with(b"HTTP/1.1 200 OK\r\nContent-Length: 1193\r\n\r\nxxx"));
+}
+
+/// One peer does this, then somebody asks well. Why the peer was dropped, and nobody else.
+fn dropped_for(limits: Limits, peer: impl FnOnce(SocketAddr)) -> Option<Reason> {
+    let ((), served) = serve_while(limited(limits), |server| {
+        peer(server);
+        ask_well(server);
+    });
+    assert!(served.http.requests >= 1);
+    assert_eq!(served.accepted, 2);
+    let mut drops = served.drops();
+    let reason = drops.next().map(|(reason, count)| {
+        assert_eq!(count, 1, "{served:?}");
+        reason
+    });
+    assert_eq!(drops.next(), None, "{served:?}");
+    reason
+}
+
+#[test]
+fn malformed_bytes_are_dropped_for_what_they_are() {
+    let cases: [(&[u8], Option<Reason>); 9] = [
+        (b"", None),
+        (b"GET /100 HTTP/1.1\r\n\r\n", None),
+        (b"SSH-2.0-OpenSSH_9\r\n", Some(Reason::Malformed)),
+        (b"\0\0\0\0", Some(Reason::Malformed)),
+        (b"PUT /5 HTTP/1.1\r\n\r\n", Some(Reason::Malformed)),
+        (
+            b"GET /9999999999 HTTP/1.1\r\n\r\n",
+            Some(Reason::MessageTooLong),
+        ),
+        (b"GET /100 HTT", Some(Reason::CutShort)),
+        (b"T\x02\x05\x01\x01", Some(Reason::CutShort)),
+        (b"T\xff\xff\x03", Some(Reason::HeadTooLong)),
+    ];
+    for (bytes, expected) in cases {
+        let found = dropped_for(Limits::default(), |server| {
+            let mut stream = connect(server);
+            stream.write_all(bytes).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            read_to_end(&mut stream);
+        });
+        assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(bytes));
+    }
+    let endless = dropped_for(Limits::default(), |server| {
+        let mut stream = connect(server);
+        let start = b"GET /100 HTTP/1.1\r\nX: ";
+        let _ = stream.write_all(&[start.as_slice(), &[b'x'; 100_000]].concat());
+        read_to_end(&mut stream);
+    });
+    assert_eq!(endless, Some(Reason::HeadTooLong));
+}
+
+/// A byte now and then, for ever.
+#[test]
+fn slow_requests_end() {
+    let limits = Limits {
+        request_s: 0.3,
+        slowest_bytes_per_s: 1e12,
+        ..Limits::default()
+    };
+    for start in [
+        b"GET /100 HTTP/1.1\r\nX: ".as_slice(),
+        b"POST /100 HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n",
+        b"T\xff\x01",
+        b"T\x01\x01\xff\x7f\x01",
+    ] {
+        let began = Instant::now();
+        let found = dropped_for(limits, |server| {
+            let mut stream = connect(server);
+            stream.write_all(start).unwrap();
+            while stream.write_all(b"\x01").is_ok() {
+                thread::sleep(Duration::from_millis(5));
+                assert!(began.elapsed() < BOUND, "the server keeps the connection");
+            }
+        });
+        assert_eq!(found, Some(Reason::SlowRequest));
+    }
+}
+
+/// The beginning of a body that is on its way fast enough is no slow request.
+#[test]
+fn long_requests_may_take_their_time() {
+    let limits = Limits {
+        request_s: 0.2,
+        slowest_bytes_per_s: 500.0,
+        ..Limits::default()
+    };
+    let found = dropped_for(limits, |server| {
+        let mut stream = connect(server);
+        let head = b"POST /100 HTTP/1.1\r\nContent-Length: 1000\r\n\r\n";
+        stream.write_all(head).unwrap();
+        for _ in 0..10 {
+            thread::sleep(Duration::from_millis(50));
+            stream.write_all(&[b'x'; 100]).unwrap();
+        }
+        stream.read_exact(&mut [0; 100]).unwrap();
+    });
+    assert_eq!(found, None);
+}
+
+#[test]
+fn who_does_not_read_is_dropped() {
+    let limits = Limits {
+        reply_s: 0.3,
+        slowest_bytes_per_s: 1e12,
+        ..Limits::default()
+    };
+    for asked in [
+        b"GET /1073741824 HTTP/1.1\r\n\r\n".as_slice(),
+        // A keystroke with an echo of 2^28 bytes.
+        b"T\x01\x01\x01\x80\x80\x80\x80\x01k",
+    ] {
+        let found = dropped_for(limits, |server| {
+            let mut stream = connect(server);
+            stream.write_all(asked).unwrap();
+            thread::sleep(Duration::from_millis(700));
+            assert!(read_to_end(&mut stream) < 1 << 28);
+        });
+        assert_eq!(found, Some(Reason::NotReading));
+    }
+}
+
+#[test]
+fn idle_connections_end() {
+    let limits = Limits {
+        idle_s: 0.2,
+        ..Limits::default()
+    };
+    for asked in [
+        b"".as_slice(),
+        b"GET /100 HTTP/1.1\r\n\r\n",
+        b"T\x01\x02\x01\x01k",
+    ] {
+        let found = dropped_for(limits, |server| {
+            let mut stream = connect(server);
+            stream.write_all(asked).unwrap();
+            read_to_end(&mut stream);
+        });
+        assert_eq!(found, Some(Reason::Idle));
+    }
+}
+
+#[test]
+fn no_connection_lasts_for_ever() {
+    let limits = Limits {
+        lifetime_s: 0.4,
+        ..Limits::default()
+    };
+    let found = dropped_for(limits, |server| {
+        let mut stream = connect(server);
+        let began = Instant::now();
+        let asked = b"GET /50 HTTP/1.1\r\n\r\n";
+        while stream.write_all(asked).is_ok() && stream.read_exact(&mut [0; 50]).is_ok() {
+            thread::sleep(Duration::from_millis(10));
+            assert!(began.elapsed() < BOUND, "the server keeps the connection");
+        }
+    });
+    assert_eq!(found, Some(Reason::Lifetime));
+}
+
+#[test]
+fn resets_are_counted() {
+    let found = dropped_for(Limits::default(), |server| {
+        let mut stream = connect(server);
+        stream
+            .write_all(b"GET /100000000 HTTP/1.1\r\n\r\n")
+            .unwrap();
+        stream.read_exact(&mut [0; 100]).unwrap();
+        // Closed with replies unread, it is reset.
+    });
+    assert_eq!(found, Some(Reason::Reset));
+}
+
+#[test]
+fn there_are_only_so_many_connections() {
+    let limits = Limits {
+        connections: 3,
+        ..Limits::default()
+    };
+    let ((), served) = serve_while(limited(limits), |server| {
+        let mut kept: Vec<TcpStream> = (0..3).map(|_| connect(server)).collect();
+        for _ in 0..5 {
+            assert_eq!(read_to_end(&mut connect(server)), 0);
+        }
+        for stream in &mut kept {
+            stream.write_all(b"GET /50 HTTP/1.1\r\n\r\n").unwrap();
+            stream.read_exact(&mut [0; 50]).unwrap();
+        }
+        drop(kept);
+        // The places are free again, if not at once.
+        let began = Instant::now();
+        loop {
+            let mut stream = connect(server);
+            let _ = stream.write_all(b"GET /50 HTTP/1.1\r\n\r\n");
+            if stream.read_exact(&mut [0; 50]).is_ok() {
+                break;
+            }
+            assert!(began.elapsed() < BOUND, "no place becomes free");
+        }
+    });
+    assert_eq!(served.http.requests, 4);
+    assert!(served.dropped(Reason::TooMany) >= 5);
+    assert_eq!(served.accepted, 4 + served.dropped(Reason::TooMany));
+}
+
+#[test]
+fn who_is_still_there_at_the_end_is_counted() {
+    let (_kept, served) = serve_while(ServerOptions::default(), |server| {
+        ask_well(server);
+        connect(server)
+    });
+    // The system may have accepted it, but not yet the server.
+    assert!(served.accepted == 1 || served.dropped(Reason::Stopped) == 1);
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let first = Server::bind(ServerOptions {
+        port: 0,
+        ..ServerOptions::default()
+    })
+    .unwrap();
+    let address = first.address();
+    let second = Server::bind(ServerOptions {
+        port: address.port(),
+        ..ServerOptions::default()
+    });
+    let error = second.unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("cannot listen at {address}: ")),
+        "{error}"
+    );
+}
+
+/// Pieces of what is right, of what is nearly so, and of what is not.
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..40),
+        Just(b"GET /".to_vec()),
+        Just(b"POST /77".to_vec()),
+        Just(b" HTTP/1.1\r\n".to_vec()),
+        Just(b"Content-Length: 20\r\n".to_vec()),
+        Just(b"\r\n".to_vec()),
+        Just(b"\r\n\r\n".to_vec()),
+        Just(b"GET /300 HTTP/1.1\r\n\r\n".to_vec()),
+        Just(b"T\x02\x03\x01\x05\x01\x01\xff\x01".to_vec()),
+        Just(b"kkkk".to_vec()),
+        (0..2_000_000_u32).prop_map(|n| n.to_string().into_bytes()),
+        Just(vec![b'p'; 5000]),
+    ];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+/// Hundreds of peers with any bytes, one after the other, against the same server.
+#[test]
+fn any_bytes_leave_a_server_that_serves() {
+    let limits = Limits {
+        message_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let cases = 300;
+    let ((), served): ((), Served) = serve_while(limited(limits), |server| {
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+            cases,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        });
+        let input = (pieces(), 1..6000_usize);
+        let peers = runner.run(&input, |(bytes, cut)| {
+            let mut stream = connect(server);
+            for portion in bytes.chunks(cut) {
+                if stream.write_all(portion).is_err() {
+                    break;
+                }
+            }
+            let _ = stream.shutdown(Shutdown::Write);
+            read_to_end(&mut stream);
+            ask_well(server);
+            Ok(())
+        });
+        peers.unwrap();
+    });
+    let cases = u64::from(cases);
+    assert_eq!(served.accepted, 2 * cases);
+    assert!(served.http.requests >= cases);
+    let allowed = [
+        Reason::Malformed,
+        Reason::HeadTooLong,
+        Reason::MessageTooLong,
+        Reason::CutShort,
+        Reason::Reset,
+    ];
+    let dropped: u64 = served.drops().map(|(_, count)| count).sum();
+    let understood: u64 = allowed.iter().map(|reason| served.dropped(*reason)).sum();
+    assert_eq!(dropped, understood, "{served:?}");
+    assert!(served.dropped(Reason::Malformed) > cases / 4, "{served:?}");
+    assert!(dropped < cases, "some were in order: {served:?}");
+}

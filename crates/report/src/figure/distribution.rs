@@ -1,0 +1,62 @@
+//! A figure of how times are distributed.
+
+use super::draw::{Curve, Look, Panel, draw};
+use crate::Error;
+
+/// The shares of times up to a time, over that time on a logarithmic axis.
+///
+/// Each curve has a name and points `(seconds, share of the times up to it)`.
+///
+/// # Errors
+/// If there are no times at all, or the figure cannot be drawn.
+pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<String, Error> {
+    if curves.iter().all(|(_, points)| points.is_empty()) {
+        return Err(Error::NothingToShow("there are no times".to_owned()));
+    }
+    let curve = |(name, points): &(String, Vec<(f64, f64)>)| Curve {
+        label: name.clone(),
+        look: Look::Line,
+        points: staircase(points),
+    };
+    draw(&[Panel {
+        x_title: "time in ms",
+        y_title: "share of times up to it",
+        log_x: true,
+        log_y: false,
+        curves: curves.iter().map(curve).collect(),
+    }])
+}
+
+/// Between two times the share stays what it was; in milliseconds.
+fn staircase(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut below = 0.0;
+    let mut stairs = Vec::with_capacity(2 * points.len());
+    for &(time_s, share) in points {
+        stairs.push((1e3 * time_s, below));
+        stairs.push((1e3 * time_s, share));
+        below = share;
+    }
+    stairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_rise_where_times_are() {
+        let stairs = staircase(&[(0.01, 0.5), (0.02, 1.0)]);
+        assert_eq!(stairs, [(10.0, 0.0), (10.0, 0.5), (20.0, 0.5), (20.0, 1.0)]);
+    }
+
+    #[test]
+    fn curves_have_their_names() {
+        let curves = [
+            ("pages & files".to_owned(), vec![(0.01, 0.5), (0.4, 1.0)]),
+            ("echoes".to_owned(), Vec::new()),
+        ];
+        let svg = distribution_figure(&curves).unwrap();
+        assert!(svg.contains("pages &amp; files") && svg.contains("echoes"));
+        assert!(distribution_figure(&curves[1..]).is_err());
+    }
+}
