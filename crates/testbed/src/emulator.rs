@@ -27,7 +27,6 @@ use crate::Error;
 use crate::capture::CaptureWriter;
 use crate::channel::{Channel, Fate};
 use crate::loss::DropReason;
-use crate::machine::stay_awake;
 use crate::options::{End, LinkOptions};
 use crate::report::{DirectionReport, Lateness, LinkReport};
 
@@ -62,7 +61,6 @@ impl Emulator {
             .name("link".to_owned())
             .spawn(move || {
                 let realtime = prefer();
-                let _awake = stay_awake();
                 Link::new([a, b], channels, capture, realtime).run(&stopped)
             })
             .map_err(|error| Error::system("start the link's thread", error))?;

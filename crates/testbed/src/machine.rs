@@ -1,7 +1,6 @@
 //! What else the machine is doing: it decides what measurements on it are worth.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 
 /// Processor time so far, in ticks: of everything; of everything but idling; of this process.
 #[derive(Debug, Clone, Copy)]
@@ -45,17 +44,4 @@ impl Busy {
         let others = (now.busy - self.busy) - (now.own - self.own);
         (all > 0.0).then(|| (others / all).clamp(0.0, 1.0))
     }
-}
-
-/// Keeps processors from falling asleep when they have nothing to do, for as long as the file is open:
-/// to wake one takes a few hundred microseconds, and so what it was woken for is late. Only root may;
-/// `None` if not.
-pub(crate) fn stay_awake() -> Option<File> {
-    let mut file = File::options()
-        .write(true)
-        .open("/dev/cpu_dma_latency")
-        .ok()?;
-    // The longest time in microseconds that waking may take.
-    file.write_all(&0i32.to_ne_bytes()).ok()?;
-    Some(file)
 }
