@@ -392,13 +392,13 @@ fn order() -> Result<(String, Outcome), Error> {
     Ok((measured, received(outcome, &report, &arrived)))
 }
 
-/// One TCP connection for two seconds over a link of 1 ms and 1.5 Gbit/s: at no more than that the
+/// One TCP connection for two seconds over a link of 1 ms and 1.25 Gbit/s: at no more than that the
 /// link is to be as punctual as ever.
 fn throughput() -> Result<(String, Outcome), Error> {
     let clean = LinkOptions::with_delay(Seconds(0.0005));
     let testbed = linux(&LinkOptions {
         out: DirectionOptions {
-            rate: Some(Rate::BitsPerSecond(BitsPerSecond(1.5e9))),
+            rate: Some(Rate::BitsPerSecond(BitsPerSecond(1.25e9))),
             buffer: Size::Bytes(Bytes(1e6)),
             ..clean.out.clone()
         },
