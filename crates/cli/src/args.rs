@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use netflow::units::{Probability, Seconds, UnitError};
+#[cfg(target_os = "linux")]
+use netflow::units::{Rate, Size};
 
 /// Evaluates networks: every link a queue, every TCP source its measured profile.
 ///
@@ -32,6 +34,10 @@ pub enum Command {
     Export(crate::export::ExportArguments),
     Compare(crate::compare::CompareArguments),
     Report(crate::report::ReportArguments),
+    #[cfg(target_os = "linux")]
+    Link(crate::link::LinkCommand),
+    #[cfg(target_os = "linux")]
+    Testbed(crate::testbed::TestbedArguments),
     Completions(crate::completions::CompletionsArguments),
     /// Print the JSON schema of scenario files
     Schema,
@@ -80,6 +86,18 @@ pub fn probability(text: &str) -> Result<f64, String> {
         true => Ok(probability),
         false => Err("it must be from 0 to 1".to_owned()),
     }
+}
+
+/// A rate in bits or packets, as an argument.
+#[cfg(target_os = "linux")]
+pub fn rate(text: &str) -> Result<Rate, String> {
+    text.parse().map_err(|error| with_help(&error))
+}
+
+/// A size in bytes or packets, as an argument.
+#[cfg(target_os = "linux")]
+pub fn size(text: &str) -> Result<Size, String> {
+    text.parse().map_err(|error| with_help(&error))
 }
 
 pub fn with_help(error: &UnitError) -> String {

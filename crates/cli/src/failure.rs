@@ -48,9 +48,31 @@ pub enum Failure {
     /// A report could not be made of what was read: exit code 3.
     #[error(transparent)]
     Report(netflow::report::Error),
+    /// Something else was run and ended without success: its exit code, about which it has said
+    /// what there is to say.
+    #[cfg(target_os = "linux")]
+    #[error("exit code {0}")]
+    Status(u8),
     /// Interrupted: exit code 130.
     #[error("{0}")]
     Interrupted(String),
+}
+
+#[cfg(target_os = "linux")]
+impl From<netflow_testbed::Error> for Failure {
+    fn from(error: netflow_testbed::Error) -> Failure {
+        use netflow_testbed::Error;
+        match &error {
+            Error::UnknownCongestionControl { .. } | Error::Option(_) => Failure::Usage {
+                message: error.to_string(),
+                help: error.help(),
+            },
+            Error::Unavailable { .. } | Error::System { .. } => {
+                let help = error.help().map(|help| format!("\n  help: {help}"));
+                Failure::Evaluation(format!("{error}{}", help.unwrap_or_default()))
+            }
+        }
+    }
 }
 
 impl Failure {
@@ -74,6 +96,8 @@ impl Failure {
             | Failure::Output(_)
             | Failure::Trace(_)
             | Failure::Report(_) => 3,
+            #[cfg(target_os = "linux")]
+            Failure::Status(code) => *code,
             Failure::Interrupted(_) => 130,
         })
     }
@@ -84,6 +108,8 @@ impl Failure {
         let mut stderr = io::stderr().lock();
         let _ = match self {
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            #[cfg(target_os = "linux")]
+            Failure::Status(_) => Ok(()),
             Failure::Input(report) => problems::print(report, &mut stderr),
             Failure::Interrupted(what) => writeln!(stderr, "interrupted: {what}"),
             Failure::Usage {

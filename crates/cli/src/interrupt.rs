@@ -17,6 +17,16 @@ pub fn listen() {
     });
 }
 
+/// From now on interrupts and termination signals only set the flag, however many come, and are
+/// told to `also`.
+#[cfg(target_os = "linux")]
+pub fn listen_and(also: impl Fn() + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        REQUESTED.store(true, Ordering::Relaxed);
+        also();
+    });
+}
+
 /// Whether the run should stop.
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)

@@ -12,6 +12,8 @@ mod interrupt;
 mod ipb;
 mod json;
 mod latency;
+#[cfg(target_os = "linux")]
+mod link;
 mod mark;
 mod new;
 mod number;
@@ -22,6 +24,8 @@ mod report;
 mod run;
 mod schema;
 mod table;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod trace;
 
 use std::io::{self, BufWriter, Write};
@@ -61,6 +65,10 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Export(arguments) => export::export(arguments, out),
         Command::Compare(arguments) => compare::compare(arguments, out),
         Command::Report(arguments) => report::report(arguments, out),
+        #[cfg(target_os = "linux")]
+        Command::Link(arguments) => link::link(arguments, out),
+        #[cfg(target_os = "linux")]
+        Command::Testbed(arguments) => testbed::testbed(arguments, out),
         Command::Completions(arguments) => completions::completions(arguments, out),
         Command::Schema => schema::schema(out),
     }

@@ -4,7 +4,8 @@
 //! what follows is its standard output and then its standard error. `? 2` after the command is the
 //! exit code, 0 if not given. In a line `[..]` stands for anything; a line `...` for any lines.
 //! `cargo run --release -- ` is the built command, and `cargo test` is what runs this. A block that
-//! begins with ```` ```console ns ```` needs a real ns-2, and is passed over where there is none.
+//! begins with ```` ```console ns ```` needs a real ns-2, and is passed over where there is none; so is
+//! one that begins with ```` ```console testbed ```` where namespaces or TUN devices are not to be had.
 //!
 //! With `NETFLOW_BLESS=1` the outputs are written into the files instead; look at the difference.
 #![cfg(unix)]
@@ -38,6 +39,17 @@ fn has_ns() -> bool {
     std::env::split_paths(&path).any(|folder| folder.join("ns").is_file())
 }
 
+fn missing_testbed() -> Option<&'static str> {
+    let output = Command::new(env!("CARGO_BIN_EXE_netflow"))
+        .args(["testbed", "--", "true"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    eprintln!("{}", said.trim());
+    (said.contains("not available here") || said.contains("unrecognized subcommand"))
+        .then_some("there are no testbeds here")
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -67,17 +79,18 @@ fn check(file: &Path) {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         blessed += &format!("{line}\n");
-        let needs_ns = match line.trim() {
-            "```console" => false,
-            "```console ns" => true,
+        let missing = match line.trim() {
+            "```console" => None,
+            "```console ns" => (!has_ns()).then_some("ns is not installed"),
+            "```console testbed" => missing_testbed(),
             _ => continue,
         };
         let mut block = Vec::new();
         while let Some(line) = lines.next_if(|line| line.trim() != "```") {
             block.push(line.to_owned());
         }
-        if needs_ns && !has_ns() {
-            eprintln!("SKIPPED: ns is not installed: {}", block.join("\n"));
+        if let Some(missing) = missing {
+            eprintln!("SKIPPED: {missing}: {}", block.join("\n"));
             block
                 .iter()
                 .for_each(|line| blessed += &format!("{line}\n"));

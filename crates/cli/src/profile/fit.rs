@@ -102,7 +102,7 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-fn write_file(path: &Path, text: &[u8]) -> Result<(), Failure> {
+pub fn write_file(path: &Path, text: &[u8]) -> Result<(), Failure> {
     fs::write(path, text).map_err(|source| Failure::File {
         action: "write",
         path: path.to_owned(),
@@ -174,7 +174,7 @@ fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io
 }
 
 /// A line for every loss; ± is the standard error in percent.
-fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
     let columns = cells
         .iter()
         .take_while(|cell| cells.first().is_some_and(|first| first.loss == cell.loss))
@@ -216,7 +216,7 @@ fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
     table::print(&table, out)
 }
 
-fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
+pub fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
     if slices.is_empty() {
         return Ok(());
     }

@@ -1,8 +1,10 @@
-//! `netflow profile list|show|fit|compare`
+//! `netflow profile list|show|fit|measure|compare`
 
 mod compare;
 mod fit;
 mod list;
+#[cfg(target_os = "linux")]
+mod measure;
 mod show;
 
 use std::io::{self, Write};
@@ -26,6 +28,8 @@ enum ProfileCommand {
     List(list::ListArguments),
     Show(show::ShowArguments),
     Fit(fit::FitArguments),
+    #[cfg(target_os = "linux")]
+    Measure(measure::MeasureArguments),
     Compare(compare::CompareArguments),
 }
 
@@ -34,6 +38,8 @@ pub fn profile(arguments: &ProfileArguments, out: &mut dyn Write) -> Result<(), 
         ProfileCommand::List(arguments) => list::list(arguments, out),
         ProfileCommand::Show(arguments) => show::show(arguments, out),
         ProfileCommand::Fit(arguments) => fit::fit(arguments, out),
+        #[cfg(target_os = "linux")]
+        ProfileCommand::Measure(arguments) => measure::measure(arguments, out),
         ProfileCommand::Compare(arguments) => compare::compare(arguments, out),
     }
 }

@@ -41,6 +41,17 @@ pub struct Sampling {
     rtt_method: RttArgument,
 }
 
+impl Sampling {
+    /// Samples of so many packets, the best round-trip times.
+    #[cfg(target_os = "linux")]
+    pub fn with_k(k: NonZeroU32) -> Sampling {
+        Sampling {
+            k,
+            rtt_method: RttArgument::default(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum RttArgument {
     /// The best of the others that a flow allows
@@ -79,7 +90,8 @@ pub fn of_files(files: &[PathBuf], sampling: &Sampling) -> Result<Vec<FlowSample
     Ok(flows)
 }
 
-fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
+/// The samples in a trace.
+pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
     let options = Options {
         rtt_method: match sampling.rtt_method {
             RttArgument::Best => None,

@@ -164,7 +164,7 @@ fn drift(values: &[f64]) -> f64 {
 }
 
 /// `None` if no time passed.
-fn condition(flow: usize, begin: usize, samples: &[Sample]) -> Option<Condition> {
+pub(super) fn condition(flow: usize, begin: usize, samples: &[Sample]) -> Option<Condition> {
     let sums = sums(samples);
     if !(sums.pkts > 0.0 && sums.duration_s > 0.0 && sums.rtt_pkts_s > 0.0) {
         return None;

@@ -9,6 +9,19 @@ pub enum FitError {
     /// Nothing to fit to.
     #[error("no samples: no flow sent as many packets as a sample has")]
     NoSamples,
+    /// A setting of an experiment has nothing to show for it.
+    #[error(
+        "no samples at a loss of {} % and a round-trip time of {} ms: the transfers were too short, \
+         or there were none",
+        100.0 * loss,
+        1e3 * rtt_s
+    )]
+    NoSamplesAt {
+        /// Loss probability.
+        loss: f64,
+        /// Round-trip time in seconds.
+        rtt_s: f64,
+    },
     /// Throughput without loss is no profile of a TCP.
     #[error("no loss in {samples} samples: a profile needs flows that lost packets")]
     NoLosses {

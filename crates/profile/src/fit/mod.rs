@@ -40,6 +40,7 @@
 
 mod bins;
 mod condition;
+mod designed;
 mod diagnosis;
 mod error;
 mod hull;
@@ -51,6 +52,7 @@ mod surface;
 mod trend;
 
 pub use condition::{Condition, Status, startup};
+pub use designed::{DesignedCell, fit_designed};
 pub use diagnosis::{Cluster, Side, diagnose};
 pub use error::FitError;
 pub use residual::{Residual, residuals};

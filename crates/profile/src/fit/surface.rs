@@ -26,7 +26,7 @@ const RTT_WIDTH: f64 = 0.05;
 const POINTS_PER_CONDITION: usize = 3;
 
 /// The error of ln F where there is too little data to tell.
-const UNKNOWN_ERROR: f64 = 0.3;
+pub(super) const UNKNOWN_ERROR: f64 = 0.3;
 
 /// Neighbours that a condition is held against, and how many there must be.
 const NEIGHBOURS: usize = 8;
@@ -450,6 +450,6 @@ fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, us
 }
 
 /// To six digits, which is more than anything is known to: profile files are read by people.
-fn plain(value: f64) -> f64 {
+pub(super) fn plain(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }

@@ -1,0 +1,286 @@
+//! `netflow profile measure`
+
+mod cells;
+mod verdict;
+
+use std::fs;
+use std::io::Write;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+use netflow::profile::fit::{DesignedCell, Fit, Names, fit_designed};
+use netflow::profile::to_toml;
+use netflow_testbed::{become_root, check_congestion_control, control_doubt};
+
+use super::fit::{print_cells, print_slices, write_file};
+use crate::args::{positive_time, probability};
+use crate::failure::Failure;
+use crate::number::{count, percent, plain, short};
+use crate::table;
+use crate::trace::samples::{Sampling, of_trace};
+use cells::{Cell, Measured, Plan};
+use verdict::{no_loss_dependence, no_profile, whole_rate};
+
+/// Measure the profiles of this machine's own TCP over emulated links
+///
+/// For every congestion control, round-trip time and loss probability TCP sends as fast as it can
+/// over a link of 2000 packets/s with a buffer of 100 packets, between two network namespaces, many
+/// such links at once. The link writes down what the sender sees, and the surface is fitted to that
+/// as `netflow profile fit` does, at the losses that were set. DIR gets a profile for each congestion control, a `source` for
+/// scenarios, and the captures.
+///
+/// Where a congestion control fills the link whatever is lost, there is no throughput as a function
+/// of loss and round-trip time, and so no profile; the measured rates are told.
+#[derive(Args)]
+pub struct MeasureArguments {
+    /// Congestion controls of this kernel
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "reno,cubic"
+    )]
+    cc: Vec<String>,
+
+    /// Round-trip times
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = round_trip,
+          default_value = "60ms,100ms,200ms")]
+    rtt: Vec<f64>,
+
+    /// Loss probabilities of the direction that carries data
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = probability,
+          default_value = "1%,2%,5%,10%")]
+    loss: Vec<f64>,
+
+    /// How long a transfer takes
+    #[arg(long, value_name = "TIME", value_parser = positive_time, default_value = "12 s")]
+    transfer: f64,
+
+    /// Transfers for each setting, with other losses
+    #[arg(long, value_name = "N", default_value = "4")]
+    repeat: NonZeroUsize,
+
+    /// Links at once at most; there are fewer where they carry more than 50000 packets/s together
+    #[arg(long, value_name = "N", default_value = "64")]
+    parallel: NonZeroUsize,
+
+    /// What the losses depend on; times are real, so results are never quite the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Write profiles and captures into this directory
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    output: PathBuf,
+}
+
+/// Above the time that the link itself takes for two packets.
+fn round_trip(text: &str) -> Result<f64, String> {
+    match positive_time(text)? {
+        rtt_s if rtt_s >= 2e-3 => Ok(rtt_s),
+        _ => Err("it must be at least 2 ms".to_owned()),
+    }
+}
+
+/// Packets in a sample: few, so that short transfers have some left after their start-up.
+const SAMPLE_PKTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
+
+pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    for name in &arguments.cc {
+        check_congestion_control(name)?;
+    }
+    become_root()?;
+    let captures = arguments.output.join("captures");
+    fs::create_dir_all(&captures).map_err(|source| Failure::File {
+        action: "create",
+        path: captures.clone(),
+        source,
+    })?;
+    let plan = Plan {
+        transfer: Duration::from_secs_f64(arguments.transfer),
+        parallel: arguments.parallel.get(),
+        captures,
+    };
+    let (measured, controls_s) = plan.run(cells(arguments), &arguments.rtt)?;
+    for (&rtt_s, control_s) in arguments.rtt.iter().zip(controls_s) {
+        if let Some(doubt) = control_doubt(control_s, rtt_s) {
+            writeln!(out, "inconclusive: {doubt}")?;
+        }
+    }
+    let mut failed = Vec::new();
+    for (place, name) in arguments.cc.iter().enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        let of_this = measured
+            .iter()
+            .filter(|run| run.cell.congestion_control == *name);
+        let runs: Vec<&Measured> = of_this.collect();
+        if let Err(failure) = profile(name, &runs, arguments, out) {
+            failure.report();
+            failed.push(name.as_str());
+        }
+    }
+    match failed.as_slice() {
+        [] => Ok(()),
+        names => Err(Failure::Evaluation(format!(
+            "not measured: {}",
+            names.join(", ")
+        ))),
+    }
+}
+
+fn cells(arguments: &MeasureArguments) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for congestion_control in &arguments.cc {
+        for &rtt_s in &arguments.rtt {
+            for &loss in &arguments.loss {
+                for repetition in 0..arguments.repeat.get() {
+                    cells.push(Cell {
+                        congestion_control: congestion_control.clone(),
+                        rtt_s,
+                        loss,
+                        repetition,
+                        seed: arguments.seed.wrapping_add(cells.len() as u64),
+                    });
+                }
+            }
+        }
+    }
+    cells
+}
+
+/// The profile of one congestion control from its transfers, or why there is none.
+fn profile(
+    name: &str,
+    runs: &[&Measured],
+    arguments: &MeasureArguments,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut good = Vec::new();
+    for run in runs {
+        match run.report.doubt() {
+            Some(doubt) => writeln!(out, "inconclusive, left out: {}: {doubt}", run.cell.name())?,
+            None => good.push(*run),
+        }
+    }
+    if good.is_empty() {
+        let reason = format!("{name}: every transfer was inconclusive; the machine is too busy");
+        return Err(Failure::Evaluation(reason));
+    }
+    if let Some(why) = no_profile(&good) {
+        writeln!(out, "{name}: no profile: {why}")?;
+        return Ok(print_rates(&good, arguments, out)?);
+    }
+    let (bound, free): (Vec<_>, Vec<_>) = good.iter().partition(|run| run.fills_the_link());
+    if !bound.is_empty() {
+        let transfers = count(bound.len(), "transfer");
+        writeln!(
+            out,
+            "{name}: {transfers} filled the link: the link's rate, no profile's; left out"
+        )?;
+    }
+    let cells = settings(&free)?;
+    let samples = cells
+        .iter()
+        .flat_map(|cell| &cell.transfers)
+        .map(Vec::len)
+        .sum();
+    let named = format!("linux-{name}");
+    let names = Names {
+        name: &named,
+        description: &format!(
+            "TCP {name} of Linux {}, measured over emulated links: {} of {} s, {}",
+            release(),
+            count(free.len(), "transfer"),
+            plain(arguments.transfer),
+            count(samples, "sample"),
+        ),
+    };
+    let fit = fit_designed(&cells, &names)
+        .map_err(|error| Failure::Evaluation(format!("{name}: {error}")))?;
+    if let Some(why) = no_loss_dependence(&fit.cells) {
+        writeln!(out, "{name}: no profile: {why}")?;
+        return Ok(print_rates(&good, arguments, out)?);
+    }
+    let Some(text) = fit.profile().and_then(to_toml) else {
+        return Err(Failure::Evaluation(format!(
+            "{name}: the fit has no surface"
+        )));
+    };
+    let path = arguments.output.join(format!("{name}.toml"));
+    write_file(&path, text.as_bytes())?;
+    writeln!(out, "{named}: {}", names.description)?;
+    print(&fit, out)?;
+    Ok(writeln!(out, "{}", path.display())?)
+}
+
+fn print(fit: &Fit, out: &mut dyn Write) -> std::io::Result<()> {
+    print_cells(&fit.cells, out)?;
+    print_slices(&fit.slices, out)?;
+    let slopes = fit.slices.iter().map(|slice| slice.a);
+    match fit.slices.len() {
+        0 => writeln!(out),
+        slices => writeln!(
+            out,
+            "\nmean slope A: {:.3}",
+            slopes.sum::<f64>() / slices as f64
+        ),
+    }
+}
+
+/// What the senders saw, by setting.
+fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
+    let mut cells: Vec<DesignedCell> = Vec::new();
+    for run in runs {
+        let flows = of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
+        let transfers = flows.into_iter().map(|flow| flow.samples);
+        let (loss, rtt_s) = (run.cell.loss, run.cell.rtt_s);
+        let known = cells
+            .iter_mut()
+            .find(|cell| cell.loss == loss && cell.rtt_s == rtt_s);
+        match known {
+            Some(known) => known.transfers.extend(transfers),
+            None => cells.push(DesignedCell {
+                loss,
+                rtt_s,
+                transfers: transfers.collect(),
+            }),
+        }
+    }
+    Ok(cells)
+}
+
+/// The rates of whole transfers.
+fn print_rates(
+    runs: &[&Measured],
+    arguments: &MeasureArguments,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let rtts = arguments
+        .rtt
+        .iter()
+        .map(|rtt_s| format!("{} ms", plain(1e3 * rtt_s)));
+    let titles: Vec<String> = std::iter::once("loss \\ rtt".to_owned())
+        .chain(rtts)
+        .collect();
+    let mut table = table::table(&titles.iter().map(String::as_str).collect::<Vec<_>>());
+    for &loss in &arguments.loss {
+        let rates = arguments.rtt.iter().map(|&rtt_s| {
+            whole_rate(
+                runs.iter()
+                    .filter(|run| run.cell.loss == loss && run.cell.rtt_s == rtt_s),
+            )
+            .map_or("-".to_owned(), short)
+        });
+        table.add_row(std::iter::once(percent(loss)).chain(rates));
+    }
+    writeln!(out, "\n pkt/s sent by whole transfers")?;
+    table::print(&table, out)
+}
+
+fn release() -> String {
+    let text = fs::read_to_string(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
+    text.trim().to_owned()
+}

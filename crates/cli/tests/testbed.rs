@@ -1,0 +1,381 @@
+//! `netflow testbed` and `netflow link` with what they start: it ends with them, whatever ends them.
+//! Where namespaces or TUN devices are not to be had, tests say `skipped` and why.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn netflow() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_netflow"))
+}
+
+/// What it says; nothing where there is no testbed to be had.
+fn run(command: &mut Command) -> Option<Output> {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("not available here") {
+        eprintln!("skipped: {}", said.trim());
+        return None;
+    }
+    Some(output)
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn commands_run_at_both_ends_and_the_exit_code_is_theirs() {
+    let mut command = netflow();
+    command.args(["testbed", "--delay", "5ms", "--seed", "3", "--", "sh", "-c"]);
+    command.arg("echo $NETFLOW_END $NETFLOW_ADDRESS $NETFLOW_PEER; exit 7");
+    let Some(output) = run(&mut command) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(stdout(&output), "a 10.77.0.1 10.77.0.2\n");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("a->b") && said.contains("late p99 us") || said.contains("p99 us"),
+        "{said}"
+    );
+
+    let mut command = netflow();
+    command.args([
+        "testbed",
+        "--format",
+        "json",
+        "--",
+        "sh",
+        "-c",
+        "kill -TERM $$",
+    ]);
+    let output = run(&mut command).unwrap();
+    assert_eq!(output.status.code(), Some(128 + 15));
+    let report: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(report["out"]["write_failures"], 0);
+    assert!(report["doubt"].is_null(), "{report}");
+}
+
+/// Without root, in a user namespace of one's own.
+#[test]
+fn root_is_not_needed_where_users_may_have_namespaces() {
+    let nobody = Command::new("true").uid(65534).gid(65534).status();
+    if nobody.is_err() {
+        eprintln!("skipped: only root can be somebody else");
+        return;
+    }
+    // The test's own binary may be where only root can read.
+    let place = tempfile::tempdir_in("/tmp").unwrap();
+    let program = place.path().join("netflow");
+    fs::copy(env!("CARGO_BIN_EXE_netflow"), &program).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(place.path(), open).unwrap();
+    let mut command = Command::new(&program);
+    command.uid(65534).gid(65534).current_dir("/");
+    command.args([
+        "testbed",
+        "--stack",
+        "legacy",
+        "--",
+        "cat",
+        "/proc/sys/net/ipv4/tcp_sack",
+    ]);
+    if let Some(output) = run(&mut command) {
+        assert_eq!(stdout(&output), "0\n");
+    }
+}
+
+/// A testbed that lives until it is killed, with a grandchild at either end: the process, and the
+/// namespaces as /proc tells them.
+fn living() -> Option<(Child, Vec<String>)> {
+    let mut command = netflow();
+    command
+        .args([
+            "testbed",
+            "--server",
+            "readlink /proc/self/ns/net; (sleep 987 & sleep 987) & sleep 987",
+        ])
+        .args([
+            "--",
+            "sh",
+            "-c",
+            "readlink /proc/self/ns/net; (sleep 987 & sleep 987) & sleep 987",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let namespaces: Vec<String> = lines.by_ref().take(2).map(Result::unwrap).collect();
+    if namespaces.len() < 2 {
+        let mut said = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        child.wait().unwrap();
+        assert!(said.contains("not available here"), "{said}");
+        eprintln!("skipped: {}", said.trim());
+        return None;
+    }
+    Some((child, namespaces))
+}
+
+/// Processes that are in these namespaces or hold one open.
+fn holders(namespaces: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        let place = process.path();
+        let links = [place.join("ns/net")].into_iter().chain(
+            fs::read_dir(place.join("fd"))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|file| file.path()),
+        );
+        for link in links.filter_map(|link| fs::read_link(link).ok()) {
+            if namespaces
+                .iter()
+                .any(|namespace| link.to_string_lossy() == *namespace)
+            {
+                found.push(format!("{}", place.display()));
+            }
+        }
+    }
+    found
+}
+
+fn gone(namespaces: &[String]) {
+    let begin = Instant::now();
+    while !holders(namespaces).is_empty() {
+        let left = holders(namespaces);
+        assert!(begin.elapsed() < Duration::from_secs(5), "{left:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The number of the process that the testbed's own one started: the first of its process namespace.
+fn inside(child: &Child) -> u32 {
+    let path = format!("/proc/{0}/task/{0}/children", child.id());
+    fs::read_to_string(path).unwrap().trim().parse().unwrap()
+}
+
+fn kill(signal: &str, process: u32) {
+    let killed = Command::new("kill")
+        .args([signal, &process.to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+}
+
+#[test]
+fn nothing_is_left_when_netflow_is_killed() {
+    let Some((mut child, namespaces)) = living() else {
+        return;
+    };
+    assert_ne!(namespaces[0], namespaces[1]);
+    // Two shells, four subshells or sleeps at each end, and netflow inside, which holds both.
+    let begin = Instant::now();
+    while holders(&namespaces).len() < 8 && begin.elapsed() < Duration::from_secs(5) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let held = holders(&namespaces).len();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(held >= 8, "{held}");
+    gone(&namespaces);
+}
+
+#[test]
+fn nothing_is_left_when_the_link_is_killed() {
+    let Some((mut child, namespaces)) = living() else {
+        return;
+    };
+    kill("-KILL", inside(&child));
+    let status = child.wait().unwrap();
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(said.contains("killed by signal 9"), "{said}");
+    gone(&namespaces);
+}
+
+#[test]
+fn an_interrupted_testbed_reports() {
+    let Some((mut child, namespaces)) = living() else {
+        return;
+    };
+    kill("-INT", child.id());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(128 + 15));
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert!(said.contains("a->b"), "{said}");
+    gone(&namespaces);
+}
+
+/// No TUN devices: an empty directory that cannot be written in its place.
+#[test]
+fn without_tun_devices_it_says_so() {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c"]);
+    command.arg("mount -t tmpfs -o ro none /dev/net || exit 9; exec \"$0\" testbed -- true");
+    command.arg(env!("CARGO_BIN_EXE_netflow"));
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: there is no unshare");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(9) || said.contains("unshare") {
+        eprintln!("skipped: {}", said.trim());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let reason =
+        "TUN devices (/dev/net/tun) are not available here: No such file or directory (os error 2)";
+    let other = "not available here: Operation not permitted (os error 1)";
+    assert!(said.contains(reason) || said.contains(other), "{said}");
+}
+
+/// `netflow` where there may be no network namespaces; nothing if that cannot be arranged.
+fn without_namespaces(arguments: &str) -> Option<Output> {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c"]);
+    command.arg(format!(
+        "echo 0 > /proc/sys/user/max_net_namespaces || exit 9; exec \"$0\" {arguments}"
+    ));
+    command.arg(env!("CARGO_BIN_EXE_netflow"));
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("skipped: unshare: {error}");
+            return None;
+        }
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(9) || said.contains("unshare:") {
+        eprintln!("skipped: {}", said.trim());
+        return None;
+    }
+    Some(output)
+}
+
+/// Neither root nor user namespaces, with the system's number for it: 28 for a limit, 1 elsewhere.
+#[test]
+fn without_namespaces_it_says_so() {
+    let place = tempfile::tempdir().unwrap();
+    let measure = format!("profile measure -o {}", place.path().display());
+    for arguments in ["testbed -- true", "link", &measure] {
+        let Some(output) = without_namespaces(arguments) else {
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("namespaces are not available here"), "{said}");
+        assert!(
+            said.contains("(os error 28)") || said.contains("(os error 1)"),
+            "{said}"
+        );
+    }
+}
+
+/// Skipped is not passed, and with `--need` it is failed.
+#[test]
+fn a_self_test_that_cannot_run_is_skipped() {
+    let Some(output) = without_namespaces("link --self-test") else {
+        return;
+    };
+    assert!(output.status.success());
+    let said = stdout(&output);
+    let skipped = said
+        .lines()
+        .filter(|line| line.contains(": skipped: "))
+        .count();
+    assert_eq!((skipped, said.lines().count()), (11, 11), "{said}");
+    let output = without_namespaces("link --self-test --need --format json").unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = rows.as_array().unwrap();
+    assert!(
+        rows.iter().all(|row| row["outcome"] == "failed"),
+        "{rows:?}"
+    );
+}
+
+/// The link between namespaces that are there: packets of one are seen at the other.
+#[test]
+fn a_link_joins_namespaces_that_are_there() {
+    const QUIET: &str =
+        "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6; echo up; exec sleep 987";
+    let sleeper = |name: &str| {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--net", "sh", "-c", QUIET])
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        if line.is_empty() {
+            eprintln!("skipped: no namespace {name}");
+        }
+        (!line.is_empty()).then_some(child)
+    };
+    let (Some(mut a), Some(mut b)) = (sleeper("a"), sleeper("b")) else {
+        return;
+    };
+    let mut link = netflow();
+    link.args(["link", "--delay", "20ms", "--a", &a.id().to_string()]);
+    link.args([
+        "--b",
+        &format!("/proc/{}/ns/net", b.id()),
+        "--format",
+        "json",
+    ]);
+    let link = link
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let device = || fs::read_to_string(format!("/proc/{}/net/dev", b.id())).unwrap();
+    let begin = Instant::now();
+    while !device().contains("netflow0") && begin.elapsed() < Duration::from_secs(2) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    thread::sleep(Duration::from_millis(100));
+    let ping = "import socket,sys\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\nfor i in range(5): s.sendto(b'x',('10.77.0.2',9))";
+    let sent = Command::new("nsenter")
+        .args(["-t", &a.id().to_string(), "--net", "python3", "-c", ping])
+        .status();
+    thread::sleep(Duration::from_millis(100));
+    kill("-TERM", link.id());
+    let output = link.wait_with_output().unwrap();
+    for child in [&mut a, &mut b] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("not available here") || !sent.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: {}", said.trim());
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["out"]["delivered"]["pkts"], 5, "{report}");
+}

@@ -1,0 +1,109 @@
+//! Fits to experiments whose settings are known.
+
+use super::condition::{Condition, condition};
+use super::sample::Sample;
+use super::slice::{self, SlicePoint};
+use super::surface::{UNKNOWN_ERROR, plain};
+use super::{Cell, Fit, FitError, Method, Names, Origin, startup};
+use crate::{Grid, GridRow, GridSpec};
+
+/// What was seen at one setting.
+#[derive(Debug, Clone)]
+pub struct DesignedCell {
+    /// Loss probability that was set.
+    pub loss: f64,
+    /// Round-trip time that was set, in seconds.
+    pub rtt_s: f64,
+    /// The samples of every transfer at this setting.
+    pub transfers: Vec<Vec<Sample>>,
+}
+
+/// A profile of an experiment with a full grid of settings.
+///
+/// As [`Method::LongRun`], but nothing has to be guessed from the samples: loss and round-trip time
+/// of a cell are what was set, so that a run of luck with losses does not move it. The start-up of
+/// every transfer is left out.
+///
+/// # Errors
+/// A setting of the grid without samples.
+pub fn fit_designed(cells: &[DesignedCell], names: &Names<'_>) -> Result<Fit, FitError> {
+    let mut losses: Vec<f64> = cells.iter().map(|cell| cell.loss).collect();
+    let mut rtts_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
+    for values in [&mut losses, &mut rtts_s] {
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+    }
+    let mut fit = Fit {
+        method: Method::LongRun,
+        grid: None,
+        power_law: None,
+        cells: Vec::new(),
+        slices: Vec::new(),
+        conditions: Vec::new(),
+        interpolation_error: None,
+        dropped_cells: 0,
+    };
+    let mut rows = Vec::new();
+    for &loss in &losses {
+        let (mut points, mut throughput_pps) = (Vec::new(), Vec::new());
+        for &rtt_s in &rtts_s {
+            let there = cells
+                .iter()
+                .filter(|cell| cell.loss == loss && cell.rtt_s == rtt_s)
+                .flat_map(|cell| &cell.transfers);
+            let Some(condition) = settled(fit.cells.len(), there) else {
+                return Err(FitError::NoSamplesAt { loss, rtt_s });
+            };
+            let cell = Cell {
+                loss,
+                rtt_s,
+                throughput_pps: plain(condition.throughput_pps()),
+                // The loss is known: only the rate errs.
+                relative_error: condition.standard_error(0.0),
+                samples: condition.samples.len(),
+                origin: Origin::Measured,
+            };
+            points.push(SlicePoint {
+                rtt_s,
+                throughput_pps: cell.throughput_pps,
+                weight: cell
+                    .relative_error
+                    .unwrap_or(UNKNOWN_ERROR)
+                    .max(LEAST_ERROR)
+                    .powi(-2),
+            });
+            throughput_pps.push(cell.throughput_pps);
+            fit.cells.push(cell);
+            fit.conditions.push(condition);
+        }
+        fit.slices.extend(slice::slice(loss, &points));
+        rows.push(GridRow {
+            loss,
+            throughput_pps,
+        });
+    }
+    if let (Some(&least_s), Some(&most_s)) = (rtts_s.first(), rtts_s.last()) {
+        let (name, description) = (names.name, names.description);
+        fit.power_law = slice::power_law(name, description, &fit.slices, least_s, most_s)?;
+    }
+    fit.grid = Some(Grid::new(GridSpec {
+        name: names.name.to_owned(),
+        description: names.description.to_owned(),
+        window_pkts: None,
+        rtts_s,
+        rows,
+    })?);
+    Ok(fit)
+}
+
+/// No cell counts more in a line than with this relative error.
+const LEAST_ERROR: f64 = 0.05;
+
+/// What came after the start-up of each transfer; `None` if nothing did.
+fn settled<'a>(
+    place: usize,
+    transfers: impl Iterator<Item = &'a Vec<Sample>>,
+) -> Option<Condition> {
+    let settled = transfers.flat_map(|samples| samples.iter().skip(startup(samples)).copied());
+    condition(place, 0, &settled.collect::<Vec<Sample>>())
+}

@@ -1,0 +1,92 @@
+//! Fits to experiments whose settings are known.
+
+use netflow_profile::Profile;
+use netflow_profile::fit::{DesignedCell, FitError, Names, Sample, fit_designed};
+
+const NAMES: Names<'static> = Names {
+    name: "lab",
+    description: "made up",
+};
+
+/// Samples of 20 packets at this rate, `resent` of them in every second one: first three without
+/// loss, ten times as fast.
+fn transfer(rate_pps: f64, samples: usize, resent: u32) -> Vec<Sample> {
+    let sample = |n: usize| Sample {
+        time_s: n as f64,
+        duration_s: 20.0 / rate_pps * if n < 3 { 0.1 } else { 1.0 },
+        pkts: 20,
+        resent_pkts: if n >= 3 && n % 2 == 1 { resent } else { 0 },
+        needless_pkts: 0,
+        rtt_s: 0.123,
+    };
+    (0..samples).map(sample).collect()
+}
+
+/// 30·rtt^(-0.8)·loss^(-0.5)/10 packets/ms, rtt in ms.
+fn rate_pps(loss: f64, rtt_s: f64) -> f64 {
+    1e3 * 3.0 * (1e3 * rtt_s).powf(-0.8) / loss.sqrt()
+}
+
+fn cells() -> Vec<DesignedCell> {
+    let mut cells = Vec::new();
+    for rtt_s in [0.06, 0.2, 0.1] {
+        for loss in [0.04, 0.01] {
+            let rate_pps = rate_pps(loss, rtt_s);
+            cells.push(DesignedCell {
+                loss,
+                rtt_s,
+                transfers: vec![transfer(rate_pps, 50, 1), transfer(rate_pps, 30, 3)],
+            });
+        }
+    }
+    cells
+}
+
+/// The losses that happened do not matter, those that were set do; the start-up is left out of every
+/// transfer.
+#[test]
+fn settings_are_taken_as_they_were_set() {
+    let fit = fit_designed(&cells(), &NAMES).unwrap();
+    let grid = fit.grid.as_ref().unwrap();
+    for cell in cells() {
+        let (found, expected) = (
+            grid.throughput(cell.loss, cell.rtt_s),
+            rate_pps(cell.loss, cell.rtt_s),
+        );
+        assert!((found / expected - 1.0).abs() < 1e-4, "{found} {expected}");
+    }
+    assert_eq!(fit.cells.len(), 6);
+    assert_eq!(fit.slices.len(), 2);
+    for (slice, loss) in fit.slices.iter().zip([0.01, 0.04_f64]) {
+        assert_eq!((slice.loss, slice.cells), (loss, 3));
+        assert!((slice.a - 0.8).abs() < 1e-4, "{}", slice.a);
+        assert!((slice.b - 3.0 / loss.sqrt()).abs() < 0.01, "{}", slice.b);
+    }
+}
+
+/// The first sample with a resent packet is the fourth: of 50 and 30 samples 46 and 26 are left.
+#[test]
+fn start_up_is_left_out_of_every_transfer() {
+    let fit = fit_designed(&cells(), &NAMES).unwrap();
+    assert!(fit.cells.iter().all(|cell| cell.samples == 46 + 26));
+}
+
+#[test]
+fn a_hole_is_told_with_its_place() {
+    let mut cells = cells();
+    cells[2].transfers.clear();
+    let error = fit_designed(&cells, &NAMES).unwrap_err();
+    assert!(matches!(
+        error,
+        FitError::NoSamplesAt {
+            loss: 0.04,
+            rtt_s: 0.2
+        }
+    ));
+    assert_eq!(
+        error.to_string(),
+        "no samples at a loss of 4 % and a round-trip time of 200 ms: the transfers were too \
+         short, or there were none"
+    );
+    assert!(fit_designed(&[], &NAMES).is_err());
+}

@@ -1,0 +1,64 @@
+//! Bulk transfers: as fast as TCP goes, for a time.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{End, Error, Testbed};
+
+/// The discard port.
+const PORT: u16 = 9;
+
+/// Bytes written at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Sends from A to B as fast as TCP does for this long; bytes that B has received by then.
+///
+/// # Errors
+/// A socket's. That no connection came about within the time is [`ErrorKind::TimedOut`].
+pub fn transfer(testbed: &Testbed, time: Duration) -> io::Result<u64> {
+    let end = Instant::now() + time;
+    let place = SocketAddr::from((testbed.address(End::B), PORT));
+    let inside = |error: Error| io::Error::other(error);
+    let listener = testbed
+        .run_in(End::B, || TcpListener::bind(place))
+        .map_err(inside)??;
+    let mut sender = testbed
+        .run_in(End::A, || TcpStream::connect_timeout(&place, time))
+        .map_err(inside)??;
+    let (mut receiver, _) = listener.accept()?;
+    sender.set_write_timeout(Some(Duration::from_millis(100)))?;
+    receiver.set_read_timeout(Some(Duration::from_millis(100)))?;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let piece = [0; PIECE_BYTES];
+            while Instant::now() < end {
+                match sender.write(&piece) {
+                    Err(error) if !waits(&error) => break,
+                    _ => {}
+                }
+            }
+            // The link may be gone already.
+            let _ = sender.shutdown(Shutdown::Both);
+        });
+        let mut piece = [0; PIECE_BYTES];
+        let mut received = 0;
+        while Instant::now() < end {
+            match receiver.read(&mut piece) {
+                Ok(0) => break,
+                Ok(bytes) => received += bytes as u64,
+                Err(error) if waits(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(received)
+    })
+}
+
+fn waits(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}

@@ -1,0 +1,133 @@
+//! One end of a link: a TUN device in its namespace, with TCP's settings.
+
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+
+use netlink_packet_route::route::RouteMetric;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use crate::namespace::Namespace;
+use crate::netlink;
+use crate::stack::StackOptions;
+use crate::{End, Error};
+
+/// What the device is called, at both ends.
+pub(crate) const NAME: &str = "netflow0";
+
+/// Packets that wait in the device for the emulator to read them: no loss may happen there.
+const DEVICE_QUEUE_PKTS: u32 = 10_000;
+
+/// The address of an end.
+pub fn address(end: End) -> Ipv4Addr {
+    match end {
+        End::A => Ipv4Addr::new(10, 77, 0, 1),
+        End::B => Ipv4Addr::new(10, 77, 0, 2),
+    }
+}
+
+/// Makes the device of this end in this namespace. With a stack, the namespace's TCP is set to it;
+/// without, it stays as it is.
+pub(crate) fn open(
+    namespace: &Namespace,
+    end: End,
+    mtu: u16,
+    stack: Option<&StackOptions>,
+) -> Result<SyncDevice, Error> {
+    namespace.run(|| open_here(end, mtu, stack))?
+}
+
+fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDevice, Error> {
+    if let Some(stack) = stack {
+        prepare(stack)?;
+    }
+    let device = DeviceBuilder::new()
+        .name(NAME)
+        .mtu(mtu)
+        .build_sync()
+        .map_err(|error| Error::unavailable("TUN devices (/dev/net/tun) are", error))?;
+    let failed = |doing: &str| {
+        let doing = format!("{doing} of end {end}");
+        move |error: io::Error| Error::system(doing.clone(), error)
+    };
+    device
+        .set_nonblocking(true)
+        .map_err(failed("set up the device"))?;
+    let index = device.if_index().map_err(failed("find the device"))?;
+    netlink::up(index, Some(DEVICE_QUEUE_PKTS)).map_err(failed("bring up the device"))?;
+    let (own, peer) = (address(end), address(end.other()));
+    netlink::add_address(index, own).map_err(failed("set the address"))?;
+    let mut metrics = Vec::new();
+    if let Some(stack) = stack {
+        metrics.push(RouteMetric::CcAlgo(stack.congestion_control.clone()));
+        metrics.extend(stack.initial_window.map(RouteMetric::InitCwnd));
+    }
+    netlink::add_route(index, own, peer, metrics).map_err(failed("set the route"))?;
+    Ok(device)
+}
+
+/// The namespace before the link comes up.
+fn prepare(stack: &StackOptions) -> Result<(), Error> {
+    for scope in ["all", "default"] {
+        // Kernels without IPv6 have nothing to be turned off.
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
+    }
+    netlink::up(1, None).map_err(|error| Error::system("bring up the loopback device", error))?;
+    check_congestion_control(&stack.congestion_control)?;
+    for (name, value) in stack.settings() {
+        fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(|error| {
+            Error::unavailable(format!("the setting net.ipv4.{name} is"), error)
+        })?;
+    }
+    // The route names it for what goes over the link; this is for what else asks, where allowed.
+    let _ = fs::write(
+        "/proc/sys/net/ipv4/tcp_congestion_control",
+        &stack.congestion_control,
+    );
+    Ok(())
+}
+
+/// The congestion controls that this kernel has.
+///
+/// # Errors
+/// The kernel does not say.
+pub fn congestion_controls() -> Result<Vec<String>, Error> {
+    let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let text = fs::read_to_string(file)
+        .map_err(|error| Error::unavailable("a list of congestion controls is", error))?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Checks that this kernel has a congestion control.
+///
+/// # Errors
+/// [`Error::UnknownCongestionControl`] with those that there are.
+pub fn check_congestion_control(name: &str) -> Result<(), Error> {
+    let available = congestion_controls()?;
+    if available.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let distances = available
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(known, name), known));
+    let nearest = distances.min().filter(|&(distance, _)| distance <= 3);
+    Err(Error::UnknownCongestionControl {
+        name: name.to_owned(),
+        nearest: nearest.map(|(_, known)| known.clone()),
+        available,
+    })
+}
+
+/// Packets that the calling thread's namespace dropped because the emulator did not read them in
+/// time.
+pub(crate) fn unread_drops() -> u64 {
+    let read = || {
+        let text = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))?;
+        // Of the columns the first eight are for receiving; dropped is the fourth of sending.
+        line.split_whitespace().nth(11)?.parse().ok()
+    };
+    read().unwrap_or(0)
+}

@@ -1,0 +1,419 @@
+//! The link at work: reads packets from either end's device, asks its [`Channel`] what becomes of
+//! them, and writes them to the other end's device when they are due.
+//!
+//! One thread serves both directions. Its times are those of the monotonic clock, which nobody
+//! sets; it waits with nanosecond timeouts, without timer slack, and with a real-time priority where
+//! it may have one.
+
+use std::collections::VecDeque;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::thread::set_current_timer_slack;
+use thread_priority::unix::{
+    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id,
+};
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
+use tun_rs::SyncDevice;
+
+use crate::Error;
+use crate::capture::CaptureWriter;
+use crate::channel::{Channel, Fate};
+use crate::loss::DropReason;
+use crate::options::{End, LinkOptions};
+use crate::report::{DirectionReport, Lateness, LinkReport};
+
+/// A link that runs until it is stopped or dropped.
+#[derive(Debug)]
+pub(crate) struct Emulator {
+    stop: OwnedFd,
+    thread: Option<JoinHandle<LinkReport>>,
+}
+
+impl Emulator {
+    /// Starts the thread with the devices of the ends A and B.
+    pub(crate) fn start(
+        devices: [SyncDevice; 2],
+        options: &LinkOptions,
+    ) -> Result<Emulator, Error> {
+        let capture = match &options.capture {
+            Some(capture) => Some((CaptureWriter::new(capture)?, capture.end)),
+            None => None,
+        };
+        let stop = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+            .map_err(|errno| Error::system("make an event descriptor", errno))?;
+        let stopped = stop
+            .try_clone()
+            .map_err(|error| Error::system("copy an event descriptor", error))?;
+        let [a, b] = devices;
+        let channels = [
+            Channel::new(&options.out, options.seed, 0),
+            Channel::new(&options.back, options.seed, 1),
+        ];
+        let thread = thread::Builder::new()
+            .name("link".to_owned())
+            .spawn(move || {
+                let realtime = prefer();
+                Link::new([a, b], channels, capture, realtime).run(&stopped)
+            })
+            .map_err(|error| Error::system("start the link's thread", error))?;
+        Ok(Emulator {
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Stops the link; what is on its way is lost.
+    pub(crate) fn stop(mut self) -> Result<LinkReport, Error> {
+        match self.end() {
+            Some(Ok(report)) => Ok(report),
+            _ => Err(Error::system(
+                "stop the link",
+                io::Error::other("its thread died"),
+            )),
+        }
+    }
+
+    /// Whether its thread is still at work.
+    pub(crate) fn alive(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+    }
+
+    fn end(&mut self) -> Option<thread::Result<LinkReport>> {
+        let thread = self.thread.take()?;
+        // It cannot fail: the counter is far from full.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        Some(thread.join())
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The least delay for the calling thread that it may have; whether that is a real-time priority.
+fn prefer() -> bool {
+    // Where slack cannot be set there is a little more lateness, which is reported.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    // Above the least, which is for those who measure a link.
+    let priority = ThreadPriorityValue::try_from(LINK_PRIORITY).unwrap_or_default();
+    set_thread_priority_and_policy(
+        thread_native_id(),
+        ThreadPriority::Crossplatform(priority),
+        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
+    )
+    .is_ok()
+}
+
+/// Real-time priority of a link's thread; 1 is the least.
+const LINK_PRIORITY: u8 = 10;
+
+/// Bytes that one direction keeps in flight at most: more than 1 Gbit/s over 2 s.
+const MOST_IN_FLIGHT_BYTES: usize = 256 << 20;
+
+/// Packets read or written at one end before the other gets its turn.
+const TURN_PKTS: usize = 32;
+
+/// The largest IP packet.
+const LARGEST_BYTES: usize = 65_535;
+
+struct Link {
+    a: SyncDevice,
+    b: SyncDevice,
+    out: Direction,
+    back: Direction,
+    clock: Clock,
+    waking: Waking,
+    capture: Option<(CaptureWriter, End)>,
+    realtime: bool,
+    scratch: Vec<u8>,
+}
+
+/// Nanoseconds since the link began, by the monotonic clock.
+struct Clock(Instant);
+
+impl Clock {
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Link {
+    fn new(
+        [a, b]: [SyncDevice; 2],
+        [out, back]: [Channel; 2],
+        capture: Option<(CaptureWriter, End)>,
+        realtime: bool,
+    ) -> Link {
+        Link {
+            a,
+            b,
+            out: Direction::new(End::A, out),
+            back: Direction::new(End::B, back),
+            clock: Clock(Instant::now()),
+            waking: Waking::new(),
+            capture,
+            realtime,
+            scratch: vec![0; LARGEST_BYTES],
+        }
+    }
+
+    fn run(mut self, stop: &OwnedFd) -> LinkReport {
+        loop {
+            let capture = &mut self.capture;
+            self.out.deliver(&self.b, &self.clock, capture);
+            self.back.deliver(&self.a, &self.clock, capture);
+            // A signal, or memory is short for a moment: then both are tried.
+            let (a, b, stopped) = self.wait(stop).unwrap_or((true, true, false));
+            if stopped {
+                return self.finish();
+            }
+            let capture = &mut self.capture;
+            if a {
+                self.out
+                    .read(&self.a, &self.clock, capture, &mut self.scratch);
+            }
+            if b {
+                self.back
+                    .read(&self.b, &self.clock, capture, &mut self.scratch);
+            }
+        }
+    }
+
+    /// Until there is something to read, to deliver, or to stop for: A has packets, B has, stop.
+    fn wait(&mut self, stop: &OwnedFd) -> rustix::io::Result<(bool, bool, bool)> {
+        let due_ns = self.next_due_ns();
+        let wake_ns = due_ns.map(|due_ns| due_ns.saturating_sub(self.waking.lead_ns()));
+        let timeout = wake_ns.map(|wake_ns| {
+            let wait = Duration::from_nanos(wake_ns.saturating_sub(self.clock.now_ns()));
+            Timespec {
+                tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: wait.subsec_nanos().into(),
+            }
+        });
+        let mut descriptors = [
+            PollFd::new(&self.a, PollFlags::IN),
+            PollFd::new(&self.b, PollFlags::IN),
+            PollFd::new(stop, PollFlags::IN),
+        ];
+        let asked_ns = self.clock.now_ns();
+        let ready = poll(&mut descriptors, timeout.as_ref())?;
+        let [a, b, stop] = descriptors.map(|descriptor| !descriptor.revents().is_empty());
+        if let (0, Some(wake_ns), Some(due_ns)) = (ready, wake_ns, due_ns) {
+            self.waking
+                .woken(wake_ns.max(asked_ns), due_ns, &self.clock);
+        }
+        Ok((a, b, stop))
+    }
+
+    fn next_due_ns(&self) -> Option<u64> {
+        let first = |direction: &Direction| direction.in_flight.front().map(|&(due_ns, _)| due_ns);
+        match (first(&self.out), first(&self.back)) {
+            (Some(out), Some(back)) => Some(out.min(back)),
+            (out, back) => out.or(back),
+        }
+    }
+
+    fn finish(self) -> LinkReport {
+        LinkReport {
+            out: self.out.finish(),
+            back: self.back.finish(),
+            seconds: self.clock.now_ns() as f64 * 1e-9,
+            realtime: self.realtime,
+            capture_failures: self.capture.map_or(0, |(writer, _)| writer.finish()),
+        }
+    }
+}
+
+/// Timers wake a thread late, by what it takes to get a sleeping processor going. So it asks to be
+/// woken earlier by the most that it took lately, and watches the clock for the rest, within a budget.
+struct Waking {
+    usual_ns: f64,
+    watched_ns: u64,
+    affordable: bool,
+}
+
+/// Links at work in this process: they share the budget.
+static LINKS: AtomicU64 = AtomicU64::new(0);
+
+/// Part of one processor's time that all links together may spend watching the clock.
+const WATCHING: f64 = 0.1;
+
+/// What is left of a lateness after one more timer.
+const FORGETTING: f64 = 0.98;
+
+/// Later than this is not usual but somebody else's doing, in nanoseconds.
+const MOST_USUAL_NS: f64 = 300_000.0;
+
+impl Waking {
+    fn new() -> Waking {
+        LINKS.fetch_add(1, Ordering::Relaxed);
+        Waking {
+            usual_ns: 0.0,
+            watched_ns: 0,
+            affordable: true,
+        }
+    }
+
+    fn lead_ns(&self) -> u64 {
+        match self.affordable {
+            true => self.usual_ns as u64,
+            false => 0,
+        }
+    }
+
+    /// Learns from a timer that was to end at `wake_ns`, and watches the clock until `due_ns`.
+    fn woken(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
+        let mut now_ns = clock.now_ns();
+        let late_ns = now_ns.saturating_sub(wake_ns) as f64;
+        self.usual_ns = late_ns.min(MOST_USUAL_NS).max(FORGETTING * self.usual_ns);
+        let share = WATCHING / LINKS.load(Ordering::Relaxed).max(1) as f64;
+        self.affordable = self.watched_ns as f64 <= share * now_ns as f64;
+        let begin_ns = now_ns;
+        while now_ns < due_ns {
+            std::hint::spin_loop();
+            now_ns = clock.now_ns();
+        }
+        self.watched_ns += now_ns - begin_ns;
+    }
+}
+
+impl Drop for Waking {
+    fn drop(&mut self) {
+        LINKS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// One direction with the packets on their way.
+struct Direction {
+    from: End,
+    channel: Channel,
+    /// When each is due, in nanoseconds.
+    in_flight: VecDeque<(u64, Vec<u8>)>,
+    in_flight_bytes: usize,
+    /// Buffers to be used again.
+    spare: Vec<Vec<u8>>,
+    lateness_ns: Histogram<u64>,
+    report: DirectionReport,
+}
+
+/// Lateness is kept with this many significant digits.
+const LATENESS_DIGITS: u8 = 2;
+
+/// Buffers that are kept to be used again.
+const MOST_SPARE: usize = 4096;
+
+impl Direction {
+    fn new(from: End, channel: Channel) -> Direction {
+        Direction {
+            from,
+            channel,
+            in_flight: VecDeque::new(),
+            in_flight_bytes: 0,
+            spare: Vec::new(),
+            lateness_ns: Histogram::new(LATENESS_DIGITS).expect("digits from 0 to 5"),
+            report: DirectionReport::default(),
+        }
+    }
+
+    /// Takes in what the sending end's device has, a turn of it.
+    fn read(
+        &mut self,
+        device: &SyncDevice,
+        clock: &Clock,
+        capture: &mut Option<(CaptureWriter, End)>,
+        scratch: &mut [u8],
+    ) {
+        for _ in 0..TURN_PKTS {
+            // Nothing more to read, or a device that is gone: the packets already here still go.
+            let Ok(bytes) = device.recv(scratch) else {
+                return;
+            };
+            let now_ns = clock.now_ns();
+            let Some(packet) = scratch.get(..bytes).filter(|packet| !packet.is_empty()) else {
+                return;
+            };
+            if let Some((writer, end)) = capture
+                && *end == self.from
+            {
+                writer.take(now_ns, packet);
+            }
+            self.accept(now_ns, packet);
+        }
+    }
+
+    fn accept(&mut self, now_ns: u64, packet: &[u8]) {
+        self.report.offered.add(packet.len());
+        let due_ns = match self.channel.offer(now_ns, packet.len()) {
+            Fate::Dropped(why) => return self.report.drops.add(why),
+            Fate::Delivered(due_ns) => due_ns,
+        };
+        if self.in_flight_bytes + packet.len() > MOST_IN_FLIGHT_BYTES {
+            return self.report.drops.add(DropReason::Overflow);
+        }
+        self.in_flight_bytes += packet.len();
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(packet);
+        self.in_flight.push_back((due_ns, kept));
+    }
+
+    /// Hands what is due to the receiving end's device, a turn of it.
+    fn deliver(
+        &mut self,
+        device: &SyncDevice,
+        clock: &Clock,
+        capture: &mut Option<(CaptureWriter, End)>,
+    ) {
+        for _ in 0..TURN_PKTS {
+            let now_ns = clock.now_ns();
+            if self
+                .in_flight
+                .front()
+                .is_none_or(|&(due_ns, _)| due_ns > now_ns)
+            {
+                return;
+            }
+            let Some((due_ns, packet)) = self.in_flight.pop_front() else {
+                return;
+            };
+            self.in_flight_bytes -= packet.len();
+            match device.send(&packet) {
+                Ok(_) => {
+                    let written_ns = clock.now_ns();
+                    self.report.delivered.add(packet.len());
+                    // It grows as needed; a time beyond its reach is no time of a link.
+                    let _ = self.lateness_ns.record(written_ns - due_ns);
+                    if let Some((writer, end)) = capture
+                        && *end != self.from
+                    {
+                        writer.take(written_ns, &packet);
+                    }
+                }
+                Err(_) => self.report.write_failures += 1,
+            }
+            if self.spare.len() < MOST_SPARE {
+                self.spare.push(packet);
+            }
+        }
+    }
+
+    fn finish(self) -> DirectionReport {
+        DirectionReport {
+            in_flight_pkts: self.in_flight.len() as u64,
+            lateness: Lateness::of(&self.lateness_ns),
+            ..self.report
+        }
+    }
+}

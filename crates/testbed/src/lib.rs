@@ -1,0 +1,62 @@
+//! Real TCP stacks at both ends of an emulated link.
+//!
+//! - [`Channel`] is one direction of a link as mathematics: a packet comes in at a time and is
+//!   delivered at a later one, or dropped. It needs neither clocks nor rights.
+//! - [`Testbed`] is two network namespaces, a TUN device in each, and a thread that carries packets
+//!   between them by two channels. It needs root or unprivileged user namespaces; where it cannot be
+//!   had, [`Error::Unavailable`] says what is missing, and [`Outcome`] keeps checks that were skipped
+//!   apart from those that passed.
+//! - [`StackOptions`] sets Linux's TCP in the namespaces.
+//!
+//! Namespaces have no names and hang on descriptors alone: whatever ends the process leaves nothing
+//! behind. Times are those of the monotonic clock.
+
+mod channel;
+mod error;
+mod loss;
+mod options;
+mod outcome;
+mod report;
+mod stack;
+
+#[cfg(target_os = "linux")]
+mod bulk;
+#[cfg(target_os = "linux")]
+mod cage;
+#[cfg(target_os = "linux")]
+mod capture;
+#[cfg(target_os = "linux")]
+mod device;
+#[cfg(target_os = "linux")]
+mod emulator;
+#[cfg(target_os = "linux")]
+mod machine;
+#[cfg(target_os = "linux")]
+mod namespace;
+#[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
+mod self_test;
+#[cfg(target_os = "linux")]
+mod testbed;
+
+pub use channel::{Channel, Fate};
+pub use error::Error;
+pub use loss::{BitErrors, DropReason, GilbertElliott};
+pub use options::{Capture, DirectionOptions, End, LinkOptions, OptionError};
+pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_doubt};
+pub use report::{Count, DirectionReport, Drops, LATEST_P99_US, Lateness, LinkReport};
+pub use stack::{STACKS, StackOptions};
+
+#[cfg(target_os = "linux")]
+pub use bulk::transfer;
+#[cfg(target_os = "linux")]
+pub use cage::{inside_cage, spawn_caged};
+#[cfg(target_os = "linux")]
+pub use device::{address, check_congestion_control, congestion_controls};
+#[cfg(target_os = "linux")]
+pub use namespace::{Namespace, become_root};
+#[cfg(target_os = "linux")]
+pub use self_test::{Row, self_test};
+#[cfg(target_os = "linux")]
+pub use testbed::Testbed;

@@ -1,0 +1,191 @@
+//! What a link is like.
+
+use std::path::PathBuf;
+
+use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
+
+use crate::loss::{BitErrors, GilbertElliott};
+
+/// One direction of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DirectionOptions {
+    /// Propagation delay, the same for every packet.
+    pub delay: Seconds,
+    /// How fast packets are put on the link, one after the other; `None`: at once.
+    pub rate: Option<Rate>,
+    /// Room for packets that wait for the link or are being sent, with a rate only: one that finds
+    /// no room is dropped.
+    pub buffer: Size,
+    /// Probability with which a packet is lost, each independently.
+    pub loss: f64,
+    /// Losses in bursts.
+    pub gilbert: Option<GilbertElliott>,
+    /// Bit errors; a packet with an error is lost.
+    pub bit_errors: Option<BitErrors>,
+}
+
+impl Default for DirectionOptions {
+    /// Neither delay nor rate nor loss; a buffer of 100 packets, should there be a rate.
+    fn default() -> DirectionOptions {
+        DirectionOptions {
+            delay: Seconds(0.0),
+            rate: None,
+            buffer: Size::Packets(Packets(100.0)),
+            loss: 0.0,
+            gilbert: None,
+            bit_errors: None,
+        }
+    }
+}
+
+/// A link with two ends, A and B.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkOptions {
+    /// From A to B.
+    pub out: DirectionOptions,
+    /// From B to A.
+    pub back: DirectionOptions,
+    /// Largest IP packet in bytes.
+    pub mtu: u16,
+    /// What every loss depends on.
+    pub seed: u64,
+    /// Whether and where packets are written down.
+    pub capture: Option<Capture>,
+}
+
+impl Default for LinkOptions {
+    /// An MTU of 1500 bytes, seed 1, and the defaults of [`DirectionOptions`].
+    fn default() -> LinkOptions {
+        LinkOptions {
+            out: DirectionOptions::default(),
+            back: DirectionOptions::default(),
+            mtu: 1500,
+            seed: 1,
+            capture: None,
+        }
+    }
+}
+
+impl LinkOptions {
+    /// A link without loss or rate, with this delay each way.
+    pub fn with_delay(delay: Seconds) -> LinkOptions {
+        let direction = DirectionOptions {
+            delay,
+            ..DirectionOptions::default()
+        };
+        LinkOptions {
+            out: direction.clone(),
+            back: direction,
+            ..LinkOptions::default()
+        }
+    }
+
+    /// Checks that every value is one that a link can have.
+    ///
+    /// # Errors
+    /// The first that is not, with what is allowed.
+    pub fn check(&self) -> Result<(), OptionError> {
+        self.out.check("a to b")?;
+        self.back.check("b to a")?;
+        let allowed = "from 68 to 65535 B";
+        if self.mtu < 68 {
+            let mtu = Bytes(f64::from(self.mtu));
+            return Err(OptionError::new("link", "mtu", mtu, allowed));
+        }
+        Ok(())
+    }
+}
+
+impl DirectionOptions {
+    fn check(&self, direction: &'static str) -> Result<(), OptionError> {
+        let wrong = |name, value: &dyn std::fmt::Display, allowed| {
+            Err(OptionError::new(direction, name, value, allowed))
+        };
+        if !(0.0..=LONGEST_DELAY_S).contains(&self.delay.get()) {
+            return wrong("delay", &self.delay, "from 0 s to 1 h");
+        }
+        match self.rate {
+            Some(rate) if !(rate.get() >= 1.0 && rate.get().is_finite()) => {
+                return wrong("rate", &rate, "at least 1 bit/s or 1 pkt/s");
+            }
+            _ => {}
+        }
+        if !(self.buffer.get() >= 1.0 && self.buffer.get().is_finite()) {
+            return wrong("buffer", &self.buffer, "at least 1 pkt or 1 B");
+        }
+        if !(0.0..=1.0).contains(&self.loss) {
+            return wrong("loss", &self.loss, "from 0 to 1");
+        }
+        Ok(())
+    }
+}
+
+/// Longer ones are mistakes of a unit.
+const LONGEST_DELAY_S: f64 = 3600.0;
+
+/// A value that a link cannot have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} of {place} is {value}: it must be {allowed}")]
+pub struct OptionError {
+    place: &'static str,
+    name: &'static str,
+    value: String,
+    allowed: &'static str,
+}
+
+impl OptionError {
+    pub(crate) fn new(
+        place: &'static str,
+        name: &'static str,
+        value: impl std::fmt::Display,
+        allowed: &'static str,
+    ) -> OptionError {
+        OptionError {
+            place,
+            name,
+            value: value.to_string(),
+            allowed,
+        }
+    }
+}
+
+/// A file with the packets as one end sees them: its own as they leave, before anything is lost,
+/// and those of the other end as they arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// The file, pcap with nanoseconds, raw IP.
+    pub path: PathBuf,
+    /// Whose view.
+    pub end: End,
+    /// Bytes kept of a packet.
+    pub snap_bytes: u32,
+}
+
+/// One of the two ends of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// Where COMMAND runs; 10.77.0.1.
+    A,
+    /// The other one; 10.77.0.2.
+    B,
+}
+
+impl End {
+    /// The end across the link.
+    pub fn other(self) -> End {
+        match self {
+            End::A => End::B,
+            End::B => End::A,
+        }
+    }
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            End::A => "a",
+            End::B => "b",
+        })
+    }
+}

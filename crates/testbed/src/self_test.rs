@@ -1,0 +1,437 @@
+//! The emulator's test of itself, on the machine where it is to be trusted.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netflow_units::{BitsPerSecond, Bytes, Rate, Seconds, Size};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use serde::Serialize;
+use thread_priority::unix::{
+    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id,
+};
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
+
+use crate::loss::{BitErrors, GilbertElliott};
+use crate::machine::Busy;
+use crate::{
+    DirectionOptions, End, Error, LinkOptions, LinkReport, Outcome, StackOptions, Testbed,
+};
+
+/// What was tested, what was found, and what that means.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// What must hold.
+    pub what: String,
+    /// What was measured; empty if nothing.
+    pub measured: String,
+    /// Whether it held.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// How far a round-trip time may be from what is set, at p99, in seconds.
+const RTT_TOLERANCE_S: f64 = 0.3e-3;
+
+/// Moments of a round trip at which a thread must be there: for the packet that A sends, and for one
+/// delivery at either end. One round trip in a hundred is late if it is away at one of them.
+const WAKINGS: f64 = 3.0;
+
+/// Share of the processors that others may use without being to blame.
+const QUIET: f64 = 0.1;
+
+/// Packets of a test of losses.
+const LOSS_PKTS: usize = 20_000;
+
+/// Half the width of an interval that 99 of 100 samples of a normal distribution are in, in standard
+/// deviations.
+const Z_99: f64 = 2.5758;
+
+/// Runs every test, handing out its row as soon as there is one. A test that the machine made
+/// inconclusive is repeated up to twice.
+pub fn self_test(mut row: impl FnMut(&Row)) {
+    let mut test = |what: String, test: &dyn Fn() -> Result<(String, Outcome), Error>| {
+        let mut tried = try_once(test);
+        for _ in 0..2 {
+            if !matches!(tried.1, Outcome::Inconclusive(_)) {
+                break;
+            }
+            tried = try_once(test);
+        }
+        let (measured, outcome) = tried;
+        row(&Row {
+            what,
+            measured,
+            outcome,
+        });
+    };
+    for (rtt_ms, exchanges) in [(10, 400), (50, 200), (100, 120), (200, 100)] {
+        test(
+            format!("RTT of {rtt_ms} ms within 0.3 ms at p99"),
+            &move || round_trips(f64::from(rtt_ms) * 1e-3, exchanges),
+        );
+    }
+    let clean = DirectionOptions::default;
+    let bursts = GilbertElliott::new(0.01, 0.25, 0.0, 1.0);
+    let independent = BitErrors::independent(1e-6);
+    let clustered = BitErrors::in_bursts(1e-5, 16.0);
+    test("loss of 5 % within its 99 % interval".to_owned(), &|| {
+        let options = DirectionOptions {
+            loss: 0.05,
+            ..clean()
+        };
+        losses(&options, |_| 0.05, 1.0)
+    });
+    test(
+        "loss in bursts within its 99 % interval".to_owned(),
+        &|| {
+            let chain = bursts.clone()?;
+            // The variance of a two-state chain's mean is that of independent draws times (1 + λ)/(1 - λ)
+            // with λ = 1 - p - r.
+            let memory: f64 = 1.0 - 0.01 - 0.25;
+            let options = DirectionOptions {
+                gilbert: Some(chain),
+                ..clean()
+            };
+            let inflation = (1.0 + memory) / (1.0 - memory);
+            losses(&options, |_| chain.loss_probability(), inflation)
+        },
+    );
+    for (name, errors) in [
+        ("BER of 1e-6", &independent),
+        ("BER of 1e-5 in bursts of 16 bits", &clustered),
+    ] {
+        test(format!("{name} within its 99 % interval"), &|| {
+            let errors = errors.clone()?;
+            let options = DirectionOptions {
+                bit_errors: Some(errors),
+                ..clean()
+            };
+            losses(&options, |bytes| errors.loss_probability(bytes), 1.0)
+        });
+    }
+    test("order kept, nothing lost".to_owned(), &order);
+    test("at least 1 Gbit/s".to_owned(), &throughput);
+    test("same seed, same drops".to_owned(), &same_drops);
+}
+
+fn try_once(test: &dyn Fn() -> Result<(String, Outcome), Error>) -> (String, Outcome) {
+    test().unwrap_or_else(|error| (String::new(), Outcome::of_error(&error)))
+}
+
+fn linux(link: &LinkOptions) -> Result<Testbed, Error> {
+    Testbed::new(link, &StackOptions::linux_6())
+}
+
+/// The time until a closed port refuses a datagram: the kernel at the other end answers by itself.
+fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error> {
+    let testbed = linux(&LinkOptions::with_delay(Seconds(0.5 * rtt_s)))?;
+    let failed = |error: io::Error| Error::system("measure a round trip", error);
+    // Refusals would be limited to one a second.
+    testbed
+        .run_in(End::B, || {
+            fs::write("/proc/sys/net/ipv4/icmp_ratelimit", "0")
+        })?
+        .map_err(failed)?;
+    let socket = testbed
+        .run_in(End::A, || UdpSocket::bind((testbed.address(End::A), 0)))?
+        .map_err(failed)?;
+    socket
+        .connect((testbed.address(End::B), 9))
+        .map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    let before = Busy::now();
+    let done = AtomicBool::new(false);
+    let (times_s, standstill) = thread::scope(|scope| {
+        let probe = scope.spawn(|| standstill(&done));
+        let times_s = testbed.run_in(End::A, || {
+            prefer(MEASURING_PRIORITY);
+            (0..exchanges)
+                .map(|_| refusal_s(&socket, rtt_s))
+                .collect::<io::Result<Vec<f64>>>()
+        });
+        done.store(true, Ordering::Relaxed);
+        (times_s, probe.join().unwrap_or(0.0))
+    });
+    let mut times_s = times_s?.map_err(failed)?;
+    let report = testbed.stop()?;
+    times_s.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = (share * times_s.len() as f64).ceil() as usize;
+        times_s
+            .get(place.saturating_sub(1))
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
+    let off_s = (at(0.99) - rtt_s).abs().max((at(0.01) - rtt_s).abs());
+    let off = format!("{:.3} ms off", 1e3 * off_s);
+    let outcome = if off_s <= RTT_TOLERANCE_S {
+        Outcome::Passed
+    } else if WAKINGS * standstill > 0.01 {
+        Outcome::Inconclusive(format!(
+            "{off}, on a machine whose processors stood still for {:.2} % of the time",
+            100.0 * standstill
+        ))
+    } else {
+        failed_in_peace(off, before)
+    };
+    let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| 1e3 * at(share));
+    let measured = format!(
+        "p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms of {exchanges}; late {:.0} us at p99; \
+         processors away for {:.2} % of the time",
+        report.out.lateness.p99_us.max(report.back.lateness.p99_us),
+        100.0 * standstill
+    );
+    Ok((measured, outcome.guarded(&report)))
+}
+
+/// A failure to be in time, unless others kept the machine busy.
+fn failed_in_peace(what: String, before: Option<Busy>) -> Outcome {
+    let others = before.and_then(Busy::others_since).unwrap_or(0.0);
+    match others > QUIET {
+        true => Outcome::Inconclusive(format!(
+            "{what}, while others used {:.0} % of the processors",
+            100.0 * others
+        )),
+        false => Outcome::Failed(what),
+    }
+}
+
+/// The share of the time for which a processor was away from a thread that should have run there, with
+/// more than the link's priority: what the machine, or the host of a virtual one, does to every
+/// thread, the link's among them. Of the processors the worst.
+fn standstill(done: &AtomicBool) -> f64 {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let probes: Vec<_> = (0..processors)
+            .map(|processor| scope.spawn(move || standstill_of(processor, done)))
+            .collect();
+        let shares = probes.into_iter().map(|probe| probe.join().unwrap_or(0.0));
+        shares.fold(0.0, f64::max)
+    })
+}
+
+fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
+    const SLEEP: Duration = Duration::from_millis(1);
+    let mut here = CpuSet::new();
+    // Where it cannot be pinned it sees the machine as a whole.
+    if here.set(processor).is_ok() {
+        let _ = sched_setaffinity(Pid::from_raw(0), &here);
+    }
+    prefer(PROBE_PRIORITY);
+    let (began, mut away) = (Instant::now(), Duration::ZERO);
+    while !done.load(Ordering::Relaxed) {
+        let begin = Instant::now();
+        thread::sleep(SLEEP);
+        away += begin.elapsed().saturating_sub(SLEEP + USUAL_WAKING);
+    }
+    away.as_secs_f64() / began.elapsed().as_secs_f64()
+}
+
+/// To wake a thread takes as long on a good machine.
+const USUAL_WAKING: Duration = Duration::from_micros(150);
+
+/// Above the link's thread.
+const PROBE_PRIORITY: u8 = 20;
+
+/// What measures a link comes after it.
+const MEASURING_PRIORITY: u8 = 1;
+
+/// How long before the answer is due the clock is watched: to be woken takes time as well.
+const WATCHED: Duration = Duration::from_millis(1);
+
+/// How much longer than its round-trip time an answer may take.
+const LONGEST: Duration = Duration::from_secs(1);
+
+fn refusal_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
+    let rtt = Duration::from_secs_f64(rtt_s);
+    let begin = Instant::now();
+    socket.send(&[0])?;
+    thread::sleep(rtt.saturating_sub(WATCHED));
+    loop {
+        match socket.recv(&mut [0]) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                return Ok(begin.elapsed().as_secs_f64());
+            }
+            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+            _ if begin.elapsed() > rtt + LONGEST => return Err(ErrorKind::TimedOut.into()),
+            _ => std::hint::spin_loop(),
+        }
+    }
+}
+
+/// A real-time priority for the calling thread, where it may have one.
+fn prefer(priority: u8) {
+    let priority = ThreadPriorityValue::try_from(priority).unwrap_or_default();
+    let _ = set_thread_priority_and_policy(
+        thread_native_id(),
+        ThreadPriority::Crossplatform(priority),
+        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
+    );
+}
+
+/// Sizes of datagrams, with 28 bytes of headers.
+const SIZES: [usize; 3] = [72, 600, 1472];
+
+/// Sends datagrams in turn over a link with these losses and gives the report and the numbers of those
+/// that arrived, in this order.
+fn datagrams(options: &DirectionOptions, pkts: usize) -> Result<(LinkReport, Vec<u32>), Error> {
+    let link = LinkOptions {
+        out: options.clone(),
+        seed: 7,
+        ..LinkOptions::default()
+    };
+    let testbed = linux(&link)?;
+    let place = SocketAddr::from((testbed.address(End::B), 5000));
+    let failed = |error: io::Error| Error::system("send datagrams", error);
+    let receiver = testbed
+        .run_in(End::B, || UdpSocket::bind(place))?
+        .map_err(failed)?;
+    receiver
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .map_err(failed)?;
+    let sender = testbed
+        .run_in(End::A, || UdpSocket::bind((testbed.address(End::A), 0)))?
+        .map_err(failed)?;
+    let arrived = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            prefer(MEASURING_PRIORITY);
+            numbers(&receiver)
+        });
+        let sent = (0..pkts).try_for_each(|number| {
+            let mut packet = vec![0; SIZES.get(number % SIZES.len()).copied().unwrap_or(72)];
+            if let Some(start) = packet.first_chunk_mut() {
+                *start = (number as u32).to_be_bytes();
+            }
+            sender.send_to(&packet, place)?;
+            // No more at once than sockets' buffers hold.
+            if number % 50 == 49 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        });
+        let arrived = reader.join().unwrap_or_default();
+        sent.map(|()| arrived)
+    });
+    Ok((testbed.stop()?, arrived.map_err(failed)?))
+}
+
+/// What the receiving socket had no room for says nothing about the link.
+fn received(outcome: Outcome, report: &LinkReport, arrived: &[u32]) -> Outcome {
+    match report.out.delivered.pkts - (arrived.len() as u64).min(report.out.delivered.pkts) {
+        0 => outcome.guarded(report),
+        pkts => Outcome::Inconclusive(format!(
+            "the receiving socket had no room for {pkts} packets"
+        )),
+    }
+}
+
+/// Until nothing comes any more.
+fn numbers(receiver: &UdpSocket) -> Vec<u32> {
+    let mut arrived = Vec::new();
+    let mut packet = [0; 2048];
+    while receiver.recv(&mut packet).is_ok() {
+        if let Some(start) = packet.first_chunk() {
+            arrived.push(u32::from_be_bytes(*start));
+        }
+    }
+    arrived
+}
+
+/// The share of lost packets, against what it should be for the sizes that were sent; `inflation` is
+/// that of the variance over independent losses.
+fn losses(
+    options: &DirectionOptions,
+    probability: impl Fn(usize) -> f64,
+    inflation: f64,
+) -> Result<(String, Outcome), Error> {
+    let (report, arrived) = datagrams(options, LOSS_PKTS)?;
+    let each = |number: usize| {
+        let size = SIZES.get(number % SIZES.len()).copied().unwrap_or(72);
+        probability(size + 28)
+    };
+    let (mut mean, mut variance) = (0.0, 0.0);
+    for number in 0..LOSS_PKTS {
+        mean += each(number);
+        variance += each(number) * (1.0 - each(number)) * inflation;
+    }
+    let lost = (LOSS_PKTS - arrived.len().min(LOSS_PKTS)) as f64;
+    let half = Z_99 * variance.sqrt();
+    let outcome = match (lost - mean).abs() <= half {
+        true => Outcome::Passed,
+        false => Outcome::Failed("outside".to_owned()),
+    };
+    let measured = format!("{lost} of {LOSS_PKTS} lost; {mean:.0} ± {half:.0} expected");
+    Ok((measured, received(outcome, &report, &arrived)))
+}
+
+fn order() -> Result<(String, Outcome), Error> {
+    let (report, arrived) = datagrams(
+        &DirectionOptions {
+            delay: Seconds(0.020),
+            ..DirectionOptions::default()
+        },
+        LOSS_PKTS,
+    )?;
+    let turned = arrived
+        .iter()
+        .zip(arrived.iter().skip(1))
+        .filter(|(a, b)| a >= b)
+        .count();
+    let missing = LOSS_PKTS - arrived.len().min(LOSS_PKTS);
+    let outcome = match (turned, missing) {
+        (0, 0) => Outcome::Passed,
+        _ => Outcome::Failed("some were".to_owned()),
+    };
+    let measured = format!("{turned} out of order, {missing} missing of {LOSS_PKTS}");
+    Ok((measured, received(outcome, &report, &arrived)))
+}
+
+/// One TCP connection for two seconds over a link of 1 ms and 1.25 Gbit/s: at no more than that the
+/// link is to be as punctual as ever.
+fn throughput() -> Result<(String, Outcome), Error> {
+    let clean = LinkOptions::with_delay(Seconds(0.0005));
+    let testbed = linux(&LinkOptions {
+        out: DirectionOptions {
+            rate: Some(Rate::BitsPerSecond(BitsPerSecond(1.25e9))),
+            buffer: Size::Bytes(Bytes(1e6)),
+            ..clean.out.clone()
+        },
+        ..clean
+    })?;
+    let (before, time) = (Busy::now(), Duration::from_secs(2));
+    let bytes =
+        crate::bulk::transfer(&testbed, time).map_err(|error| Error::system("transfer", error))?;
+    let report = testbed.stop()?;
+    let rate = 8.0 * bytes as f64 / time.as_secs_f64() * 1e-9;
+    let outcome = match rate >= 1.0 {
+        true => Outcome::Passed,
+        false => failed_in_peace("slower".to_owned(), before),
+    };
+    Ok((format!("{rate:.2} Gbit/s"), outcome.guarded(&report)))
+}
+
+fn same_drops() -> Result<(String, Outcome), Error> {
+    let options = DirectionOptions {
+        loss: 0.1,
+        bit_errors: Some(BitErrors::in_bursts(1e-5, 8.0)?),
+        ..DirectionOptions::default()
+    };
+    let (first_report, first) = datagrams(&options, 3000)?;
+    let (second_report, second) = datagrams(&options, 3000)?;
+    let lost = 3000 - first.len().min(3000);
+    let outcome = match first == second && lost > 0 {
+        true => Outcome::Passed,
+        false => Outcome::Failed("they differ".to_owned()),
+    };
+    let measured = format!("{lost} of 3000 lost, twice");
+    Ok((
+        measured,
+        outcome.guarded(&first_report).guarded(&second_report),
+    ))
+}

@@ -1,0 +1,352 @@
+//! Links between real TCP stacks. Where namespaces or TUN devices are not to be had, every test says
+//! `skipped` and why.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netflow_testbed::{
+    Capture, DirectionOptions, End, Error, LinkOptions, LinkReport, Outcome, StackOptions, Testbed,
+    transfer,
+};
+use netflow_units::{Packets, Seconds, Size};
+
+/// The testbed, or nothing and why.
+fn testbed(link: &LinkOptions, stack: &StackOptions) -> Option<Testbed> {
+    match Testbed::new(link, stack) {
+        Ok(testbed) => Some(testbed),
+        Err(error @ Error::Unavailable { .. }) => {
+            eprintln!("{}", Outcome::of_error(&error));
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn delay(seconds: f64) -> LinkOptions {
+    LinkOptions::with_delay(Seconds(seconds))
+}
+
+/// Everything that came in went somewhere.
+fn balanced(report: &LinkReport) {
+    for direction in [&report.out, &report.back] {
+        let gone = direction.delivered.pkts
+            + direction.drops.total()
+            + direction.in_flight_pkts
+            + direction.write_failures;
+        assert_eq!(direction.offered.pkts, gone, "{report:?}");
+    }
+}
+
+/// Datagrams with these sizes in turn and their numbers; the numbers that arrive.
+fn datagrams(link: &LinkOptions, pkts: u32, sizes: &[usize]) -> Option<(LinkReport, Vec<u32>)> {
+    let testbed = testbed(link, &StackOptions::linux_6())?;
+    let at = |end: End| (testbed.address(end), 5000);
+    let bind = |end: End| {
+        testbed
+            .run_in(end, || UdpSocket::bind(at(end)))
+            .unwrap()
+            .unwrap()
+    };
+    let (sender, receiver) = (bind(End::A), bind(End::B));
+    receiver
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let numbers = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut numbers, mut packet) = (Vec::new(), [0; 2000]);
+            while receiver.recv(&mut packet).is_ok() {
+                numbers.push(u32::from_be_bytes(*packet.first_chunk().unwrap()));
+            }
+            numbers
+        });
+        for (number, &size) in (0..pkts).zip(sizes.iter().cycle()) {
+            let mut packet = vec![0; size];
+            packet[..4].copy_from_slice(&number.to_be_bytes());
+            sender.send_to(&packet, at(End::B)).unwrap();
+            if number % 20 == 19 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        reader.join().unwrap()
+    });
+    Some((testbed.stop().unwrap(), numbers))
+}
+
+#[test]
+fn a_handshake_takes_a_round_trip() {
+    let Some(testbed) = testbed(&delay(0.030), &StackOptions::linux_6()) else {
+        return;
+    };
+    let place = (testbed.address(End::B), 9);
+    let listener = testbed
+        .run_in(End::B, || TcpListener::bind(place))
+        .unwrap()
+        .unwrap();
+    let mut best_s = f64::INFINITY;
+    for _ in 0..5 {
+        let begin = Instant::now();
+        let stream = testbed
+            .run_in(End::A, || TcpStream::connect(place))
+            .unwrap()
+            .unwrap();
+        best_s = best_s.min(begin.elapsed().as_secs_f64());
+        drop((listener.accept().unwrap(), stream));
+    }
+    balanced(&testbed.stop().unwrap());
+    // The best of five: the machine may be busy, but nothing is faster than the link.
+    assert!((0.060..0.065).contains(&best_s), "{best_s} s");
+}
+
+#[test]
+fn packets_stay_in_order_and_the_same_seed_loses_the_same() {
+    let link = LinkOptions {
+        out: DirectionOptions {
+            loss: 0.1,
+            ..delay(0.005).out
+        },
+        seed: 3,
+        ..delay(0.005)
+    };
+    let Some((report, numbers)) = datagrams(&link, 2000, &[20, 1000, 1472]) else {
+        return;
+    };
+    balanced(&report);
+    assert_eq!(report.out.offered.pkts, 2000);
+    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
+    // 4 standard deviations of 2000 draws at 0.1.
+    let lost = report.out.drops.loss as f64;
+    assert!((lost - 200.0).abs() < 54.0, "{lost}");
+    let (again, same) = datagrams(&link, 2000, &[1000]).unwrap();
+    assert_eq!(again.out.drops, report.out.drops);
+    // Of a busy machine's sockets nothing can be said.
+    let all =
+        |report: &LinkReport, numbers: &[u32]| report.out.delivered.pkts == numbers.len() as u64;
+    if all(&report, &numbers) && all(&again, &same) {
+        assert_eq!(numbers, same);
+    } else {
+        eprintln!(
+            "{}",
+            Outcome::Inconclusive("the receiving socket overflowed".to_owned())
+        );
+    }
+}
+
+/// 50 of 60 packets of a burst find room, and leave 10 ms apart.
+#[test]
+fn rate_and_buffer_are_kept() {
+    let link = LinkOptions {
+        out: DirectionOptions {
+            rate: Some("100 pkt/s".parse().unwrap()),
+            buffer: Size::Packets(Packets(50.0)),
+            ..DirectionOptions::default()
+        },
+        ..LinkOptions::default()
+    };
+    let Some(testbed) = testbed(&link, &StackOptions::linux_6()) else {
+        return;
+    };
+    let sender = testbed
+        .run_in(End::A, || UdpSocket::bind("0.0.0.0:0"))
+        .unwrap()
+        .unwrap();
+    for _ in 0..60 {
+        sender
+            .send_to(&[0; 100], (testbed.address(End::B), 9))
+            .unwrap();
+    }
+    thread::sleep(Duration::from_millis(255));
+    let report = testbed.stop().unwrap();
+    balanced(&report);
+    assert_eq!(report.out.drops.buffer, 10);
+    // 10 ms each; a busy machine may have let some more through.
+    assert!((25..40).contains(&report.out.delivered.pkts), "{report:?}");
+}
+
+/// What TCP does not show by itself: the options of the first segment, and how much follows at once.
+#[test]
+fn stacks_are_what_they_are_called() {
+    let place = tempfile::tempdir().unwrap();
+    let first_flight = |name: &str| {
+        let path = place.path().join(name);
+        let link = LinkOptions {
+            capture: Some(Capture {
+                path: path.clone(),
+                end: End::A,
+                snap_bytes: 96,
+            }),
+            ..delay(0.050)
+        };
+        let stack = StackOptions::preset(name).unwrap();
+        let testbed = testbed(&link, &stack)?;
+        let at = (testbed.address(End::B), 9);
+        let listener = testbed
+            .run_in(End::B, || TcpListener::bind(at))
+            .unwrap()
+            .unwrap();
+        let mut stream = testbed
+            .run_in(End::A, || TcpStream::connect(at))
+            .unwrap()
+            .unwrap();
+        stream.write_all(&[0; 30_000]).unwrap();
+        // The first acknowledgement of data is there 0.1 s later.
+        thread::sleep(Duration::from_millis(60));
+        let report = testbed.stop().unwrap();
+        assert_eq!(report.capture_failures, 0);
+        drop(listener);
+        Some(packets(&path))
+    };
+    let (Some(today), Some(legacy)) = (first_flight("linux-6"), first_flight("legacy")) else {
+        return;
+    };
+    // Segments without data have 60 bytes at most.
+    let data = |packets: &[Vec<u8>]| {
+        let total = |packet: &&Vec<u8>| u16::from_be_bytes([packet[2], packet[3]]) > 60;
+        packets.iter().filter(total).count()
+    };
+    assert_eq!((data(&today), data(&legacy)), (10, 2));
+    // Kinds of TCP options: 4 SACK permitted, 8 timestamps, 3 window scale.
+    let kinds = |packets: &[Vec<u8>]| options(&packets[0][20..]);
+    for kind in [4, 8, 3] {
+        assert!(kinds(&today).contains(&kind) && !kinds(&legacy).contains(&kind));
+    }
+}
+
+/// The kinds of options in a TCP header.
+fn options(segment: &[u8]) -> Vec<u8> {
+    let end = usize::from(segment[12] >> 4) * 4;
+    let (mut at, mut kinds) = (20, Vec::new());
+    while at < end {
+        kinds.push(segment[at]);
+        at += match segment[at] {
+            0 => break,
+            1 => 1,
+            _ => usize::from(segment[at + 1]),
+        };
+    }
+    kinds
+}
+
+/// The packets of a little-endian pcap file with nanoseconds.
+fn packets(path: &std::path::Path) -> Vec<Vec<u8>> {
+    let bytes = fs::read(path).unwrap();
+    assert_eq!(bytes[..4], 0xa1b2_3c4d_u32.to_le_bytes());
+    let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+    assert_eq!(word(20), 101, "raw IP");
+    let (mut at, mut found) = (24, Vec::new());
+    while at < bytes.len() {
+        let len = word(at + 8) as usize;
+        found.push(bytes[at + 16..at + 16 + len].to_vec());
+        at += 16 + len;
+    }
+    found
+}
+
+/// The kernel names the congestion control of the route that a connection takes.
+#[test]
+fn congestion_controls_are_set_or_refused_by_name() {
+    let stack = |name: &str| StackOptions {
+        congestion_control: name.to_owned(),
+        ..StackOptions::linux_6()
+    };
+    let Some(testbed) = testbed(&delay(0.0), &stack("reno")) else {
+        return;
+    };
+    if let Ok(said) = testbed
+        .run_in(End::B, || Command::new("ip").arg("route").output())
+        .unwrap()
+    {
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        assert!(said.contains("congctl reno"), "{said}");
+    }
+    let error = Testbed::new(&delay(0.0), &stack("rano")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there is no congestion control `rano` here"
+    );
+    let help = error.help().unwrap();
+    assert!(
+        help.starts_with("did you mean `reno`? available here: "),
+        "{help}"
+    );
+}
+
+/// 2 Mbit/s of IP packets: TCP fills them, with 40 (or 52) of 1500 bytes for headers.
+#[test]
+fn a_transfer_fills_the_link() {
+    let direction = DirectionOptions {
+        rate: Some("2 Mbit/s".parse().unwrap()),
+        ..delay(0.005).out
+    };
+    let link = LinkOptions {
+        out: direction,
+        ..delay(0.005)
+    };
+    let Some(testbed) = testbed(&link, &StackOptions::linux_6()) else {
+        return;
+    };
+    let time = Duration::from_secs(2);
+    let rate = 8.0 * transfer(&testbed, time).unwrap() as f64 / time.as_secs_f64();
+    let report = testbed.stop().unwrap();
+    balanced(&report);
+    assert!((1.7e6..1.95e6).contains(&rate), "{rate}");
+}
+
+/// A runtime's or a child's sockets are in the namespace of the thread that started them.
+#[test]
+fn commands_run_inside_and_know_where() {
+    let Some(testbed) = testbed(&delay(0.0), &StackOptions::linux_6()) else {
+        return;
+    };
+    let mut command = Command::new("sh");
+    command
+        .args([
+            "-c",
+            "echo $NETFLOW_END $NETFLOW_ADDRESS $NETFLOW_PEER; readlink /proc/self/ns/net",
+        ])
+        .stdout(Stdio::piped());
+    let said = testbed
+        .spawn(End::B, &mut command)
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let (place, namespace) = said.trim().split_once('\n').unwrap();
+    assert_eq!(place, "b 10.77.0.2 10.77.0.1");
+    let here = fs::read_link("/proc/self/ns/net").unwrap();
+    assert_ne!(here.to_str().unwrap(), namespace);
+}
+
+/// A device that disappears from under a connection ends the link's part in it, and no more.
+#[test]
+fn a_stopped_link_carries_nothing() {
+    let Some(testbed) = testbed(&delay(0.001), &StackOptions::linux_6()) else {
+        return;
+    };
+    let at = (testbed.address(End::B), 9);
+    let listener = testbed
+        .run_in(End::B, || TcpListener::bind(at))
+        .unwrap()
+        .unwrap();
+    let mut stream = testbed
+        .run_in(End::A, || TcpStream::connect(at))
+        .unwrap()
+        .unwrap();
+    let (mut peer, _) = listener.accept().unwrap();
+    stream.write_all(b"before").unwrap();
+    let mut said = [0; 6];
+    peer.read_exact(&mut said).unwrap();
+    testbed.stop().unwrap();
+    let _: io::Result<()> = stream.write_all(b"after");
+    peer.set_read_timeout(Some(Duration::from_millis(100)))
+        .unwrap();
+    let kind = peer.read(&mut said).unwrap_err().kind();
+    assert!(
+        matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut),
+        "{kind:?}"
+    );
+}
