@@ -7,7 +7,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -15,12 +14,6 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::thread::set_current_timer_slack;
-use thread_priority::unix::{
-    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id,
-};
-use thread_priority::{ThreadPriority, ThreadPriorityValue};
 use tun_rs::SyncDevice;
 
 use crate::Error;
@@ -28,6 +21,7 @@ use crate::capture::CaptureWriter;
 use crate::channel::{Channel, Fate};
 use crate::loss::DropReason;
 use crate::options::{End, LinkOptions};
+use crate::priority::{Urgency, hurry};
 use crate::report::{DirectionReport, Lateness, LinkReport};
 
 /// A link that runs until it is stopped or dropped.
@@ -60,7 +54,7 @@ impl Emulator {
         let thread = thread::Builder::new()
             .name("link".to_owned())
             .spawn(move || {
-                let realtime = prefer();
+                let realtime = hurry(Urgency::Link);
                 Link::new([a, b], channels, capture, realtime).run(&stopped)
             })
             .map_err(|error| Error::system("start the link's thread", error))?;
@@ -101,23 +95,6 @@ impl Drop for Emulator {
         self.end();
     }
 }
-
-/// The least delay for the calling thread that it may have; whether that is a real-time priority.
-fn prefer() -> bool {
-    // Where slack cannot be set there is a little more lateness, which is reported.
-    let _ = set_current_timer_slack(NonZeroU64::new(1));
-    // Above the least, which is for those who measure a link.
-    let priority = ThreadPriorityValue::try_from(LINK_PRIORITY).unwrap_or_default();
-    set_thread_priority_and_policy(
-        thread_native_id(),
-        ThreadPriority::Crossplatform(priority),
-        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
-    )
-    .is_ok()
-}
-
-/// Real-time priority of a link's thread; 1 is the least.
-const LINK_PRIORITY: u8 = 10;
 
 /// Bytes that one direction keeps in flight at most: more than 1 Gbit/s over 2 s.
 const MOST_IN_FLIGHT_BYTES: usize = 256 << 20;

@@ -36,6 +36,8 @@ mod namespace;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
+mod priority;
+#[cfg(target_os = "linux")]
 mod self_test;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -56,6 +58,8 @@ pub use cage::{inside_cage, spawn_caged};
 pub use device::{address, check_congestion_control, congestion_controls};
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, become_root};
+#[cfg(target_os = "linux")]
+pub use priority::{Urgency, hurry};
 #[cfg(target_os = "linux")]
 pub use self_test::{Row, self_test};
 #[cfg(target_os = "linux")]

@@ -11,14 +11,10 @@ use netflow_units::{BitsPerSecond, Bytes, Rate, Seconds, Size};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::Serialize;
-use thread_priority::unix::{
-    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id,
-};
-use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
 use crate::loss::{BitErrors, GilbertElliott};
 use crate::machine::Busy;
+use crate::priority::{Urgency, hurry};
 use crate::{
     DirectionOptions, End, Error, LinkOptions, LinkReport, Outcome, StackOptions, Testbed,
 };
@@ -150,7 +146,7 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
     let (times_s, standstill) = thread::scope(|scope| {
         let probe = scope.spawn(|| standstill(&done));
         let times_s = testbed.run_in(End::A, || {
-            prefer(MEASURING_PRIORITY);
+            hurry(Urgency::Measuring);
             (0..exchanges)
                 .map(|_| refusal_s(&socket, rtt_s))
                 .collect::<io::Result<Vec<f64>>>()
@@ -223,7 +219,7 @@ fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
     if here.set(processor).is_ok() {
         let _ = sched_setaffinity(Pid::from_raw(0), &here);
     }
-    prefer(PROBE_PRIORITY);
+    hurry(Urgency::Watching);
     let (began, mut away) = (Instant::now(), Duration::ZERO);
     while !done.load(Ordering::Relaxed) {
         let begin = Instant::now();
@@ -235,12 +231,6 @@ fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
 
 /// To wake a thread takes as long on a good machine.
 const USUAL_WAKING: Duration = Duration::from_micros(150);
-
-/// Above the link's thread.
-const PROBE_PRIORITY: u8 = 20;
-
-/// What measures a link comes after it.
-const MEASURING_PRIORITY: u8 = 1;
 
 /// How long before the answer is due the clock is watched: to be woken takes time as well.
 const WATCHED: Duration = Duration::from_millis(1);
@@ -263,16 +253,6 @@ fn refusal_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
             _ => std::hint::spin_loop(),
         }
     }
-}
-
-/// A real-time priority for the calling thread, where it may have one.
-fn prefer(priority: u8) {
-    let priority = ThreadPriorityValue::try_from(priority).unwrap_or_default();
-    let _ = set_thread_priority_and_policy(
-        thread_native_id(),
-        ThreadPriority::Crossplatform(priority),
-        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
-    );
 }
 
 /// Sizes of datagrams, with 28 bytes of headers.
@@ -300,7 +280,7 @@ fn datagrams(options: &DirectionOptions, pkts: usize) -> Result<(LinkReport, Vec
         .map_err(failed)?;
     let arrived = thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            prefer(MEASURING_PRIORITY);
+            hurry(Urgency::Measuring);
             numbers(&receiver)
         });
         let sent = (0..pkts).try_for_each(|number| {

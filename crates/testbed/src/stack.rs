@@ -54,7 +54,7 @@ impl StackOptions {
 
     /// As near to the Linux of 1998 as today's allows: Reno from two segments, no option of TCP but
     /// the segment size, losses found by duplicate acknowledgements and timeouts only, a window of
-    /// about 8 KB.
+    /// 16 KB.
     pub fn legacy() -> StackOptions {
         StackOptions {
             congestion_control: "reno".to_owned(),
@@ -67,7 +67,7 @@ impl StackOptions {
             window_scaling: false,
             slow_start_after_idle: true,
             receive_buffer_grows: false,
-            receive_buffer_bytes: [4096, 16_384, 16_384],
+            receive_buffer_bytes: [4096, 32_768, 32_768],
             send_buffer_bytes: [4096, 65_536, 4_194_304],
         }
     }

@@ -38,7 +38,7 @@ pub struct TestbedArguments {
     server: Option<OsString>,
 
     /// TCP at both ends: linux-6, with today's defaults; or legacy, nearest to the Linux of 1998: Reno,
-    /// initial window 2, neither SACK nor RACK nor tail loss probes, a receive buffer of 16 KB
+    /// initial window 2, neither SACK nor RACK nor tail loss probes, a receive window of 16 KB
     #[arg(long, default_value = "linux-6", value_parser = PossibleValuesParser::new(STACKS))]
     stack: String,
 
