@@ -73,9 +73,11 @@ impl<'a, C: Chance> Connection<'a, C> {
     /// Nothing is written or sent yet.
     pub(super) fn new(stack: &'a Stack, mss_bytes: u32, ways: [Way; 2], chance: &'a mut C) -> Self {
         let phase = chance.phase();
-        let most_out = stack
-            .receive_window_bytes
-            .map_or(u32::MAX, |bytes| (bytes / mss_bytes.max(1)).max(1));
+        // Segments are no larger than half the window, so that one can be sent while the other is
+        // acknowledged (Linux).
+        let window_bytes = stack.receive_window_bytes.unwrap_or(u32::MAX);
+        let mss_bytes = mss_bytes.min(window_bytes / 2).max(1);
+        let most_out = (window_bytes / mss_bytes).max(1);
         let ends = [OPENER, LISTENER].map(|_| {
             let clock = Clock::new(stack, phase);
             let rto = Rto::new(stack, chance.phase());

@@ -84,7 +84,8 @@ pub struct Stack {
     /// is acknowledged? Only for senders with selective acknowledgements.
     pub cubic_growth: bool,
 
-    /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit.
+    /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Segments
+    /// are no larger than half of it.
     pub receive_window_bytes: Option<u32>,
     /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
     /// acknowledgements. The models' b.
