@@ -1,8 +1,10 @@
-//! `netflow ipb serve|run`
+//! `netflow ipb serve|run|predict`
 
+mod predict;
 mod print;
 mod run;
 mod serve;
+mod users;
 
 use std::io::{self, Write};
 
@@ -14,7 +16,7 @@ use crate::failure::Failure;
 /// Run the Internet Protocol Benchmark: what users of the web and of terminals wait for
 ///
 /// `netflow ipb serve` answers at one end of a network, `netflow ipb run` plays users at the other,
-/// over real sockets.
+/// over real sockets. `netflow ipb predict` plays the same users over simulated connections.
 #[derive(Args)]
 pub struct IpbArguments {
     #[command(subcommand)]
@@ -25,12 +27,14 @@ pub struct IpbArguments {
 enum IpbCommand {
     Serve(serve::ServeArguments),
     Run(run::RunArguments),
+    Predict(predict::PredictArguments),
 }
 
 pub fn ipb(arguments: &IpbArguments, out: &mut dyn Write) -> Result<(), Failure> {
     match &arguments.command {
         IpbCommand::Serve(arguments) => serve::serve(arguments, out),
         IpbCommand::Run(arguments) => run::run(arguments, out),
+        IpbCommand::Predict(arguments) => predict::predict(arguments, out),
     }
 }
 

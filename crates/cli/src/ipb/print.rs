@@ -3,35 +3,49 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use netflow::report::distribution_figure;
 use netflow::units::Seconds;
-use netflow_ipb::{MOST_LATENESS_S, Measured, RunOptions, Users};
-use netflow_workload::{Step, Summary, Times};
+use netflow_ipb::{Load, MOST_LATENESS_S, Measured, RunOptions, Users};
+use netflow_workload::{Step, Summary, Times, Waits};
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::number::{count, duration, percent, short};
 use crate::table;
 
 pub fn text(
     measured: &Measured,
     options: &RunOptions,
+    names: &[String],
     rtt_s: Option<f64>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for users in &measured.users {
-        write_users(users, out)?;
+    let users = || names.iter().map(String::as_str).zip(&measured.users);
+    for (name, users) in users() {
+        write_users(name, users, out)?;
     }
+    let waits: Vec<(&str, &Waits)> = users().map(|(name, users)| (name, &users.waits)).collect();
+    write_waits(&waits, out)?;
+    if let Some(rtt_s) = rtt_s {
+        write_steps(&waits, rtt_s, out)?;
+    }
+    write_caveats(measured, options, out)
+}
+
+/// The table of what users waited for.
+pub fn write_waits(waits: &[(&str, &Waits)], out: &mut dyn Write) -> io::Result<()> {
     let titles = [
         "waits", "for", "count", "mean ms", "min", "median", "70 %", "80 %", "90 %", "95 %",
         "99 %", "max",
     ];
     let mut table = table::aligned(&titles, 2);
-    for users in &measured.users {
-        for (name, times) in users.waits.times() {
+    for (who, waits) in waits {
+        for (name, times) in waits.times() {
             let Some(summary) = times.summary() else {
                 continue;
             };
             let start = [
-                users.kind.name().to_owned(),
+                (*who).to_owned(),
                 name.to_owned(),
                 summary.count.to_string(),
             ];
@@ -43,10 +57,21 @@ pub fn text(
         writeln!(out)?;
         table::print(&table, out)?;
     }
-    if let Some(rtt_s) = rtt_s {
-        write_steps(measured, rtt_s, out)?;
+    Ok(())
+}
+
+/// Points of a drawn distribution.
+const POINTS: usize = 500;
+
+/// How all waits are distributed, as an SVG.
+pub fn figure<'a>(waits: impl Iterator<Item = (&'a str, &'a Waits)>) -> Result<String, Failure> {
+    let mut curves = Vec::new();
+    for (who, waits) in waits {
+        for (name, times) in waits.times() {
+            curves.push((format!("{who}: {name}"), times.cdf(POINTS)));
+        }
     }
-    write_caveats(measured, options, out)
+    distribution_figure(&curves).map_err(|error| Failure::Evaluation(error.to_string()))
 }
 
 /// As in the titles.
@@ -64,11 +89,10 @@ fn in_order(summary: &Summary) -> [f64; 9] {
     ]
 }
 
-fn write_users(users: &Users, out: &mut dyn Write) -> io::Result<()> {
+fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
-        "{}: {}, {} finished",
-        users.kind.name(),
+        "{name}: {}, {} finished",
         count(users.come as usize, "user"),
         users.finished
     )?;
@@ -88,15 +112,15 @@ fn write_users(users: &Users, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Multiples of the round-trip time, and the share of all waits at each.
-fn write_steps(measured: &Measured, rtt_s: f64, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_steps(waits: &[(&str, &Waits)], rtt_s: f64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "\nwaits of whole round trips of {} (up to {} more):",
         Seconds(rtt_s),
         duration(tolerance_s(rtt_s))
     )?;
-    for users in &measured.users {
-        for (name, times) in users.waits.times() {
+    for (who, waits) in waits {
+        for (name, times) in waits.times() {
             let steps = times.steps(rtt_s, tolerance_s(rtt_s));
             let steps: Vec<String> = steps
                 .iter()
@@ -106,7 +130,7 @@ fn write_steps(measured: &Measured, rtt_s: f64, out: &mut dyn Write) -> io::Resu
                 true => "none".to_owned(),
                 false => steps.join(", "),
             };
-            writeln!(out, " {} {name}: {steps}", users.kind.name())?;
+            writeln!(out, " {who} {name}: {steps}")?;
         }
     }
     Ok(())
@@ -176,6 +200,7 @@ struct HeldBack {
 /// Users of one kind.
 #[derive(Serialize)]
 struct OfKind {
+    name: String,
     kind: &'static str,
     users_per_s: f64,
     come: u64,
@@ -190,8 +215,9 @@ struct OfKind {
     waits: BTreeMap<&'static str, Wait>,
 }
 
+/// Waits of one sort.
 #[derive(Serialize)]
-struct Wait {
+pub struct Wait {
     #[serde(flatten)]
     summary: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,9 +227,16 @@ struct Wait {
 }
 
 impl Answer {
-    pub fn of(measured: &Measured, options: &RunOptions, seed: u64, rtt_s: Option<f64>) -> Answer {
+    pub fn of(
+        measured: &Measured,
+        options: &RunOptions,
+        names: &[String],
+        seed: u64,
+        rtt_s: Option<f64>,
+    ) -> Answer {
         let held = &measured.held_back;
-        let of_kind = |(users, load): (&Users, &netflow_ipb::Load)| OfKind {
+        let of_kind = |((users, load), name): ((&Users, &Load), &String)| OfKind {
+            name: name.clone(),
             kind: users.kind.name(),
             users_per_s: load.users_per_s,
             come: users.come,
@@ -215,7 +248,7 @@ impl Answer {
             reply_bytes: users.reply_bytes,
             script_bytes: users.script_bytes,
             lengthened: users.lengthened,
-            waits: waits(users, rtt_s),
+            waits: waits_of(&users.waits, rtt_s),
         };
         Answer {
             server: options.server.to_string(),
@@ -235,13 +268,15 @@ impl Answer {
                 .users
                 .iter()
                 .zip(&options.loads)
+                .zip(names)
                 .map(of_kind)
                 .collect(),
         }
     }
 }
 
-fn waits(users: &Users, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
+/// What users waited for, by name.
+pub fn waits_of(waits: &Waits, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
     let wait = |(name, times): (&'static str, Times)| {
         let wait = Wait {
             summary: times.summary(),
@@ -250,5 +285,5 @@ fn waits(users: &Users, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
         };
         (name, wait)
     };
-    users.waits.times().into_iter().map(wait).collect()
+    waits.times().into_iter().map(wait).collect()
 }

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use std::io::Write;
 
 use clap::{Args, ValueHint};
-use netflow::report::distribution_figure;
 use netflow_ipb::{Load, Measured, RunOptions, ServerOptions, Until};
-use netflow_workload::{Application, Http, Telnet, Workload};
 
+use super::users::UsersArguments;
 use super::{cannot_start, print};
 use crate::args::{ReportFormat, positive_time};
 use crate::failure::Failure;
@@ -38,27 +37,8 @@ pub struct RunArguments {
     #[arg(default_value = "60s")]
     duration: f64,
 
-    /// How many users of the web come, such as 2/s or 30/min [default: 1/s; none if --telnet is
-    /// given]
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
-    http: Option<f64>,
-
-    /// How many users of terminals come [default: 6/min; none if --http is given]
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
-    telnet: Option<f64>,
-
-    /// Users are drawn with this seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-
-    /// Think and type so many times as slowly, such as 0.01 for a quick run
-    #[arg(
-        long,
-        value_name = "X",
-        default_value_t = 1.0,
-        allow_hyphen_values = true
-    )]
-    think_scale: f64,
+    #[command(flatten)]
+    played: UsersArguments,
 
     /// Connections at a time; users who come when there are so many have to wait, and are counted
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -91,25 +71,34 @@ pub struct RunArguments {
     svg: Option<PathBuf>,
 }
 
-/// Points of a distribution.
-const POINTS: usize = 500;
-
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let (names, loads): (Vec<String>, Vec<Load>) = arguments
+        .played
+        .loads()?
+        .into_iter()
+        .map(|named| (named.name, named.load))
+        .unzip();
     let options = RunOptions {
         until: match arguments.users {
             Some(users) => Until::Users(users),
             None => Until::Seconds(arguments.duration),
         },
-        think_scale: arguments.think_scale,
+        think_scale: arguments.played.think_scale,
         connections: arguments.connections as usize,
         timeout_s: arguments.timeout,
         congestion: arguments.cc.clone(),
-        ..RunOptions::new(arguments.server, loads(arguments))
+        ..RunOptions::new(arguments.server, loads)
     };
     let measured = play(&options)?;
-    let answer = print::Answer::of(&measured, &options, arguments.seed, arguments.rtt);
+    let answer = print::Answer::of(
+        &measured,
+        &options,
+        &names,
+        arguments.played.seed,
+        arguments.rtt,
+    );
     match arguments.format {
-        ReportFormat::Text => print::text(&measured, &options, arguments.rtt, out)?,
+        ReportFormat::Text => print::text(&measured, &options, &names, arguments.rtt, out)?,
         ReportFormat::Json => json::write(&answer, out)?,
     }
     if let Some(path) = &arguments.output {
@@ -118,27 +107,9 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         write_whole(path, &String::from_utf8_lossy(&text))?;
     }
     if let Some(path) = &arguments.svg {
-        write_whole(path, &draw(&measured)?)?;
+        write_whole(path, &draw(&measured, &names)?)?;
     }
     judge(&measured, &options)
-}
-
-/// Who comes: \[IPB\]'s users.
-fn loads(arguments: &RunArguments) -> Vec<Load> {
-    let (http, telnet) = match (arguments.http, arguments.telnet) {
-        (None, None) => (Some(1.0), Some(0.1)),
-        given => given,
-    };
-    let http = http.map(|rate| (Application::Http(Http::default()), rate));
-    let telnet = telnet.map(|rate| (Application::Telnet(Telnet::default()), rate));
-    let load = |(application, users_per_s)| Load {
-        workload: Workload {
-            application,
-            seed: arguments.seed,
-        },
-        users_per_s,
-    };
-    http.into_iter().chain(telnet).map(load).collect()
 }
 
 fn play(options: &RunOptions) -> Result<Measured, Failure> {
@@ -152,15 +123,9 @@ fn play(options: &RunOptions) -> Result<Measured, Failure> {
     measured.map_err(cannot_start)
 }
 
-fn draw(measured: &Measured) -> Result<String, Failure> {
-    let mut curves = Vec::new();
-    for users in &measured.users {
-        for (name, times) in users.waits.times() {
-            let name = format!("{}: {name}", users.kind.name());
-            curves.push((name, times.cdf(POINTS)));
-        }
-    }
-    distribution_figure(&curves).map_err(|error| Failure::Evaluation(error.to_string()))
+fn draw(measured: &Measured, names: &[String]) -> Result<String, Failure> {
+    let waits = measured.users.iter().map(|users| &users.waits);
+    print::figure(names.iter().map(String::as_str).zip(waits))
 }
 
 /// A run in which nobody got anything has failed.
@@ -199,22 +164,4 @@ fn server(text: &str) -> Result<SocketAddr, String> {
     };
     let mut found = found.map_err(|_| "write an address, such as 10.0.0.2:4050".to_owned())?;
     found.next().ok_or("it has no address".to_owned())
-}
-
-/// A rate per second from `2/s`, `30/min` or `5/h`.
-fn rate(text: &str) -> Result<f64, String> {
-    const HELP: &str = "write a number with /s, /min or /h, such as 2/s";
-    let (number, unit) = text.split_once('/').ok_or(HELP)?;
-    let period_s = match unit.trim() {
-        "s" => 1.0,
-        "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(HELP.to_owned()),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| HELP)?;
-    let rate = number / period_s;
-    match rate > 0.0 && rate <= 1e6 {
-        true => Ok(rate),
-        false => Err("it must be above 0 and at most 1000000/s".to_owned()),
-    }
 }

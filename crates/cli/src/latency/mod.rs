@@ -3,7 +3,7 @@
 mod answer;
 mod grid;
 mod print;
-mod stack;
+pub mod stack;
 
 use std::io::Write;
 
