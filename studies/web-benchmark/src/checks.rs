@@ -1,0 +1,170 @@
+//! What has to hold of the measurements and of their prediction.
+
+use netflow_testbed::Outcome;
+
+use crate::cell::{Cell, Harm};
+use crate::row::Rows;
+
+/// Something that has to hold.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What.
+    pub what: String,
+    /// What it came to.
+    pub outcome: Outcome,
+    /// The numbers.
+    pub detail: String,
+}
+
+/// Loss-free medians are whole round trips within this, in seconds.
+const WHOLE_S: f64 = 2e-3;
+/// How far predictions may be off, by what.
+pub const LIMITS: [(&str, f64); 3] = [("median", 0.05), ("mean", 0.15), ("p95", 0.25)];
+
+fn check(what: String, holds: bool, detail: String) -> Check {
+    let outcome = match holds {
+        true => Outcome::Passed,
+        false => Outcome::Failed(detail.clone()),
+    };
+    Check {
+        what,
+        outcome,
+        detail,
+    }
+}
+
+/// What a cell is, in words.
+pub fn name(cell: &Cell, wait: &str) -> String {
+    format!("{} ms, {}: {wait}", cell.oneway_ms, cell.harm.name())
+}
+
+/// Waits without loss are whole round trips; loss leaves their medians, and moves what is beyond.
+/// `luck` standard errors are allowed where means are compared that few waits make.
+pub fn measured(cells: &[Cell], rows: &Rows, luck: f64) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for cell in cells {
+        for wait in ["file", "page"] {
+            let (Some(row), Some(free)) = (rows.of(cell, wait), rows.unharmed(cell, wait)) else {
+                continue;
+            };
+            let rtt_s = 2.0 * cell.oneway_s();
+            let trips = (row.median_s / rtt_s).round().max(1.0);
+            let off_s = row.median_s - trips * rtt_s;
+            let name = name(cell, wait);
+            if cell.harm == Harm::None {
+                checks.push(check(
+                    format!("{name}: the median is whole round trips"),
+                    off_s.abs() <= WHOLE_S,
+                    format!("{trips} and {:.2} ms", 1e3 * off_s),
+                ));
+                let shares = [row.by_1_rtt, row.by_2_rtt, row.by_3_rtt];
+                checks.push(check(
+                    format!("{name}: the distribution has steps at round trips"),
+                    shares.is_sorted_by(|low, high| high - low >= 0.01) && shares[0] >= 0.1,
+                    format!(
+                        "{:.1} % in one, {:.1} % in two, {:.1} % in three",
+                        100.0 * shares[0],
+                        100.0 * shares[1],
+                        100.0 * shares[2]
+                    ),
+                ));
+                continue;
+            }
+            let moved_s = row.median_s - free.median_s;
+            checks.push(check(
+                format!("{name}: loss leaves the median"),
+                moved_s.abs() <= WHOLE_S,
+                format!("moved by {:.2} ms", 1e3 * moved_s),
+            ));
+            checks.push(check(
+                format!("{name}: loss moves the 95th percentile and the mean"),
+                row.p95_s > free.p95_s && row.mean_s > free.mean_s,
+                format!(
+                    "95 % within {:.1} instead of {:.1} ms, mean {:.1} instead of {:.1} ms",
+                    1e3 * row.p95_s,
+                    1e3 * free.p95_s,
+                    1e3 * row.mean_s,
+                    1e3 * free.mean_s
+                ),
+            ));
+        }
+    }
+    checks.extend(["file", "page"].map(|wait| shortest_suffers_most(cells, rows, wait, luck)));
+    checks
+}
+
+/// How many times as long as without loss waits are on average, by delay.
+fn shortest_suffers_most(cells: &[Cell], rows: &Rows, wait: &str, luck: f64) -> Check {
+    let mut ratios: Vec<(u32, f64, f64)> = cells
+        .iter()
+        .filter(|cell| cell.harm != Harm::None)
+        .filter_map(|cell| {
+            let (row, free) = (rows.of(cell, wait)?, rows.unharmed(cell, wait)?);
+            Some((
+                cell.oneway_ms,
+                row.mean_s / free.mean_s,
+                row.error_s / free.mean_s,
+            ))
+        })
+        .collect();
+    ratios.sort_unstable_by_key(|ratio| ratio.0);
+    let largest = ratios.iter().map(|ratio| ratio.1).fold(0.0, f64::max);
+    let told: Vec<String> = ratios
+        .iter()
+        .map(|(ms, ratio, _)| format!("×{ratio:.2} at {ms} ms"))
+        .collect();
+    let first = ratios.first();
+    check(
+        format!("{wait}: loss costs proportionally most over the shortest delay"),
+        first.is_some_and(|(_, ratio, error)| ratio + luck * error >= largest),
+        told.join(", "),
+    )
+}
+
+/// Predictions are near: medians, means and 95th percentiles. With luck, where few waits were measured,
+/// so many standard errors of a mean are allowed on top, and with loss anything near what is between
+/// the 90th and the 99th percentile for the 95th.
+pub fn predicted(cells: &[Cell], rows: &Rows, predictions: &Rows, luck: f64) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for cell in cells {
+        for wait in ["file", "page"] {
+            let (Some(row), Some(model)) = (rows.of(cell, wait), predictions.of(cell, wait)) else {
+                continue;
+            };
+            let lucky = luck > 0.0 && cell.harm != Harm::None;
+            let error_s = luck * row.error_s;
+            let (p90_s, p99_s) = match lucky {
+                true => (row.p90_s, row.p99_s),
+                false => (row.p95_s, row.p95_s),
+            };
+            let numbers = [
+                (row.median_s, model.median_s, row.median_s..=row.median_s),
+                (
+                    row.mean_s,
+                    model.mean_s,
+                    row.mean_s - error_s..=row.mean_s + error_s,
+                ),
+                (row.p95_s, model.p95_s, p90_s..=p99_s),
+            ];
+            for ((what, limit), (found_s, model_s, luck_s)) in LIMITS.into_iter().zip(numbers) {
+                let off = model_s / found_s - 1.0;
+                let near = (1.0 - limit) * luck_s.start()..=(1.0 + limit) * luck_s.end();
+                checks.push(check(
+                    format!(
+                        "{}: {what} predicted within {} %",
+                        name(cell, wait),
+                        100.0 * limit
+                    ),
+                    near.contains(&model_s),
+                    format!(
+                        "{:.2} ms measured, {:.2} ms predicted, {:+.1} %",
+                        1e3 * found_s,
+                        1e3 * model_s,
+                        100.0 * off
+                    ),
+                ));
+            }
+        }
+    }
+    checks
+}

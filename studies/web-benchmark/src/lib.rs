@@ -1,0 +1,9 @@
+//! What users of the web wait for: real Linux over an emulated link, and netflow's prediction of it.
+#![warn(missing_docs)]
+
+pub mod cell;
+pub mod checks;
+pub mod measure;
+pub mod page;
+pub mod predict;
+pub mod row;

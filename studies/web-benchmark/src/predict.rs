@@ -1,0 +1,66 @@
+//! Cells predicted: the same users, each over a simulated connection.
+
+use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow_workload::Waits;
+
+use crate::cell::{Cell, Harm};
+
+/// Headers of a packet without options, in bytes, and those with which connections are opened.
+const HEADER_BYTES: u32 = 40;
+const SYN_BYTES: f64 = 60.0;
+const TIMESTAMPS_BYTES: u32 = 12;
+
+/// Predicts a cell: its sessions, `times` times with other losses.
+///
+/// Two things that were measured go in: the median time until a connection was open, `connect_s`, which
+/// is the round-trip time; and what the hosts add to it for a file, `service_s`; both in seconds.
+///
+/// # Errors
+/// If a number is none that a path may have.
+pub fn predict(
+    cell: &Cell,
+    connect_s: f64,
+    service_s: f64,
+    times: u64,
+) -> Result<Waits, netflow_tcpmodel::Error> {
+    let Some(stack) = cell.stack() else {
+        return Ok(Waits::default());
+    };
+    let options_bytes = if stack.timestamps {
+        TIMESTAMPS_BYTES
+    } else {
+        0
+    };
+    let mtu = u32::from(cell.mtu());
+    let conversations = Conversations {
+        mss_bytes: mtu - HEADER_BYTES - options_bytes,
+        service_s,
+        stack,
+    };
+    let seconds_per_byte = 8.0 / cell.bandwidth_bps();
+    let direction = Direction {
+        delay_s: (0.5 * connect_s - SYN_BYTES * seconds_per_byte).max(0.0),
+        loss: match cell.harm {
+            Harm::Loss(loss) => loss,
+            _ => 0.0,
+        },
+        bit_error_rate: match cell.harm {
+            Harm::BitErrors(rate) => rate,
+            _ => 0.0,
+        },
+        bandwidth_bps: Some(cell.bandwidth_bps()),
+    };
+    let path = Path {
+        to_server: direction,
+        to_client: direction,
+    };
+    let mut waits = Waits::default();
+    for seed in 1..=cell.seeds {
+        let sessions = cell.sessions(seed).unwrap_or_default();
+        for time in 0..times {
+            let losses = seed << 32 | time;
+            waits.extend(conversations.play(&sessions, losses, |_| path)?);
+        }
+    }
+    Ok(waits)
+}
