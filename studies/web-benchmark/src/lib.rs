@@ -4,6 +4,8 @@
 pub mod cell;
 pub mod checks;
 pub mod measure;
+#[cfg(target_os = "linux")]
+mod namespaces;
 pub mod page;
 pub mod predict;
 pub mod row;
