@@ -40,11 +40,13 @@
 mod dimension;
 mod error;
 mod number;
+mod out_of_range;
 mod print;
 mod quantity;
 mod read;
 mod sum;
 
 pub use error::{UnitError, UnitErrorKind};
+pub use out_of_range::{OutOfRange, ensure};
 pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
 pub use sum::{Rate, Size};
