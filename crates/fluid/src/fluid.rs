@@ -165,9 +165,12 @@ impl Fluid {
     }
 
     /// What the users of each workload meet with who have come until now.
-    pub fn experiences(&self) -> Result<Vec<Experience>, RunError> {
+    pub fn experiences(
+        &self,
+        interrupted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Experience>, RunError> {
         let (network, seed) = (&self.engine.network, self.engine.options.seed);
-        played::experiences(network, &self.paths, seed, self.state.time_s)
+        played::experiences(network, &self.paths, seed, self.state.time_s, interrupted)
     }
 
     fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {

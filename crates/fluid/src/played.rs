@@ -90,28 +90,32 @@ impl Paths {
     }
 }
 
-/// One way of a path. The slowest link is one that packets take turns on; elsewhere a packet takes
-/// what one of mean size does. Nothing if there is no way.
+/// One way of a path. The slowest link is one that packets take turns on, with its buffer; elsewhere a
+/// packet takes what one of mean size does. Nothing if there is no way.
 fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Direction> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
     let bandwidth = |hop: &crate::ExplainedHop| network.link_spec(hop.link).bandwidth_bps;
-    let slowest = there().map(bandwidth).fold(f64::INFINITY, f64::min);
+    let slowest = there().min_by(|a, b| bandwidth(a).total_cmp(&bandwidth(b)))?;
+    let slowest_bps = bandwidth(slowest);
     let transmissions_s: f64 = there().map(|hop| packet_bits / bandwidth(hop)).sum();
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
-    slowest.is_finite().then(|| Direction {
-        delay_s: delays_s + (transmissions_s - packet_bits / slowest).max(0.0),
+    Some(Direction {
+        delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
         loss: it.loss_probability.clamp(0.0, MOST_LOSS),
         bit_error_rate: 0.0,
-        bandwidth_bps: Some(slowest),
+        bandwidth_bps: Some(slowest_bps),
+        buffer_bytes: Some(network.room_pkts(slowest.link) * packet_bits / 8.0),
     })
 }
 
-/// What users meet with who come until `until_s`: all of their sessions, to the end.
+/// What users meet with who come until `until_s`: all of their sessions, to the end. None are begun
+/// any more once it is `interrupted`.
 pub(crate) fn experiences(
     network: &Network,
     paths: &Paths,
     seed: u64,
     until_s: f64,
+    interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Experience>, RunError> {
     let mut first_pair = 0;
     let mut all = Vec::new();
@@ -138,13 +142,18 @@ pub(crate) fn experiences(
             if sessions.is_empty() {
                 break;
             }
-            let played: Result<Vec<Vec<Wait>>, RunError> = sessions
+            let played: Result<Vec<Option<Visit>>, RunError> = sessions
                 .par_iter()
-                .map(|session| player.play(session))
+                .map(|session| match interrupted() {
+                    true => Ok(None),
+                    false => player.play(session).map(Some),
+                })
                 .collect();
             experience.came += sessions.len() as u64;
-            experience.gone += sessions.len() as u64;
-            experience.waits.extend(played?.into_iter().flatten());
+            for visit in played?.into_iter().flatten() {
+                experience.gone += u64::from(visit.is_whole);
+                experience.waits.extend(visit.waits);
+            }
         }
         all.push(experience);
         first_pair += users.pairs.len();
@@ -168,15 +177,22 @@ struct Player<'a> {
     rtts_s: Vec<f64>,
 }
 
+/// What the user of a session met with.
+struct Visit {
+    waits: Vec<Wait>,
+    /// It got everything that it asked for.
+    is_whole: bool,
+}
+
 impl Player<'_> {
-    /// What the user of a session waits.
-    fn play(&self, session: &Session) -> Result<Vec<Wait>, RunError> {
+    fn play(&self, session: &Session) -> Result<Visit, RunError> {
         let pair = (session.number % self.rtts_s.len().max(1) as u64) as usize;
         let nowhere = Direction {
             delay_s: 0.0,
             loss: 0.0,
             bit_error_rate: 0.0,
             bandwidth_bps: None,
+            buffer_bytes: None,
         };
         let path_at = |time_s: f64| {
             let path = self.paths.at(self.first_pair + pair, time_s);
@@ -186,13 +202,14 @@ impl Player<'_> {
             })
         };
         let sessions = std::slice::from_ref(session);
-        let waits = self
+        let played = self
             .conversations
             .play(sessions, self.seed, path_at)
             .map_err(|error| RunError::BadOption {
                 option: "workload",
                 reason: error.to_string(),
             })?;
+        let waits = played.waits;
         let of_kinds = [waits.connect_s, waits.file_s, waits.page_s, waits.echo_s];
         let rtt_s = self.rtts_s.get(pair).copied().unwrap_or(f64::NAN);
         let rows = WaitFor::ALL.into_iter().zip(of_kinds);
@@ -205,6 +222,9 @@ impl Player<'_> {
                 rtt_s,
             })
         });
-        Ok(rows.collect())
+        Ok(Visit {
+            waits: rows.collect(),
+            is_whole: played.given_up == 0,
+        })
     }
 }

@@ -229,13 +229,16 @@ impl Simulation {
 
     /// What the users of each workload have met with so far. With the window model, waits that
     /// are over; with the fluid models, which play sessions over the paths of the time, all that
-    /// those waited who have come.
+    /// those waited who have come; once it is `interrupted`, of those only who were played until then.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] if a stack cannot be as it is; the network's builder lets none pass.
-    pub fn experiences(&self) -> Result<Vec<Experience>, RunError> {
+    /// [`RunError::BadOption`] if a session asks for more than can be played, 10 million packets.
+    pub fn experiences(
+        &self,
+        interrupted: impl Fn() -> bool + Sync,
+    ) -> Result<Vec<Experience>, RunError> {
         match &self.stepper {
-            Stepper::Fluid(fluid) => fluid.experiences(),
+            Stepper::Fluid(fluid) => fluid.experiences(&interrupted),
             Stepper::Window(window) => Ok(window.experiences()),
         }
     }

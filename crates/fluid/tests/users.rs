@@ -127,7 +127,7 @@ fn loss_free_files_take_whole_round_trips() {
         let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
         let network = network(FAST, vec![workload(application, 5.0)], &[]);
         let simulation = run(network, 25.0, 1.0);
-        let experience = &simulation.experiences().unwrap()[0];
+        let experience = &simulation.experiences(|| false).unwrap()[0];
         assert_eq!(experience.came, experience.gone);
         all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
         all_are(&waits_s(experience, WaitFor::File), rounds(pkts) * RTT_S);
@@ -146,7 +146,7 @@ fn the_window_stays_with_the_connection() {
         25.0,
         1.0,
     );
-    let experience = &simulation.experiences().unwrap()[0];
+    let experience = &simulation.experiences(|| false).unwrap()[0];
     all_are(&waits_s(experience, WaitFor::File), RTT_S);
     all_are(&waits_s(experience, WaitFor::Page), 2.0 * RTT_S);
 }
@@ -163,7 +163,7 @@ fn a_long_pause_shrinks_the_window() {
         });
         let network = network(FAST, vec![workload(application, 1.0)], &[]);
         let simulation = run(network, 90.0, 1.0);
-        let experience = &simulation.experiences().unwrap()[0];
+        let experience = &simulation.experiences(|| false).unwrap()[0];
         assert_eq!(experience.came, experience.gone);
         let pages = waits_s(experience, WaitFor::Page);
         for page in pages.chunks(2) {
@@ -190,7 +190,7 @@ fn small_packets_take_little_time() {
     // Few, so that they do not meet.
     let network = network(slow, vec![workload(application, 0.2)], &[]);
     let simulation = run(network, 30.0, 1.0);
-    let experience = &simulation.experiences().unwrap()[0];
+    let experience = &simulation.experiences(|| false).unwrap()[0];
     assert!(experience.gone >= 2);
     let transmissions_s = (4.0 * 41.0 + 40.0) * 8.0 / 82_000.0;
     let echoes = waits_s(experience, WaitFor::Echo);
@@ -220,7 +220,7 @@ fn the_network_carries_what_users_send() {
     });
     let network = network(FAST, vec![workload(application, 10.0)], &[]);
     let simulation = run(network.clone(), 150.0, 10.0);
-    let experience = &simulation.experiences().unwrap()[0];
+    let experience = &simulation.experiences(|| false).unwrap()[0];
     assert_eq!(experience.came, experience.gone);
 
     let spec = network.workloads().next().unwrap();
@@ -302,7 +302,7 @@ fn losses_delay_and_are_counted() {
             assert_eq!(totals.offered_pkts, after);
             assert!(totals.lost_pkts > 0.0);
         }
-        let experiences = simulation.experiences().unwrap();
+        let experiences = simulation.experiences(|| false).unwrap();
         let web = &experiences[0];
         assert_eq!((web.came, web.came > 10), (web.gone, true));
         assert_eq!(waits_s(web, WaitFor::File).len() as u64, 4 * web.gone);
@@ -328,7 +328,7 @@ fn fluids_carry_means_and_users_wait_as_tcp_does() {
         while !simulation.is_done() {
             simulation.step().unwrap();
         }
-        let experience = &simulation.experiences().unwrap()[0];
+        let experience = &simulation.experiences(|| false).unwrap()[0];
         assert!(experience.came > 50);
         all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
         all_are(&waits_s(experience, WaitFor::File), rounds * RTT_S);
@@ -358,7 +358,11 @@ fn models_have_the_same_users() {
         while !simulation.is_done() {
             simulation.step().unwrap();
         }
-        let all = simulation.experiences().unwrap().swap_remove(0).waits;
+        let all = simulation
+            .experiences(|| false)
+            .unwrap()
+            .swap_remove(0)
+            .waits;
         let came: Vec<(u64, f64, WaitFor)> = all
             .iter()
             .map(|wait| (wait.user, wait.came_s, wait.kind))
@@ -388,7 +392,7 @@ fn threads_do_not_change_what_users_wait() {
             while !simulation.is_done() {
                 simulation.step().unwrap();
             }
-            simulation.experiences().unwrap()
+            simulation.experiences(|| false).unwrap()
         })
     };
     let one = waits(1);
@@ -438,7 +442,7 @@ proptest! {
                 prop_assert_eq!(totals.offered_pkts, after);
             }
         }
-        let experience = &simulation.experiences().unwrap()[0];
+        let experience = &simulation.experiences(|| false).unwrap()[0];
         // Nobody came for a long time.
         prop_assert_eq!(experience.gone, experience.came);
         for wait in &experience.waits {
@@ -486,7 +490,7 @@ fn medians_are_whole_round_trips() {
             while !simulation.is_done() {
                 simulation.step().unwrap();
             }
-            let experience = &simulation.experiences().unwrap()[0];
+            let experience = &simulation.experiences(|| false).unwrap()[0];
             for kind in [WaitFor::File, WaitFor::Page] {
                 let times = Times::new(waits_s(experience, kind));
                 assert!(times.count() > 500);

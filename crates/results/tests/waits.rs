@@ -54,7 +54,7 @@ fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<Experience>) {
     while !simulation.is_done() {
         simulation.step().unwrap();
     }
-    let experiences = simulation.experiences().unwrap();
+    let experiences = simulation.experiences(|| false).unwrap();
     (simulation, experiences)
 }
 

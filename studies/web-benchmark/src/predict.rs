@@ -49,6 +49,8 @@ pub fn predict(
             _ => 0.0,
         },
         bandwidth_bps: Some(cell.bandwidth_bps()),
+        // Never full.
+        buffer_bytes: None,
     };
     let path = Path {
         to_server: direction,
@@ -59,7 +61,7 @@ pub fn predict(
         let sessions = cell.sessions(seed).unwrap_or_default();
         for time in 0..times {
             let losses = seed << 32 | time;
-            waits.extend(conversations.play(&sessions, losses, |_| path)?);
+            waits.extend(conversations.play(&sessions, losses, |_| path)?.waits);
         }
     }
     Ok(waits)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::tcpmodel::rounds::{Conversations, Direction, Path};
-use netflow::units::{BitsPerSecond, Seconds};
+use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_workload::{Session, Waits};
 use serde::Serialize;
 
@@ -41,6 +41,10 @@ pub struct PredictArguments {
     /// Bandwidth each way [default: packets take no time]
     #[arg(long, value_name = "RATE", value_parser = str::parse::<BitsPerSecond>)]
     bandwidth: Option<BitsPerSecond>,
+
+    /// What may wait for the bandwidth, such as 100pkt or 64KB
+    #[arg(long, value_name = "SIZE", value_parser = str::parse::<Size>, default_value = "1000 pkt")]
+    buffer: Size,
 
     /// How long the server takes for a reply
     #[arg(long, value_name = "TIME", value_parser = time_from_zero, allow_hyphen_values = true)]
@@ -88,12 +92,15 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
     let path = path(arguments);
     let played = sessions(arguments)?;
     let mut waits = Vec::new();
+    let mut given_up = 0;
     for (name, sessions) in &played {
         let mut of_all = Waits::default();
         for time in 0..arguments.repeat {
             let seed = arguments.played.seed.wrapping_add(time << 32);
             let of_one = conversations.play(sessions, seed, |_| path);
-            of_all.extend(of_one.map_err(|error| Failure::usage(error.to_string()))?);
+            let of_one = of_one.map_err(|error| Failure::usage(error.to_string()))?;
+            of_all.extend(of_one.waits);
+            given_up += of_one.given_up;
         }
         waits.push((name.as_str(), sessions.len(), of_all));
     }
@@ -102,6 +109,10 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
     match arguments.format {
         ReportFormat::Text => {
             write_question(arguments, &waits, out)?;
+            if given_up > 0 {
+                let users = count(given_up as usize, "user");
+                writeln!(out, "{users} did not get everything: 15 timeouts in a row")?;
+            }
             print::write_waits(&borrowed, out)?;
             if rtt_s > 0.0 {
                 print::write_steps(&borrowed, rtt_s, out)?;
@@ -120,6 +131,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
                 bit_error_rate: arguments.ber,
                 seed: arguments.played.seed,
                 repeat: arguments.repeat,
+                given_up,
                 users: waits.iter().map(users).collect(),
             };
             json::write(&answer, out)?;
@@ -151,6 +163,10 @@ fn path(arguments: &PredictArguments) -> Path {
         loss: arguments.loss,
         bit_error_rate: arguments.ber,
         bandwidth_bps: arguments.bandwidth.map(BitsPerSecond::get),
+        buffer_bytes: Some(match arguments.buffer {
+            Size::Bytes(bytes) => bytes.get(),
+            Size::Packets(packets) => packets.get() * f64::from(arguments.mtu),
+        }),
     };
     Path {
         to_server: direction,
@@ -228,6 +244,7 @@ struct Answer {
     bit_error_rate: f64,
     seed: u64,
     repeat: u64,
+    given_up: u64,
     users: Vec<OfName>,
 }
 

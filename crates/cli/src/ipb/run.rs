@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::io::Write;
 
 use clap::{Args, ValueHint};
-use netflow_ipb::{Load, Measured, RunOptions, ServerOptions, Until};
+use netflow_ipb::{Load, Measured, RunOptions, ServerOptions, Until, Users};
 
 use super::users::UsersArguments;
 use super::{cannot_start, print};
@@ -128,7 +128,7 @@ fn draw(measured: &Measured, names: &[String]) -> Result<String, Failure> {
     print::figure(names.iter().map(String::as_str).zip(waits))
 }
 
-/// A run in which nobody got anything has failed.
+/// A run in which nobody got anything, or most failed, has failed.
 fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
     if measured.interrupted {
         return Err(Failure::Interrupted(format!(
@@ -136,18 +136,22 @@ fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
             duration(measured.wall_s)
         )));
     }
-    let failed: u64 = measured.users.iter().map(|users| users.failed()).sum();
-    let waited = measured.users.iter().map(|users| users.reply_bytes);
-    if failed == 0 || waited.sum::<u64>() > 0 {
+    let sum = |of: fn(&Users) -> u64| measured.users.iter().map(of).sum::<u64>();
+    let (come, failed) = (sum(|users| users.come), sum(Users::failed));
+    let nobody = failed > 0 && sum(|users| users.reply_bytes) == 0;
+    if !nobody && 2 * failed <= come {
         return Ok(());
     }
     let mut failures = measured.users.iter().flat_map(|users| users.failures());
     let why = failures.next().map_or("", |(failure, _)| failure.name());
-    Err(Failure::Evaluation(format!(
-        "no user was answered by {}: {why} ({})",
-        options.server,
-        count(failed as usize, "user"),
-    )))
+    let users = count(come as usize, "user");
+    Err(Failure::Evaluation(match nobody {
+        true => format!(
+            "no user was answered by {}: {why} ({users})",
+            options.server
+        ),
+        false => format!("{failed} of {users} failed, so this is not what users wait: {why}"),
+    }))
 }
 
 /// An address, or a name, with or without a port.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use netflow::fluid::{
@@ -140,7 +140,7 @@ fn evaluate(
     progress.finish();
 
     let time_s = simulation.time_s();
-    let end = match outcome {
+    let mut end = match outcome {
         Ok(Outcome::Finished) => Ok(()),
         Ok(Outcome::Stopped) => Err(Failure::Interrupted(format!(
             "stopped at {} s of network time",
@@ -150,7 +150,12 @@ fn evaluate(
         Err(error) => Err(Failure::Evaluation(error.to_string())),
     };
     let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
-    let users = [simulation.experiences().map_err(cannot_run)?];
+    let users = [simulation.experiences(stop_playing()).map_err(cannot_run)?];
+    if end.is_ok() && interrupt::requested() {
+        end = Err(Failure::Interrupted(
+            "stopped while users were being played".to_owned(),
+        ));
+    }
     summary.add_users(&network, &users);
     let mut writer = writer;
     if let Some(writer) = &mut writer {
@@ -200,11 +205,12 @@ fn evaluate_seeds(
         match simulation.run(arguments.every, &mut series, interrupt::requested) {
             Ok(Outcome::Finished) => {
                 let summary = Summary::of(&simulation, warnings.clone());
-                Ok(Some(SeedRun {
+                let users = simulation.experiences(stop_playing()).map_err(cannot_run)?;
+                Ok((!interrupt::requested()).then(|| SeedRun {
                     series,
                     summary,
                     steps: simulation.steps(),
-                    users: simulation.experiences().map_err(cannot_run)?,
+                    users,
                 }))
             }
             Ok(Outcome::Stopped) => Ok(None),
@@ -524,4 +530,12 @@ fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::
             gap => format!(" (they miss balance by {})", percent(gap)),
         }
     )
+}
+
+/// Whether users need not be played any more: an interrupted run still plays some of those who came
+/// until then.
+fn stop_playing() -> impl Fn() -> bool + Sync {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let began = Instant::now();
+    move || interrupt::requested() && began.elapsed() > PATIENCE
 }

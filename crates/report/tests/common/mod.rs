@@ -73,7 +73,7 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
     let options: Options = scenario.options;
     let mut simulation = Simulation::new(network, options).unwrap();
     simulation.run(every_s, &mut writer, || false).unwrap();
-    let users = [simulation.experiences().unwrap()];
+    let users = [simulation.experiences(|| false).unwrap()];
     writer.waits(&users).unwrap();
     let manifest = Manifest {
         program: "netflow".to_owned(),

@@ -1,5 +1,7 @@
 //! What a transfer may be.
 
+use netflow_workload::Session;
+
 use super::{Direction, Exchange, Options, Path, Transfer};
 use crate::{Error, error::ensure};
 
@@ -50,6 +52,22 @@ impl Transfer {
     }
 }
 
+/// Checks what a session asks for, and is answered with.
+pub(super) fn check_session(session: &Session, mss_bytes: u32) -> Result<(), Error> {
+    let exchanges = || session.turns.iter().flat_map(|turn| &turn.exchanges);
+    let requests: u64 = exchanges().map(|it| u64::from(it.request_bytes)).sum();
+    let replies: u64 = exchanges().map(|it| u64::from(it.reply_bytes)).sum();
+    let allowed = "10 million or less";
+    for (what, bytes) in [
+        ("requests of a session in segments", requests),
+        ("replies of a session in segments", replies),
+    ] {
+        let segments = bytes.div_ceil(u64::from(mss_bytes.max(1)));
+        ensure(segments <= MAX_SEGMENTS, what, segments as f64, allowed)?;
+    }
+    Ok(())
+}
+
 impl Path {
     /// `full_bytes` is the size of the largest packets.
     pub(super) fn check(&self, full_bytes: f64) -> Result<(), Error> {
@@ -58,6 +76,7 @@ impl Path {
             loss,
             bit_error_rate,
             bandwidth_bps,
+            buffer_bytes,
         } in [self.to_server, self.to_client]
         {
             let delay = (0.0..=1e6).contains(&delay_s);
@@ -71,6 +90,8 @@ impl Path {
             let bps = bandwidth_bps.unwrap_or(1.0);
             let bandwidth = (1e-3..=1e18).contains(&bps);
             ensure(bandwidth, "bandwidth in bit/s", bps, "1e-3 to 1e18")?;
+            let bytes = buffer_bytes.unwrap_or(1.0);
+            ensure(bytes > 0.0, "buffer in B", bytes, "above 0")?;
         }
         Ok(())
     }

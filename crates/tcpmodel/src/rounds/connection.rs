@@ -1,6 +1,7 @@
 //! A connection: two ends and the packets between them.
 
 use super::{
+    Direction,
     chance::Chance,
     clock::Clock,
     end::{End, Handshake},
@@ -48,6 +49,8 @@ pub(super) struct Connection<'a, C> {
     out: Vec<u32>,
     /// When a timer fired last, in seconds.
     waited_until_s: f64,
+    /// So many timeouts of either end have followed one another without anything being acknowledged.
+    unanswered: [u32; 2],
     repairs: Repairs,
 }
 
@@ -92,6 +95,7 @@ impl<'a, C: Chance> Connection<'a, C> {
             ways,
             out: Vec::new(),
             waited_until_s: 0.0,
+            unanswered: [0, 0],
             repairs: Repairs::default(),
         }
     }
@@ -123,14 +127,24 @@ impl<'a, C: Chance> Connection<'a, C> {
         self.written[who].bytes_before(self.ends[who].sender.acknowledged())
     }
 
+    /// The timeouts that have followed one another at the end that waits longest, without anything being
+    /// acknowledged.
+    pub(super) fn unanswered(&self) -> u32 {
+        self.unanswered[OPENER].max(self.unanswered[LISTENER])
+    }
+
     /// What repairs have taken until now.
     pub(super) fn repairs(&self) -> Repairs {
         self.repairs
     }
 
-    /// From now on packets of an end take this long, in seconds, at this bandwidth.
-    pub(super) fn set_way(&mut self, who: usize, delay_s: f64, bandwidth_bps: Option<f64>) {
-        self.ways[who].become_like(delay_s, bandwidth_bps);
+    /// What an end sends goes that way from now on.
+    pub(super) fn set_way(&mut self, who: usize, direction: &Direction) {
+        self.ways[who].become_like(
+            direction.delay_s,
+            direction.bandwidth_bps,
+            direction.buffer_bytes,
+        );
     }
 
     /// When what happens next, and at which end; at infinity without anything.
@@ -241,6 +255,7 @@ impl<'a, C: Chance> Connection<'a, C> {
             return None;
         }
         end.open(self.stack, now_s, packet.echo_s);
+        self.unanswered[OPENER] = 0;
         self.repairs.handshake_s = now_s;
         self.send(OPENER, now_s, Kind::Ack);
         self.ends[OPENER].sender.send(now_s, &mut self.out);
@@ -258,13 +273,18 @@ impl<'a, C: Chance> Connection<'a, C> {
         };
         if end.handshake == Handshake::SynReceived {
             end.open(self.stack, now_s, packet.echo_s);
+            self.unanswered[who] = 0;
         }
         if end.handshake != Handshake::Open {
             return;
         }
         let pure = packet.kind == Kind::Ack;
+        let acknowledged = end.sender.acknowledged();
         end.sender
             .receive(now_s, packet, other.receiver.arrived(), pure, &mut self.out);
+        if end.sender.acknowledged() > acknowledged {
+            self.unanswered[who] = 0;
+        }
         self.send_chosen(who, now_s);
     }
 
@@ -283,6 +303,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         let end = &mut self.ends[who];
         end.handshake_timeouts += 1;
         end.handshake_again += 1;
+        self.unanswered[who] += 1;
         end.set_handshake_timer(self.stack, now_s, who == OPENER);
         let kind = if who == OPENER {
             Kind::Syn
@@ -298,6 +319,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         let since_s = end.active_s.max(self.waited_until_s);
         if end.sender.timeout(now_s, &mut self.out) {
             self.repairs.timeouts += 1;
+            self.unanswered[who] += 1;
             self.repairs.timeout_s += now_s - since_s.max(self.repairs.handshake_s);
             self.waited_until_s = now_s;
         }

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::{
     chance::Independent,
+    check::check_session,
     connection::{Connection, HEADER_BYTES, LISTENER, Notice, OPENER, TOGETHER_S},
     path::Way,
 };
@@ -39,7 +40,22 @@ pub struct Direction {
     pub bit_error_rate: f64,
     /// The bandwidth in bits per second; without, packets take no time beside the delay.
     pub bandwidth_bps: Option<f64>,
+    /// How much may wait for that bandwidth, in bytes, above 0; without, everything.
+    pub buffer_bytes: Option<f64>,
 }
+
+/// What users met with whose sessions were played.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Played {
+    /// What they waited.
+    pub waits: Waits,
+    /// So many did not get everything: after 15 timeouts in a row without an answer their connection
+    /// was given up (RFC 1122, 4.2.3.5; as Linux does it).
+    pub given_up: u64,
+}
+
+/// Timeouts in a row, without an answer, after which a connection is given up.
+const MOST_UNANSWERED: u32 = 15;
 
 /// Sessions of users whose hosts follow a stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,25 +76,28 @@ impl Conversations {
     ///
     /// # Errors
     ///
-    /// If a number of the stack or of the path is outside of what it may be.
+    /// If a number of the stack or of the path is outside of what it may be, or a session asks for more
+    /// than 10 million segments.
     pub fn play(
         &self,
         sessions: &[Session],
         seed: u64,
         path_at: impl Fn(f64) -> Path + Sync,
-    ) -> Result<Waits, Error> {
+    ) -> Result<Played, Error> {
         self.stack.check()?;
         let mss_bytes = f64::from(self.mss_bytes);
         ensure(self.mss_bytes >= 1, "mss in B", mss_bytes, "1 or more")?;
         let service = (0.0..=1e6).contains(&self.service_s);
         ensure(service, "service time in s", self.service_s, "0 to 1e6")?;
-        let of_each: Vec<Result<Waits, Error>> = sessions
+        let of_each: Vec<Result<Played, Error>> = sessions
             .par_iter()
             .map(|session| self.play_one(session, seed, &path_at))
             .collect();
-        let mut all = Waits::default();
-        for waits in of_each {
-            all.extend(waits?);
+        let mut all = Played::default();
+        for played in of_each {
+            let played = played?;
+            all.waits.extend(played.waits);
+            all.given_up += played.given_up;
         }
         Ok(all)
     }
@@ -88,7 +107,8 @@ impl Conversations {
         session: &Session,
         seed: u64,
         path_at: impl Fn(f64) -> Path,
-    ) -> Result<Waits, Error> {
+    ) -> Result<Played, Error> {
+        check_session(session, self.mss_bytes)?;
         let path = path_at(session.start_s);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(session.number);
@@ -160,7 +180,7 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         }
     }
 
-    fn play(mut self, path_at: impl Fn(f64) -> Path) -> Result<Waits, Error> {
+    fn play(mut self, path_at: impl Fn(f64) -> Path) -> Result<Played, Error> {
         self.connection.open(0.0);
         loop {
             let next = self.connection.next_event();
@@ -176,8 +196,12 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
                 continue;
             }
             let now_s = next.0;
-            if now_s == f64::INFINITY || self.is_over() {
-                return Ok(self.waits);
+            let given_up = self.connection.unanswered() > MOST_UNANSWERED;
+            if now_s == f64::INFINITY || self.is_over() || given_up {
+                return Ok(Played {
+                    given_up: u64::from(!self.is_over()),
+                    waits: self.waits,
+                });
             }
             match self.connection.happen(next) {
                 None => {}
@@ -201,8 +225,7 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
             self.connection
                 .chance
                 .set_harm(who, direction.loss, direction.bit_error_rate);
-            self.connection
-                .set_way(who, direction.delay_s, direction.bandwidth_bps);
+            self.connection.set_way(who, &direction);
         }
         Ok(())
     }
@@ -314,6 +337,7 @@ mod tests {
             loss,
             bit_error_rate: 0.0,
             bandwidth_bps: None,
+            buffer_bytes: None,
         };
         Path {
             to_server: direction,
@@ -372,7 +396,8 @@ mod tests {
             ]);
             let waits = linux()
                 .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
-                .unwrap();
+                .unwrap()
+                .waits;
             assert_eq!(round_trips(&waits.connect_s), [1.0]);
             assert_eq!(round_trips(&waits.file_s), [1.0, 1.0, 2.0, 1.0, expected]);
             assert_eq!(waits.file_s, waits.page_s);
@@ -386,7 +411,8 @@ mod tests {
         let session = visit(vec![page(0.0, &[1, 9, 1, 10])]);
         let waits = linux()
             .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
-            .unwrap();
+            .unwrap()
+            .waits;
         assert_eq!(round_trips(&waits.file_s), [1.0, 1.0, 1.0, 2.0]);
         assert_eq!(round_trips(&waits.page_s), [3.0]);
     }
@@ -399,7 +425,7 @@ mod tests {
             conversations.stack.receive_window_bytes = bytes;
             let session = visit(vec![page(0.0, &[70])]);
             let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
-            assert_eq!(round_trips(&waits.unwrap().file_s), [expected]);
+            assert_eq!(round_trips(&waits.unwrap().waits.file_s), [expected]);
         }
     }
 
@@ -417,7 +443,7 @@ mod tests {
         let mut path = both(RTT_S / 2.0, 0.0);
         path.to_server.bit_error_rate = 1e-4;
         path.to_client.bit_error_rate = 1e-4;
-        let waits = linux().play(&sessions, 1, |_| path).unwrap();
+        let waits = linux().play(&sessions, 1, |_| path).unwrap().waits;
         let share = |waits_s: &[f64]| {
             let late = waits_s.iter().filter(|&&wait_s| wait_s > 1.01 * RTT_S);
             late.count() as f64 / waits_s.len() as f64
@@ -436,7 +462,7 @@ mod tests {
             ..linux()
         };
         let waits = conversations.play(&[session], 1, |_| both(RTT_S / 2.0, 0.0));
-        let waits = waits.unwrap();
+        let waits = waits.unwrap().waits;
         assert_eq!(round_trips(&waits.file_s), [1.1, 1.1, 1.1]);
         assert_eq!(round_trips(&waits.page_s), [2.2]);
     }
@@ -446,7 +472,7 @@ mod tests {
     fn the_path_is_the_one_of_its_time() {
         let session = visit(vec![page(0.0, &[1]), page(10.0, &[1])]);
         let path_at = |time_s| both(if time_s < 10.0 { 0.05 } else { 0.1 }, 0.0);
-        let waits = linux().play(&[session], 1, path_at).unwrap();
+        let waits = linux().play(&[session], 1, path_at).unwrap().waits;
         assert_eq!(round_trips(&waits.file_s), [1.0, 2.0]);
     }
 
@@ -465,7 +491,8 @@ mod tests {
         let sessions: Vec<Session> = workload.sessions(1.0).unwrap().take(2).collect();
         let waits = linux()
             .play(&sessions, 1, |_| both(RTT_S / 2.0, 0.0))
-            .unwrap();
+            .unwrap()
+            .waits;
         assert_eq!(round_trips(&waits.echo_s), [1.0; 100]);
         assert!(waits.page_s.is_empty());
     }
@@ -481,8 +508,12 @@ mod tests {
         let sessions: Vec<Session> = workload.sessions(1.0).unwrap().take(200).collect();
         let play = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.unwrap()
-                .install(|| linux().play(&sessions, 3, |_| both(0.01, 0.05)).unwrap())
+            pool.unwrap().install(|| {
+                linux()
+                    .play(&sessions, 3, |_| both(0.01, 0.05))
+                    .unwrap()
+                    .waits
+            })
         };
         let waits = play(1);
         let turns = || sessions.iter().flat_map(|session| &session.turns);
@@ -492,6 +523,60 @@ mod tests {
         assert_eq!(waits.file_s.len(), files);
         assert!(waits.file_s.iter().all(|&wait_s| wait_s > 0.02 - 1e-9));
         assert_eq!(play(3), waits);
+    }
+
+    /// 300 files of 3 MB over one connection: what is under way is not looked through for every
+    /// acknowledgement of the million. (It was, which took minutes.)
+    #[test]
+    fn long_sessions_take_as_long_as_they_are() {
+        let session = visit((0..300).map(|_| page(0.0, &[3000])).collect());
+        let began = std::time::Instant::now();
+        let waits = linux()
+            .play(&[session], 1, |_| both(0.01, 0.0))
+            .unwrap()
+            .waits;
+        assert_eq!(waits.file_s.len(), 300);
+        assert!(began.elapsed().as_secs() < 20);
+    }
+
+    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for four: the first and four that wait
+    /// are there at once, the others are lost and sent again. All are there in the end.
+    #[test]
+    fn buffers_overflow() {
+        let session = visit(vec![page(0.0, &[20]), page(0.0, &[2000])]);
+        let mut path = both(RTT_S / 2.0, 0.0);
+        path.to_client.bandwidth_bps = Some(1.04e6);
+        let free = linux().play(std::slice::from_ref(&session), 1, |_| path);
+        path.to_client.buffer_bytes = Some(4.5 * 1040.0);
+        let tight = linux().play(&[session], 1, |_| path).unwrap().waits;
+        assert!(tight.file_s[0] > free.unwrap().waits.file_s[0] + RTT_S);
+        // No faster than the link, and not much slower.
+        assert!(tight.file_s[1] > 2000.0 * 0.008 && tight.file_s[1] < 2.0 * 2000.0 * 0.008);
+    }
+
+    /// Where nine of ten packets are lost each way, a segment needs a hundred tries on average, and is
+    /// tried 16 times: few connections open, and nobody gets a megabyte. (It was waited for for days.)
+    #[test]
+    fn connections_without_answers_are_given_up() {
+        let sessions: Vec<Session> = (0..100)
+            .map(|number| Session {
+                number,
+                ..visit(vec![page(0.0, &[1000])])
+            })
+            .collect();
+        let played = linux().play(&sessions, 1, |_| both(0.01, 0.9)).unwrap();
+        assert_eq!(played.given_up, 100);
+        assert!(played.waits.file_s.is_empty());
+    }
+
+    #[test]
+    fn sessions_without_end_are_refused() {
+        let session = visit(vec![page(0.0, &[4_000_000; 3])]);
+        let error = linux().play(&[session], 1, |_| both(0.01, 0.0));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "replies of a session in segments is 12000000, allowed is 10 million or less"
+        );
     }
 
     #[test]

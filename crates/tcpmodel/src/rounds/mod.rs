@@ -49,7 +49,7 @@ use chance::Independent;
 use setting::Setting;
 use trial::Taken;
 
-pub use conversation::{Conversations, Direction, Path};
+pub use conversation::{Conversations, Direction, Path, Played};
 pub use distribution::Distribution;
 
 use crate::{Error, Stack};

@@ -41,6 +41,8 @@ pub(super) struct Way {
     free_s: f64,
     delay_s: f64,
     seconds_per_byte: f64,
+    /// So many bytes may wait to be sent; 0 for any number.
+    buffer_bytes: f64,
 }
 
 impl Way {
@@ -52,8 +54,16 @@ impl Way {
         }
     }
 
-    /// Sends a packet; one that gets lost takes its time on the link, too.
+    /// Sends a packet; one that gets lost takes its time on the link, too, but for one that finds no
+    /// room to wait.
     pub(super) fn send(&mut self, now_s: f64, packet: Packet, bytes: f64, lost: bool) {
+        let waiting_s = (self.free_s - now_s).max(0.0);
+        if self.buffer_bytes > 0.0
+            && waiting_s + bytes * self.seconds_per_byte > self.buffer_bytes * self.seconds_per_byte
+            && waiting_s > 0.0
+        {
+            return;
+        }
         self.free_s = self.free_s.max(now_s) + bytes * self.seconds_per_byte;
         if !lost {
             let last_s = self.on_the_way.back().map_or(0.0, |last| last.0);
@@ -62,9 +72,16 @@ impl Way {
         }
     }
 
-    /// From now on packets take this long, in seconds, at this bandwidth; none overtakes another.
-    pub(super) fn become_like(&mut self, delay_s: f64, bandwidth_bps: Option<f64>) {
+    /// From now on packets take this long, in seconds, at this bandwidth with this much room, in bytes,
+    /// to wait; none overtakes another.
+    pub(super) fn become_like(
+        &mut self,
+        delay_s: f64,
+        bandwidth_bps: Option<f64>,
+        buffer_bytes: Option<f64>,
+    ) {
         self.delay_s = delay_s;
+        self.buffer_bytes = buffer_bytes.unwrap_or(0.0);
         self.seconds_per_byte = bandwidth_bps.map_or(0.0, |bps| 8.0 / bps);
     }
 

@@ -53,7 +53,8 @@ impl Selective {
             self.rto.forget_back_off(measured.is_some());
             news.set_timer = true;
         }
-        if !self.selective {
+        if !self.selective || packet.arrivals == packet.ack {
+            // Nothing beyond is told of.
             return news;
         }
         let mut sacked_sent_s = None;
