@@ -69,6 +69,7 @@ mod user;
 pub use counts::{Reason, Served, Traffic};
 pub use error::Error;
 pub use run::{
-    Failure, HeldBack, Load, MOST_LATENESS_S, Measured, Progress, RunOptions, Until, Users, run,
+    Arrivals, Failure, HeldBack, Load, MOST_LATENESS_S, Measured, Progress, RunOptions, Until,
+    Users, run,
 };
 pub use server::{Limits, Server, ServerOptions};

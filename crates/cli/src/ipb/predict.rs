@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use netflow::tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow::units::{BitsPerSecond, Seconds, Size};
+use netflow_ipb::{Arrivals, Load};
 use netflow_workload::{Session, Waits};
 use serde::Serialize;
 
-use super::print;
 use super::users::{Named, UsersArguments};
+use super::{cannot_start, print};
 use crate::args::{ReportFormat, probability, time_from_zero};
 use crate::failure::Failure;
 use crate::json;
@@ -181,28 +182,15 @@ fn sessions(arguments: &PredictArguments) -> Result<Vec<(String, Vec<Session>)>,
         let message = format!("scale of think times is {scale}, allowed is 0 to 1000");
         return Err(Failure::usage(message));
     }
-    let named = arguments.played.loads()?;
-    let mut coming = Vec::new();
-    for Named { load, .. } in &named {
-        let sessions = load.workload.sessions(load.users_per_s);
-        let sessions = sessions.map_err(|error| Failure::usage(error.to_string()))?;
-        coming.push(sessions.peekable());
-    }
-    let mut played: Vec<(String, Vec<Session>)> = named
+    let (mut played, loads): (Vec<(String, Vec<Session>)>, Vec<Load>) = arguments
+        .played
+        .loads()?
         .into_iter()
-        .map(|named| (named.name, Vec::new()))
-        .collect();
-    for _ in 0..arguments.users {
-        let starts = coming
-            .iter_mut()
-            .map(|next| next.peek().map(|user| user.start_s));
-        let first = starts.enumerate().min_by(|a, b| {
-            let start_s = |next: Option<f64>| next.unwrap_or(f64::INFINITY);
-            start_s(a.1).total_cmp(&start_s(b.1))
-        });
-        let Some((which, _)) = first else { break };
-        let next = coming.get_mut(which).and_then(Iterator::next);
-        if let (Some(mut user), Some((_, users))) = (next, played.get_mut(which)) {
+        .map(|Named { name, load }| ((name, Vec::new()), load))
+        .unzip();
+    let arrivals = Arrivals::new(&loads).map_err(cannot_start)?;
+    for (which, mut user) in arrivals.take(arguments.users as usize) {
+        if let Some((_, users)) = played.get_mut(which) {
             user.turns.iter_mut().for_each(|turn| turn.pause_s *= scale);
             users.push(user);
         }

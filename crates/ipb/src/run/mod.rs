@@ -45,17 +45,25 @@ pub fn run(options: &RunOptions, on: &mut dyn FnMut(&Progress) -> bool) -> Resul
     Ok(runtime.block_on(play_all(options, &mut arrivals, on)))
 }
 
-/// Users of all loads, in the order in which they come.
-struct Arrivals {
+/// Users of all loads, in the order in which they come: each with the place of its load.
+pub struct Arrivals {
     loads: Vec<Peekable<Sessions>>,
 }
 
 impl Arrivals {
-    fn new(loads: &[Load]) -> Result<Self, Error> {
+    /// Nobody has come yet.
+    ///
+    /// # Errors
+    /// If a workload or its rate is wrong.
+    pub fn new(loads: &[Load]) -> Result<Self, Error> {
         let sessions = |load: &Load| Ok(load.workload.sessions(load.users_per_s)?.peekable());
         let loads: Result<_, Error> = loads.iter().map(sessions).collect();
         Ok(Self { loads: loads? })
     }
+}
+
+impl Iterator for Arrivals {
+    type Item = (usize, Session);
 
     fn next(&mut self) -> Option<(usize, Session)> {
         let start_s = |sessions: &mut Peekable<Sessions>| sessions.peek().map(|s| s.start_s);
