@@ -145,9 +145,9 @@ impl Engine {
         explanation.propagation_s = branch.forward_s + branch.back_s;
         // In the last step, if there was one: the rate shown is the rate sent.
         let source = &state.branches[b as usize];
-        let looked = self.fifo && source.first_look.is_some();
+        let looked = self.learns && source.learnt.since_s.is_some();
         let (loss, rtt_s) = match looked {
-            true => (source.learnt_loss, source.seen_rtt_s),
+            true => (source.learnt.loss, source.learnt.rtt_s),
             false => (loss, rtt_s),
         };
         explanation.seen_loss_probability = loss;

@@ -1,6 +1,7 @@
 //! The fluid stepper: equations move the queues, profiles tell what sources send.
 
-use crate::engine::{Engine, Span};
+use crate::engine::plan::NO_PROFILE;
+use crate::engine::{Engine, Span, Tolerated};
 use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
 use crate::played::{self, Paths};
@@ -20,9 +21,10 @@ pub(crate) struct Fluid {
     /// Branches of each class, and connections of each class, one after the other.
     branches: Grouped,
     members: Grouped,
-    /// Times at which sources start or stop, in order (adaptive steps land on them).
+    /// Times at which sources start or stop on which steps land, in order.
     switches_s: Vec<f64>,
-    last_step_s: f64,
+    /// If steps are tried and compared.
+    tolerated: Option<Tolerated>,
     /// What users met with.
     paths: Paths,
     /// Room for the two tries of an adaptive step.
@@ -91,10 +93,10 @@ impl Fluid {
     }
 
     fn engine(network: Network, options: Options) -> Result<(Engine, f64), RunError> {
-        let step_s = options.check()?;
+        let first_step_s = options.check()?;
         crate::diffserv::check_model(&network, options.model)?;
         let limit = network.inner.memory_limit_bytes;
-        let engine = Engine::new(network, options, step_s);
+        let engine = Engine::new(network, options);
         let needed = engine.plan.memory_bytes();
         if needed > limit {
             return Err(RunError::TooLarge {
@@ -102,25 +104,20 @@ impl Fluid {
                 allowed_bytes: limit,
             });
         }
-        Ok((engine, step_s))
+        Ok((engine, first_step_s))
     }
 
     fn assemble(mut engine: Engine, state: State) -> Fluid {
         engine.prepare(&state);
         let inner = &engine.network.inner;
         let classes = inner.classes.len();
-        let plans = engine.plan.branches.iter();
-        let mut switches_s: Vec<f64> = Vec::new();
-        if matches!(engine.options.step, Step::Adaptive { .. }) {
-            switches_s = plans.flat_map(|b| [b.start_s, b.stop_s]).collect();
-            switches_s.sort_by(f64::total_cmp);
-            switches_s.dedup();
-        }
+        let tolerated = Tolerated::of(&engine.options);
+        let switches_s = switches(&engine, tolerated.is_some());
         Fluid {
             branches: Grouped::new(classes, inner.branches.iter().map(|b| b.class)),
             members: Grouped::new(classes, inner.class_of.iter().copied()),
             switches_s,
-            last_step_s: engine.step_s,
+            tolerated,
             paths: Paths::new(&engine.network, &engine.options),
             trials: None,
             engine,
@@ -138,19 +135,26 @@ impl Fluid {
         let limit_s = limit_s
             .min(self.engine.options.duration_s)
             .min(self.engine.next_change_s(&self.state));
-        let result = match self.engine.options.step {
-            Step::Fixed { step_s } => {
+        let next = self.switches_s.partition_point(|&s| s <= start_s);
+        let switch_s = self.switches_s.get(next).copied().unwrap_or(f64::INFINITY);
+        let limit_s = limit_s.min(switch_s);
+        let result = match (self.tolerated, self.engine.options.step) {
+            (Some(tolerated), _) => self.take_adaptive_step(tolerated, limit_s),
+            (
+                None,
+                Step::Fixed { step_s }
+                | Step::Auto {
+                    longest_s: step_s, ..
+                },
+            ) => {
+                let step_s = self.engine.next_step_s(&mut self.state).unwrap_or(step_s);
                 // Grid times are multiples of the step, so that errors do not add up.
                 let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
                 self.take_step(next_s.min(limit_s))
             }
-            Step::Adaptive { .. } => {
-                let next = self.switches_s.partition_point(|&s| s <= start_s);
-                let switch_s = self.switches_s.get(next).copied().unwrap_or(f64::INFINITY);
-                self.take_adaptive_step(limit_s.min(switch_s))
-            }
+            // Checked when the run began.
+            (None, Step::Adaptive { .. }) => Ok(()),
         };
-        self.last_step_s = self.state.time_s - start_s;
         if self.paths.are_due(self.state.time_s) {
             self.look_at_paths();
         }
@@ -191,6 +195,11 @@ impl Fluid {
     /// Whether the duration is over.
     pub fn is_done(&self) -> bool {
         self.state.time_s >= self.engine.options.duration_s
+    }
+
+    /// Whether steps are tried and compared, and may end at any time.
+    pub fn adapts(&self) -> bool {
+        self.tolerated.is_some()
     }
 
     /// Steps taken so far.
@@ -336,8 +345,10 @@ impl Fluid {
     }
 
     fn sum_of_branches(&self, which: fn((Totals, Totals)) -> Totals) -> Totals {
+        let mut order: Vec<usize> = (0..self.state.branches.len()).collect();
+        order.sort_unstable_by_key(|&b| self.engine.plan.branch_rank[b]);
         let mut sum = Totals::default();
-        for b in 0..self.state.branches.len() {
+        for b in order {
             sum.add(&which(self.branch_totals(b)));
         }
         sum
@@ -416,7 +427,7 @@ impl Fluid {
         data.flat_map(move |h| {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;
             let queued = self.engine.queued(&self.state, h as usize);
-            let arrival_pps = self.state.inflow[h as usize] / self.last_step_s;
+            let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
             self.members.of(class).iter().map(move |&c| {
                 let (_, share) = self.branches_of(ConnectionId(c));
                 ClassInterval {
@@ -428,6 +439,27 @@ impl Fluid {
             })
         })
     }
+}
+
+/// More than so many starts and stops are not landed on: each of them ends a step.
+const MOST_SWITCHES: usize = 10_000;
+
+/// When sources start or stop, and a step should end: for adaptive steps all of them, else those
+/// of sources that send at their own rate at once. Others begin slowly.
+fn switches(engine: &Engine, adapts: bool) -> Vec<f64> {
+    let lands = adapts || matches!(engine.options.step, Step::Auto { .. });
+    let branches = engine.plan.branches.iter();
+    let sudden = branches.filter(|b| lands && (adapts || b.profile == NO_PROFILE));
+    let mut all: Vec<f64> = sudden
+        .flat_map(|b| [b.start_s, b.stop_s])
+        .filter(|s| s.is_finite())
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    if !adapts && all.len() > MOST_SWITCHES {
+        all.clear();
+    }
+    all
 }
 
 fn fraction(part: f64, whole: f64) -> f64 {
@@ -445,6 +477,20 @@ impl Options {
         }
         let step_s = match self.step {
             Step::Fixed { step_s } => step_s,
+            Step::Auto {
+                longest_s,
+                per_round_trip,
+            } => {
+                if !(per_round_trip >= 1.0 && per_round_trip.is_finite()) {
+                    return bad(
+                        "step",
+                        format!(
+                            "{per_round_trip} steps in a round trip, but it must be at least 1"
+                        ),
+                    );
+                }
+                longest_s.min(self.duration_s)
+            }
             Step::Adaptive {
                 tolerance,
                 min_s,

@@ -20,7 +20,18 @@ pub enum Model {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Every step has this length in seconds (shorter only to land on an event).
+    /// As long as the network allows, and shorter whenever it has to be. With [`Transport::Fifo`] a
+    /// step is at most the given part of the shortest round-trip time that a source with a profile
+    /// sees at the time, its queueing delay included; likewise with [`Coupling::Learned`]. With the
+    /// other couplings steps adapt to what happens. [`Model::FluidLiteral`] takes the longest.
+    Auto {
+        /// Longest step in seconds.
+        longest_s: f64,
+        /// Steps in a round trip, at least.
+        per_round_trip: f64,
+    },
+    /// Every step has this length in seconds (shorter only to land on an event), whether the
+    /// network allows it or not: for comparisons of steps.
     Fixed {
         /// Length of a step in seconds.
         step_s: f64,
@@ -50,18 +61,23 @@ pub enum Transport {
     WellMixed,
 }
 
-/// When a source looks at the path it sends over, with [`Transport::WellMixed`]. (With
-/// [`Transport::Fifo`] it sees what was, and this has no effect.)
+/// What a source with a profile makes of its path, with [`Transport::WellMixed`]. (With
+/// [`Transport::Fifo`] sources always learn, and this has no effect.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coupling {
-    /// At the start of the step: cheaper, but sources and a fast queue can swing against each
-    /// other from step to step, around a mean that is not the equilibrium.
-    Lagged,
-    /// Within the step: the sources whose first link this is are evaluated inside the link's
-    /// scalar solve. Where that link is the bottleneck, the equilibrium is the true one at any
-    /// step; where it lies further on, steps have to be short or adaptive, as with `Lagged`.
+    /// It learns its loss over its last losses, after the way back, and grows and shrinks at most
+    /// as a window does. Right at any of the steps of [`Step::Auto`].
     #[default]
+    Learned,
+    /// The profile at its word, at what the path is like at the start of the step: cheap, but
+    /// sources and a fast queue can swing against each other from step to step, around a mean that
+    /// is not the equilibrium.
+    Lagged,
+    /// The profile at its word, within the step: the sources whose first link this is are
+    /// evaluated inside the link's scalar solve. Where that link is the bottleneck, the equilibrium
+    /// is the true one at any step; where it lies further on, steps have to be short or adaptive,
+    /// as with `Lagged`.
     Implicit,
 }
 
@@ -84,13 +100,29 @@ pub struct Options {
     pub burstiness_interval_s: f64,
 }
 
+impl Step {
+    /// The longest step in seconds, and how many there are in a round trip, unless somebody says
+    /// otherwise.
+    pub const DEFAULT_AUTO: (f64, f64) = (0.05, 12.0);
+}
+
+impl Default for Step {
+    fn default() -> Self {
+        let (longest_s, per_round_trip) = Step::DEFAULT_AUTO;
+        Step::Auto {
+            longest_s,
+            per_round_trip,
+        }
+    }
+}
+
 impl Default for Options {
-    /// 60 s at 50 ms with the default model.
+    /// 60 s with the default model.
     fn default() -> Self {
         Options {
             duration_s: 60.0,
             model: Model::default(),
-            step: Step::Fixed { step_s: 0.05 },
+            step: Step::default(),
             transport: Transport::default(),
             coupling: Coupling::default(),
             seed: 1,

@@ -8,7 +8,7 @@ use crate::record::{ClassInterval, ConnectionSums, Interval, LinkSums, Mark, Rec
 use crate::state::State;
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::window::Window;
-use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError, Step};
+use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +114,10 @@ impl Simulation {
             });
         }
         // Where steps follow a grid of their own, an interval ends with the step.
-        let on_time = matches!(self.options().step, Step::Adaptive { .. })
-            || matches!(self.stepper, Stepper::Window(_));
+        let on_time = match &self.stepper {
+            Stepper::Fluid(fluid) => fluid.adapts(),
+            Stepper::Window(_) => true,
+        };
         let mut before = Mark::of(self);
         let mut recordings = (self.time_s() / every_s + 1e-6).floor() as u64;
         while !self.is_done() {

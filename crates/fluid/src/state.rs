@@ -18,6 +18,8 @@ pub struct State {
     pub(crate) time_s: f64,
     pub(crate) steps: u64,
     pub(crate) evaluations: u64,
+    /// Length of the last step, in seconds.
+    pub(crate) last_step_s: f64,
     /// Length of the step tried next (adaptive steps).
     pub(crate) next_step_s: f64,
     pub(crate) epoch: usize,
@@ -33,6 +35,9 @@ pub struct State {
     /// Packets lost since the start, by hop.
     pub(crate) lost: Vec<f64>,
     pub(crate) fifo: FifoState,
+    /// What sources that learn saw and did, as rings of
+    /// [`LOOKS`](crate::engine::feedback::LOOKS) for every branch.
+    pub(crate) seen: Vec<Seen>,
     /// The queues that tell precedences apart, and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
@@ -53,7 +58,7 @@ pub(crate) struct LinkState {
     /// Probability that a packet arriving now is refused.
     pub refused: f64,
     pub utilization: f64,
-    /// Steps in a row without anything here.
+    /// Steps in a row without anything here or on the way from here.
     pub quiet_steps: u32,
     /// Average queue of random early detection.
     pub average_pkts: f64,
@@ -71,9 +76,8 @@ pub(crate) struct LinkState {
 pub(crate) struct BranchState {
     /// Packets/s of one connection during the last step.
     pub rate_pps: f64,
-    /// The loss it reckons with, and the round-trip time it last saw (FIFO transport).
-    pub learnt_loss: f64,
-    pub seen_rtt_s: f64,
+    /// What it knows of its path, if sources learn.
+    pub learnt: Learnt,
     pub sent_pkts: f64,
     pub delivered_pkts: f64,
     /// Packets of data whose acknowledgement arrived.
@@ -84,40 +88,73 @@ pub(crate) struct BranchState {
     pub outside_s: f64,
     /// When its size was delivered.
     pub finished_s: Option<f64>,
-    /// Step in which it first looked at its path.
-    pub first_look: Option<u64>,
+}
+
+/// What a source with a profile has learnt of its path. It is forgotten when the source could not
+/// send for a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Learnt {
+    /// When it began to send over this path; `None` if it does not.
+    pub since_s: Option<f64>,
+    /// The step in which it looked at its path last.
+    pub last_step: u64,
+    /// The loss it reckons with, and the round-trip time of what was acknowledged last.
+    pub loss: f64,
+    pub rtt_s: f64,
+    /// The same in the step before.
+    pub before_rtt_s: f64,
+    /// Packets/s of one connection that were delivered in the last step.
+    pub delivered_pps: f64,
+    /// What one connection has sent until the last look, and lost of it.
+    pub sent_pkts: f64,
+    pub lost_pkts: f64,
+    /// What it has sent since, and the loss probability at that look.
+    pub step_pkts: f64,
+    pub met_loss: f64,
+    /// It has learnt from what was sent until then.
+    pub until_s: f64,
+    /// Its looks at the path that are kept: how many, and the place of the last among
+    /// [`LOOKS`](crate::engine::feedback::LOOKS).
+    pub looks: u32,
+    pub last_look: u32,
 }
 
 /// What FIFO transport remembers; empty without it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FifoState {
-    /// When each of the last steps began, as a ring; step s at s mod length.
-    pub step_start_s: Vec<f64>,
-    /// Steps of the regular length in a row.
-    pub regular_steps: u64,
     /// Packets by arrival slot and hop, block by block.
     pub queue_cells: Vec<f64>,
     /// Descriptions of the arrival slots, link by link.
     pub slots: Vec<Slot>,
     pub queues: Vec<SlotQueue>,
-    /// Packets by step and hop that are on the way over the link, block by block.
+    /// Packets by batch and hop that are on the way over the link, block by block.
     pub flight_cells: Vec<f64>,
-    /// How much of what left each queue was handed on, for the hops that hand on within the
-    /// step, and for the others.
-    pub soon: Vec<Handed>,
-    pub late: Vec<Handed>,
-    /// What sources saw and did in the last steps: `seen[slot][branch]`.
-    pub seen: Vec<Vec<Seen>>,
+    /// When each batch on the way began to leave its queue, link by link.
+    pub batch_start_s: Vec<f64>,
+    pub flights: Vec<Flight>,
 }
 
-/// A source's path at the start of a step, and what it sent then.
+/// What is on the way over one link, in batches that left its queue one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Flight {
+    /// Batches begun so far; the last of them still grows.
+    pub begun: u64,
+    /// Everything up to this batch is without packets from there on.
+    pub last_full: u64,
+    /// How much was handed on, for the hops that hand on within the step, and for the others.
+    pub soon: Handed,
+    pub late: Handed,
+}
+
+/// A source's look at its path: what one connection has sent until then, and how much of it met a
+/// loss on the whole way as it was then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// ln of the probability to get through.
-    pub ln_pass: f64,
+    /// When it looked, in seconds.
+    pub time_s: f64,
     pub rtt_s: f64,
-    /// Packets/s of one connection.
-    pub rate_pps: f64,
+    pub sent_pkts: f64,
+    pub lost_pkts: f64,
 }
 
 /// What arrived in a queue during one step (or, in a crowded queue, several).
@@ -136,10 +173,10 @@ pub(crate) struct SlotQueue {
     pub count: u32,
 }
 
-/// Everything before step `step`, and this fraction of it, has been handed on.
+/// Everything before batch `batch`, and this fraction of it, has been handed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Handed {
-    pub step: u64,
+    pub batch: u64,
     pub fraction: f64,
 }
 
@@ -169,6 +206,7 @@ impl State {
             time_s: 0.0,
             steps: 0,
             evaluations: 0,
+            last_step_s: first_step_s,
             next_step_s: first_step_s,
             epoch: 0,
             next_event: 0,
@@ -179,6 +217,7 @@ impl State {
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             fifo: FifoState::new(plan),
+            seen: vec![Seen::default(); plan.looks],
             rio: vec![RioState::default(); plan.rio.len()],
             schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
@@ -196,6 +235,7 @@ impl Clone for State {
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
             fifo: self.fifo.clone(),
+            seen: self.seen.clone(),
             rio: self.rio.clone(),
             aggregates: self.aggregates.clone(),
             schedules: self.schedules.clone(),
@@ -208,6 +248,7 @@ impl Clone for State {
         self.time_s = other.time_s;
         self.steps = other.steps;
         self.evaluations = other.evaluations;
+        self.last_step_s = other.last_step_s;
         self.next_step_s = other.next_step_s;
         self.epoch = other.epoch;
         self.next_event = other.next_event;
@@ -218,6 +259,7 @@ impl Clone for State {
         self.inflow.clone_from(&other.inflow);
         self.lost.clone_from(&other.lost);
         self.fifo.clone_from(&other.fifo);
+        self.seen.clone_from(&other.seen);
         self.rio.clone_from(&other.rio);
         self.aggregates.clone_from(&other.aggregates);
         self.schedules.clone_from(&other.schedules);
@@ -241,13 +283,13 @@ impl State {
                 s.schedules.len(),
             ];
             let rings = [
-                f.step_start_s.len(),
                 f.queue_cells.len(),
                 f.slots.len(),
                 f.flight_cells.len(),
-                f.seen.len(),
+                f.batch_start_s.len(),
+                s.seen.len(),
             ];
-            let queues = [f.queues.len(), f.soon.len(), f.late.len()];
+            let queues = [f.queues.len(), f.flights.len()];
             (engine, rings, queues)
         };
         lengths(self) == lengths(other)
@@ -349,15 +391,12 @@ impl FifoState {
             return FifoState::default();
         }
         FifoState {
-            regular_steps: 0,
-            step_start_s: vec![0.0; plan.flight_slots + 1],
             queue_cells: vec![0.0; plan.queue_cells],
             slots: vec![Slot::default(); plan.queue_slots],
             queues: vec![SlotQueue::default(); plan.links.len()],
             flight_cells: vec![0.0; plan.flight_cells],
-            soon: vec![Handed::default(); plan.links.len()],
-            late: vec![Handed::default(); plan.links.len()],
-            seen: vec![vec![Seen::default(); plan.branches.len()]; plan.feedback_slots],
+            batch_start_s: vec![0.0; plan.flight_batches],
+            flights: vec![Flight::default(); plan.links.len()],
         }
     }
 }

@@ -12,19 +12,62 @@
 use super::Span;
 use crate::fluid::Fluid;
 use crate::state::State;
-use crate::{RunError, Step};
+use crate::{Coupling, Model, Options, RunError, Step, Transport};
+
+/// The shortest step of [`Step::Auto`] that is tried, as a part of the longest.
+const SHORTEST: f64 = 1e-4;
+
+/// What [`Step::Adaptive`] says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tolerated {
+    tolerance: f64,
+    min_s: f64,
+    max_s: f64,
+}
+
+impl Tolerated {
+    /// Of the steps that are tried and compared, with well-mixed transport.
+    pub fn of(options: &Options) -> Option<Tolerated> {
+        match options.step {
+            Step::Adaptive {
+                tolerance,
+                min_s,
+                max_s,
+            } => Some(Tolerated {
+                tolerance,
+                min_s,
+                max_s,
+            }),
+            // The error of a step grows with the square of its length.
+            Step::Auto {
+                longest_s,
+                per_round_trip,
+            } if options.model == Model::Fluid
+                && options.transport == Transport::WellMixed
+                && options.coupling != Coupling::Learned =>
+            {
+                Some(Tolerated {
+                    tolerance: per_round_trip.powi(-2),
+                    min_s: SHORTEST * longest_s,
+                    max_s: longest_s,
+                })
+            }
+            _ => None,
+        }
+    }
+}
 
 impl Fluid {
     /// One accepted step, at most to `limit_s`.
-    pub(crate) fn take_adaptive_step(&mut self, limit_s: f64) -> Result<(), RunError> {
-        let Step::Adaptive {
+    pub(crate) fn take_adaptive_step(
+        &mut self,
+        Tolerated {
             tolerance,
             min_s,
             max_s,
-        } = self.engine.options.step
-        else {
-            return Ok(());
-        };
+        }: Tolerated,
+        limit_s: f64,
+    ) -> Result<(), RunError> {
         let mut trials = self
             .trials
             .take()

@@ -102,18 +102,15 @@ impl Engine {
         if !self.fifo {
             return pending;
         }
-        let done = if late {
-            state.fifo.late[place]
-        } else {
-            state.fifo.soon[place]
-        };
+        let flight = &state.fifo.flights[place];
+        let done = if late { flight.late } else { flight.soon };
         let n = block.hops();
         let cells = &state.fifo.flight_cells[block.first_flight_cell..];
-        let steps = done.step..state.steps;
-        let on_the_way: f64 = steps
-            .map(|step| {
-                let row = (step % u64::from(l.flight_slots)) as usize;
-                let part = if step == done.step {
+        let batches = done.batch..flight.begun;
+        let on_the_way: f64 = batches
+            .map(|batch| {
+                let row = (batch % u64::from(l.flight_slots)) as usize;
+                let part = if batch == done.batch {
                     1.0 - done.fraction
                 } else {
                     1.0

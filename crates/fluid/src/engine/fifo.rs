@@ -1,9 +1,14 @@
 //! First in, first out: which arrival slots depart, and what has crossed the link.
+//!
+//! Queues and flights are cut by packets and by time, not by steps: a slot takes the arrivals of
+//! several steps until it holds its part of the room, a batch the departures of several steps
+//! until it is as long as its part of the delay. So what is kept, and how finely, does not depend
+//! on the step, as long as that is short.
 
 use super::plan::LinkPlan;
 use super::shares::{Arrivals, FifoFate, Weight};
 use super::{Engine, Span};
-use crate::state::{FifoState, Handed, Slot, State};
+use crate::state::{Flight, Handed, Slot, State};
 
 impl Engine {
     /// FIFO bookkeeping of one queue: which slots what arrives goes to and what departs comes
@@ -22,9 +27,12 @@ impl Engine {
         let queue = &mut state.fifo.queues[place];
         let mut fate = FifoFate::default();
 
-        // Arrivals: a slot of their own while there is one.
+        // Arrivals: a slot of their own, if the last has its part and there is one.
         let wrap = |i: u32| if i >= capacity { i - capacity } else { i };
-        if queue.count < capacity {
+        let newest = wrap(queue.head + queue.count.max(1) - 1);
+        let held_pkts = slots[newest as usize].pkts * slots[newest as usize].remains;
+        let goes_on = queue.count > 0 && held_pkts + admitted.pkts <= l.slot_pkts;
+        if queue.count < capacity && !goes_on {
             fate.arrival_row = wrap(queue.head + queue.count);
             queue.count += 1;
             slots[fate.arrival_row as usize] = Slot {
@@ -33,7 +41,7 @@ impl Engine {
                 remains: 1.0,
             };
         } else {
-            fate.arrival_row = wrap(queue.head + capacity - 1);
+            fate.arrival_row = newest;
             let slot = &mut slots[fate.arrival_row as usize];
             fate.arrival_memory = slot.remains;
             *slot = Slot {
@@ -80,154 +88,118 @@ impl Engine {
         l: &LinkPlan,
         state: &mut State,
         place: usize,
+        departed_pkts: f64,
         span: Span,
         fate: &mut FifoFate,
     ) {
-        let FifoState {
-            step_start_s,
-            soon,
-            late,
-            regular_steps,
-            ..
-        } = &mut state.fifo;
-        let clock = Clock {
-            starts: step_start_s,
-            step: state.steps,
-            row: ring_row(state.steps, l.flight_slots),
-            slots: l.flight_slots,
-            end_s: span.end_s,
-            regular: *regular_steps > u64::from(l.flight_slots),
-        };
-        fate.flight_row = clock.row;
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
+        let flight = &mut state.fifo.flights[place];
+        let starts = &mut state.fifo.batch_start_s[range.clone()];
+        fate.flight_adds = flight.takes_more(l, starts, span.end_s);
+        if !fate.flight_adds {
+            starts[ring_row(flight.begun, l.flight_slots) as usize] = span.start_s;
+            flight.begun += 1;
+        }
+        fate.flight_row = ring_row(flight.begun - 1, l.flight_slots);
+        if departed_pkts > 0.0 {
+            flight.last_full = flight.begun;
+        }
+        let batches = Batches {
+            starts,
+            slots: l.flight_slots,
+            begun: flight.begun,
+            end_s: span.end_s,
+        };
         let weights = &mut self.scratch.soon[range.clone()];
-        fate.soon = clock.hand_on(
-            l.soon_lag,
-            span.end_s - l.delay_s,
-            &mut soon[place],
-            weights,
-        );
+        fate.soon = batches.hand_on(span.end_s - l.delay_s, &mut flight.soon, weights);
         if l.late_hop < l.end_hop {
             let until_s = (span.end_s + span.length_s - l.delay_s).min(span.end_s);
             let weights = &mut self.scratch.late[range];
-            fate.late = clock.hand_on(l.late_lag, until_s, &mut late[place], weights);
+            fate.late = batches.hand_on(until_s, &mut flight.late, weights);
         }
     }
 }
 
-/// The row of a ring that belongs to a step.
-fn ring_row(step: u64, slots: u32) -> u32 {
-    match u32::try_from(step) {
-        Ok(step) => step % slots, // several times faster
-        Err(_) => (step % u64::from(slots)) as u32,
+impl Flight {
+    /// Whether what leaves until `end_s` belongs to the last batch.
+    fn takes_more(&self, l: &LinkPlan, starts: &[f64], end_s: f64) -> bool {
+        let Some(last) = self.begun.checked_sub(1) else {
+            return false;
+        };
+        let untouched = |handed: &Handed| {
+            handed.batch < self.begun && (handed.batch < last || handed.fraction == 0.0)
+        };
+        let length_s = end_s - starts[ring_row(last, l.flight_slots) as usize];
+        length_s <= l.batch_s * (1.0 + 1e-9)
+            && untouched(&self.soon)
+            && (l.late_hop == l.end_hop || untouched(&self.late))
+    }
+
+    /// Whether packets are on the way.
+    pub fn carries(&self, l: &LinkPlan) -> bool {
+        let waits = |handed: &Handed| handed.batch < self.last_full;
+        waits(&self.soon) || (l.late_hop < l.end_hop && waits(&self.late))
+    }
+
+    /// Nothing is on the way: what leaves from now on begins a batch.
+    pub fn restart(&mut self) {
+        let nothing = Handed {
+            batch: self.begun,
+            fraction: 0.0,
+        };
+        (self.soon, self.late) = (nothing, nothing);
     }
 }
 
-/// A delay in whole steps and a fraction of one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lag {
-    pub steps: u32,
-    pub fraction: f64,
-}
-
-impl Lag {
-    pub fn new(delay_s: f64, step_s: f64) -> Lag {
-        let steps = (delay_s / step_s + 1e-9).floor();
-        let fraction = delay_s / step_s - steps;
-        Lag {
-            steps: steps as u32,
-            fraction: if fraction < 1e-9 { 0.0 } else { fraction },
-        }
+/// The row of a ring that belongs to a batch.
+fn ring_row(batch: u64, slots: u32) -> u32 {
+    match u32::try_from(batch) {
+        Ok(batch) => batch % slots, // several times faster
+        Err(_) => (batch % u64::from(slots)) as u32,
     }
 }
 
-/// When the last steps began.
-struct Clock<'a> {
+/// The batches on the way over one link.
+struct Batches<'a> {
     starts: &'a [f64],
-    step: u64,
-    /// Row of this step, among `slots`.
-    row: u32,
     slots: u32,
+    begun: u64,
+    /// When the last one ends.
     end_s: f64,
-    /// Whether all steps on the way were of the regular length.
-    regular: bool,
 }
 
-impl Clock<'_> {
-    fn start_s(&self, step: u64) -> f64 {
-        if step > self.step {
+impl Batches<'_> {
+    fn start_s(&self, batch: u64) -> f64 {
+        if batch >= self.begun {
             return self.end_s;
         }
-        self.starts[(step % self.starts.len() as u64) as usize]
+        self.starts[ring_row(batch, self.slots) as usize]
     }
 
     /// Hands on everything that left the queue before `until_s` and was not handed on yet, as
     /// weights of rows; returns how many.
-    fn hand_on(&self, lag: Lag, until_s: f64, done: &mut Handed, weights: &mut [Weight]) -> u32 {
-        if self.regular && self.step > u64::from(lag.steps) {
-            // `lag` ago: the rest of one step, and the beginning of the next.
-            let newest = self.step - u64::from(lag.steps);
-            let before = Handed {
-                step: newest - u64::from(lag.fraction > 0.0),
-                fraction: if lag.fraction > 0.0 {
-                    1.0 - lag.fraction
-                } else {
-                    0.0
-                },
-            };
-            if *done == before {
-                let back = |n: u32| {
-                    if self.row >= n {
-                        self.row - n
-                    } else {
-                        self.row + self.slots - n
-                    }
-                };
-                if lag.fraction == 0.0 {
-                    weights[0] = (back(lag.steps), 1.0);
-                    done.step = newest + 1;
-                    return 1;
-                }
-                weights[0] = (back(lag.steps + 1), lag.fraction);
-                weights[1] = (back(lag.steps), 1.0 - lag.fraction);
-                done.step = newest;
-                return 2;
-            }
-        }
-        self.hand_on_irregularly(lag, until_s, done, weights)
-    }
-
-    fn hand_on_irregularly(
-        &self,
-        lag: Lag,
-        until_s: f64,
-        done: &mut Handed,
-        weights: &mut [Weight],
-    ) -> u32 {
+    fn hand_on(&self, until_s: f64, done: &mut Handed, weights: &mut [Weight]) -> u32 {
         let mut n = 0;
-        let mut push = |step: u64, weight: f64| {
+        let mut push = |batch: u64, weight: f64| {
             if weight > 0.0 {
-                weights[n as usize] = (ring_row(step, self.slots), weight);
+                weights[n as usize] = (ring_row(batch, self.slots), weight);
                 n += 1;
             }
         };
-        while done.step <= self.step {
-            let (start, end) = (self.start_s(done.step), self.start_s(done.step + 1));
+        while done.batch < self.begun {
+            let (start, end) = (self.start_s(done.batch), self.start_s(done.batch + 1));
             // Times are sums of steps: what differs by rounding is the same.
             if until_s >= end - 1e-9 * (end - start) {
-                push(done.step, 1.0 - done.fraction);
+                push(done.batch, 1.0 - done.fraction);
                 *done = Handed {
-                    step: done.step + 1,
+                    batch: done.batch + 1,
                     fraction: 0.0,
                 };
                 continue;
             }
-            let mut fraction = (until_s - start) / (end - start);
-            if (fraction - (1.0 - lag.fraction)).abs() < 1e-9 {
-                fraction = 1.0 - lag.fraction; // as in a row of regular steps
-            }
+            let fraction = (until_s - start) / (end - start);
             if fraction > done.fraction {
-                push(done.step, fraction - done.fraction);
+                push(done.batch, fraction - done.fraction);
                 done.fraction = fraction;
             }
             break;

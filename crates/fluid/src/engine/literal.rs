@@ -31,6 +31,7 @@ impl Engine {
             }
         }
         self.deliver(state, span);
+        state.last_step_s = span.length_s;
         state.evaluations += 1;
         Ok(())
     }

@@ -7,11 +7,12 @@
 use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
 use serde::{Deserialize, Serialize};
 
+use super::feedback::LOOKS;
 use super::plan::{NO_PROFILE, Plan};
 use super::sources::{self, ln_pass};
 use super::{Engine, Span};
 use crate::diffserv::{AggregateSpec, Edge};
-use crate::state::{Seen, State};
+use crate::state::State;
 
 /// The shortest retransmission timeout of TCP in seconds.
 const MIN_RTO_S: f64 = 0.2;
@@ -126,7 +127,7 @@ impl Engine {
             return;
         }
         self.mark(state);
-        let before_s = self.step_before_s(state, span);
+        let before_s = state.last_step_s;
         let plan = self.plan.clone();
         for i in 0..self.active.marked.len() {
             let b = self.active.marked[i] as usize;
@@ -164,17 +165,6 @@ impl Engine {
         }
     }
 
-    /// Length of the step before this one.
-    fn step_before_s(&self, state: &State, span: Span) -> f64 {
-        let starts = &state.fifo.step_start_s;
-        match state.steps.checked_sub(1) {
-            Some(before) if !starts.is_empty() => {
-                span.start_s - starts[(before % starts.len() as u64) as usize]
-            }
-            _ => span.length_s,
-        }
-    }
-
     /// As other sources do it ([`Engine::send_by_profiles`]), with the loss of its colours.
     fn send_one_marked(&self, plan: &Plan, state: &mut State, b: usize, before_s: f64, span: Span) {
         let branch = &plan.branches[b];
@@ -184,35 +174,30 @@ impl Engine {
         let marking = state.aggregates[aggregate.index()].marking;
         let [ln_pass, rtt_now_s] = self.look_marked(state, b, &marking);
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-        let now = Seen {
-            ln_pass,
-            rtt_s: rtt_now_s,
-            rate_pps: state.branches[b].rate_pps,
-        };
         let (mut loss, mut rtt_s) = (-ln_pass.exp_m1(), rtt_now_s);
         let mut rate = branch.rate_pps;
+        let mut rate_after = rate;
         let mut outside_s = 0.0;
         if branch.profile != NO_PROFILE {
             let profile = &*plan.profiles[branch.profile as usize];
-            if self.fifo {
-                let seen = self.seen_by(state, b, now);
-                let window_pkts = seen.rate_pps * seen.rtt_s;
-                loss = -seen.ln_pass.exp_m1();
-                loss = state.branches[b].learn(loss, window_pkts, span.length_s);
-                rtt_s = seen.rtt_s;
+            if self.learns {
+                let looks = &mut state.seen[b * LOOKS..(b + 1) * LOOKS];
+                let step = state.steps;
+                [loss, rtt_s] =
+                    state.branches[b].learn_from(looks, branch, [ln_pass, rtt_now_s], step, span);
             }
             rate = profile
                 .throughput(loss, rtt_s)
                 .min(branch.window_pkts / rtt_s);
-            if self.fifo {
+            rate_after = rate;
+            if self.learns {
                 let delivered: f64 = (b..b + 3)
                     .map(|lane| plan.branches[lane].last_data_hop as usize)
                     .map(|hop| state.handed[plan.branches.len() + hop])
                     .sum();
                 let delivered_pps = delivered / (branch.weight * before_s);
-                let source = &mut state.branches[b];
-                rate = source.at_most_doubled(rate, rtt_s, span.length_s, delivered_pps);
-                source.seen_rtt_s = rtt_s;
+                rate = state.branches[b].grow(rate, delivered_pps, branch, span);
+                rate_after = state.branches[b].rate_pps;
             }
             outside_s = self.outside(branch.profile, [(-loss).ln_1p(), rtt_s]) * active_s;
         }
@@ -220,22 +205,11 @@ impl Engine {
         let sent = wanted.min(self.scratch.may_send[b]);
         if sent < wanted && branch.application_pps < f64::INFINITY {
             rate = sent / (branch.weight * active_s);
+            rate_after = rate;
         }
-        if self.fifo {
-            let ring = state.fifo.seen.len() as u64;
-            if let Some(row) = state
-                .fifo
-                .seen
-                .get_mut((state.steps % ring.max(1)) as usize)
-            {
-                row[b] = Seen {
-                    rate_pps: rate,
-                    ..now
-                };
-            }
-        }
+        state.branches[b].learnt.step_pkts = sent / branch.weight;
         let seen = [(-loss).ln_1p(), rtt_s];
-        state.branches[b].account(sent * marking[0], rate, seen, active_s, outside_s);
+        state.branches[b].account(sent * marking[0], rate_after, seen, active_s, outside_s);
         for (lane, part) in (b..).zip(marking) {
             state.handed[lane] = sent * part;
             if lane > b {
@@ -277,19 +251,5 @@ impl Engine {
             .map(|(pass, part)| pass * part)
             .sum();
         [ln_pass((1.0 - through).clamp(0.0, 1.0)), rtt_s]
-    }
-
-    /// What the source learns now: see `after_the_way_back`.
-    fn seen_by(&self, state: &mut State, b: usize, now: Seen) -> Seen {
-        let slots = state.fifo.seen.len() as u64;
-        let first = *state.branches[b].first_look.get_or_insert(state.steps);
-        let ago_s = now.rtt_s - self.plan.branches[b].forward_s;
-        let lag = ((ago_s / self.step_s).round() as u64)
-            .min(slots.saturating_sub(1))
-            .min(state.steps - first);
-        match lag {
-            0 => now,
-            _ => state.fifo.seen[((state.steps - lag) % slots) as usize][b],
-        }
     }
 }

@@ -3,9 +3,12 @@
 mod adaptive;
 mod arrays;
 mod events;
+pub(crate) mod feedback;
 mod fifo;
 mod literal;
 pub(crate) mod marked;
+mod order;
+mod pace;
 mod parallel;
 pub(crate) mod plan;
 pub(crate) mod queue;
@@ -18,6 +21,9 @@ mod step;
 
 use std::sync::Arc;
 
+pub(crate) use adaptive::Tolerated;
+use feedback::LOOKS;
+use pace::Pace;
 use plan::Plan;
 use sources::ActiveSources;
 use step::Scratch;
@@ -25,7 +31,7 @@ pub(crate) use step::Span;
 
 use crate::network::Network;
 use crate::state::State;
-use crate::{Coupling, Model, Options, RunError, Transport};
+use crate::{Coupling, Model, Options, RunError, Step, Transport};
 
 /// All that a step needs beside the state, derived from the network and the options.
 #[derive(Clone)]
@@ -34,8 +40,10 @@ pub(crate) struct Engine {
     pub options: Options,
     pub plan: Arc<Plan>,
     pub fifo: bool,
-    /// Length of a step, the shortest if steps adapt.
-    pub step_s: f64,
+    /// Whether sources with profiles learn, instead of taking the profile at its word.
+    pub learns: bool,
+    /// How long steps are, if they follow round-trip times.
+    pub pace: Option<Pace>,
     pub active: ActiveSources,
     /// What does not change in each branch's round-trip time.
     pub fixed_s: Vec<f64>,
@@ -45,13 +53,41 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub fn new(network: Network, mut options: Options, step_s: f64) -> Engine {
+    pub fn new(network: Network, mut options: Options) -> Engine {
         if options.model == Model::FluidLiteral {
             options.coupling = Coupling::Lagged; // it knows no other
         }
-        let plan = Arc::new(Plan::new(&network.inner, options.transport, step_s));
+        let fifo = options.transport == Transport::Fifo;
+        let learns =
+            options.model == Model::Fluid && (fifo || options.coupling == Coupling::Learned);
+        let mut plan = Plan::new(&network.inner);
+        plan.looks = if learns {
+            plan.branches.len() * LOOKS
+        } else {
+            0
+        };
+        let mut pace = None;
+        let shortest_s = match options.step {
+            Step::Auto {
+                longest_s,
+                per_round_trip,
+            } if learns => {
+                let round_trip_s = pace::shortest_round_trip_s(&plan, &network.inner);
+                let chosen = Pace::new(longest_s, per_round_trip, round_trip_s);
+                pace = Some(chosen);
+                chosen.shortest_s
+            }
+            Step::Auto { longest_s: s, .. }
+            | Step::Fixed { step_s: s }
+            | Step::Adaptive { min_s: s, .. } => s,
+        };
+        if fifo {
+            plan.size_rings(&network.inner, shortest_s);
+        }
+        let plan = Arc::new(plan);
         Engine {
-            fifo: options.transport == Transport::Fifo,
+            fifo,
+            learns,
             active: ActiveSources::default(),
             fixed_s: Vec::new(),
             scratch: Scratch::default(),
@@ -59,7 +95,7 @@ impl Engine {
             network,
             options,
             plan,
-            step_s,
+            pace,
         }
     }
 
@@ -91,6 +127,14 @@ impl Engine {
         state.steps += 1;
         state.time_s = span.end_s;
         Ok(())
+    }
+
+    /// The longest step from now on that is right for those who send in it.
+    pub fn next_step_s(&mut self, state: &mut State) -> Option<f64> {
+        let pace = self.pace?;
+        self.update_sources(state, state.time_s + pace.longest_s);
+        let round_trip_s = pace::shortest_seen_s(&self.plan, &self.active, state, &self.fixed_s);
+        Some(pace.step_s(round_trip_s))
     }
 
     /// Makes the list of sources that may send before `end_s` anew, if that is due.

@@ -10,14 +10,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_profile::Profile;
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::DiGraph;
 
 use crate::network::{ACK_BYTES, Inner};
+use crate::state::Seen;
 use crate::workload::{Ramp, WorkloadSpec};
-use crate::{Acks, AggregateId, Queue, Red, Source, Transport};
+use crate::{Acks, AggregateId, Queue, Red, Source};
 
-use super::fifo::Lag;
+use super::order::Order;
 use super::queue::light_rho;
 use super::rio::RioQueue;
 use super::schedule::Schedule;
@@ -29,8 +28,9 @@ const BLOCK_HOPS: usize = 4096;
 /// Most arrival slots of a queue; beyond it, arrivals of several steps share a slot.
 const MAX_QUEUE_SLOTS: usize = 64;
 
-/// Most steps that a source can look back for what it sees.
-const MAX_FEEDBACK_SLOTS: usize = 64;
+/// Into so many parts, at least, the delay of a link and the room of a queue are divided: what
+/// leaves or arrives within one of them, in however many steps, is kept as one.
+const PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
     /// Where each hop's input lies in `handed`: branches (their sources) first, then hops.
@@ -44,6 +44,8 @@ pub(crate) struct Plan {
     pub blocks: Vec<Block>,
     /// Place in `links` of each link of the network.
     pub place: Vec<u32>,
+    /// Place of each branch in the order of sums.
+    pub branch_rank: Vec<u32>,
     /// The ways of all branches as places in `links`, parallel to the network's `path_links`.
     pub path: Vec<u32>,
     /// The profiles of all sources, each once.
@@ -70,10 +72,9 @@ pub(crate) struct Plan {
     pub queue_cells: usize,
     pub flight_cells: usize,
     pub queue_slots: usize,
-    pub flight_weights: usize,
-    pub feedback_slots: usize,
-    /// Most steps that anything is on its way over one link.
-    pub flight_slots: usize,
+    pub flight_batches: usize,
+    /// Looks at their paths that sources keep, if they learn.
+    pub looks: usize,
 }
 
 /// One link: ranges in the arrays.
@@ -102,12 +103,13 @@ pub(crate) struct LinkPlan {
     /// FIFO: slots in the queue, and the place of their descriptions.
     pub queue_slots: u32,
     pub first_slot: u32,
-    /// FIFO: steps on the way over the link, and where their weights lie.
+    /// FIFO: a slot with fewer packets takes the arrivals of the next step as well.
+    pub slot_pkts: f64,
+    /// FIFO: batches on the way over the link, and where their weights lie.
     pub flight_slots: u32,
     pub first_flight: u32,
-    /// The delay, for hops that hand on within the step and for the others.
-    pub soon_lag: Lag,
-    pub late_lag: Lag,
+    /// FIFO: what leaves within this time is one batch.
+    pub batch_s: f64,
 }
 
 /// A piece of one link's hops.
@@ -204,8 +206,11 @@ pub(crate) const NO_PROFILE: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Draft {
     late: bool,
-    kind: u32,
+    /// Rank and number of the kind.
+    kind: (u32, u32),
     next: [u32; 2],
+    /// Place of the branch in the order of sums.
+    rank: u32,
     branch: u32,
     /// Position on the branch's way, data first.
     position: u32,
@@ -234,12 +239,16 @@ impl Kinds {
 }
 
 impl Plan {
-    pub fn new(inner: &Inner, transport: Transport, step_s: f64) -> Plan {
-        let fifo = transport == Transport::Fifo;
+    /// Without the rings of FIFO transport: see [`Plan::size_rings`].
+    pub fn new(inner: &Inner) -> Plan {
         let ways: Vec<Way<'_>> = (0..inner.branches.len() as u32)
             .map(|b| Way::new(inner, b))
             .collect();
-        let (order, level_of) = order_links(inner, &ways);
+        let Order {
+            links: order,
+            level_of,
+            branch_rank,
+        } = Order::new(inner, &ways);
 
         let mut place = vec![0; inner.links.len()];
         for (p, &link) in order.iter().enumerate() {
@@ -249,9 +258,13 @@ impl Plan {
             has_precedences: inner.has_precedences(),
             ..Kinds::default()
         };
+        let kind_of_branch: Vec<[u32; 2]> = (0..ways.len())
+            .map(|b| [kinds.of_data(inner, b), kinds.of_acks(inner, b)])
+            .collect();
+        let kind_rank = kinds.ranks();
         let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); order.len()];
         for (b, way) in ways.iter().enumerate() {
-            let kind = [kinds.of_data(inner, b), kinds.of_acks(inner, b)];
+            let kind = kind_of_branch[b].map(|kind| (kind_rank[kind as usize], kind));
             for i in 0..way.len() {
                 let Some(link) = way.link(i) else { continue };
                 let level = |l: u32| level_of[l as usize];
@@ -262,6 +275,7 @@ impl Plan {
                         .is_some_and(|next| level(next) <= level(link)),
                     kind: kind[usize::from(i >= way.data.len())],
                     next: [at(i + 1), at(i + 2)],
+                    rank: branch_rank[b],
                     branch: b as u32,
                     position: i as u32,
                 });
@@ -282,6 +296,7 @@ impl Plan {
                 .map(|&l| place[l as usize])
                 .collect(),
             place,
+            branch_rank,
             profiles: Vec::new(),
             ramps: Vec::new(),
             hops_of,
@@ -296,9 +311,8 @@ impl Plan {
             queue_cells: 0,
             flight_cells: 0,
             queue_slots: 0,
-            flight_weights: 0,
-            feedback_slots: 0,
-            flight_slots: 0,
+            flight_batches: 0,
+            looks: 0,
         };
 
         let mut kind_of = vec![0_u32; hop_count];
@@ -306,13 +320,16 @@ impl Plan {
             drafts.sort_unstable();
             let first_hop = plan.links.last().map_or(0, |l: &LinkPlan| l.end_hop);
             for (h, d) in (first_hop..).zip(&drafts) {
-                kind_of[h as usize] = d.kind;
+                kind_of[h as usize] = d.kind.1;
                 plan.branch_of[h as usize] = d.branch;
                 plan.hops[(plan.hops_of[d.branch as usize] + d.position) as usize] = h;
             }
             let soon = drafts.partition_point(|d| !d.late) as u32;
             let mean = |of: fn(&(f64, f64, u32)) -> f64| -> f64 {
-                drafts.iter().map(|d| of(&kinds.all[d.kind as usize])).sum()
+                drafts
+                    .iter()
+                    .map(|d| of(&kinds.all[d.kind.1 as usize]))
+                    .sum()
             };
             let nominal_bits = match drafts.is_empty() {
                 true => 1.0,
@@ -329,9 +346,6 @@ impl Plan {
         plan.add_branches(inner, &ways);
         plan.add_rio_queues(inner);
         plan.add_schedules(inner);
-        if fifo {
-            plan.size_rings(inner, step_s);
-        }
         plan
     }
 
@@ -382,9 +396,10 @@ impl Plan {
     /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
         let per_hop = 4 + 4 + 4 + 8 * 4;
-        let per_branch = std::mem::size_of::<BranchPlan>() + 200 + 24 * self.feedback_slots;
+        let per_branch = std::mem::size_of::<BranchPlan>() + 200;
         let cells = self.queue_cells + self.flight_cells;
-        (per_hop * self.hop_count() + per_branch * self.branches.len() + 8 * cells) as u64
+        let looks = std::mem::size_of::<Seen>() * self.looks;
+        (per_hop * self.hop_count() + per_branch * self.branches.len() + 8 * cells + looks) as u64
     }
 
     fn add_link(
@@ -415,10 +430,10 @@ impl Plan {
             delay_s: inner.links[link as usize].delay_s,
             queue_slots: 0,
             first_slot: 0,
+            slot_pkts: 0.0,
             flight_slots: 0,
             first_flight: 0,
-            soon_lag: Lag::default(),
-            late_lag: Lag::default(),
+            batch_s: 0.0,
         });
     }
 
@@ -551,23 +566,24 @@ impl Plan {
         })
     }
 
-    fn size_rings(&mut self, inner: &Inner, step_s: f64) {
-        let slots = |seconds: f64| (seconds / step_s).ceil().min(1e9) as usize;
-        let mut longest_wait_s = 0.0_f64;
+    /// Makes room for what FIFO transport remembers, with steps of `step_s` or more.
+    pub fn size_rings(&mut self, inner: &Inner, step_s: f64) {
+        let steps = |seconds: f64| (seconds / step_s).ceil().min(1e9) as usize;
         for l in &mut self.links {
             let landings = landings_within(inner, l.delay_s.max(step_s));
-            let slowest = slowest_bps(inner, l.link);
-            let wait_s = l.room_pkts * l.nominal_bits.max(8.0 * ACK_BYTES) / slowest;
-            longest_wait_s = longest_wait_s.max(wait_s);
-            l.queue_slots = (slots(wait_s) + 2).min(MAX_QUEUE_SLOTS) as u32;
+            let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
+            let longest_wait_s = l.room_pkts * bits / slowest_bps(inner, l.link);
+            l.queue_slots = (steps(longest_wait_s) + 2).min(MAX_QUEUE_SLOTS) as u32;
+            l.slot_pkts = l.room_pkts / PARTS;
             l.first_slot = self.queue_slots as u32;
-            l.flight_slots = (slots(l.delay_s) + 3 + landings) as u32;
-            l.soon_lag = Lag::new(l.delay_s, step_s);
-            l.late_lag = Lag::new((l.delay_s - step_s).max(0.0), step_s);
-            l.first_flight = self.flight_weights as u32;
-            self.flight_weights += l.flight_slots as usize;
+            // A batch is closed when the next step would make it too long, so two of them together
+            // are longer than `batch_s`.
+            l.batch_s = l.delay_s / PARTS;
+            let batches = steps(l.delay_s).min(2 * PARTS as usize + 2);
+            l.flight_slots = (batches + 4 + landings) as u32;
+            l.first_flight = self.flight_batches as u32;
+            self.flight_batches += l.flight_slots as usize;
             self.queue_slots += l.queue_slots as usize;
-            self.flight_slots = self.flight_slots.max(l.flight_slots as usize);
         }
         for block in &mut self.blocks {
             let link = &self.links[block.place as usize];
@@ -577,18 +593,15 @@ impl Plan {
             self.queue_cells += hops * link.queue_slots as usize;
             self.flight_cells += hops * link.flight_slots as usize;
         }
-        let round_trips = self.branches.iter().map(|b| b.forward_s + b.back_s);
-        let longest_s = round_trips.fold(0.0, f64::max) + 2.0 * longest_wait_s;
-        self.feedback_slots = (slots(longest_s) + 2).min(MAX_FEEDBACK_SLOTS);
     }
 }
 
 /// The links that a branch's packets cross: those of the data, then those of acknowledgements
 /// that count as traffic.
-struct Way<'a> {
-    data: &'a [u32],
+pub(super) struct Way<'a> {
+    pub data: &'a [u32],
     acks: &'a [u32],
-    back: &'a [u32],
+    pub back: &'a [u32],
 }
 
 impl<'a> Way<'a> {
@@ -609,7 +622,7 @@ impl<'a> Way<'a> {
         self.data.len() + self.acks.len()
     }
 
-    fn links(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn links(&self) -> impl Iterator<Item = u32> + '_ {
         self.data.iter().chain(self.acks).copied()
     }
 
@@ -629,6 +642,21 @@ impl Kinds {
             None => 2,
         };
         self.id(1.0, 8.0 * spec.packet_size_bytes, precedence)
+    }
+
+    /// The kinds in an order of their own, not that in which they were met.
+    fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.all.len() as u32).collect();
+        order.sort_by(|&a, &b| {
+            let (a, b) = (self.all[a as usize], self.all[b as usize]);
+            let by_size = a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
+            by_size.then(a.2.cmp(&b.2))
+        });
+        let mut ranks = vec![0; order.len()];
+        for (rank, &kind) in order.iter().enumerate() {
+            ranks[kind as usize] = rank as u32;
+        }
+        ranks
     }
 
     fn of_acks(&mut self, inner: &Inner, branch: usize) -> u32 {
@@ -654,66 +682,6 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
         all.push(end);
     }
     all
-}
-
-/// The used links in processing order, and the level of every link.
-///
-/// Where routes form no cycle, every link comes after all that feed it. Within a cycle, links
-/// come in order of their mean place on the ways that cross them, which leaves few inputs late.
-fn order_links(inner: &Inner, ways: &[Way<'_>]) -> (Vec<u32>, Vec<u32>) {
-    let n = inner.links.len();
-    let mut place_sum = vec![(0.0_f64, 0.0_f64); n];
-    let mut feeds: Vec<(u32, u32)> = Vec::new();
-    for way in ways {
-        let mut before = None;
-        for (i, link) in way.links().enumerate() {
-            let (count, sum) = &mut place_sum[link as usize];
-            *count += 1.0;
-            *sum += i as f64;
-            feeds.extend(before.map(|b| (b, link)));
-            before = Some(link);
-        }
-    }
-    feeds.sort_unstable();
-    feeds.dedup();
-
-    let graph: DiGraph<(), (), u32> = {
-        let mut g = DiGraph::with_capacity(n, feeds.len());
-        (0..n).for_each(|_| {
-            g.add_node(());
-        });
-        g.extend_with_edges(feeds.iter().copied());
-        g
-    };
-    let mean_place = |l: u32| place_sum[l as usize].1 / place_sum[l as usize].0;
-    let mut order = Vec::with_capacity(n);
-    for component in kosaraju_scc(&graph).iter().rev() {
-        let mut links: Vec<u32> = component.iter().map(|i| i.index() as u32).collect();
-        links.retain(|&l| place_sum[l as usize].0 > 0.0);
-        links.sort_by(|&a, &b| mean_place(a).total_cmp(&mean_place(b)).then(a.cmp(&b)));
-        order.extend(links);
-    }
-
-    let mut rank = vec![u32::MAX; n];
-    for (r, &l) in order.iter().enumerate() {
-        rank[l as usize] = r as u32;
-    }
-    let mut level_of = vec![0_u32; n];
-    let mut inputs: Vec<(u32, u32)> = feeds.iter().map(|&(a, b)| (b, a)).collect();
-    inputs.sort_unstable_by_key(|&(to, from)| (rank[to as usize], from));
-    for same in inputs.chunk_by(|a, b| a.0 == b.0) {
-        let to = same[0].0;
-        let before = same
-            .iter()
-            .filter(|&&(_, from)| rank[from as usize] < rank[to as usize]);
-        level_of[to as usize] = before
-            .map(|&(_, from)| level_of[from as usize] + 1)
-            .max()
-            .unwrap_or(0);
-    }
-    order.sort_by_key(|&l| (level_of[l as usize], rank[l as usize]));
-    order.extend((0..n as u32).filter(|&l| rank[l as usize] == u32::MAX));
-    (order, level_of)
 }
 
 /// The lowest bandwidth that a link ever has.

@@ -3,6 +3,7 @@
 
 use netflow_profile::Profile;
 
+use super::feedback::LOOKS;
 use super::plan::{NO_RAMP, Plan};
 use super::queue::{Solution, Step};
 use super::shares::Arrivals;
@@ -63,33 +64,13 @@ impl Engine {
     }
 
     fn send_by_profiles(&mut self, state: &mut State, span: Span, fork: bool) {
-        let ring = state.fifo.seen.len();
-        let now = if ring == 0 {
-            0
-        } else {
-            (state.steps % ring as u64) as usize
-        };
-        let mut row = state
-            .fifo
-            .seen
-            .get_mut(now)
-            .map(std::mem::take)
-            .unwrap_or_default();
-        let before_s = match state.steps.checked_sub(1) {
-            Some(before) if ring > 0 => {
-                let starts = &state.fifo.step_start_s;
-                span.start_s - starts[(before % starts.len() as u64) as usize]
-            }
-            _ => span.length_s,
-        };
         let (by_branch, by_hop) = state.handed.split_at_mut(self.plan.branches.len());
         let shared = SharedView {
             engine: self,
             span,
             step: state.steps,
-            before_s,
+            before_s: state.last_step_s,
             handed: by_hop,
-            seen: &state.fifo.seen,
         };
         for (profile, members) in &self.active.lagged {
             let work = SourceWork {
@@ -97,12 +78,9 @@ impl Engine {
                 first: 0,
                 handed: &mut *by_branch,
                 branches: &mut state.branches,
-                row: &mut row,
+                looks: &mut state.seen,
             };
             shared.send(&*self.plan.profiles[*profile as usize], work, fork);
-        }
-        if let Some(place) = state.fifo.seen.get_mut(now) {
-            *place = row;
         }
     }
 
@@ -195,39 +173,6 @@ impl Engine {
 }
 
 impl BranchState {
-    /// The loss that a TCP source reckons with, as it learns it: from the losses themselves. One
-    /// comes every 1/p packets, so the memory is as long, and without losses the estimate falls
-    /// like one over the packets sent since the last: dp̂/dt = rate · max(p, p̂) · (p − p̂).
-    /// Several losses among the packets of one round trip (`window_pkts`) count as one, as they do
-    /// to TCP, so p is at most one per window; at rest it is less by itself.
-    /// Backward Euler, with the rate of the last step.
-    pub(super) fn learn(&mut self, loss: f64, window_pkts: f64, length_s: f64) -> f64 {
-        let loss = loss.min(1.0 / window_pkts.max(1.0));
-        let losses = self.rate_pps * length_s * loss.max(self.learnt_loss);
-        self.learnt_loss += (loss - self.learnt_loss) * (losses / (1.0 + losses));
-        self.learnt_loss
-    }
-
-    /// The fastest that TCP grows is slow start: from two packets, doubling every round trip, and
-    /// clocked by acknowledgements, each of which lets go of two packets.
-    pub(super) fn at_most_doubled(
-        &self,
-        rate_pps: f64,
-        rtt_s: f64,
-        length_s: f64,
-        delivered_pps: f64,
-    ) -> f64 {
-        let first = 2.0 / rtt_s;
-        let rate_pps = rate_pps.min((2.0 * delivered_pps).max(first));
-        let before = self.rate_pps.max(first);
-        // 2^x ≥ 1 + x ln 2 decides most cases without an exponential.
-        let round_trips = length_s / rtt_s;
-        if rate_pps <= before * (1.0 + std::f64::consts::LN_2 * round_trips) {
-            return rate_pps;
-        }
-        rate_pps.min(before * round_trips.exp2())
-    }
-
     pub(super) fn account(
         &mut self,
         sent: f64,
@@ -257,7 +202,6 @@ struct SharedView<'a> {
     /// Length of the step before, and what hops handed on in it.
     before_s: f64,
     handed: &'a [f64],
-    seen: &'a [Vec<Seen>],
 }
 
 /// Some sources of one profile, in order of branches, and what is written for them; the slices
@@ -267,7 +211,8 @@ struct SourceWork<'a> {
     first: usize,
     handed: &'a mut [f64],
     branches: &'a mut [BranchState],
-    row: &'a mut [Seen],
+    /// [`LOOKS`] of every branch; empty if they do not learn.
+    looks: &'a mut [Seen],
 }
 
 impl SharedView<'_> {
@@ -282,21 +227,21 @@ impl SharedView<'_> {
         let cut = right[0] as usize - work.first;
         let (handed_l, handed_r) = work.handed.split_at_mut(cut);
         let (branches_l, branches_r) = work.branches.split_at_mut(cut);
-        let row_cut = cut.min(work.row.len());
-        let (row_l, row_r) = work.row.split_at_mut(row_cut);
+        let looks_cut = (cut * LOOKS).min(work.looks.len());
+        let (looks_l, looks_r) = work.looks.split_at_mut(looks_cut);
         let left = SourceWork {
             members: left,
             first: work.first,
             handed: handed_l,
             branches: branches_l,
-            row: row_l,
+            looks: looks_l,
         };
         let right = SourceWork {
             members: right,
             first: work.first + cut,
             handed: handed_r,
             branches: branches_r,
-            row: row_r,
+            looks: looks_r,
         };
         rayon::join(
             || self.send(profile, left, fork),
@@ -311,32 +256,27 @@ impl SharedView<'_> {
             fixed_s,
             ..
         } = self.engine;
+        let learns = !work.looks.is_empty();
         let domain = profile.domain();
         let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
         let mut rate = [0.0; BATCH];
         for batch in work.members.chunks(BATCH) {
             for (i, &b) in batch.iter().enumerate() {
                 let b = b as usize;
-                let now = look(plan, &plan.branches[b], &scratch.conditions, fixed_s[b]);
-                let mine = b - work.first;
-                let mut seen = Seen {
-                    ln_pass: now[0],
-                    rtt_s: now[1],
-                    rate_pps: work.branches[mine].rate_pps,
-                };
-                if !self.seen.is_empty() {
-                    work.row[mine] = seen;
-                    let first = *work.branches[mine].first_look.get_or_insert(self.step);
-                    seen = self.after_the_way_back(b, seen, first);
-                }
-                loss[i] = match seen.ln_pass {
-                    0.0 => 0.0,
-                    ln_pass => -ln_pass.exp_m1(),
-                };
-                rtt[i] = seen.rtt_s;
-                if !self.seen.is_empty() {
-                    let window_pkts = seen.rate_pps * seen.rtt_s;
-                    loss[i] = work.branches[mine].learn(loss[i], window_pkts, self.span.length_s);
+                let [ln_pass, rtt_s] =
+                    look(plan, &plan.branches[b], &scratch.conditions, fixed_s[b]);
+                if learns {
+                    let mine = b - work.first;
+                    let looks = &mut work.looks[mine * LOOKS..(mine + 1) * LOOKS];
+                    [loss[i], rtt[i]] = work.branches[mine].learn_from(
+                        looks,
+                        &plan.branches[b],
+                        [ln_pass, rtt_s],
+                        self.step,
+                        self.span,
+                    );
+                } else {
+                    (loss[i], rtt[i]) = (-ln_pass.exp_m1(), rtt_s);
                 }
             }
             let n = batch.len();
@@ -346,48 +286,34 @@ impl SharedView<'_> {
                 let b = b as usize;
                 let branch = &plan.branches[b];
                 let state = &mut work.branches[b - work.first];
-                if !self.seen.is_empty() {
+                let mut mean_pps = rate[i];
+                if learns {
                     let delivered = self.handed[branch.last_data_hop as usize];
                     let delivered_pps = delivered / (branch.weight * self.before_s);
-                    let length_s = self.span.length_s;
-                    rate[i] = state.at_most_doubled(rate[i], rtt[i], length_s, delivered_pps);
-                    state.seen_rtt_s = rtt[i];
-                    work.row[b - work.first].rate_pps = rate[i];
+                    mean_pps = state.grow(rate[i], delivered_pps, branch, self.span);
+                } else {
+                    state.rate_pps = mean_pps;
                 }
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-                let wanted = rate[i] * branch.weight * active_s;
+                let wanted = mean_pps * branch.weight * active_s;
                 let sent = wanted.min(scratch.may_send[b]);
                 if sent < wanted && branch.application_pps < f64::INFINITY {
                     // It neither grows nor loses with what it does not send.
-                    rate[i] = sent / (branch.weight * active_s);
+                    state.rate_pps = sent / (branch.weight * active_s);
                 }
+                state.learnt.step_pkts = sent / branch.weight;
                 work.handed[b - work.first] = sent;
                 let outside = if domain.contains(loss[i], rtt[i]) {
                     0.0
                 } else {
                     active_s
                 };
-                state.rate_pps = rate[i];
                 state.sent_pkts += sent;
                 state.rtt_time += rtt[i] * active_s;
                 state.loss_time += loss[i] * active_s;
                 state.active_s += active_s;
                 state.outside_s += outside;
             }
-        }
-    }
-
-    /// What a source learns now is what its packets met when those that are acknowledged now
-    /// were at the receiver: the way back, and the waiting on the whole way, ago.
-    fn after_the_way_back(&self, b: usize, now: Seen, first_look: u64) -> Seen {
-        let ago_s = now.rtt_s - self.engine.plan.branches[b].forward_s;
-        let slots = self.seen.len() as u64;
-        let lag = ((ago_s / self.engine.step_s).round() as u64)
-            .min(slots - 1)
-            .min(self.step - first_look);
-        match lag {
-            0 => now,
-            _ => self.seen[((self.step - lag) % slots) as usize][b],
         }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct FifoFate {
     pub arrival_memory: f64,
     pub departures: u32,
     pub flight_row: u32,
+    /// Whether the departures are added to what is in that row.
+    pub flight_adds: bool,
     pub soon: u32,
     pub late: u32,
 }
@@ -139,6 +141,7 @@ pub(crate) fn first_in_first_out(
         arrival_row,
         arrival_memory,
         flight_row,
+        flight_adds,
         ..
     } = fate.fifo;
     let arrivals = &mut rings.queue[row(arrival_row)];
@@ -151,13 +154,12 @@ pub(crate) fn first_in_first_out(
             *cell = *cell * arrival_memory + v * fate.admitted;
         }
     }
-    weigh_rows(
-        weights.departures,
-        rings.queue,
-        n,
-        &mut rings.flight[row(flight_row)],
-        0,
-    );
+    let flight = &mut rings.flight[row(flight_row)];
+    if flight_adds {
+        add_rows(weights.departures, rings.queue, n, flight);
+    } else {
+        weigh_rows(weights.departures, rings.queue, n, flight, 0);
+    }
     let (now, later) = handed.split_at_mut(soon);
     weigh_rows(weights.soon, rings.flight, n, now, 0);
     weigh_rows(weights.late, rings.flight, n, later, soon);
@@ -178,15 +180,18 @@ fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offse
                 *out = a * wa + b * wb;
             }
         }
-        [(row, w), ref rest @ ..] => {
-            for (out, cell) in out.iter_mut().zip(cells(row)) {
-                *out = cell * w;
-            }
-            for &(row, w) in rest {
-                for (out, cell) in out.iter_mut().zip(cells(row)) {
-                    *out += cell * w;
-                }
-            }
+        [first, ref rest @ ..] => {
+            weigh_rows(&[first], rows, n, out, offset);
+            add_rows(rest, &rows[offset..], n, out);
+        }
+    }
+}
+
+/// `out[h] += Σ weight · rows[row][h]` for rows of `n` cells.
+fn add_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64]) {
+    for &(row, w) in weights {
+        for (out, cell) in out.iter_mut().zip(&rows[row as usize * n..]) {
+            *out += cell * w;
         }
     }
 }

@@ -104,7 +104,9 @@ impl ActiveSources {
         }
         self.rates.sort_unstable();
         self.implicit.sort_unstable();
-        self.marked.sort_unstable();
+        // What edges measure are sums over their members.
+        self.marked
+            .sort_unstable_by_key(|&b| plan.branch_rank[b as usize]);
         for (_, members) in &mut self.lagged {
             members.sort_unstable();
         }
@@ -116,7 +118,7 @@ impl ActiveSources {
         let profile = |b: u32| plan.branches[b as usize].profile;
         self.by_link.clone_from(&self.implicit);
         self.by_link
-            .sort_unstable_by_key(|&b| (first_place(b), profile(b), b));
+            .sort_unstable_by_key(|&b| (first_place(b), profile(b), plan.branch_rank[b as usize]));
         self.runs.clear();
         self.runs_at.clear();
         self.runs_at.resize(plan.links.len(), (0, 0));
@@ -147,23 +149,31 @@ impl ActiveSources {
     }
 }
 
-/// Part of each branch's round-trip time that does not change from step to step: propagation, and
-/// the transmission of its own packet and acknowledgement.
+/// Part of each branch's round-trip time that does not change from step to step.
 pub(crate) fn fixed_round_trips(plan: &Plan, links: &[LinkState], out: &mut Vec<f64>) {
+    let bandwidth_bps = |place: u32| links[place as usize].bandwidth_bps;
     out.clear();
-    out.extend(plan.branches.iter().map(|b| {
-        let transmission = |ways: (u32, u32), bits: f64| -> f64 {
-            let places = &plan.path[ways.0 as usize..ways.1 as usize];
-            places
-                .iter()
-                .map(|&p| bits / links[p as usize].bandwidth_bps)
-                .sum()
-        };
-        b.forward_s
-            + b.back_s
-            + transmission(b.path, b.data_bits)
-            + transmission(b.way_back, 8.0 * ACK_BYTES)
-    }));
+    out.extend(
+        plan.branches
+            .iter()
+            .map(|b| fixed_round_trip_s(plan, b, bandwidth_bps)),
+    );
+}
+
+/// Propagation, and the transmission of the source's own packet and acknowledgement.
+pub(crate) fn fixed_round_trip_s(
+    plan: &Plan,
+    branch: &BranchPlan,
+    bandwidth_bps: impl Fn(u32) -> f64,
+) -> f64 {
+    let transmission = |ways: (u32, u32), bits: f64| -> f64 {
+        let places = &plan.path[ways.0 as usize..ways.1 as usize];
+        places.iter().map(|&p| bits / bandwidth_bps(p)).sum()
+    };
+    branch.forward_s
+        + branch.back_s
+        + transmission(branch.path, branch.data_bits)
+        + transmission(branch.way_back, 8.0 * ACK_BYTES)
 }
 
 /// ln of the probability that a packet gets through, and the round-trip time.

@@ -10,7 +10,7 @@ use super::plan::{Block, LinkPlan, Plan};
 use super::queue::{self, RedStep, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
 use super::sources::Condition;
-use crate::state::{Handed, State};
+use crate::state::State;
 
 /// From this many hops on, a step is worth more than one thread.
 const FORK_HOPS: usize = 20_000;
@@ -37,8 +37,8 @@ impl Scratch {
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             fates: vec![Fate::default(); plan.links.len()],
             departures: vec![(0, 0.0); plan.queue_slots],
-            soon: vec![(0, 0.0); plan.flight_weights],
-            late: vec![(0, 0.0); plan.flight_weights],
+            soon: vec![(0, 0.0); plan.flight_batches],
+            late: vec![(0, 0.0); plan.flight_batches],
             seen: vec![[0.0; 2]; plan.branches.len()],
             may_send: vec![f64::INFINITY; plan.branches.len()],
         }
@@ -86,16 +86,6 @@ impl Engine {
     pub(crate) fn step(&mut self, state: &mut State, span: Span) -> Result<(), usize> {
         let fork = self.plan.hop_count() >= FORK_HOPS;
         let plan = self.plan.clone();
-        if self.fifo {
-            let ring = state.fifo.step_start_s.len();
-            state.fifo.step_start_s[(state.steps % ring as u64) as usize] = span.start_s;
-            let regular = (span.length_s - self.step_s).abs() < 1e-9 * self.step_s;
-            state.fifo.regular_steps = if regular {
-                state.fifo.regular_steps + 1
-            } else {
-                0
-            };
-        }
         self.schedule(state);
         self.send(state, span, fork);
         for &(first, end) in &plan.levels {
@@ -110,6 +100,7 @@ impl Engine {
             }
         }
         self.deliver(state, span);
+        state.last_step_s = span.length_s;
         state.evaluations += 1;
         Ok(())
     }
@@ -155,19 +146,15 @@ impl Engine {
         let quiet = arriving.pkts == 0.0
             && link.queue_pkts == 0.0
             && self.active.runs_at(place).is_empty()
-            && l.rio.is_none();
-        if quiet && link.quiet_steps > l.flight_slots {
+            && l.rio.is_none()
+            && !(self.fifo && state.fifo.flights[place].carries(l));
+        if quiet && link.quiet_steps > 0 {
             return Ok(()); // nothing here, nothing on the way, and the hops know it
         }
-        if self.fifo && link.quiet_steps > l.flight_slots {
-            // What was on the way has been handed on long ago.
-            let nothing = Handed {
-                step: state.steps,
-                fraction: 0.0,
-            };
-            (state.fifo.soon[place], state.fifo.late[place]) = (nothing, nothing);
+        if self.fifo && link.quiet_steps > 0 {
+            state.fifo.flights[place].restart();
         }
-        link.quiet_steps = if quiet { link.quiet_steps + 1 } else { 0 };
+        link.quiet_steps = u32::from(quiet);
 
         self.move_queue(plan, state, place, arriving, span)?;
         let fate = &self.scratch.fates[place];
@@ -295,7 +282,7 @@ impl Engine {
             if state.fifo.queues[place].count == 0 {
                 bits_after = 0.0;
             }
-            self.hand_on(l, state, place, span, &mut fate.fifo);
+            self.hand_on(l, state, place, departed, span, &mut fate.fifo);
         }
         let link = &mut state.links[place];
         link.offered_pkts += arriving.pkts;

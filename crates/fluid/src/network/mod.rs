@@ -2,12 +2,14 @@
 
 mod builder;
 mod classes;
+mod likeness;
 mod routing;
 
 use std::sync::Arc;
 
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
+pub(crate) use likeness::{hash_of, link_keys};
 
 use crate::scheduling::Shared;
 use crate::workload::{Users, WorkloadSpec};

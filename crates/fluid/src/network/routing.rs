@@ -7,6 +7,7 @@ use petgraph::algo::dijkstra;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef};
 
+use super::likeness::link_keys;
 use crate::LinkSpec;
 
 /// Delay in whole picoseconds, then hops: equal delays are then equal whatever the order of
@@ -25,6 +26,8 @@ impl Add for Cost {
 pub struct Router {
     graph: DiGraph<(), u32, u32>,
     cost: Vec<Cost>,
+    /// Among paths of one cost, the smaller of the last link decides.
+    preference: Vec<(std::cmp::Reverse<u64>, u64)>,
 }
 
 /// A path that is wanted.
@@ -47,15 +50,22 @@ impl Router {
         let cost = links
             .iter()
             .map(|l| Cost((l.delay_s * 1e12).round() as u64, 1));
+        let keys = link_keys(node_count, links);
+        let preference = links.iter().zip(keys).map(|(link, key)| {
+            // Positive numbers are in the order of their bits.
+            (std::cmp::Reverse(link.bandwidth_bps.to_bits()), key)
+        });
         Router {
+            preference: preference.collect(),
             graph,
             cost: cost.collect(),
         }
     }
 
     /// A path for every request, in order; `None` where there is no way. Links that are `down`
-    /// are not used. Among paths of equal delay and length the one that arrives over links added
-    /// earlier wins, so the answer depends on nothing but the network.
+    /// are not used. Among paths of equal delay and length the one that arrives over the links of
+    /// greater bandwidth wins, then a number that follows from what the links are, so that the
+    /// order in which they were added makes no difference.
     pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Option<Vec<u32>>> {
         let mut answers = vec![None; requests.len()];
         let mut order: Vec<usize> = (0..requests.len()).collect();
@@ -91,7 +101,7 @@ impl Router {
                         .is_some_and(|c| c + self.cost[*e.weight() as usize] == best)
                 })
                 .map(|e| *e.weight())
-                .min()
+                .min_by_key(|&link| (self.preference[link as usize], link))
         };
         self.graph.node_indices().map(tight).collect()
     }

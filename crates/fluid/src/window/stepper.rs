@@ -46,7 +46,14 @@ impl Window {
             let is = options.duration_s;
             return bad("duration", format!("it is {is} s, but must be positive"));
         }
-        if !matches!(options.step, Step::Fixed { step_s } if positive(step_s)) {
+        let (Step::Fixed { step_s }
+        | Step::Auto {
+            longest_s: step_s, ..
+        }) = options.step
+        else {
+            return bad("step", "the window model has no adaptive steps".to_owned());
+        };
+        if !positive(step_s) {
             return bad(
                 "step",
                 "the window model takes steps of one, positive length".to_owned(),
@@ -79,7 +86,11 @@ impl Window {
 
     /// One step, at most to `limit_s`.
     pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
-        let Step::Fixed { step_s } = self.options.step else {
+        let (Step::Fixed { step_s }
+        | Step::Auto {
+            longest_s: step_s, ..
+        }) = self.options.step
+        else {
             return Ok(());
         };
         // Without a limit, steps of the length that was asked for; else as far as it is.

@@ -16,7 +16,9 @@ use crate::read::{Element, Quantity, Read, Section, Shown, Value, any, word};
 pub struct Simulation {
     /// How long the network is watched.
     pub duration: Time,
-    /// Length of a step: a time, or a table for steps that adapt. Default: 50 ms.
+    /// The longest step, `"auto"`, or a table for steps that adapt. Steps are chosen from the
+    /// round-trip times that sources see, and never longer than is right. Default: auto, which is
+    /// 50 ms at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Spanned<StepSetting>>,
     /// Size of a data packet on the wire for connections that do not say; rates in pkt/s and
@@ -42,9 +44,10 @@ pub struct Simulation {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<TransportName>")]
     pub transport: Option<Spanned<Transport>>,
-    /// When a source looks at the path it sends over. `implicit`: within the step, together with
-    /// its first link. `lagged`: at the start of the step. Default: implicit; with
-    /// `fluid-literal`, lagged is the only one.
+    /// With `well-mixed`: what a source with a profile makes of its path. `learned`: it learns its
+    /// loss over its last losses, after the way back, as with `fifo`. `implicit`: the profile at its
+    /// word, within the step, together with its first link. `lagged`: the same at the start of the
+    /// step. Default: learned; with adaptive steps implicit, with `fluid-literal` lagged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<CouplingName>")]
     pub coupling: Option<Spanned<Coupling>>,
@@ -73,11 +76,12 @@ enum TransportName {
     WellMixed,
 }
 
-/// When a source looks at the path it sends over.
+/// What a source makes of its path.
 #[derive(JsonSchema)]
 #[schemars(rename = "Coupling", rename_all = "kebab-case")]
 #[allow(dead_code)]
 enum CouplingName {
+    Learned,
     Implicit,
     Lagged,
 }
@@ -160,6 +164,7 @@ impl Read for Transport {
 impl Read for Coupling {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Coupling> {
         let words = [
+            ("learned", Coupling::Learned),
             ("implicit", Coupling::Implicit),
             ("lagged", Coupling::Lagged),
         ];

@@ -13,8 +13,11 @@ use crate::read::{Kind, Quantity, Read, Section, Shown, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepSetting {
-    /// Every step has this length, but for those that land on an event: `"50 ms"`.
-    Fixed(Time),
+    /// `"auto"`: as long as the network allows, at most 50 ms.
+    #[serde(rename = "auto")]
+    Auto,
+    /// The longest step: `"50 ms"`. Where the network does not allow it, steps are shorter.
+    Longest(Time),
     /// Steps as long as the tolerance allows: `{ tolerance = 1e-3, min = "1 ms", max = "1 s" }`.
     Adaptive(Adaptive),
 }
@@ -52,6 +55,9 @@ impl Adaptive {
 
 impl Read for StepSetting {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<StepSetting> {
+        if matches!(&value.kind, Kind::String(text) if **text == *"auto") {
+            return Some(StepSetting::Auto);
+        }
         if !matches!(value.kind, Kind::Table(_)) {
             let step = Quantity::<Seconds>::read(value, key, findings)?;
             if !(allowed::STEP.test)(&step) {
@@ -60,7 +66,7 @@ impl Read for StepSetting {
                 finding.help(format!("allowed: {}", allowed::STEP.text));
                 return None;
             }
-            return Some(StepSetting::Fixed(Spanned::new(step, value.place)));
+            return Some(StepSetting::Longest(Spanned::new(step, value.place)));
         }
         let mut s = Section::of(value, key, Adaptive::KEYS, findings)?;
         let step = Adaptive {
@@ -83,7 +89,8 @@ impl Read for StepSetting {
 impl Shown for StepSetting {
     fn shown(&self) -> String {
         match self {
-            StepSetting::Fixed(step) => step.shown(),
+            StepSetting::Auto => "auto".to_owned(),
+            StepSetting::Longest(step) => step.shown(),
             StepSetting::Adaptive(_) => "adaptive".to_owned(),
         }
     }

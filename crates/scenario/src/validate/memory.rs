@@ -1,7 +1,5 @@
 //! Whether a network fits into memory, before anything is allocated for it.
 
-use netflow_fluid::{Network, Options, Step, Transport};
-
 /// What a row becomes: its specification twice for a moment, its name, its paths, its class and
 /// the first of its state.
 const BYTES_PER_ROW: u64 = 600;
@@ -39,37 +37,4 @@ pub(super) fn check(rows: usize, what: &str) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
-}
-
-/// Links so much longer than a step that what is under way on them may not fit.
-const LONG_IN_STEPS: f64 = 1e5;
-/// Connections whose paths are looked at: enough to meet the longest links.
-const LOOKED_AT: usize = 10_000;
-
-/// Bytes that are needed at least for what is under way on the links: a rate for every step of a
-/// link's delay. Only asked for where it could be much.
-pub(super) fn under_way(network: &Network, options: &Options) -> f64 {
-    let Step::Fixed { step_s } = options.step else {
-        return 0.0;
-    };
-    let is_long = |delay_s: f64| delay_s / step_s > LONG_IN_STEPS;
-    let long = network
-        .links()
-        .any(|link| is_long(network.link_spec(link).delay_s));
-    if !long || options.transport != Transport::Fifo {
-        return 0.0;
-    }
-    let mut crossed = vec![false; network.link_count()];
-    for connection in network.connections().take(LOOKED_AT) {
-        let both = [network.path(connection), network.return_path(connection)];
-        for link in both.into_iter().flatten() {
-            if let Some(crossed) = crossed.get_mut(link.index()) {
-                *crossed = true;
-            }
-        }
-    }
-    let crossed = network.links().zip(crossed).filter(|(_, crossed)| *crossed);
-    crossed
-        .map(|(link, _)| 8.0 * network.link_spec(link).delay_s / step_s)
-        .sum()
 }

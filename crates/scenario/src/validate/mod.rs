@@ -238,15 +238,12 @@ impl Assembly<'_> {
         }
         let built = std::mem::take(&mut self.builder).build();
         match built {
-            Ok(network) => {
-                self.check_memory(&network, scenario, available);
-                (!self.findings.has_errors()).then_some(Valid {
-                    network,
-                    options: self.settings.options,
-                    seed: self.settings.seed,
-                    notes: self.notes,
-                })
-            }
+            Ok(network) => (!self.findings.has_errors()).then_some(Valid {
+                network,
+                options: self.settings.options,
+                seed: self.settings.seed,
+                notes: self.notes,
+            }),
             Err(errors) => {
                 for error in errors {
                     self.report(error);
@@ -300,26 +297,6 @@ impl Assembly<'_> {
                 self.error(ProblemKind::Conflict, place, message, help);
             }
         }
-    }
-
-    /// Refuses what would not fit, before anything is allocated for it.
-    fn check_memory(&mut self, network: &Network, scenario: &Scenario, available: Option<u64>) {
-        let needed = memory::under_way(network, &self.settings.options);
-        if available.is_none_or(|available| needed <= available as f64) {
-            return;
-        }
-        let simulation = &scenario.simulation;
-        let place = simulation
-            .step
-            .as_ref()
-            .map_or(simulation.duration.place(), |step| step.place());
-        let message = format!(
-            "what is under way on the links needs {:.0} GB of memory, more than there is: \
-             their delays are many steps long",
-            needed / 1e9
-        );
-        let help = "make the step longer or the delays shorter, or write `transport = \"well-mixed\"`, which ignores delays";
-        self.error(ProblemKind::TooLarge, place, message, help);
     }
 
     /// Gives an error of the network's builder its place.

@@ -1,7 +1,7 @@
 //! Settings of the whole run, and their defaults.
 
 use netflow_fluid::{Coupling, Model, Options, Step, Transport};
-use netflow_units::Bytes;
+use netflow_units::{Bytes, Seconds};
 
 use crate::file::{Adaptive, Scenario, Simulation, StepSetting};
 use crate::place::Spanned;
@@ -36,10 +36,10 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
     } else {
         Transport::default()
     };
-    let default_coupling = if literal {
-        Coupling::Lagged
-    } else {
-        Coupling::default()
+    let default_coupling = match step {
+        _ if literal => Coupling::Lagged,
+        Step::Adaptive { .. } => Coupling::Implicit,
+        _ => Coupling::default(),
     };
     let options = Options {
         duration_s,
@@ -78,52 +78,48 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
 
 fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> Step {
     let duration = *simulation.duration;
-    match simulation.step.as_ref() {
-        None => {
-            let Step::Fixed { step_s } = Options::default().step else {
-                return Options::default().step;
-            };
-            if duration_s / step_s > MOST_STEPS {
-                let message = format!(
-                    "the run would take {:.0e} steps of 50 ms",
-                    duration_s / step_s
-                );
+    let (default_s, per_round_trip) = Step::DEFAULT_AUTO;
+    let auto = |longest_s: f64| Step::Auto {
+        longest_s: longest_s.min(duration_s),
+        per_round_trip,
+    };
+    let too_many_of = |longest_s: f64| {
+        let steps = duration_s / longest_s;
+        (steps > MOST_STEPS).then(|| {
+            let longest = Seconds(longest_s);
+            format!("the run would take {steps:.0e} steps of {longest}")
+        })
+    };
+    match simulation.step.as_deref() {
+        None | Some(StepSetting::Auto) => {
+            if let Some(message) = too_many_of(default_s) {
                 too_many(&simulation.duration, message, findings);
             }
-            Step::Fixed {
-                step_s: step_s.min(duration_s),
+            auto(default_s)
+        }
+        Some(StepSetting::Longest(step)) => {
+            if step.get() > duration_s && simulation.duration.is_sound() {
+                let message = format!(
+                    "the step of {} is longer than the duration of {duration}",
+                    **step
+                );
+                let finding = findings.error(ProblemKind::OutOfRange, step.place(), message);
+                finding.help("make `step` at most `duration`, or leave it out");
+            }
+            if let Some(message) = too_many_of(step.get()) {
+                too_many(step, message, findings);
+            }
+            auto(step.get())
+        }
+        Some(StepSetting::Adaptive(adaptive)) => {
+            let (min_s, max_s) = adaptive.limits_s();
+            check_adaptive(adaptive, duration_s, &simulation.duration, findings);
+            Step::Adaptive {
+                tolerance: *adaptive.tolerance,
+                min_s: min_s.min(duration_s),
+                max_s: max_s.min(duration_s),
             }
         }
-        Some(setting) => match &**setting {
-            StepSetting::Fixed(step) => {
-                if step.get() > duration_s && simulation.duration.is_sound() {
-                    let message = format!(
-                        "the step of {} is longer than the duration of {duration}",
-                        **step
-                    );
-                    let finding = findings.error(ProblemKind::OutOfRange, step.place(), message);
-                    finding.help("make `step` at most `duration`; 50 ms is the default");
-                }
-                let steps = duration_s / step.get();
-                if steps > MOST_STEPS {
-                    too_many(
-                        step,
-                        format!("the run would take {steps:.0e} steps of {}", ***step),
-                        findings,
-                    );
-                }
-                Step::Fixed { step_s: step.get() }
-            }
-            StepSetting::Adaptive(adaptive) => {
-                let (min_s, max_s) = adaptive.limits_s();
-                check_adaptive(adaptive, duration_s, &simulation.duration, findings);
-                Step::Adaptive {
-                    tolerance: *adaptive.tolerance,
-                    min_s: min_s.min(duration_s),
-                    max_s: max_s.min(duration_s),
-                }
-            }
-        },
     }
 }
 
@@ -186,13 +182,22 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         ));
     }
     check_coupling(simulation, literal, findings);
+    let learned = |coupling: &&Spanned<Coupling>| ***coupling == Coupling::Learned;
+    if let (Some(_), Some(coupling)) = (adaptive, simulation.coupling.as_ref().filter(learned)) {
+        let message = "coupling \"learned\" does not go with an adaptive step";
+        let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
+        finding.help("leave `step` out: steps are as long as is right for sources that learn");
+    }
 }
 
 fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Findings) {
     let coupling = simulation.coupling.as_ref();
-    if let Some(coupling) = coupling.filter(|coupling| literal && ***coupling == Coupling::Implicit)
-    {
-        let message = "coupling \"implicit\" does not go with model \"fluid-literal\"";
+    if let Some(coupling) = coupling.filter(|coupling| literal && ***coupling != Coupling::Lagged) {
+        let word = match **coupling {
+            Coupling::Learned => "learned",
+            _ => "implicit",
+        };
+        let message = format!("coupling \"{word}\" does not go with model \"fluid-literal\"");
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
         finding.help("write `coupling = \"lagged\"`, or use model \"fluid\"");
     }

@@ -1,0 +1,259 @@
+//! In which order links are processed, and sums are formed: by what links and connections are,
+//! never by their rows or names, so that a file with its rows in another order gives the same bits.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::DiGraph;
+
+use super::plan::Way;
+use crate::Source;
+use crate::network::{Inner, hash_of, link_keys};
+
+/// The order of links, and of what passes over them.
+pub(crate) struct Order {
+    /// The used links in processing order, then the others.
+    pub links: Vec<u32>,
+    /// The level of every link.
+    pub level_of: Vec<u32>,
+    /// Place of every branch when sums are formed.
+    pub branch_rank: Vec<u32>,
+}
+
+/// What a link hands to another. A link that has its turn before the one that feeds it sees what
+/// comes from there a step late if the delay between them is shorter than a step; so those with
+/// long delays are the first to be left out of account, after those whose data only turns into
+/// acknowledgements.
+#[derive(Clone, Copy, Debug)]
+struct Feed {
+    from: u32,
+    to: u32,
+    importance: Importance,
+}
+
+/// Data before acknowledgements, then the shorter delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Importance {
+    data: bool,
+    delay_s: f64,
+}
+
+impl Importance {
+    fn cmp(&self, other: &Importance) -> std::cmp::Ordering {
+        let by_delay = other.delay_s.total_cmp(&self.delay_s);
+        self.data.cmp(&other.data).then(by_delay)
+    }
+}
+
+impl Order {
+    pub fn new(inner: &Inner, ways: &[Way<'_>]) -> Order {
+        let n = inner.links.len();
+        let feeds = feeds(inner, ways);
+        let mut used = vec![false; n];
+        for link in ways.iter().flat_map(Way::links) {
+            used[link as usize] = true;
+        }
+        let all: Vec<u32> = (0..n as u32).filter(|&l| used[l as usize]).collect();
+        let mut turns: Vec<Vec<u32>> = vec![Vec::new(); n];
+        take_turns(&all, feeds.clone(), &mut turns);
+
+        let mut order = all;
+        order.sort_by(|&a, &b| turns[a as usize].cmp(&turns[b as usize]));
+        let mut level_of = vec![0_u32; n];
+        let mut inputs: HashMap<u32, Vec<u32>> = HashMap::new();
+        for feed in &feeds {
+            if turns[feed.from as usize] < turns[feed.to as usize] {
+                inputs.entry(feed.to).or_default().push(feed.from);
+            }
+        }
+        for &link in &order {
+            let before = inputs.get(&link).into_iter().flatten();
+            level_of[link as usize] = before
+                .map(|&from| level_of[from as usize] + 1)
+                .max()
+                .unwrap_or(0);
+        }
+        let (link_keys, branch_keys) = keys(inner, ways);
+        order.sort_by_key(|&l| (level_of[l as usize], link_keys[l as usize], l));
+        order.extend((0..n as u32).filter(|&l| !used[l as usize]));
+
+        let mut branches: Vec<u32> = (0..ways.len() as u32).collect();
+        branches.sort_by_key(|&b| (branch_keys[b as usize], b));
+        let mut branch_rank = vec![0; ways.len()];
+        for (rank, &b) in branches.iter().enumerate() {
+            branch_rank[b as usize] = rank as u32;
+        }
+        Order {
+            links: order,
+            level_of,
+            branch_rank,
+        }
+    }
+}
+
+/// Which links feed which, each pair once.
+fn feeds(inner: &Inner, ways: &[Way<'_>]) -> Vec<Feed> {
+    let mut known: HashMap<(u32, u32), bool> = HashMap::new();
+    for way in ways {
+        let links: Vec<u32> = way.links().collect();
+        for (i, pair) in links.windows(2).enumerate() {
+            let data = i + 1 < way.data.len();
+            *known.entry((pair[0], pair[1])).or_insert(false) |= data;
+        }
+    }
+    let feed = |((from, to), data)| Feed {
+        from,
+        to,
+        importance: Importance {
+            data,
+            delay_s: inner.links[from as usize].delay_s,
+        },
+    };
+    let mut feeds: Vec<Feed> = known.into_iter().map(feed).collect();
+    feeds.sort_by(|a, b| {
+        a.importance
+            .cmp(&b.importance)
+            .then((a.from, a.to).cmp(&(b.from, b.to)))
+    });
+    feeds
+}
+
+/// Gives every link of `links` its turn, to be compared lexicographically; `feeds` are those
+/// between them, the least important first. Where they form no cycle, every link comes after all
+/// that feed it. In a cycle the less important half of the feeds is left out of account, again and
+/// again; where all are equally important, all have the same turn.
+fn take_turns(links: &[u32], feeds: Vec<Feed>, turns: &mut [Vec<u32>]) {
+    if links.len() < 2 {
+        return;
+    }
+    let place: HashMap<u32, u32> = links.iter().copied().zip(0..).collect();
+    let mut graph: DiGraph<(), (), u32> = DiGraph::with_capacity(links.len(), feeds.len());
+    links.iter().for_each(|_| {
+        graph.add_node(());
+    });
+    graph.extend_with_edges(feeds.iter().map(|f| (place[&f.from], place[&f.to])));
+    let components = kosaraju_scc(&graph);
+    let mut component_of = vec![0_u32; links.len()];
+    for (c, component) in components.iter().enumerate() {
+        for node in component {
+            component_of[node.index()] = c as u32;
+        }
+    }
+    let of = |link: u32| component_of[place[&link] as usize];
+    // Components come in reverse topological order.
+    let mut inputs: Vec<Vec<u32>> = vec![Vec::new(); components.len()];
+    for feed in &feeds {
+        if of(feed.from) != of(feed.to) {
+            inputs[of(feed.to) as usize].push(of(feed.from));
+        }
+    }
+    let mut level = vec![0_u32; components.len()];
+    for c in (0..components.len()).rev() {
+        let before = inputs[c].iter().map(|&from| level[from as usize] + 1);
+        level[c] = before.max().unwrap_or(0);
+    }
+    let mut within: Vec<Vec<Feed>> = vec![Vec::new(); components.len()];
+    for feed in feeds {
+        if of(feed.from) == of(feed.to) {
+            within[of(feed.from) as usize].push(feed);
+        }
+    }
+    for ((component, feeds), level) in components.iter().zip(within).zip(level) {
+        let members: Vec<u32> = component.iter().map(|node| links[node.index()]).collect();
+        for &link in &members {
+            turns[link as usize].push(level);
+        }
+        take_turns(&members, without_the_least(feeds), turns);
+    }
+}
+
+/// Without the less important half, and without those as important as any of them.
+fn without_the_least(feeds: Vec<Feed>) -> Vec<Feed> {
+    let Some(most) = feeds.len().checked_sub(1) else {
+        return feeds;
+    };
+    let middle = feeds[most / 2].importance;
+    let end = feeds.partition_point(|f| f.importance.cmp(&middle).is_le());
+    feeds[end..].to_vec()
+}
+
+/// Numbers for links and branches that follow from what they are and from what they meet, and
+/// from nothing else: those of different rows of a file with the same content are the same.
+fn keys(inner: &Inner, ways: &[Way<'_>]) -> (Vec<u64>, Vec<u64>) {
+    let mut links = link_keys(inner.nodes.len(), &inner.links);
+    for event in &inner.events {
+        let key = &mut links[event.link as usize];
+        *key = hash_of((*key, event.at_s.to_bits(), format!("{:?}", event.change)));
+    }
+    let mut branches: Vec<u64> = (0..ways.len()).map(|b| branch_itself(inner, b)).collect();
+    // What is the same after this many looks around is hardly different.
+    for _ in 0..4 {
+        for (key, way) in branches.iter_mut().zip(ways) {
+            let path = |links_of: &[u32]| -> Vec<u64> {
+                links_of.iter().map(|&l| links[l as usize]).collect()
+            };
+            *key = hash_of((*key, path(way.data), path(way.back)));
+        }
+        let mut met: Vec<Vec<(u64, usize)>> = vec![Vec::new(); links.len()];
+        for (key, way) in branches.iter().zip(ways) {
+            for (i, link) in way.data.iter().chain(way.back).enumerate() {
+                met[*link as usize].push((*key, i));
+            }
+        }
+        for (key, mut met) in links.iter_mut().zip(met) {
+            met.sort_unstable();
+            *key = hash_of((*key, met));
+        }
+    }
+    (links, branches)
+}
+
+fn branch_itself(inner: &Inner, b: usize) -> u64 {
+    let hasher = &mut DefaultHasher::new();
+    let branch = &inner.branches[b];
+    let class = &inner.classes[branch.class as usize];
+    let spec = &inner.connections[class.connection as usize];
+    let crate::ConnectionSpec {
+        name: _,
+        from: _,
+        to: _,
+        source,
+        application,
+        start_s,
+        stop_s,
+        size_pkts,
+        count: _, // in the weight
+        max_window_pkts,
+        packet_size_bytes,
+        path: _,
+        return_path: _,
+        acks,
+    } = spec;
+    let bits = |x: &Option<f64>| x.map(f64::to_bits);
+    (branch.precedence, class.weight.to_bits()).hash(hasher);
+    match source {
+        Source::Window(w) => format!("{w:?}").hash(hasher),
+        Source::Profile(p) => p.name().hash(hasher),
+        Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(hasher),
+        Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(hasher),
+        Source::Users(traffic) => (3, traffic.mean_pps.to_bits()).hash(hasher),
+    }
+    format!("{application:?}").hash(hasher);
+    (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
+    (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);
+    for (epoch, at) in inner.epochs.iter().enumerate() {
+        if at.branch_of.get(branch.class as usize) == Some(&(b as u32)) {
+            epoch.hash(hasher);
+        }
+    }
+    if let Some(aggregate) = class.aggregate {
+        let aggregate = &inner.aggregates[aggregate as usize];
+        format!(
+            "{:?}{:?}{:?}",
+            aggregate.edge, aggregate.rtt_s, aggregate.rto_s
+        )
+        .hash(hasher);
+    }
+    hasher.finish()
+}
