@@ -5,6 +5,7 @@
 
 mod random;
 mod remade;
+mod wide;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use netflow_profile::{Profile, builtin};
 
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
+pub use wide::{WideNetwork, wide_network};
 
 /// Bits of the packets in the reference cases.
 const PACKET_BITS: f64 = 8000.0;

@@ -1,0 +1,192 @@
+//! Random networks of every scale: delays of 10 µs to 300 ms, 1 Mbit/s to 10 Gbit/s, every profile.
+
+use netflow_fluid::{
+    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, NodeId, Queue,
+    Red, Source, Transport,
+};
+use netflow_profile::{builtin, builtin_names};
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A network as rows, to be built in any order of them.
+#[derive(Clone, Debug)]
+pub struct WideNetwork {
+    /// Number of nodes; those of the specifications are numbered from 0.
+    pub nodes: usize,
+    /// Links by their ends and what is between them.
+    pub links: Vec<(usize, usize, LinkSpec)>,
+    /// Connections by their ends.
+    pub connections: Vec<(usize, usize, ConnectionSpec)>,
+    /// Long beside the delays.
+    pub duration_s: f64,
+    /// How the mix travels.
+    pub transport: Transport,
+}
+
+/// Stands for the ends of a row until they are known.
+fn nobody() -> NodeId {
+    NetworkBuilder::new().node("")
+}
+
+fn log_uniform(rng: &mut impl Rng, range: std::ops::Range<f64>) -> f64 {
+    rng.random_range(range.start.ln()..range.end.ln()).exp()
+}
+
+/// The network of this seed: links of all scales around one that is the network's own.
+pub fn wide_network(seed: u64) -> WideNetwork {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let nodes = rng.random_range(2..8_usize);
+    let mut pairs: std::collections::BTreeSet<(usize, usize)> =
+        (1..nodes).map(|i| (rng.random_range(0..i), i)).collect();
+    for _ in 0..rng.random_range(0..3) {
+        let (a, b) = (rng.random_range(0..nodes), rng.random_range(0..nodes));
+        if a != b {
+            pairs.insert((a.min(b), a.max(b)));
+        }
+    }
+    let delay_s = log_uniform(&mut rng, 1e-5..0.3);
+    let bandwidth_bps = log_uniform(&mut rng, 1e6..1e10);
+    let mut links = Vec::new();
+    for &(a, b) in &pairs {
+        let delay_s = (delay_s * log_uniform(&mut rng, 0.1..10.0)).clamp(1e-5, 0.3);
+        let bandwidth_bps = (bandwidth_bps * log_uniform(&mut rng, 0.1..10.0)).clamp(1e6, 1e10);
+        let product_pkts = bandwidth_bps * 4.0 * delay_s.max(1e-4) / 12_000.0;
+        let room = (product_pkts * log_uniform(&mut rng, 0.1..3.0)).clamp(2.0, 1e4);
+        let red = Red {
+            min_pkts: 0.1 * room,
+            max_pkts: 0.4 * room,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle: true,
+        };
+        let link = LinkSpec {
+            from: nobody(),
+            to: nobody(),
+            bandwidth_bps,
+            delay_s,
+            buffer: Buffer::Packets(room.round()),
+            queue: match room > 20.0 && rng.random_bool(0.15) {
+                true => Queue::Red(red),
+                false => Queue::DropTail,
+            },
+        };
+        links.push((a, b, link.clone()));
+        links.push((b, a, link));
+    }
+    let longest_s = links.iter().map(|l| l.2.delay_s).fold(0.0, f64::max);
+    let slowest_bps = links.iter().map(|l| l.2.bandwidth_bps).fold(1e12, f64::min);
+    let duration_s = (200.0 * longest_s).clamp(0.5, 20.0);
+    let connections = (0..rng.random_range(1..8_usize))
+        .map(|i| {
+            let from = rng.random_range(0..nodes);
+            let to = (from + rng.random_range(1..nodes)) % nodes;
+            let name = format!("c{i}");
+            let spec = connection(&mut rng, name, duration_s, slowest_bps / 12_000.0);
+            (from, to, spec)
+        })
+        .collect();
+    WideNetwork {
+        nodes,
+        links,
+        connections,
+        duration_s,
+        transport: match rng.random_bool(0.75) {
+            true => Transport::Fifo,
+            false => Transport::WellMixed,
+        },
+    }
+}
+
+fn connection(
+    rng: &mut impl Rng,
+    name: String,
+    duration_s: f64,
+    slowest_pps: f64,
+) -> ConnectionSpec {
+    let names = builtin_names();
+    let profile = builtin(names[rng.random_range(0..names.len())]);
+    let rate_pps = slowest_pps * rng.random_range(0.05..0.6);
+    let source = match profile {
+        Some(profile) if rng.random_bool(0.8) => Source::Profile(profile),
+        _ if rng.random_bool(0.5) => Source::Constant { rate_pps },
+        _ => Source::Poisson { rate_pps },
+    };
+    let start_s = match rng.random_bool(0.3) {
+        true => 0.0,
+        false => duration_s * rng.random_range(0.0..0.5),
+    };
+    let acks = match source {
+        Source::Profile(_) => Acks::EveryPacket,
+        _ => Acks::None,
+    };
+    ConnectionSpec {
+        name,
+        from: nobody(),
+        to: nobody(),
+        source,
+        application: Application::Bulk,
+        start_s,
+        stop_s: rng
+            .random_bool(0.2)
+            .then(|| start_s + duration_s * rng.random_range(0.1..0.4)),
+        size_pkts: rng.random_bool(0.2).then(|| log_uniform(rng, 10.0..1e4)),
+        count: match rng.random_bool(0.3) {
+            true => rng.random_range(2..30),
+            false => 1,
+        },
+        max_window_pkts: rng.random_bool(0.4).then(|| log_uniform(rng, 4.0..2000.0)),
+        packet_size_bytes: match rng.random_bool(0.5) {
+            true => 1500.0,
+            false => 1000.0,
+        },
+        path: None,
+        return_path: None,
+        acks,
+    }
+}
+
+impl WideNetwork {
+    /// The network with its rows in this order.
+    pub fn build(&self) -> Network {
+        let mut b = NetworkBuilder::new();
+        let nodes: Vec<NodeId> = (0..self.nodes).map(|i| b.node(&format!("n{i}"))).collect();
+        for (from, to, link) in &self.links {
+            let (from, to) = (nodes[*from], nodes[*to]);
+            b.link(LinkSpec {
+                from,
+                to,
+                ..link.clone()
+            });
+        }
+        for (from, to, connection) in &self.connections {
+            let (from, to) = (nodes[*from], nodes[*to]);
+            b.connection(ConnectionSpec {
+                from,
+                to,
+                ..connection.clone()
+            });
+        }
+        match b.build() {
+            Ok(network) => network,
+            Err(errors) => unreachable!("{errors:?}"),
+        }
+    }
+
+    /// The same with its rows shuffled, and its nodes numbered anew.
+    pub fn shuffled(&self, seed: u64) -> WideNetwork {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut renamed: Vec<usize> = (0..self.nodes).collect();
+        renamed.shuffle(&mut rng);
+        let mut other = self.clone();
+        for (from, to, _) in &mut other.links {
+            (*from, *to) = (renamed[*from], renamed[*to]);
+        }
+        for (from, to, _) in &mut other.connections {
+            (*from, *to) = (renamed[*from], renamed[*to]);
+        }
+        other.links.shuffle(&mut rng);
+        other.connections.shuffle(&mut rng);
+        other
+    }
+}
