@@ -128,7 +128,8 @@ impl<'a> Interval<'a> {
             departure_pps: (now.departed_pkts - before.departed_pkts) * per_s,
             queue_pkts: (now.queue_time - before.queue_time) * per_s,
             loss_probability: fraction(now.lost_pkts - before.lost_pkts, offered).min(1.0),
-            utilization: (now.busy_s - before.busy_s) * per_s,
+            // Differences of long sums are rounded.
+            utilization: ((now.busy_s - before.busy_s) * per_s).clamp(0.0, 1.0),
         }
     }
 

@@ -155,11 +155,11 @@ impl Paced {
         }
     }
 
-    /// The acknowledgement of this packet is back.
-    pub fn acknowledge(&mut self, now_ns: u64, seq: i32) {
+    /// The acknowledgement of this packet is back; it says how many had arrived when it did.
+    pub fn acknowledge(&mut self, now_ns: u64, seq: i32) -> u64 {
         let place = seq.wrapping_sub(self.first) as usize;
         let Some(&flight) = self.flights.get(place) else {
-            return;
+            return 0;
         };
         self.flights.drain(..=place);
         self.first = seq.wrapping_add(1);
@@ -186,6 +186,7 @@ impl Paced {
         }
         self.adjust(now_ns);
         self.wait(now_ns);
+        u64::from(flight.arrived)
     }
 
     /// The rate from now on.

@@ -46,6 +46,15 @@ impl Window {
             let is = options.duration_s;
             return bad("duration", format!("it is {is} s, but must be positive"));
         }
+        let moments = [
+            ("duration", options.duration_s),
+            ("burstiness-interval", options.burstiness_interval_s),
+        ];
+        for (option, time_s) in moments {
+            if positive(time_s) && ns(time_s) == 0 {
+                return bad(option, no_moment(time_s));
+            }
+        }
         if !matches!(options.step, Step::Fixed { step_s } if positive(step_s)) {
             return bad(
                 "step",
@@ -77,20 +86,29 @@ impl Window {
         })
     }
 
-    /// One step, at most to `limit_s`.
-    pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
+    /// One step of the length that was asked for.
+    pub fn step(&mut self) -> Result<(), RunError> {
         let Step::Fixed { step_s } = self.options.step else {
             return Ok(());
         };
-        // Without a limit, steps of the length that was asked for; else as far as it is.
-        let next_s = match limit_s.is_finite() {
-            true => limit_s,
-            false => self.time_s() + step_s,
-        };
-        let end_ns = ns(next_s.min(self.options.duration_s));
+        self.run_until(self.engine.now_ns() + ns(step_s).max(1))
+    }
+
+    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration.
+    pub fn reach(&mut self, time_s: f64) -> Result<(), RunError> {
+        self.run_until(ns(time_s))
+    }
+
+    /// Whether it has come to `time_s`, to the nanosecond.
+    pub fn has_reached(&self, time_s: f64) -> bool {
+        self.engine.now_ns() >= ns(time_s)
+    }
+
+    fn run_until(&mut self, end_ns: u64) -> Result<(), RunError> {
+        let end_ns = end_ns.min(ns(self.options.duration_s));
         self.under_way = OnceLock::new();
         while self.engine.now_ns() < end_ns {
-            let interval_ns = ns(self.options.burstiness_interval_s).max(1);
+            let interval_ns = ns(self.options.burstiness_interval_s);
             let counted_ns = (self.intervals + 1) * interval_ns;
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
             let told_ns = match self.network().inner.aggregates.is_empty() {
@@ -510,6 +528,12 @@ fn needed_bytes(network: &Network) -> f64 {
 /// Bytes that a visit takes, roughly.
 const OF_VISIT: f64 = 20_000.0;
 
+fn no_moment(time_s: f64) -> String {
+    format!("it is {time_s} s, but packets take their times in whole nanoseconds")
+}
+
+/// Times in whole nanoseconds: compared, counted and waited for as such, so that none falls between
+/// two of them.
 fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
