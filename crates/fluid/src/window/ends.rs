@@ -113,6 +113,7 @@ impl Transfer {
                 profile.clone(),
                 spec.max_window_pkts,
                 spec.application.mean_pps(),
+                spec.packet_size_bytes,
                 of_sender,
             ))),
             Source::Users(traffic) => Kind::Tcp(Box::new(Tcp::of_users(
