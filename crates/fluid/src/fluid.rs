@@ -4,7 +4,7 @@ use crate::engine::{Engine, Span};
 use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
 use crate::played::{self, Paths};
-use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
 use crate::state::State;
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError, Step, Transport};
@@ -263,13 +263,16 @@ impl Fluid {
     /// What the connection has done since the start.
     pub fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
         let (branches, share) = self.branches_of(id);
+        let hears = self.network().connection_spec(id).source.is_answered();
         let mut sum = ConnectionSums::default();
         for &b in branches {
             let branch = &self.state.branches[b as usize];
             sum.sent_pkts += branch.sent_pkts * share;
             sum.delivered_pkts += branch.delivered_pkts * share;
-            sum.rtt_time += branch.rtt_time;
-            sum.rtt_weight += branch.active_s;
+            if hears {
+                sum.rtt_time += branch.rtt_time;
+                sum.rtt_weight += branch.active_s;
+            }
             sum.lost += branch.loss_time;
             sum.loss_weight += branch.active_s;
         }
@@ -316,8 +319,9 @@ impl Fluid {
             lost_pkts: data.lost_pkts * share,
             queued_pkts: data.queued_pkts * share,
             in_flight_pkts: data.in_flight_pkts * share,
-            mean_rtt_s: fraction(rtt_time, active_s),
-            loss_probability: fraction(data.lost_pkts, data.lost_pkts + data.delivered_pkts),
+            mean_rtt_s: mean(rtt_time, active_s)
+                .filter(|_| self.network().connection_spec(id).source.is_answered()),
+            loss_probability: mean(data.lost_pkts, data.lost_pkts + data.delivered_pkts),
             outside_profile_fraction: fraction(outside_s, active_s),
             finished_s,
             timeouts: None,

@@ -25,10 +25,11 @@ pub struct ConnectionInterval {
     pub send_pps: f64,
     /// Data packets/s that reached the receiver.
     pub goodput_pps: f64,
-    /// Mean round-trip time seen while it was sending, in seconds; 0 if it was not.
-    pub rtt_s: f64,
-    /// Mean loss probability seen while it was sending; 0 if it was not.
-    pub loss_probability: f64,
+    /// Mean round-trip time seen while it was sending, in seconds; `None` if none was measured, and
+    /// of sources that hear nothing of their packets.
+    pub rtt_s: Option<f64>,
+    /// Mean loss probability seen while it was sending; `None` if it was not.
+    pub loss_probability: Option<f64>,
 }
 
 /// The data of one connection in one queue over one recording interval.
@@ -140,15 +141,12 @@ impl<'a> Interval<'a> {
         ConnectionInterval {
             send_pps: (now.sent_pkts - before.sent_pkts) / self.length_s,
             goodput_pps: (now.delivered_pkts - before.delivered_pkts) / self.length_s,
-            rtt_s: fraction(
+            rtt_s: mean(
                 now.rtt_time - before.rtt_time,
                 now.rtt_weight - before.rtt_weight,
             ),
-            loss_probability: fraction(
-                now.lost - before.lost,
-                now.loss_weight - before.loss_weight,
-            )
-            .clamp(0.0, 1.0),
+            loss_probability: mean(now.lost - before.lost, now.loss_weight - before.loss_weight)
+                .map(|loss| loss.clamp(0.0, 1.0)),
         }
     }
 
@@ -160,7 +158,12 @@ impl<'a> Interval<'a> {
 }
 
 fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+    mean(part, whole).unwrap_or(0.0)
+}
+
+/// A mean, if there is anything that it is over: what was not measured is no zero.
+pub(crate) fn mean(sum: f64, weight: f64) -> Option<f64> {
+    (weight > 0.0).then(|| sum / weight)
 }
 
 /// Keeps what happens.

@@ -42,10 +42,11 @@ pub struct ConnectionTotals {
     pub queued_pkts: f64,
     /// Packets on their way between queues now.
     pub in_flight_pkts: f64,
-    /// Mean round-trip time in seconds over the time it was sending; 0 if it never was.
-    pub mean_rtt_s: f64,
-    /// Lost / (lost + delivered); 0 if neither happened.
-    pub loss_probability: f64,
+    /// Mean round-trip time in seconds over the time it was sending; `None` if none was measured, and
+    /// of sources that hear nothing of their packets.
+    pub mean_rtt_s: Option<f64>,
+    /// Lost / (lost + delivered); `None` if neither happened.
+    pub loss_probability: Option<f64>,
     /// Fraction of the sending time for which the profile was not measured at the loss and
     /// round-trip time seen.
     pub outside_profile_fraction: f64,

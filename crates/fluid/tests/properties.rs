@@ -64,7 +64,10 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
             (c.offered_pkts - accounted).abs() <= 1e-9 * c.offered_pkts.max(1.0),
             "{c:?}"
         );
-        for p in [c.loss_probability, c.outside_profile_fraction] {
+        for p in [
+            c.loss_probability.unwrap_or(0.0),
+            c.outside_profile_fraction,
+        ] {
             prop_assert!((0.0..=1.0).contains(&p), "{c:?}");
         }
         let spec = sim.network().connection_spec(id);
@@ -121,7 +124,7 @@ proptest! {
             check_bounds(&sim)?;
         }
         check_balance(&sim)?;
-        let goodput = |sim: &Simulation| -> Vec<(f64, f64)> {
+        let goodput = |sim: &Simulation| -> Vec<(f64, Option<f64>)> {
             let totals = network.connections().map(|id| sim.connection_totals(id));
             totals.map(|c| (c.mean_goodput_pps, c.mean_rtt_s)).collect()
         };
@@ -133,7 +136,7 @@ proptest! {
             }
             let propagation_s = sim.explain(id).propagation_s;
             let none = network.events().any(|e| !matches!(e.change, Change::Bandwidth(_)));
-            prop_assert!(none || rtt_s == 0.0 || rtt_s > propagation_s - 1e-9);
+            prop_assert!(none || rtt_s.is_none_or(|rtt_s| rtt_s > propagation_s - 1e-9));
         }
         let again = {
             let mut sim = Simulation::new(network.clone(), options).unwrap();

@@ -299,3 +299,86 @@ fn times_between_nanoseconds_are_reached() {
         assert!(message.contains("whole nanoseconds"), "{message}");
     }
 }
+
+/// Keeps the round-trip times of the intervals.
+#[derive(Default)]
+struct RoundTrips(Vec<[Option<f64>; 2]>);
+
+impl Recorder for RoundTrips {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        let connections = interval.network.connections();
+        self.0.extend(connections.map(|id| {
+            let connection = interval.connection(id);
+            [connection.rtt_s, connection.loss_probability]
+        }));
+        Ok(())
+    }
+}
+
+/// Intervals without a sample once had a round-trip time of 0, and so had UDP.
+#[test]
+fn what_was_not_measured_is_no_zero() {
+    for (model, source) in [
+        (Model::Window, Source::Window(WindowSource::default())),
+        (Model::Window, Source::Constant { rate_pps: 10.0 }),
+        (Model::Fluid, Source::Constant { rate_pps: 10.0 }),
+    ] {
+        let is_tcp = matches!(source, Source::Window(_));
+        let mut builder = NetworkBuilder::new();
+        let [from, to] = ["a", "b"].map(|name| builder.node(name));
+        for (from, to) in [(from, to), (to, from)] {
+            builder.link(LinkSpec {
+                from,
+                to,
+                bandwidth_bps: 1e6,
+                delay_s: 0.1,
+                buffer: Buffer::Packets(10.0),
+                queue: Queue::DropTail,
+            });
+        }
+        builder.connection(ConnectionSpec {
+            name: "c".to_owned(),
+            from,
+            to,
+            source,
+            application: Application::Bulk,
+            start_s: 1.0,
+            stop_s: Some(3.0),
+            size_pkts: None,
+            count: 1,
+            max_window_pkts: Some(4.0),
+            packet_size_bytes: 1000.0,
+            path: None,
+            return_path: None,
+            acks: if is_tcp {
+                Acks::EveryPacket
+            } else {
+                Acks::None
+            },
+        });
+        let options = Options {
+            model,
+            ..options(1)
+        };
+        let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+        let id = simulation.network().connections().next().unwrap();
+        assert_eq!(simulation.connection_totals(id).mean_rtt_s, None);
+        assert_eq!(simulation.connection_totals(id).loss_probability, None);
+        let mut seen = RoundTrips::default();
+        simulation.run(0.5, &mut seen, || false).unwrap();
+        assert_eq!(seen.0[0], [None, None]);
+        assert_eq!(seen.0[3][0].is_some(), is_tcp, "{model:?}");
+        assert!(seen.0[3][1].is_some_and(|loss| loss < 1e-6));
+        assert!(
+            seen.0
+                .iter()
+                .all(|it| it[0].is_none_or(|rtt_s| rtt_s > 0.2))
+        );
+        assert_eq!(
+            simulation.connection_totals(id).mean_rtt_s.is_some(),
+            is_tcp
+        );
+    }
+}

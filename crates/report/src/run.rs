@@ -122,8 +122,8 @@ pub fn read(
             goodput: Short(connection.mean_goodput_pps),
             delivered: Short(connection.delivered_pkts),
             lost: Short(connection.lost_pkts),
-            rtt: Short(connection.mean_rtt_s),
-            loss: Short(connection.loss_probability),
+            rtt: Short(connection.mean_rtt_s.unwrap_or(f64::NAN)),
+            loss: Short(connection.loss_probability.unwrap_or(f64::NAN)),
             outside: Short(connection.outside_profile_fraction),
             curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
                 send: curve(&connections, &spread, i, SEND),

@@ -7,6 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::users::{self, WorkloadSummary};
 
+/// What several seeds add to a row of numbers: their standard deviations, each under the number's name
+/// with `_std` behind it; and, if not all runs have it, how many do, with `_seeds` behind it.
+pub type Spread = BTreeMap<String, Beside>;
+
+/// What stands beside a number, or a list of numbers; null where one run alone has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Beside {
+    /// Of a number.
+    One(Option<f64>),
+    /// Of a list.
+    List(Vec<Option<f64>>),
+}
+
+impl Beside {
+    /// Of a number, if it is known.
+    pub fn one(&self) -> Option<f64> {
+        match self {
+            Beside::One(value) => *value,
+            Beside::List(_) => None,
+        }
+    }
+
+    /// Of the number at this place of a list, if it is known.
+    pub fn at(&self, place: usize) -> Option<f64> {
+        match self {
+            Beside::One(_) => None,
+            Beside::List(values) => values.get(place).copied()?,
+        }
+    }
+}
+
 /// Means, maxima and totals of a run. Other tools read it: names are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -58,14 +90,13 @@ pub struct LinkSummary {
     /// `burstiness-interval`; only where packets are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_cov: Option<f64>,
-    /// With several seeds: the standard deviation over them of every number above, under its name
-    /// with `_std` behind it.
+    /// With several seeds: the standard deviation over them of every number above.
     #[serde(flatten)]
-    pub spread: BTreeMap<String, f64>,
+    pub spread: Spread,
 }
 
 /// The packets of one drop precedence at a link over the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecedenceSummary {
     /// Packets that arrived.
     pub offered_pkts: f64,
@@ -73,6 +104,9 @@ pub struct PrecedenceSummary {
     pub lost_pkts: f64,
     /// Lost / offered.
     pub loss_probability: f64,
+    /// With several seeds: the standard deviations over them, as of links.
+    #[serde(flatten)]
+    pub spread: Spread,
 }
 
 /// A conditioned aggregate over the whole run; arrays are DP0, DP1, DP2.
@@ -92,6 +126,9 @@ pub struct AggregateSummary {
     pub fractions: [f64; 3],
     /// Lost / sent over all precedences.
     pub loss_probability: f64,
+    /// With several seeds: the standard deviations over them, as of links.
+    #[serde(flatten)]
+    pub spread: Spread,
 }
 
 /// A connection over the whole run, all `count` of it together.
@@ -110,10 +147,12 @@ pub struct ConnectionSummary {
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
-    /// Mean round-trip time in seconds.
-    pub mean_rtt_s: f64,
-    /// Loss probability of the path.
-    pub loss_probability: f64,
+    /// Mean round-trip time in seconds; null where none was measured.
+    #[serde(default)]
+    pub mean_rtt_s: Option<f64>,
+    /// Loss probability of the path; null where nothing was sent.
+    #[serde(default)]
+    pub loss_probability: Option<f64>,
     /// Fraction of its sending time that it spent outside the measured domain of its profile.
     pub outside_profile_fraction: f64,
     /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
@@ -127,7 +166,7 @@ pub struct ConnectionSummary {
     pub fast_retransmits: Option<f64>,
     /// With several seeds: the standard deviation over them, as of links.
     #[serde(flatten)]
-    pub spread: BTreeMap<String, f64>,
+    pub spread: Spread,
 }
 
 /// Packets of a kind over the whole run: offered = delivered + lost + queued + in flight.
@@ -145,7 +184,7 @@ pub struct TotalsSummary {
     pub in_flight_pkts: f64,
     /// With several seeds: the standard deviation over them, as of links.
     #[serde(flatten)]
-    pub spread: BTreeMap<String, f64>,
+    pub spread: Spread,
 }
 
 impl TotalsSummary {
@@ -169,7 +208,7 @@ impl From<Totals> for TotalsSummary {
             lost_pkts: totals.lost_pkts,
             queued_pkts: totals.queued_pkts,
             in_flight_pkts: totals.in_flight_pkts,
-            spread: BTreeMap::new(),
+            spread: Spread::new(),
         }
     }
 }
@@ -180,6 +219,7 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
             offered_pkts: totals.offered_pkts,
             lost_pkts: totals.lost_pkts,
             loss_probability: totals.loss_probability,
+            spread: Spread::new(),
         }
     }
 }
@@ -202,7 +242,7 @@ impl Summary {
                     .precedence_totals(id)
                     .map_or_else(Vec::new, |all| all.map(PrecedenceSummary::from).to_vec()),
                 arrival_cov: totals.arrival_cov,
-                spread: BTreeMap::new(),
+                spread: Spread::new(),
             }
         };
         let aggregate = |id| {
@@ -215,6 +255,7 @@ impl Summary {
                 lost_pkts: totals.lost_pkts,
                 fractions: totals.fractions().to_array(),
                 loss_probability: totals.loss_probability(),
+                spread: Spread::new(),
             }
         };
         let connection = |id| {
@@ -232,7 +273,7 @@ impl Summary {
                 finished_s: totals.finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,
-                spread: BTreeMap::new(),
+                spread: Spread::new(),
             }
         };
         Summary {
@@ -325,9 +366,10 @@ mod tests {
                     offered_pkts: 8.0,
                     lost_pkts: 2.0,
                     loss_probability: 0.25,
+                    spread: Spread::new(),
                 }],
                 arrival_cov: None,
-                spread: [("utilization_std".to_owned(), 0.25)].into(),
+                spread: [("utilization_std".to_owned(), Beside::One(Some(0.25)))].into(),
             }],
             connections: Vec::new(),
             aggregates: vec![AggregateSummary {
@@ -338,6 +380,11 @@ mod tests {
                 lost_pkts: [0.0, 0.0, 1.0],
                 fractions: [0.5, 0.25, 0.25],
                 loss_probability: 0.25,
+                spread: [(
+                    "sent_pkts_std".to_owned(),
+                    Beside::List(vec![Some(0.5), None]),
+                )]
+                .into(),
             }],
             workloads: vec![WorkloadSummary {
                 workload: "web".to_owned(),

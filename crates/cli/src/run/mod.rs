@@ -3,7 +3,6 @@
 mod diffserv;
 mod users;
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -14,8 +13,8 @@ use netflow::fluid::{
     Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
 };
 use netflow::results::{
-    self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Stop, Summary,
-    TotalsSummary, Writer,
+    self, Beside, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Spread, Stop,
+    Summary, TotalsSummary, Writer,
 };
 use rayon::prelude::*;
 
@@ -410,7 +409,7 @@ fn print(
     let steps = count(usize::try_from(*steps).unwrap_or(usize::MAX), "step");
     let seeds = match summary.seeds {
         1 => String::new(),
-        n => format!(" for each of {n} seeds"),
+        n => format!(" for each of {n} seeds (± is the standard deviation over them)"),
     };
     let took = duration(started.elapsed().as_secs_f64());
     writeln!(
@@ -487,8 +486,10 @@ fn print_connections(
                 &connection.spread,
             ),
             short(connection.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6),
-            percent(connection.loss_probability),
-            short(connection.mean_rtt_s * 1e3),
+            connection.loss_probability.map_or_else(nothing, percent),
+            connection
+                .mean_rtt_s
+                .map_or_else(nothing, |rtt_s| short(rtt_s * 1e3)),
             short(connection.delivered_pkts),
             percent(connection.outside_profile_fraction),
         ]);
@@ -498,11 +499,22 @@ fn print_connections(
 }
 
 /// With several seeds a mean has its standard deviation beside it.
-fn with_std(mean: f64, name: &str, spread: &BTreeMap<String, f64>) -> String {
-    match spread.get(&format!("{name}_std")) {
-        Some(&std) => format!("{} ± {}", short(mean), short(std)),
-        None => short(mean),
+fn with_std(mean: f64, name: &str, spread: &Spread) -> String {
+    let std = spread.get(&format!("{name}_std")).and_then(Beside::one);
+    beside(mean, std, short)
+}
+
+/// A mean as `text` writes it, with its standard deviation beside it where that is known.
+fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
+    match std {
+        Some(std) => format!("{} ± {}", text(mean), text(std)),
+        None => text(mean),
     }
+}
+
+/// Where nothing was measured.
+fn nothing() -> String {
+    "-".to_owned()
 }
 
 fn print_rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {

@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::plan::HopSpec;
 use crate::explain::{ExplainedHop, Explanation};
 use crate::network::ACK_BYTES;
-use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::{
     AggregateId, AggregateTotals, ConnectionId, Experience, LinkId, Network, Options,
@@ -232,7 +232,7 @@ impl Window {
             propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
             loss_probability: 1.0 - passed,
             rtt_s,
-            seen_loss_probability: totals.loss_probability,
+            seen_loss_probability: totals.loss_probability.unwrap_or(0.0),
             seen_rtt_s: self.transfers(id).map(|t| t.seen_rtt_s()).sum::<f64>() / count,
             profile: None,
             profile_pps: None,
@@ -317,8 +317,8 @@ impl Window {
             lost_pkts: sums.lost,
             queued_pkts: mine(|&(queued, _)| queued),
             in_flight_pkts: mine(|&(_, flying)| flying),
-            mean_rtt_s: fraction(sums.rtt_time, sums.rtt_weight),
-            loss_probability: fraction(sums.lost, sums.lost + arrived as f64),
+            mean_rtt_s: mean(sums.rtt_time, sums.rtt_weight),
+            loss_probability: mean(sums.lost, sums.lost + arrived as f64),
             outside_profile_fraction: self.outside_fraction(id),
             finished_s: self.finished_s(id),
             timeouts,
