@@ -288,6 +288,7 @@ impl Fluid {
             max_queue_pkts: link.max_queue_pkts,
             loss_probability: fraction(link.lost_pkts, link.offered_pkts),
             utilization: link.busy_s * per_s,
+            queueing_delay_s: mean(link.queue_time, link.departed_pkts),
             offered_pkts: link.offered_pkts,
             lost_pkts: link.lost_pkts,
             departed_pkts: link.departed_pkts,
@@ -321,12 +322,36 @@ impl Fluid {
             in_flight_pkts: data.in_flight_pkts * share,
             mean_rtt_s: mean(rtt_time, active_s)
                 .filter(|_| self.network().connection_spec(id).source.is_answered()),
+            mean_delay_s: self.mean_delay_s(branches),
+            delay: None,
+            jitter_s: None,
+            rtt: None,
             loss_probability: mean(data.lost_pkts, data.lost_pkts + data.delivered_pkts),
             outside_profile_fraction: fraction(outside_s, active_s),
             finished_s,
             timeouts: None,
             fast_retransmits: None,
         }
+    }
+
+    /// What packets took that were delivered over these branches: at every link the mean of all that
+    /// departed there.
+    fn mean_delay_s(&self, branches: &[u32]) -> Option<f64> {
+        let (mut time, mut delivered_pkts) = (0.0, 0.0);
+        for &b in branches {
+            let pkts = self.state.branches[b as usize].delivered_pkts;
+            if pkts > 0.0 {
+                let inner = &self.engine.network.inner;
+                let of = |&l: &u32| {
+                    let link = &self.state.links[self.place(LinkId(l))];
+                    let queueing_s = mean(link.queue_time, link.departed_pkts)?;
+                    Some(queueing_s + inner.links[l as usize].delay_s)
+                };
+                time += pkts * inner.data_path(b).iter().map(of).sum::<Option<f64>>()?;
+                delivered_pkts += pkts;
+            }
+        }
+        mean(time, delivered_pkts)
     }
 
     /// The data of all connections since the start.

@@ -1,6 +1,6 @@
 //! What is recorded while a network is stepped.
 
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, Stepper};
 use crate::{ConnectionId, LinkId, Network};
 
 /// One link over one recording interval.
@@ -16,6 +16,9 @@ pub struct LinkInterval {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
+    /// mean queue over departures); `None` if none departed.
+    pub queueing_delay_s: Option<f64>,
 }
 
 /// One connection (all `count` of it together) over one recording interval.
@@ -30,6 +33,9 @@ pub struct ConnectionInterval {
     pub rtt_s: Option<f64>,
     /// Mean loss probability seen while it was sending; `None` if it was not.
     pub loss_probability: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival, of those that arrived; `None` if
+    /// none did. Of fluids: what its links cost on average now.
+    pub delay_s: Option<f64>,
 }
 
 /// The data of one connection in one queue over one recording interval.
@@ -66,6 +72,8 @@ pub(crate) struct ConnectionSums {
     pub rtt_weight: f64,
     pub lost: f64,
     pub loss_weight: f64,
+    pub delay_time: f64,
+    pub delay_weight: f64,
 }
 
 /// The sums at one time, to take differences from.
@@ -131,6 +139,10 @@ impl<'a> Interval<'a> {
             loss_probability: fraction(now.lost_pkts - before.lost_pkts, offered).min(1.0),
             // Differences of long sums are rounded.
             utilization: ((now.busy_s - before.busy_s) * per_s).clamp(0.0, 1.0),
+            queueing_delay_s: mean(
+                now.queue_time - before.queue_time,
+                now.departed_pkts - before.departed_pkts,
+            ),
         }
     }
 
@@ -147,7 +159,25 @@ impl<'a> Interval<'a> {
             ),
             loss_probability: mean(now.lost - before.lost, now.loss_weight - before.loss_weight)
                 .map(|loss| loss.clamp(0.0, 1.0)),
+            delay_s: match self.simulation.stepper() {
+                Stepper::Window(_) => mean(
+                    now.delay_time - before.delay_time,
+                    now.delay_weight - before.delay_weight,
+                ),
+                Stepper::Fluid(_) => mean(1.0, now.delivered_pkts - before.delivered_pkts)
+                    .and_then(|_| self.path_delay_s(id)),
+            },
         }
+    }
+
+    /// What the links of a connection's way cost on average: queueing and propagation.
+    fn path_delay_s(&self, id: ConnectionId) -> Option<f64> {
+        let path = self.network.path_at(id, self.time_s);
+        let of = |l: &LinkId| {
+            let spec = self.network.link_spec(*l);
+            Some(self.link(*l).queueing_delay_s? + spec.delay_s)
+        };
+        path.iter().map(of).sum()
     }
 
     /// The classes at every link: for each link in order, the connections whose data crosses it.

@@ -11,6 +11,9 @@ pub struct LinkTotals {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
+    /// mean queue over departures); `None` if none departed.
+    pub queueing_delay_s: Option<f64>,
     /// Packets that arrived.
     pub offered_pkts: f64,
     /// Packets that were refused, or queued when the link failed.
@@ -23,6 +26,19 @@ pub struct LinkTotals {
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
     /// arrived, and of fluids.
     pub arrival_cov: Option<f64>,
+}
+
+/// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// The median.
+    pub p50_s: f64,
+    /// 95 %.
+    pub p95_s: f64,
+    /// 99 %.
+    pub p99_s: f64,
+    /// 99.9 %.
+    pub p999_s: f64,
 }
 
 /// One connection since the start: its data, all `count` of it together.
@@ -45,6 +61,15 @@ pub struct ConnectionTotals {
     /// Mean round-trip time in seconds over the time it was sending; `None` if none was measured, and
     /// of sources that hear nothing of their packets.
     pub mean_rtt_s: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival; `None` if none arrived.
+    pub mean_delay_s: Option<f64>,
+    /// The same times, within 1 %; of packets only.
+    pub delay: Option<Percentiles>,
+    /// Mean difference in seconds between the delays of packets that arrive one after the other; of
+    /// packets only.
+    pub jitter_s: Option<f64>,
+    /// Round-trip times that were measured, within 1 %; of packets only.
+    pub rtt: Option<Percentiles>,
     /// Lost / (lost + delivered); `None` if neither happened.
     pub loss_probability: Option<f64>,
     /// Fraction of the sending time for which the profile was not measured at the loss and

@@ -285,14 +285,13 @@ mod tests {
     fn everything_in_a_row_is_averaged() {
         let row = |x: f64| json!({"name": "F1", "x": x, "parts": [x, 2.0 * x], "rows": [{"lost": 3.0 * x}]});
         let mean = average(&[row(1.0), row(3.0)]);
-        let std = 2_f64.sqrt();
         let expected = json!({
             "name": "F1",
             "x": 2.0,
             "parts": [2.0, 4.0],
-            "rows": [{"lost": 6.0, "lost_std": 3.0 * std}],
-            "x_std": std,
-            "parts_std": [std, 2.0 * std],
+            "rows": [{"lost": 6.0, "lost_std": 18_f64.sqrt()}],
+            "x_std": 2_f64.sqrt(),
+            "parts_std": [2_f64.sqrt(), 8_f64.sqrt()],
         });
         assert_eq!(mean, expected);
     }

@@ -42,6 +42,9 @@ pub struct LinkRow {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// Mean time in seconds that a packet spent there, its own transmission included; empty where
+    /// none departed.
+    pub queueing_delay_s: Option<f64>,
 }
 
 impl Row for LinkRow {
@@ -56,6 +59,7 @@ impl Row for LinkRow {
             queue_pkts: values[2],
             loss_probability: values[3],
             utilization: values[4],
+            queueing_delay_s: measured(values[5]),
         }
     }
 
@@ -66,6 +70,7 @@ impl Row for LinkRow {
             self.queue_pkts,
             self.loss_probability,
             self.utilization,
+            empty(self.queueing_delay_s),
         ];
         (self.time_s, vec![self.link.clone()], values)
     }
@@ -86,6 +91,8 @@ pub struct ConnectionRow {
     pub rtt_s: Option<f64>,
     /// Mean loss probability of the path; empty where nothing was sent.
     pub loss_probability: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival; empty where none arrived.
+    pub delay_s: Option<f64>,
 }
 
 impl Row for ConnectionRow {
@@ -99,6 +106,7 @@ impl Row for ConnectionRow {
             goodput_pps: values[1],
             rtt_s: measured(values[2]),
             loss_probability: measured(values[3]),
+            delay_s: measured(values[4]),
         }
     }
 
@@ -108,6 +116,7 @@ impl Row for ConnectionRow {
             self.goodput_pps,
             empty(self.rtt_s),
             empty(self.loss_probability),
+            empty(self.delay_s),
         ];
         (self.time_s, vec![self.connection.clone()], values)
     }

@@ -79,6 +79,10 @@ pub struct LinkSummary {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// Mean time in seconds that a packet spent there, its own transmission included; null where none
+    /// departed.
+    #[serde(default)]
+    pub queueing_delay_s: Option<f64>,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost.
@@ -150,6 +154,37 @@ pub struct ConnectionSummary {
     /// Mean round-trip time in seconds; null where none was measured.
     #[serde(default)]
     pub mean_rtt_s: Option<f64>,
+    /// Round-trip times that half of those measured, 95 %, 99 % and 99.9 % are at most; of packets
+    /// only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p50_s: Option<f64>,
+    /// 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p95_s: Option<f64>,
+    /// 99 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p99_s: Option<f64>,
+    /// 99.9 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p999_s: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival; null where none arrived.
+    #[serde(default)]
+    pub mean_delay_s: Option<f64>,
+    /// Of packets only: what half of these times, 95 %, 99 % and 99.9 % are at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p50_s: Option<f64>,
+    /// 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p95_s: Option<f64>,
+    /// 99 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p99_s: Option<f64>,
+    /// 99.9 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p999_s: Option<f64>,
+    /// Mean difference in seconds between these times of packets that arrived one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_s: Option<f64>,
     /// Loss probability of the path; null where nothing was sent.
     #[serde(default)]
     pub loss_probability: Option<f64>,
@@ -236,6 +271,7 @@ impl Summary {
                 max_queue_pkts: totals.max_queue_pkts,
                 loss_probability: totals.loss_probability,
                 utilization: totals.utilization,
+                queueing_delay_s: totals.queueing_delay_s,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 precedences: simulation
@@ -268,6 +304,16 @@ impl Summary {
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
                 mean_rtt_s: totals.mean_rtt_s,
+                rtt_p50_s: totals.rtt.map(|of| of.p50_s),
+                rtt_p95_s: totals.rtt.map(|of| of.p95_s),
+                rtt_p99_s: totals.rtt.map(|of| of.p99_s),
+                rtt_p999_s: totals.rtt.map(|of| of.p999_s),
+                mean_delay_s: totals.mean_delay_s,
+                delay_p50_s: totals.delay.map(|of| of.p50_s),
+                delay_p95_s: totals.delay.map(|of| of.p95_s),
+                delay_p99_s: totals.delay.map(|of| of.p99_s),
+                delay_p999_s: totals.delay.map(|of| of.p999_s),
+                jitter_s: totals.jitter_s,
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
                 finished_s: totals.finished_s,
@@ -360,6 +406,7 @@ mod tests {
                 max_queue_pkts: 2.0,
                 loss_probability: 1e-300,
                 utilization: 0.5,
+                queueing_delay_s: Some(0.25),
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
                 precedences: vec![PrecedenceSummary {

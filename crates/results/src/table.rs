@@ -31,6 +31,7 @@ pub const LINKS: Table = Table {
         "queue_pkts",
         "loss_probability",
         "utilization",
+        "queueing_delay_s",
     ],
 };
 
@@ -38,7 +39,13 @@ pub const LINKS: Table = Table {
 pub const CONNECTIONS: Table = Table {
     name: "connections",
     keys: &["connection"],
-    values: &["send_pps", "goodput_pps", "rtt_s", "loss_probability"],
+    values: &[
+        "send_pps",
+        "goodput_pps",
+        "rtt_s",
+        "loss_probability",
+        "delay_s",
+    ],
 };
 
 /// Every connection at every link it crosses, in every interval.

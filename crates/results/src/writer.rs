@@ -200,7 +200,7 @@ impl Recorder for Writer {
 }
 
 /// The values of a link's row; what was not measured is no number, and will be written as nothing.
-pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 5] {
+pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 6] {
     let link = interval.link(id);
     [
         link.arrival_pps,
@@ -208,17 +208,19 @@ pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 5] {
         link.queue_pkts,
         link.loss_probability,
         link.utilization,
+        empty(link.queueing_delay_s),
     ]
 }
 
 /// The values of a connection's row.
-pub(crate) fn connection_values(interval: &Interval<'_>, id: ConnectionId) -> [f64; 4] {
+pub(crate) fn connection_values(interval: &Interval<'_>, id: ConnectionId) -> [f64; 5] {
     let connection = interval.connection(id);
     [
         connection.send_pps,
         connection.goodput_pps,
         empty(connection.rtt_s),
         empty(connection.loss_probability),
+        empty(connection.delay_s),
     ]
 }
 

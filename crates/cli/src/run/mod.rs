@@ -430,6 +430,7 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         "utilization",
         "mean queue pkt",
         "max queue pkt",
+        "queueing ms",
         "loss",
         "offered pkt",
         "lost pkt",
@@ -440,6 +441,7 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
             percent(link.utilization),
             with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
             short(link.max_queue_pkts),
+            link.queueing_delay_s.map_or_else(nothing, ms),
             percent(link.loss_probability),
             short(link.offered_pkts),
             with_std(link.lost_pkts, "lost_pkts", &link.spread),
@@ -467,6 +469,8 @@ fn print_connections(
         "goodput pkt/s",
         "goodput Mbit/s",
         "loss",
+        "delay ms",
+        "p99 ms",
         "rtt ms",
         "delivered pkt",
         "outside profile",
@@ -487,9 +491,9 @@ fn print_connections(
             ),
             short(connection.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6),
             connection.loss_probability.map_or_else(nothing, percent),
-            connection
-                .mean_rtt_s
-                .map_or_else(nothing, |rtt_s| short(rtt_s * 1e3)),
+            connection.mean_delay_s.map_or_else(nothing, ms),
+            connection.delay_p99_s.map_or_else(nothing, ms),
+            connection.mean_rtt_s.map_or_else(nothing, ms),
             short(connection.delivered_pkts),
             percent(connection.outside_profile_fraction),
         ]);
@@ -510,6 +514,10 @@ fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
         Some(std) => format!("{} ± {}", text(mean), text(std)),
         None => text(mean),
     }
+}
+
+fn ms(time_s: f64) -> String {
+    short(time_s * 1e3)
 }
 
 /// Where nothing was measured.

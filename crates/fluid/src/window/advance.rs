@@ -228,6 +228,7 @@ impl Engine {
                 transfer.act(until_ns, &mut self.plan.wires);
                 let due_ns = transfer.due_ns();
                 self.set_due(i as u32, due_ns);
+                self.note_delays(i);
                 self.tell_of(self.transfers[i].ends);
             } else {
                 self.slot_acts(self.slot_of[i] as usize, until_ns);
@@ -372,7 +373,7 @@ impl Engine {
         let is_next = self.plan.wires[out as usize].push(Packet {
             time_ns,
             hop: packet.hop + 1,
-            seq: packet.seq,
+            ..packet
         });
         if is_next {
             self.plan_arrival(out, time_ns, self.clock.since + 1);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
+use super::delays::Fresh;
 use super::maker::Maker;
 use super::paced::Paced;
 use super::plan::{Ends, NOWHERE, Way};
@@ -41,6 +42,8 @@ pub(super) struct Transfer {
     /// Of a sender whose packets an edge marks by its window: what that was, for each packet that has
     /// not come to the edge yet.
     windows: Option<VecDeque<f64>>,
+    /// How long its packets took.
+    pub fresh: Fresh,
 }
 
 #[derive(Clone, Debug)]
@@ -144,6 +147,7 @@ impl Transfer {
             size: spec.size_pkts.map(|size| size.ceil() as u64),
             finished_ns: None,
             windows: None,
+            fresh: Fresh::default(),
         }
     }
 
@@ -372,11 +376,7 @@ impl Transfer {
 
     /// The sum of the round-trip times measured, in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, f64) {
-        match &self.kind {
-            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
-            Kind::Paced(paced) => (paced.rtt_sum_s, paced.rtts as f64),
-            Kind::Open(_) => (0.0, 0.0),
-        }
+        self.kind.rtt_sum()
     }
 
     /// Nanoseconds that it spent outside the domain of its profile, and all that it sent.
@@ -453,6 +453,7 @@ impl Transfer {
             {
                 out.wires[self.ends.acks_in as usize].pop();
                 self.acks_arrived += u64::from(self.counts_acks);
+                let before = self.kind.rtt_sum();
                 match &mut self.kind {
                     Kind::Tcp(tcp) => {
                         if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
@@ -469,6 +470,11 @@ impl Transfer {
                         }
                     }
                     Kind::Open(_) => {}
+                }
+                let after = self.kind.rtt_sum();
+                if after.1 > before.1 {
+                    let rtt_ns = (after.0 - before.0) * 1e9;
+                    self.fresh.rtts_ns.push(rtt_ns.round() as u64);
                 }
             } else {
                 match &mut self.kind {
@@ -507,6 +513,7 @@ impl Transfer {
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
                     wires[data_in as usize].pop();
+                    self.fresh.delays_ns.push(packet.time_ns - packet.sent_ns);
                     (
                         packet.time_ns,
                         self.data_arrives(packet.time_ns, packet.seq),
@@ -588,10 +595,21 @@ impl Out<'_> {
         };
         wire.push_unsorted(Packet {
             time_ns,
+            sent_ns: time_ns,
             hop: self.way.hop,
             seq,
         });
         true
+    }
+}
+
+impl Kind {
+    fn rtt_sum(&self) -> (f64, f64) {
+        match self {
+            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
+            Kind::Paced(paced) => (paced.rtt_sum_s, paced.rtts as f64),
+            Kind::Open(_) => (0.0, 0.0),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use rand::RngExt;
 
 use super::advance::Clock;
 use super::calendar::{Calendar, Moments};
+use super::delays::Delays;
 use super::edge::{self, Marking};
 use super::ends::Transfer;
 use super::plan::{Ends, HopSpec, Plan};
@@ -13,7 +14,7 @@ use super::users::Crowd;
 use super::visits::{NO_SLOT, Slot};
 use super::wire::Packet;
 use super::{Purpose, random};
-use crate::network::Network;
+use crate::network::{NO_BRANCH, Network};
 use crate::{LinkSpec, Queue as Discipline};
 
 #[derive(Clone, Debug)]
@@ -64,6 +65,8 @@ pub(super) struct Engine {
     pub lost_acks: Vec<u64>,
     /// When a packet of either kind was lost last.
     pub last_lost_ns: Vec<u64>,
+    /// By connection, once anything of it has arrived.
+    pub delays: Vec<Option<Box<Delays>>>,
     pub seed: u64,
     /// The users of each workload, and where visits take place.
     pub crowds: Vec<Crowd>,
@@ -112,6 +115,7 @@ impl Engine {
             lost: vec![0; transfers.len()],
             lost_acks: vec![0; transfers.len()],
             last_lost_ns: vec![0; transfers.len()],
+            delays: vec![None; inner.connections.len()],
             seed,
             crowds: Vec::new(),
             slots: Vec::new(),
@@ -184,6 +188,30 @@ impl Engine {
         // Its links have wires between them already; those to its ends are new.
         self.transfer_log.push(0);
         self.wire_log.resize(self.plan.wires.len(), 0);
+    }
+
+    /// Takes down how long packets of this transfer took.
+    #[inline]
+    pub fn note_delays(&mut self, t: usize) {
+        let fresh = &mut self.transfers[t].fresh;
+        if fresh.is_empty() {
+            return;
+        }
+        let connection = self.plan.ends[t].connection as usize;
+        let delays = &mut self.delays[connection];
+        if delays.is_none() {
+            let inner = &self.network.inner;
+            let branch = inner.epochs[self.epoch].branch_of[inner.class_of[connection] as usize];
+            let of = |links: &[u32]| links.iter().map(|&l| self.links[l as usize].delay_ns).sum();
+            let (there_ns, back_ns): (u64, u64) = match branch {
+                NO_BRANCH => (0, 0),
+                branch => (of(inner.data_path(branch)), of(inner.back_path(branch))),
+            };
+            *delays = Delays::new(there_ns, there_ns + back_ns).map(Box::new);
+        }
+        if let Some(delays) = delays {
+            fresh.drain(delays);
+        }
     }
 
     /// A packet that arrived at this hop is lost.

@@ -8,6 +8,7 @@
 
 mod advance;
 mod calendar;
+mod delays;
 mod edge;
 mod ends;
 mod engine;

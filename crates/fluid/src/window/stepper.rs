@@ -254,6 +254,7 @@ impl Window {
             max_queue_pkts: f64::from(self.engine.link_counts(l).most),
             loss_probability: fraction(sums.lost_pkts, sums.offered_pkts),
             utilization: sums.busy_s * per_s,
+            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
             offered_pkts: sums.offered_pkts,
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,
@@ -296,6 +297,10 @@ impl Window {
             sum.lost += lost;
             sum.loss_weight += sent;
         }
+        if let Some(delays) = &self.engine.delays[id.index()] {
+            sum.delay_time = delays.one_way.sum_ns as f64 * 1e-9;
+            sum.delay_weight = delays.one_way.count as f64;
+        }
         sum
     }
 
@@ -309,6 +314,7 @@ impl Window {
             members.map(|both| f64::from(part(both))).sum()
         };
         let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
+        let delays = self.engine.delays[id.index()].as_deref();
         ConnectionTotals {
             mean_send_pps: sums.sent_pkts * per_s,
             mean_goodput_pps: sums.delivered_pkts * per_s,
@@ -318,6 +324,11 @@ impl Window {
             queued_pkts: mine(|&(queued, _)| queued),
             in_flight_pkts: mine(|&(_, flying)| flying),
             mean_rtt_s: mean(sums.rtt_time, sums.rtt_weight),
+            mean_delay_s: mean(sums.delay_time, sums.delay_weight),
+            delay: delays.and_then(|delays| delays.one_way.percentiles()),
+            jitter_s: delays
+                .and_then(|delays| mean(delays.steps_ns as f64 * 1e-9, delays.steps as f64)),
+            rtt: delays.and_then(|delays| delays.round_trip.percentiles()),
             loss_probability: mean(sums.lost, sums.lost + arrived as f64),
             outside_profile_fraction: self.outside_fraction(id),
             finished_s: self.finished_s(id),
@@ -510,6 +521,8 @@ fn check_memory(needed: f64, allowed_bytes: u64) -> Result<(), RunError> {
 fn needed_bytes(network: &Network) -> f64 {
     const OF_TRANSFER: f64 = 1500.0;
     const OF_HOP: f64 = 200.0;
+    // Two histograms; usually a fifth of it.
+    const OF_CONNECTION: f64 = 30_000.0;
     let each = network.connections().map(|id| {
         let spec = network.connection_spec(id);
         let hops = network.path(id).len() + network.return_path(id).len();
@@ -520,7 +533,7 @@ fn needed_bytes(network: &Network) -> f64 {
             Source::Window(_) | Source::Users(_) => 0.5 * window,
             _ => 0.0,
         };
-        f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
+        OF_CONNECTION + f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
     });
     each.sum()
 }

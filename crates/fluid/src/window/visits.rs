@@ -148,5 +148,7 @@ impl Engine {
         let [a, b] = &*ends;
         let due_ns = a.due_ns().min(b.due_ns()).min(own_ns);
         self.set_due(first as u32, due_ns);
+        self.note_delays(first);
+        self.note_delays(first + 1);
     }
 }

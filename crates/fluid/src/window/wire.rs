@@ -5,6 +5,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     pub time_ns: u64,
+    /// When its sender sent it.
+    pub sent_ns: u64,
     pub hop: u32,
     pub seq: i32,
 }

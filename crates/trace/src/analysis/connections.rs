@@ -295,6 +295,7 @@ impl ConnectionBin {
             send_pps: self.sent_pkts as f64 / self.length_s,
             goodput_pps: self.delivered_pkts as f64 / self.length_s,
             rtt_s: self.rtt_s,
+            delay_s: None,
             loss_probability: (self.sent_pkts > 0).then(|| self.loss_probability()),
         }
     }
