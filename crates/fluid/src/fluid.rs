@@ -263,7 +263,8 @@ impl Fluid {
     /// What the connection has done since the start.
     pub fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
         let (branches, share) = self.branches_of(id);
-        let hears = self.network().connection_spec(id).source.is_answered();
+        let network = self.network();
+        let hears = network.connection_spec(id).source.is_answered();
         let mut sum = ConnectionSums::default();
         for &b in branches {
             let branch = &self.state.branches[b as usize];
@@ -275,6 +276,12 @@ impl Fluid {
             }
             sum.lost += branch.loss_time;
             sum.loss_weight += branch.active_s;
+        }
+        let (blocked_pkts, blocked_s) = self.blocked(id);
+        if blocked_pkts > 0.0 {
+            sum.sent_pkts += blocked_pkts;
+            sum.lost += blocked_s;
+            sum.loss_weight += blocked_s;
         }
         sum
     }
@@ -312,12 +319,16 @@ impl Fluid {
             finished_s = finished_s.or(branch.finished_s);
         }
         let per_s = fraction(1.0, self.state.time_s);
+        let (blocked_pkts, _) = self.blocked(id);
+        let offered_pkts = data.offered_pkts * share + blocked_pkts;
+        let missing_pkts = data.lost_pkts * share + blocked_pkts;
         ConnectionTotals {
-            mean_send_pps: data.offered_pkts * share * per_s,
+            mean_send_pps: offered_pkts * per_s,
             mean_goodput_pps: data.delivered_pkts * share * per_s,
-            offered_pkts: data.offered_pkts * share,
+            offered_pkts,
             delivered_pkts: data.delivered_pkts * share,
             lost_pkts: data.lost_pkts * share,
+            blocked_pkts,
             queued_pkts: data.queued_pkts * share,
             in_flight_pkts: data.in_flight_pkts * share,
             mean_rtt_s: mean(rtt_time, active_s)
@@ -326,12 +337,22 @@ impl Fluid {
             delay: None,
             jitter_s: None,
             rtt: None,
-            loss_probability: mean(data.lost_pkts, data.lost_pkts + data.delivered_pkts),
+            loss_probability: mean(missing_pkts, missing_pkts + data.delivered_pkts * share),
             outside_profile_fraction: fraction(outside_s, active_s),
             finished_s,
             timeouts: None,
             fast_retransmits: None,
         }
+    }
+
+    /// Packets that had no route until now or the end of what there was to send, and for how many
+    /// seconds that was so.
+    fn blocked(&self, id: ConnectionId) -> (f64, f64) {
+        let (branches, _) = self.branches_of(id);
+        let branches = branches.iter();
+        let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].finished_s);
+        let until_s = finished_s.fold(self.state.time_s, f64::min);
+        self.network().blocked(id, until_s)
     }
 
     /// What packets took that were delivered over these branches: at every link the mean of all that
@@ -356,7 +377,13 @@ impl Fluid {
 
     /// The data of all connections since the start.
     pub fn totals(&self) -> Totals {
-        self.sum_of_branches(|(data, _)| data)
+        let mut totals = self.sum_of_branches(|(data, _)| data);
+        for id in self.network().connections() {
+            let (blocked_pkts, _) = self.blocked(id);
+            totals.offered_pkts += blocked_pkts;
+            totals.blocked_pkts += blocked_pkts;
+        }
+        totals
     }
 
     /// The acknowledgements of all connections since the start.
@@ -390,6 +417,7 @@ impl Fluid {
             branch.packets_per_data
         };
         let data = Totals {
+            blocked_pkts: 0.0,
             offered_pkts: state.sent_pkts,
             delivered_pkts: state.delivered_pkts,
             lost_pkts: sum(data, &lost),
@@ -398,6 +426,7 @@ impl Fluid {
             in_flight_pkts: sum(data, &in_flight) - self.turning(b),
         };
         let acks = Totals {
+            blocked_pkts: 0.0,
             offered_pkts: state.delivered_pkts * per_ack,
             delivered_pkts: state.acknowledged_pkts * per_ack,
             lost_pkts: sum(acks, &lost) * per_ack,

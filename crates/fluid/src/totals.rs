@@ -54,6 +54,9 @@ pub struct ConnectionTotals {
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
+    /// Packets that had no route; offered, and never sent over any link. TCP offers none without a
+    /// route but those that it tries again.
+    pub blocked_pkts: f64,
     /// Packets in queues now.
     pub queued_pkts: f64,
     /// Packets on their way between queues now.
@@ -70,7 +73,7 @@ pub struct ConnectionTotals {
     pub jitter_s: Option<f64>,
     /// Round-trip times that were measured, within 1 %; of packets only.
     pub rtt: Option<Percentiles>,
-    /// Lost / (lost + delivered); `None` if neither happened.
+    /// (Lost + blocked) / (lost + blocked + delivered); `None` if neither happened.
     pub loss_probability: Option<f64>,
     /// Fraction of the sending time for which the profile was not measured at the loss and
     /// round-trip time seen.
@@ -83,7 +86,8 @@ pub struct ConnectionTotals {
     pub fast_retransmits: Option<f64>,
 }
 
-/// Packets of the whole network since the start; offered = delivered + lost + queued + in flight.
+/// Packets of the whole network since the start; offered = delivered + lost + blocked + queued + in
+/// flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Packets sent.
@@ -92,6 +96,8 @@ pub struct Totals {
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
+    /// Packets that had no route.
+    pub blocked_pkts: f64,
     /// Packets in queues now.
     pub queued_pkts: f64,
     /// Packets on their way between queues now.
@@ -101,8 +107,8 @@ pub struct Totals {
 impl Totals {
     /// How far the balance is off, relative to what was offered.
     pub fn imbalance(&self) -> f64 {
-        let accounted =
-            self.delivered_pkts + self.lost_pkts + self.queued_pkts + self.in_flight_pkts;
+        let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
+        let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         (self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
     }
 
@@ -110,6 +116,7 @@ impl Totals {
         self.offered_pkts += other.offered_pkts;
         self.delivered_pkts += other.delivered_pkts;
         self.lost_pkts += other.lost_pkts;
+        self.blocked_pkts += other.blocked_pkts;
         self.queued_pkts += other.queued_pkts;
         self.in_flight_pkts += other.in_flight_pkts;
     }

@@ -2,6 +2,8 @@
 
 mod builder;
 mod classes;
+mod demand;
+mod outages;
 mod routing;
 
 use std::sync::Arc;

@@ -330,7 +330,12 @@ impl Engine {
 
     /// Data packets of a transfer that were lost.
     pub fn lost(&self, i: usize) -> u64 {
-        self.lost[i] + self.transfers[i].stranded
+        self.lost[i]
+    }
+
+    /// Data packets of a transfer that had no route.
+    pub fn blocked(&self, i: usize) -> u64 {
+        self.transfers[i].stranded
     }
 
     pub fn lost_acks(&self) -> u64 {

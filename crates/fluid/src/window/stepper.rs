@@ -287,7 +287,7 @@ impl Window {
         let mut sum = ConnectionSums::default();
         for i in self.members(id) {
             let transfer = self.engine.transfer(i);
-            let lost = self.engine.lost(i) as f64;
+            let lost = (self.engine.lost(i) + self.engine.blocked(i)) as f64;
             let sent = transfer.sent() as f64;
             let (rtt_time, rtt_weight) = transfer.rtt_sum();
             sum.sent_pkts += sent;
@@ -314,13 +314,15 @@ impl Window {
             members.map(|both| f64::from(part(both))).sum()
         };
         let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
+        let blocked: u64 = self.members(id).map(|i| self.engine.blocked(i)).sum();
         let delays = self.engine.delays[id.index()].as_deref();
         ConnectionTotals {
             mean_send_pps: sums.sent_pkts * per_s,
             mean_goodput_pps: sums.delivered_pkts * per_s,
             offered_pkts: sums.sent_pkts,
             delivered_pkts: arrived as f64,
-            lost_pkts: sums.lost,
+            lost_pkts: sums.lost - blocked as f64,
+            blocked_pkts: blocked as f64,
             queued_pkts: mine(|&(queued, _)| queued),
             in_flight_pkts: mine(|&(_, flying)| flying),
             mean_rtt_s: mean(sums.rtt_time, sums.rtt_weight),
@@ -391,6 +393,7 @@ impl Window {
             totals.offered_pkts += transfer.sent() as f64;
             totals.delivered_pkts += transfer.arrived as f64;
             totals.lost_pkts += self.engine.lost(i) as f64;
+            totals.blocked_pkts += self.engine.blocked(i) as f64;
         }
         totals
     }

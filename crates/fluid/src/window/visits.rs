@@ -102,7 +102,7 @@ impl Engine {
                 let it = &self.transfers[t];
                 was_quiet(self.last_lost_ns[t])
                     && it.is_at_rest()
-                    && it.sent() == it.arrived + self.lost(t)
+                    && it.sent() == it.arrived + self.lost(t) + self.blocked(t)
                     && it.acks_sent == it.acks_arrived + self.lost_acks[t] + it.acks_stranded
             })
     }
