@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::row::empty;
-use crate::{Summary, writer};
+use crate::{Peaks, Summary, writer};
 
 /// Keeps the series of a run: for every interval its end, every value of every link, and every
 /// value of every connection.
@@ -19,6 +19,8 @@ pub struct Series {
     pub times_s: Vec<f64>,
     /// The values of all intervals, one after the other, in the order of the files' columns.
     pub values: Vec<f64>,
+    /// What single intervals say of the links.
+    pub peaks: Peaks,
 }
 
 impl Recorder for Series {
@@ -26,6 +28,7 @@ impl Recorder for Series {
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
         self.times_s.push(interval.time_s);
+        self.peaks.interval(interval);
         for id in interval.network.links() {
             self.values.extend(writer::link_values(interval, id));
         }

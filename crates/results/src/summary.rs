@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use netflow_fluid::{Experience, Model, Network, PrecedenceTotals, Simulation, Totals};
+use netflow_fluid::{
+    Change, EventSpec, Experience, Model, Network, PrecedenceTotals, Simulation, Totals,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::users::{self, WorkloadSummary};
@@ -52,6 +54,9 @@ pub struct Summary {
     pub links: Vec<LinkSummary>,
     /// Every connection.
     pub connections: Vec<ConnectionSummary>,
+    /// What happened to links until then, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventSummary>,
     /// Every conditioned aggregate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<AggregateSummary>,
@@ -64,6 +69,36 @@ pub struct Summary {
     pub acks: TotalsSummary,
     /// What was suspicious about the scenario or the run.
     pub warnings: Vec<String>,
+}
+
+/// Something that happened to a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventSummary {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// `FROM->TO`.
+    pub link: String,
+    /// What: `down`, `up` or `bandwidth`.
+    pub change: String,
+    /// The bandwidth in bit/s from then on, if that changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bps: Option<f64>,
+}
+
+impl EventSummary {
+    fn of(network: &Network, event: &EventSpec) -> EventSummary {
+        let (change, bandwidth_bps) = match event.change {
+            Change::Down => ("down", None),
+            Change::Up => ("up", None),
+            Change::Bandwidth(bps) => ("bandwidth", Some(bps)),
+        };
+        EventSummary {
+            at_s: event.at_s,
+            link: network.link_name(event.link).to_owned(),
+            change: change.to_owned(),
+            bandwidth_bps,
+        }
+    }
 }
 
 /// A link over the whole run.
@@ -79,6 +114,19 @@ pub struct LinkSummary {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// The same of the busiest recording interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_utilization: Option<f64>,
+    /// Seconds of the intervals in which it was busy for [`SATURATED`](crate::SATURATED) of the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturated_s: Option<f64>,
+    /// Demand over bandwidth: what sources would send over this link if it were the only limit
+    /// ([`Network::demand_bps`]); null where nothing limits them.
+    #[serde(default)]
+    pub offered_load: Option<f64>,
+    /// Bits/s carried; null if the bandwidth has changed.
+    #[serde(default)]
+    pub throughput_bps: Option<f64>,
     /// Mean time in seconds that a packet spent there, its own transmission included; null where none
     /// departed.
     #[serde(default)]
@@ -151,6 +199,12 @@ pub struct ConnectionSummary {
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
+    /// Packets that had no route.
+    #[serde(default)]
+    pub blocked_pkts: f64,
+    /// Between which times in seconds it had no route, of those at which it would send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub no_route_s: Vec<(f64, f64)>,
     /// Mean round-trip time in seconds; null where none was measured.
     #[serde(default)]
     pub mean_rtt_s: Option<f64>,
@@ -204,7 +258,7 @@ pub struct ConnectionSummary {
     pub spread: Spread,
 }
 
-/// Packets of a kind over the whole run: offered = delivered + lost + queued + in flight.
+/// Packets of a kind over the whole run: offered = delivered + lost + blocked + queued + in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TotalsSummary {
     /// Sent.
@@ -213,6 +267,9 @@ pub struct TotalsSummary {
     pub delivered_pkts: f64,
     /// Lost.
     pub lost_pkts: f64,
+    /// Without a route.
+    #[serde(default)]
+    pub blocked_pkts: f64,
     /// In queues at the end.
     pub queued_pkts: f64,
     /// Between queues at the end.
@@ -225,8 +282,8 @@ pub struct TotalsSummary {
 impl TotalsSummary {
     /// How far the packets are from balancing, as a fraction of those offered; 0 where none were.
     pub fn imbalance(&self) -> f64 {
-        let accounted =
-            self.delivered_pkts + self.lost_pkts + self.queued_pkts + self.in_flight_pkts;
+        let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
+        let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         if self.offered_pkts > 0.0 {
             (self.offered_pkts - accounted).abs() / self.offered_pkts
         } else {
@@ -241,6 +298,7 @@ impl From<Totals> for TotalsSummary {
             offered_pkts: totals.offered_pkts,
             delivered_pkts: totals.delivered_pkts,
             lost_pkts: totals.lost_pkts,
+            blocked_pkts: totals.blocked_pkts,
             queued_pkts: totals.queued_pkts,
             in_flight_pkts: totals.in_flight_pkts,
             spread: Spread::new(),
@@ -263,6 +321,10 @@ impl Summary {
     /// What a simulation has come to by now.
     pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
         let network = simulation.network();
+        let demand_bps = network.demand_bps(simulation.time_s());
+        let happened = || network.events().filter(|e| e.at_s < simulation.time_s());
+        let changes_bandwidth =
+            |id| happened().any(|e| e.link == id && matches!(e.change, Change::Bandwidth(_)));
         let link = |id| {
             let totals = simulation.link_totals(id);
             LinkSummary {
@@ -271,6 +333,14 @@ impl Summary {
                 max_queue_pkts: totals.max_queue_pkts,
                 loss_probability: totals.loss_probability,
                 utilization: totals.utilization,
+                peak_utilization: None,
+                saturated_s: None,
+                offered_load: demand_bps
+                    .get(id.index())
+                    .map(|bps| bps / network.link_spec(id).bandwidth_bps)
+                    .filter(|load| load.is_finite()),
+                throughput_bps: (!changes_bandwidth(id))
+                    .then(|| totals.utilization * network.link_spec(id).bandwidth_bps),
                 queueing_delay_s: totals.queueing_delay_s,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
@@ -303,6 +373,8 @@ impl Summary {
                 offered_pkts: totals.offered_pkts,
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
+                blocked_pkts: totals.blocked_pkts,
+                no_route_s: network.without_route(id, simulation.time_s()),
                 mean_rtt_s: totals.mean_rtt_s,
                 rtt_p50_s: totals.rtt.map(|of| of.p50_s),
                 rtt_p95_s: totals.rtt.map(|of| of.p95_s),
@@ -328,6 +400,9 @@ impl Summary {
             seeds: 1,
             links: network.links().map(link).collect(),
             connections: network.connections().map(connection).collect(),
+            events: happened()
+                .map(|event| EventSummary::of(network, &event))
+                .collect(),
             aggregates: network.aggregates().map(aggregate).collect(),
             workloads: Vec::new(),
             totals: simulation.totals().into(),
@@ -364,6 +439,11 @@ impl Summary {
             true => String::new(),
             false => format!("\n  \"{name}\": {},", list(items)),
         };
+        let events = self.events.iter();
+        let events = optional(
+            "events",
+            events.map(|e| json(serde_json::to_string(e))).collect(),
+        );
         let aggregates = self.aggregates.iter();
         let aggregates = aggregates.map(|a| json(serde_json::to_string(a)));
         let aggregates = optional("aggregates", aggregates.collect());
@@ -376,7 +456,7 @@ impl Summary {
             .map(|w| json(serde_json::to_string(w)))
             .collect();
         format!(
-            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{aggregates}{workloads}\n  \
+            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{events}{aggregates}{workloads}\n  \
              \"totals\": {},\n  \"acks\": {},\n  \"warnings\": {}\n}}\n",
             json(serde_json::to_string(&self.duration_s)),
             json(serde_json::to_string(&self.model)),
@@ -406,6 +486,10 @@ mod tests {
                 max_queue_pkts: 2.0,
                 loss_probability: 1e-300,
                 utilization: 0.5,
+                peak_utilization: Some(1.0),
+                saturated_s: Some(2.0),
+                offered_load: Some(1.5),
+                throughput_bps: None,
                 queueing_delay_s: Some(0.25),
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
@@ -419,6 +503,12 @@ mod tests {
                 spread: [("utilization_std".to_owned(), Beside::One(Some(0.25)))].into(),
             }],
             connections: Vec::new(),
+            events: vec![EventSummary {
+                at_s: 30.0,
+                link: "a->\"b\"".to_owned(),
+                change: "down".to_owned(),
+                bandwidth_bps: None,
+            }],
             aggregates: vec![AggregateSummary {
                 aggregate: "F1".to_owned(),
                 mean_goodput_bps: 1e6,
@@ -459,7 +549,7 @@ mod tests {
         let json = summary.to_json();
         assert_eq!(
             json.lines()
-                .filter(|line| line.contains("\"link\""))
+                .filter(|line| line.contains("\"link\"") && !line.contains("at_s"))
                 .count(),
             1
         );

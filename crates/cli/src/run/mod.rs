@@ -13,8 +13,8 @@ use netflow::fluid::{
     Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
 };
 use netflow::results::{
-    self, Beside, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Spread, Stop,
-    Summary, TotalsSummary, Writer,
+    self, Beside, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Peaks, Series,
+    Spread, Stop, Summary, TotalsSummary, Writer,
 };
 use rayon::prelude::*;
 
@@ -133,9 +133,17 @@ fn evaluate(
     let mut simulation = Simulation::new(network.clone(), scenario.options).map_err(cannot_run)?;
     let writer = create_writer(arguments, scenario)?;
     let progress = Progress::new(scenario.options.duration_s, !arguments.quiet);
-    let mut recorder = RunRecorder { writer, progress };
+    let mut recorder = RunRecorder {
+        writer,
+        progress,
+        peaks: Peaks::default(),
+    };
     let outcome = simulation.run(arguments.every, &mut recorder, interrupt::requested);
-    let RunRecorder { writer, progress } = recorder;
+    let RunRecorder {
+        writer,
+        progress,
+        peaks,
+    } = recorder;
     progress.finish();
 
     let time_s = simulation.time_s();
@@ -149,6 +157,7 @@ fn evaluate(
         Err(error) => Err(Failure::Evaluation(error.to_string())),
     };
     let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
+    summary.add_peaks(&peaks);
     let users = [simulation.experiences(stop_playing()).map_err(cannot_run)?];
     if end.is_ok() && interrupt::requested() {
         end = Err(Failure::Interrupted(
@@ -203,7 +212,8 @@ fn evaluate_seeds(
         let mut series = Series::default();
         match simulation.run(arguments.every, &mut series, interrupt::requested) {
             Ok(Outcome::Finished) => {
-                let summary = Summary::of(&simulation, warnings.clone());
+                let mut summary = Summary::of(&simulation, warnings.clone());
+                summary.add_peaks(&series.peaks);
                 let users = simulation.experiences(stop_playing()).map_err(cannot_run)?;
                 Ok((!interrupt::requested()).then(|| SeedRun {
                     series,
@@ -366,6 +376,7 @@ fn manifest(
 struct RunRecorder {
     writer: Option<Writer>,
     progress: Progress,
+    peaks: Peaks,
 }
 
 impl Recorder for RunRecorder {
@@ -373,6 +384,7 @@ impl Recorder for RunRecorder {
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), results::Error> {
         self.progress.at(interval.time_s);
+        self.peaks.interval(interval);
         match &mut self.writer {
             Some(writer) => writer.interval(interval),
             None => Ok(()),
@@ -428,6 +440,10 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     let mut table = table::table(&[
         "link",
         "utilization",
+        "peak",
+        "saturated s",
+        "offered load",
+        "Mbit/s",
         "mean queue pkt",
         "max queue pkt",
         "queueing ms",
@@ -439,6 +455,11 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         table.add_row([
             link.link.clone(),
             percent(link.utilization),
+            link.peak_utilization.map_or_else(nothing, percent),
+            link.saturated_s.map_or_else(nothing, short),
+            link.offered_load.map_or_else(|| "any".to_owned(), percent),
+            link.throughput_bps
+                .map_or_else(nothing, |bps| short(bps / 1e6)),
             with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
             short(link.max_queue_pkts),
             link.queueing_delay_s.map_or_else(nothing, ms),
@@ -499,7 +520,18 @@ fn print_connections(
         ]);
     }
     table::print(&table, out)?;
-    print_rest(rows.len(), top, "connection", out)
+    print_rest(rows.len(), top, "connection", out)?;
+    for connection in connections {
+        for outage in &connection.no_route_s {
+            writeln!(out, " {} has {}", connection.connection, no_route(outage))?;
+        }
+    }
+    Ok(())
+}
+
+/// Between which times there is no way for packets.
+pub fn no_route(&(from_s, to_s): &(f64, f64)) -> String {
+    format!("no route {}–{} s", plain(from_s), plain(to_s))
 }
 
 /// With several seeds a mean has its standard deviation beside it.
@@ -539,10 +571,14 @@ fn print_rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::
 fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{kind}: {} offered = {} delivered + {} lost + {} queued + {} in flight{}",
+        "{kind}: {} offered = {} delivered + {} lost{} + {} queued + {} in flight{}",
         short(totals.offered_pkts),
         short(totals.delivered_pkts),
         short(totals.lost_pkts),
+        match totals.blocked_pkts {
+            0.0 => String::new(),
+            blocked => format!(" + {} without a route", short(blocked)),
+        },
         short(totals.queued_pkts),
         short(totals.in_flight_pkts),
         match totals.imbalance() {
