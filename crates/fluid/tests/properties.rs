@@ -253,3 +253,35 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
         }
     }
 }
+
+/// What a packet meets at a Poisson-fed queue: the mean number over the rate of those that get in.
+#[test]
+fn a_fluid_tells_the_mean_delay_of_mm1k() {
+    let (mu, room) = (1000.0, 20.0);
+    for rho in [0.3, 0.8, 1.3] {
+        let network = netflow_problems::poisson_queue(mu, room, rho * mu);
+        let weights: Vec<f64> = (0..=20).map(|n| f64::powi(rho, n)).collect();
+        let total: f64 = weights.iter().sum();
+        let mean: f64 = (0..)
+            .zip(&weights)
+            .map(|(n, weight)| f64::from(n) * weight)
+            .sum::<f64>()
+            / total;
+        let delay_s = mean / (rho * mu * (1.0 - weights[20] / total));
+        let options = Options {
+            duration_s: 200.0,
+            step: Step::Fixed { step_s: 0.05 },
+            ..Options::default()
+        };
+        let mut sim = Simulation::new(network, options).unwrap();
+        while !sim.is_done() {
+            sim.step().unwrap();
+        }
+        let id = sim.network().connections().next().unwrap();
+        let link = sim.network().links().next().unwrap();
+        // The queue is empty at first.
+        let found_s = sim.connection_totals(id).mean_delay_s.unwrap();
+        assert!((found_s - delay_s).abs() < 1e-2 * delay_s, "{rho}");
+        assert_eq!(sim.link_totals(link).queueing_delay_s, Some(found_s));
+    }
+}

@@ -222,11 +222,17 @@ fn average(all: &[Value]) -> Value {
 
 /// Of numbers, and of nulls where there is none.
 fn moments(all: &[Value]) -> Option<Moments> {
-    let mut moments = Moments::default();
-    for value in all.iter().filter(|value| !value.is_null()) {
-        moments.add(value.as_f64()?);
+    let known = all.iter().filter(|value| !value.is_null());
+    let values: Vec<f64> = known.map(Value::as_f64).collect::<Option<_>>()?;
+    if values.is_empty() {
+        return None;
     }
-    (moments.count > 0).then_some(moments)
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    Some(Moments {
+        count: values.len() as u32,
+        mean,
+        squares: values.iter().map(|value| (value - mean).powi(2)).sum(),
+    })
 }
 
 /// The standard deviation of numbers, or of each number of lists, and how many runs have them.

@@ -21,6 +21,9 @@ impl Table {
     }
 }
 
+/// Columns that are not in the files of earlier versions; they read as empty.
+pub(crate) const LATER: [&str; 2] = ["queueing_delay_s", "delay_s"];
+
 /// Every link in every interval.
 pub const LINKS: Table = Table {
     name: "links",

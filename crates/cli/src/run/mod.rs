@@ -364,6 +364,7 @@ fn manifest(
         every_s: arguments.every,
         format: arguments.format,
         files: writer.files(),
+        events: evaluation.summary.events.clone(),
         steps: evaluation.steps,
         threads: arguments.threads.map_or_else(cores, usize::from),
         wall_time_s: started.elapsed().as_secs_f64(),

@@ -3,23 +3,23 @@
 use super::Network;
 use crate::{ConnectionId, LinkId, Source};
 
-/// What a TCP without another limit has out at most, in packets: the window model's largest window.
-const LARGEST_WINDOW: f64 = 1e4;
-
 impl Network {
     /// The demand on every link in bit/s, in the order of the links: the sum over the connections
     /// whose data crosses it at time 0 of what they would send if this link had no end of bandwidth and
     /// no queue, times the part of the first `duration_s` seconds for which they send. Sources without feedback
     /// would send their rate; TCP its largest window in every round trip of an empty network, as much as
-    /// its application makes, and no more than the narrowest other link of its way carries.
-    /// Over the link's bandwidth it says how far the link is from carrying all of it.
+    /// its application makes, and no more than the narrowest other link of its way carries: infinitely
+    /// much where there is none of these limits. Over the link's bandwidth it says how far the link is from carrying all of it.
     pub fn demand_bps(&self, duration_s: f64) -> Vec<f64> {
         let mut demand_bps = vec![0.0; self.link_count()];
         for id in self.connections() {
             let path = self.path(id);
             let spec = self.connection_spec(id);
-            let end_s = spec.stop_s.unwrap_or(duration_s).min(duration_s);
-            let active = ((end_s - spec.start_s) / duration_s).clamp(0.0, 1.0);
+            let (start_s, end_s) = self.sends_between(id, duration_s);
+            let active = ((end_s - start_s) / duration_s).clamp(0.0, 1.0);
+            if active == 0.0 {
+                continue;
+            }
             let wanted_bps = self.wanted_bps(id);
             for &link in &path {
                 let others = path.iter().filter(|&&other| other != link);
@@ -49,7 +49,7 @@ impl Network {
         let window_pps = |window: Option<f64>| {
             let links = self.path(id).into_iter().chain(self.return_path(id));
             let rtt_s: f64 = links.map(|link| self.link_spec(link).delay_s).sum();
-            window.unwrap_or(LARGEST_WINDOW) / rtt_s
+            window.unwrap_or(f64::INFINITY) / rtt_s
         };
         let each_pps = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,

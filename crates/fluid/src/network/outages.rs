@@ -8,14 +8,13 @@ impl Network {
     /// send.
     pub fn without_route(&self, id: ConnectionId, until_s: f64) -> Vec<(f64, f64)> {
         let inner = &*self.inner;
-        let spec = self.connection_spec(id);
-        let end_s = spec.stop_s.unwrap_or(f64::INFINITY).min(until_s);
+        let (start_s, end_s) = self.sends_between(id, until_s);
         let class = inner.class_of[id.index()] as usize;
         let ends = inner.epochs.iter().skip(1).map(|next| next.at_s);
         let epochs = inner.epochs.iter().zip(ends.chain([f64::INFINITY]));
         let mut outages: Vec<(f64, f64)> = Vec::new();
         for (epoch, to_s) in epochs {
-            let (from_s, to_s) = (epoch.at_s.max(spec.start_s), to_s.min(end_s));
+            let (from_s, to_s) = (epoch.at_s.max(start_s), to_s.min(end_s));
             if epoch.branch_of[class] != NO_BRANCH || from_s >= to_s {
                 continue;
             }
@@ -25,6 +24,17 @@ impl Network {
             }
         }
         outages
+    }
+
+    /// From when to when a connection has something to send, if it is not done before; `until_s` at the
+    /// latest.
+    pub(crate) fn sends_between(&self, id: ConnectionId, until_s: f64) -> (f64, f64) {
+        let spec = self.connection_spec(id);
+        let (start_s, stop_s) = match &spec.source {
+            Source::Users(traffic) => (traffic.workload.start_s, traffic.workload.stop_s),
+            _ => (spec.start_s, spec.stop_s),
+        };
+        (start_s, stop_s.unwrap_or(f64::INFINITY).min(until_s))
     }
 
     /// Packets that had no route until then, and for how many seconds that was so: of sources that
