@@ -503,8 +503,8 @@ fn connections(case: &Case) -> String {
             count(jittered.acked_std),
             count(ours.delivered_pkts),
             100.0 * errors[index],
-            100.0 * ours.loss_probability,
-            1e3 * ours.mean_rtt_s,
+            100.0 * ours.loss_probability.unwrap_or(f64::NAN),
+            1e3 * ours.mean_rtt_s.unwrap_or(f64::NAN),
         );
     }
     let between = Errors::of(

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::input::{self, Scenario, ScenarioArguments};
 use crate::number::count;
 use crate::problems::{self, Problem};
+use crate::run::no_route;
 
 /// Say everything that is wrong or suspicious about a scenario, at once
 #[derive(Args)]
@@ -57,9 +58,17 @@ fn print_text(scenario: &Scenario, out: &mut dyn Write) -> io::Result<()> {
         write!(out, ", {}", count(size.workloads, "workload"))?;
     }
     match scenario.warnings.len() {
-        0 => writeln!(out),
-        warnings => writeln!(out, ", {}", count(warnings, "warning")),
+        0 => writeln!(out)?,
+        warnings => writeln!(out, ", {}", count(warnings, "warning"))?,
     }
+    let network = &scenario.network;
+    for id in network.connections() {
+        for outage in network.without_route(id, scenario.options.duration_s) {
+            let name = network.connection_name(id);
+            writeln!(out, " {name} has {}", no_route(&outage))?;
+        }
+    }
+    Ok(())
 }
 
 fn print_json(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {

@@ -98,7 +98,11 @@ fn print_text(
         network.node_name(spec.to),
         plain(it.time_s),
         source(spec),
-        if it.sending { "" } else { ", not sending" },
+        match network.path_at(id, it.time_s).is_empty() {
+            true => ", not sending: it has no route",
+            false if it.sending => "",
+            false => ", not sending",
+        },
     )?;
     writeln!(out)?;
     print_hops(network, &it.hops, out)?;

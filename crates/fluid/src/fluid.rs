@@ -5,7 +5,7 @@ use crate::engine::{Engine, Span, Tolerated};
 use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
 use crate::played::{self, Paths};
-use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
 use crate::state::State;
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError, Step, Transport};
@@ -272,15 +272,25 @@ impl Fluid {
     /// What the connection has done since the start.
     pub fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
         let (branches, share) = self.branches_of(id);
+        let network = self.network();
+        let hears = network.connection_spec(id).source.is_answered();
         let mut sum = ConnectionSums::default();
         for &b in branches {
             let branch = &self.state.branches[b as usize];
             sum.sent_pkts += branch.sent_pkts * share;
             sum.delivered_pkts += branch.delivered_pkts * share;
-            sum.rtt_time += branch.rtt_time;
-            sum.rtt_weight += branch.active_s;
+            if hears {
+                sum.rtt_time += branch.rtt_time;
+                sum.rtt_weight += branch.active_s;
+            }
             sum.lost += branch.loss_time;
             sum.loss_weight += branch.active_s;
+        }
+        let (blocked_pkts, blocked_s) = self.blocked(id);
+        if blocked_pkts > 0.0 {
+            sum.sent_pkts += blocked_pkts;
+            sum.lost += blocked_s;
+            sum.loss_weight += blocked_s;
         }
         sum
     }
@@ -294,6 +304,7 @@ impl Fluid {
             max_queue_pkts: link.max_queue_pkts,
             loss_probability: fraction(link.lost_pkts, link.offered_pkts),
             utilization: link.busy_s * per_s,
+            queueing_delay_s: mean(link.queue_time, link.departed_pkts),
             offered_pkts: link.offered_pkts,
             lost_pkts: link.lost_pkts,
             departed_pkts: link.departed_pkts,
@@ -317,16 +328,25 @@ impl Fluid {
             finished_s = finished_s.or(branch.finished_s);
         }
         let per_s = fraction(1.0, self.state.time_s);
+        let (blocked_pkts, _) = self.blocked(id);
+        let offered_pkts = data.offered_pkts * share + blocked_pkts;
+        let missing_pkts = data.lost_pkts * share + blocked_pkts;
         ConnectionTotals {
-            mean_send_pps: data.offered_pkts * share * per_s,
+            mean_send_pps: offered_pkts * per_s,
             mean_goodput_pps: data.delivered_pkts * share * per_s,
-            offered_pkts: data.offered_pkts * share,
+            offered_pkts,
             delivered_pkts: data.delivered_pkts * share,
             lost_pkts: data.lost_pkts * share,
+            blocked_pkts,
             queued_pkts: data.queued_pkts * share,
             in_flight_pkts: data.in_flight_pkts * share,
-            mean_rtt_s: fraction(rtt_time, active_s),
-            loss_probability: fraction(data.lost_pkts, data.lost_pkts + data.delivered_pkts),
+            mean_rtt_s: mean(rtt_time, active_s)
+                .filter(|_| self.network().connection_spec(id).source.is_answered()),
+            mean_delay_s: self.mean_delay_s(branches),
+            delay: None,
+            jitter_s: None,
+            rtt: None,
+            loss_probability: mean(missing_pkts, missing_pkts + data.delivered_pkts * share),
             outside_profile_fraction: fraction(outside_s, active_s),
             finished_s,
             timeouts: None,
@@ -334,9 +354,45 @@ impl Fluid {
         }
     }
 
+    /// Packets that had no route until now or the end of what there was to send, and for how many
+    /// seconds that was so.
+    fn blocked(&self, id: ConnectionId) -> (f64, f64) {
+        let (branches, _) = self.branches_of(id);
+        let branches = branches.iter();
+        let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].finished_s);
+        let until_s = finished_s.fold(self.state.time_s, f64::min);
+        self.network().blocked(id, until_s)
+    }
+
+    /// What packets took that were delivered over these branches: at every link the mean of all that
+    /// departed there.
+    fn mean_delay_s(&self, branches: &[u32]) -> Option<f64> {
+        let (mut time, mut delivered_pkts) = (0.0, 0.0);
+        for &b in branches {
+            let pkts = self.state.branches[b as usize].delivered_pkts;
+            if pkts > 0.0 {
+                let inner = &self.engine.network.inner;
+                let of = |&l: &u32| {
+                    let link = &self.state.links[self.place(LinkId(l))];
+                    let queueing_s = mean(link.queue_time, link.departed_pkts)?;
+                    Some(queueing_s + inner.links[l as usize].delay_s)
+                };
+                time += pkts * inner.data_path(b).iter().map(of).sum::<Option<f64>>()?;
+                delivered_pkts += pkts;
+            }
+        }
+        mean(time, delivered_pkts)
+    }
+
     /// The data of all connections since the start.
     pub fn totals(&self) -> Totals {
-        self.sum_of_branches(|(data, _)| data)
+        let mut totals = self.sum_of_branches(|(data, _)| data);
+        for id in self.network().connections() {
+            let (blocked_pkts, _) = self.blocked(id);
+            totals.offered_pkts += blocked_pkts;
+            totals.blocked_pkts += blocked_pkts;
+        }
+        totals
     }
 
     /// The acknowledgements of all connections since the start.
@@ -372,6 +428,7 @@ impl Fluid {
             branch.packets_per_data
         };
         let data = Totals {
+            blocked_pkts: 0.0,
             offered_pkts: state.sent_pkts,
             delivered_pkts: state.delivered_pkts,
             lost_pkts: sum(data, &lost),
@@ -380,6 +437,7 @@ impl Fluid {
             in_flight_pkts: sum(data, &in_flight) - self.turning(b),
         };
         let acks = Totals {
+            blocked_pkts: 0.0,
             offered_pkts: state.delivered_pkts * per_ack,
             delivered_pkts: state.acknowledged_pkts * per_ack,
             lost_pkts: sum(acks, &lost) * per_ack,

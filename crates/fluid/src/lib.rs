@@ -87,5 +87,5 @@ pub use spec::{
     TcpVariant, WindowSource,
 };
 pub use state::State;
-pub use totals::{ConnectionTotals, LinkTotals, Totals};
+pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
 pub use workload::{Experience, UserTraffic, Wait, WaitFor, WorkloadSpec};

@@ -104,6 +104,15 @@ impl Step {
     /// The longest step in seconds, and how many there are in a round trip, unless somebody says
     /// otherwise.
     pub const DEFAULT_AUTO: (f64, f64) = (0.05, 12.0);
+
+    /// The longest step in seconds.
+    pub fn longest_s(&self) -> f64 {
+        match *self {
+            Step::Auto { longest_s, .. } => longest_s,
+            Step::Fixed { step_s } => step_s,
+            Step::Adaptive { max_s, .. } => max_s,
+        }
+    }
 }
 
 impl Default for Step {

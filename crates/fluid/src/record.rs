@@ -1,6 +1,6 @@
 //! What is recorded while a network is stepped.
 
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, Stepper};
 use crate::{ConnectionId, LinkId, Network};
 
 /// One link over one recording interval.
@@ -16,6 +16,9 @@ pub struct LinkInterval {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
+    /// mean queue over departures); `None` if none departed.
+    pub queueing_delay_s: Option<f64>,
 }
 
 /// One connection (all `count` of it together) over one recording interval.
@@ -25,10 +28,14 @@ pub struct ConnectionInterval {
     pub send_pps: f64,
     /// Data packets/s that reached the receiver.
     pub goodput_pps: f64,
-    /// Mean round-trip time seen while it was sending, in seconds; 0 if it was not.
-    pub rtt_s: f64,
-    /// Mean loss probability seen while it was sending; 0 if it was not.
-    pub loss_probability: f64,
+    /// Mean round-trip time seen while it was sending, in seconds; `None` if none was measured, and
+    /// of sources that hear nothing of their packets.
+    pub rtt_s: Option<f64>,
+    /// Mean loss probability seen while it was sending; `None` if it was not.
+    pub loss_probability: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival, of those that arrived; `None` if
+    /// none did. Of fluids: what its links cost on average now.
+    pub delay_s: Option<f64>,
 }
 
 /// The data of one connection in one queue over one recording interval.
@@ -65,6 +72,8 @@ pub(crate) struct ConnectionSums {
     pub rtt_weight: f64,
     pub lost: f64,
     pub loss_weight: f64,
+    pub delay_time: f64,
+    pub delay_weight: f64,
 }
 
 /// The sums at one time, to take differences from.
@@ -128,7 +137,12 @@ impl<'a> Interval<'a> {
             departure_pps: (now.departed_pkts - before.departed_pkts) * per_s,
             queue_pkts: (now.queue_time - before.queue_time) * per_s,
             loss_probability: fraction(now.lost_pkts - before.lost_pkts, offered).min(1.0),
-            utilization: (now.busy_s - before.busy_s) * per_s,
+            // Differences of long sums are rounded.
+            utilization: ((now.busy_s - before.busy_s) * per_s).clamp(0.0, 1.0),
+            queueing_delay_s: mean(
+                now.queue_time - before.queue_time,
+                now.departed_pkts - before.departed_pkts,
+            ),
         }
     }
 
@@ -139,16 +153,31 @@ impl<'a> Interval<'a> {
         ConnectionInterval {
             send_pps: (now.sent_pkts - before.sent_pkts) / self.length_s,
             goodput_pps: (now.delivered_pkts - before.delivered_pkts) / self.length_s,
-            rtt_s: fraction(
+            rtt_s: mean(
                 now.rtt_time - before.rtt_time,
                 now.rtt_weight - before.rtt_weight,
             ),
-            loss_probability: fraction(
-                now.lost - before.lost,
-                now.loss_weight - before.loss_weight,
-            )
-            .clamp(0.0, 1.0),
+            loss_probability: mean(now.lost - before.lost, now.loss_weight - before.loss_weight)
+                .map(|loss| loss.clamp(0.0, 1.0)),
+            delay_s: match self.simulation.stepper() {
+                Stepper::Window(_) => mean(
+                    now.delay_time - before.delay_time,
+                    now.delay_weight - before.delay_weight,
+                ),
+                Stepper::Fluid(_) => mean(1.0, now.delivered_pkts - before.delivered_pkts)
+                    .and_then(|_| self.path_delay_s(id)),
+            },
         }
+    }
+
+    /// What the links of a connection's way cost on average: queueing and propagation.
+    fn path_delay_s(&self, id: ConnectionId) -> Option<f64> {
+        let path = self.network.path_at(id, self.time_s);
+        let of = |l: &LinkId| {
+            let spec = self.network.link_spec(*l);
+            Some(self.link(*l).queueing_delay_s? + spec.delay_s)
+        };
+        path.iter().map(of).sum()
     }
 
     /// The classes at every link: for each link in order, the connections whose data crosses it.
@@ -159,7 +188,12 @@ impl<'a> Interval<'a> {
 }
 
 fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+    mean(part, whole).unwrap_or(0.0)
+}
+
+/// A mean, if there is anything that it is over: what was not measured is no zero.
+pub(crate) fn mean(sum: f64, weight: f64) -> Option<f64> {
+    (weight > 0.0).then(|| sum / weight)
 }
 
 /// Keeps what happens.

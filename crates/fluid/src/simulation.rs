@@ -88,11 +88,28 @@ impl Simulation {
     /// # Errors
     /// [`RunError::NotFinite`] if a queue is no number any more.
     pub fn step(&mut self) -> Result<(), RunError> {
-        self.step_until(f64::INFINITY)
+        match &mut self.stepper {
+            Stepper::Fluid(fluid) => fluid.step_until(f64::INFINITY),
+            Stepper::Window(window) => window.step(),
+        }
     }
 
-    fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
-        either!(&mut self.stepper, it => it.step_until(limit_s))
+    /// Goes on until `time_s`, as exactly as time is told: packets to the nanosecond, fluids by
+    /// adaptive steps to the time, and by others to the end of the step that it lies in.
+    fn reach(&mut self, time_s: f64, slack_s: f64) -> Result<(), RunError> {
+        let fluid = match &mut self.stepper {
+            Stepper::Fluid(fluid) => fluid,
+            Stepper::Window(window) => return window.reach(time_s),
+        };
+        // Where steps follow a grid of their own, an interval ends with the step.
+        let limit_s = match fluid.adapts() {
+            true => time_s,
+            false => f64::INFINITY,
+        };
+        while fluid.time_s() < time_s - slack_s && !fluid.is_done() {
+            fluid.step_until(limit_s)?;
+        }
+        Ok(())
     }
 
     /// Runs to the end of the duration, and hands what happened to `recorder` every `every_s`
@@ -113,20 +130,21 @@ impl Simulation {
                 reason: format!("it is {every_s} s, but must be positive"),
             });
         }
-        // Where steps follow a grid of their own, an interval ends with the step.
-        let on_time = match &self.stepper {
-            Stepper::Fluid(fluid) => fluid.adapts(),
-            Stepper::Window(_) => true,
-        };
+        if let Stepper::Window(_) = self.stepper
+            && every_s < 1e-9
+        {
+            return Err(RunError::BadOption {
+                option: "every",
+                reason: format!("it is {every_s} s, but packets take whole nanoseconds"),
+            });
+        }
         let mut before = Mark::of(self);
         let mut recordings = (self.time_s() / every_s + 1e-6).floor() as u64;
         while !self.is_done() {
             recordings += 1;
             let due_s = recordings as f64 * every_s;
-            let limit_s = if on_time { due_s } else { f64::INFINITY };
-            while self.time_s() < due_s - 1e-9 * every_s && !self.is_done() {
-                self.step_until(limit_s).map_err(RunError::retype)?;
-            }
+            self.reach(due_s, 1e-9 * every_s)
+                .map_err(RunError::retype)?;
             // A step longer than the interval covers several.
             recordings = recordings.max((self.time_s() / every_s + 1e-6).floor() as u64);
             let now = Mark::of(self);
@@ -148,7 +166,10 @@ impl Simulation {
 
     /// Whether the duration is over.
     pub fn is_done(&self) -> bool {
-        self.time_s() >= self.options().duration_s
+        match &self.stepper {
+            Stepper::Fluid(fluid) => fluid.is_done(),
+            Stepper::Window(window) => window.has_reached(window.options().duration_s),
+        }
     }
 
     /// Steps taken so far.

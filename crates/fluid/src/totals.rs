@@ -11,6 +11,9 @@ pub struct LinkTotals {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
+    /// mean queue over departures); `None` if none departed.
+    pub queueing_delay_s: Option<f64>,
     /// Packets that arrived.
     pub offered_pkts: f64,
     /// Packets that were refused, or queued when the link failed.
@@ -23,6 +26,19 @@ pub struct LinkTotals {
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
     /// arrived, and of fluids.
     pub arrival_cov: Option<f64>,
+}
+
+/// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// The median.
+    pub p50_s: f64,
+    /// 95 %.
+    pub p95_s: f64,
+    /// 99 %.
+    pub p99_s: f64,
+    /// 99.9 %.
+    pub p999_s: f64,
 }
 
 /// One connection since the start: its data, all `count` of it together.
@@ -38,14 +54,27 @@ pub struct ConnectionTotals {
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
+    /// Packets that had no route; offered, and never sent over any link. TCP offers none without a
+    /// route but those that it tries again.
+    pub blocked_pkts: f64,
     /// Packets in queues now.
     pub queued_pkts: f64,
     /// Packets on their way between queues now.
     pub in_flight_pkts: f64,
-    /// Mean round-trip time in seconds over the time it was sending; 0 if it never was.
-    pub mean_rtt_s: f64,
-    /// Lost / (lost + delivered); 0 if neither happened.
-    pub loss_probability: f64,
+    /// Mean round-trip time in seconds over the time it was sending; `None` if none was measured, and
+    /// of sources that hear nothing of their packets.
+    pub mean_rtt_s: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival; `None` if none arrived.
+    pub mean_delay_s: Option<f64>,
+    /// The same times, within 1 %; of packets only.
+    pub delay: Option<Percentiles>,
+    /// Mean difference in seconds between the delays of packets that arrive one after the other; of
+    /// packets only.
+    pub jitter_s: Option<f64>,
+    /// Round-trip times that were measured, within 1 %; of packets only.
+    pub rtt: Option<Percentiles>,
+    /// (Lost + blocked) / (lost + blocked + delivered); `None` if neither happened.
+    pub loss_probability: Option<f64>,
     /// Fraction of the sending time for which the profile was not measured at the loss and
     /// round-trip time seen.
     pub outside_profile_fraction: f64,
@@ -57,7 +86,8 @@ pub struct ConnectionTotals {
     pub fast_retransmits: Option<f64>,
 }
 
-/// Packets of the whole network since the start; offered = delivered + lost + queued + in flight.
+/// Packets of the whole network since the start; offered = delivered + lost + blocked + queued + in
+/// flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Packets sent.
@@ -66,6 +96,8 @@ pub struct Totals {
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
+    /// Packets that had no route.
+    pub blocked_pkts: f64,
     /// Packets in queues now.
     pub queued_pkts: f64,
     /// Packets on their way between queues now.
@@ -75,8 +107,8 @@ pub struct Totals {
 impl Totals {
     /// How far the balance is off, relative to what was offered.
     pub fn imbalance(&self) -> f64 {
-        let accounted =
-            self.delivered_pkts + self.lost_pkts + self.queued_pkts + self.in_flight_pkts;
+        let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
+        let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         (self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
     }
 
@@ -84,6 +116,7 @@ impl Totals {
         self.offered_pkts += other.offered_pkts;
         self.delivered_pkts += other.delivered_pkts;
         self.lost_pkts += other.lost_pkts;
+        self.blocked_pkts += other.blocked_pkts;
         self.queued_pkts += other.queued_pkts;
         self.in_flight_pkts += other.in_flight_pkts;
     }

@@ -194,7 +194,7 @@ fn packets_of_no_aggregate_lose_first() {
     let outside = lab.constant("outside", 600.0);
     lab.aggregate("F", standard(6e6, 8e6), vec![inside]);
     let simulation = lab.run(Transport::Fifo, 100.0);
-    let loss = |id| simulation.connection_totals(id).loss_probability;
+    let loss = |id| simulation.connection_totals(id).loss_probability.unwrap();
     assert!(
         loss(inside) < 0.02 && loss(outside) > 0.2,
         "{} {}",

@@ -64,7 +64,10 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
             (c.offered_pkts - accounted).abs() <= 1e-9 * c.offered_pkts.max(1.0),
             "{c:?}"
         );
-        for p in [c.loss_probability, c.outside_profile_fraction] {
+        for p in [
+            c.loss_probability.unwrap_or(0.0),
+            c.outside_profile_fraction,
+        ] {
             prop_assert!((0.0..=1.0).contains(&p), "{c:?}");
         }
         let spec = sim.network().connection_spec(id);
@@ -121,7 +124,7 @@ proptest! {
             check_bounds(&sim)?;
         }
         check_balance(&sim)?;
-        let goodput = |sim: &Simulation| -> Vec<(f64, f64)> {
+        let goodput = |sim: &Simulation| -> Vec<(f64, Option<f64>)> {
             let totals = network.connections().map(|id| sim.connection_totals(id));
             totals.map(|c| (c.mean_goodput_pps, c.mean_rtt_s)).collect()
         };
@@ -133,7 +136,7 @@ proptest! {
             }
             let propagation_s = sim.explain(id).propagation_s;
             let none = network.events().any(|e| !matches!(e.change, Change::Bandwidth(_)));
-            prop_assert!(none || rtt_s == 0.0 || rtt_s > propagation_s - 1e-9);
+            prop_assert!(none || rtt_s.is_none_or(|rtt_s| rtt_s > propagation_s - 1e-9));
         }
         let again = {
             let mut sim = Simulation::new(network.clone(), options).unwrap();
@@ -248,5 +251,37 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
                 );
             }
         }
+    }
+}
+
+/// What a packet meets at a Poisson-fed queue: the mean number over the rate of those that get in.
+#[test]
+fn a_fluid_tells_the_mean_delay_of_mm1k() {
+    let (mu, room) = (1000.0, 20.0);
+    for rho in [0.3, 0.8, 1.3] {
+        let network = netflow_problems::poisson_queue(mu, room, rho * mu);
+        let weights: Vec<f64> = (0..=20).map(|n| f64::powi(rho, n)).collect();
+        let total: f64 = weights.iter().sum();
+        let mean: f64 = (0..)
+            .zip(&weights)
+            .map(|(n, weight)| f64::from(n) * weight)
+            .sum::<f64>()
+            / total;
+        let delay_s = mean / (rho * mu * (1.0 - weights[20] / total));
+        let options = Options {
+            duration_s: 200.0,
+            step: Step::Fixed { step_s: 0.05 },
+            ..Options::default()
+        };
+        let mut sim = Simulation::new(network, options).unwrap();
+        while !sim.is_done() {
+            sim.step().unwrap();
+        }
+        let id = sim.network().connections().next().unwrap();
+        let link = sim.network().links().next().unwrap();
+        // The queue is empty at first.
+        let found_s = sim.connection_totals(id).mean_delay_s.unwrap();
+        assert!((found_s - delay_s).abs() < 1e-2 * delay_s, "{rho}");
+        assert_eq!(sim.link_totals(link).queueing_delay_s, Some(found_s));
     }
 }

@@ -254,9 +254,80 @@ fn a_profile_among_packets_sends_what_it_says() {
     b.connection(other);
     let (sim, id) = run(b, 2000.0, 1);
     let totals = sim.connection_totals(id);
-    let wanted = profile.throughput(totals.loss_probability, totals.mean_rtt_s);
-    assert!((0.02..0.1).contains(&totals.loss_probability), "{totals:?}");
+    let loss = totals.loss_probability.unwrap();
+    let wanted = profile.throughput(loss, totals.mean_rtt_s.unwrap());
+    assert!((0.02..0.1).contains(&loss), "{totals:?}");
     near(totals.mean_send_pps, wanted, 0.15);
+}
+
+/// The delay that so many of a queue's packets stay below, with fixed transmission times and Poisson
+/// arrivals: Crommelin's distribution of the waiting time in M/D/1, turned round.
+fn md1_quantile_s(load: f64, service_s: f64, quantile: f64) -> f64 {
+    let below = |t: f64| -> f64 {
+        let mut sum = 0.0;
+        for k in 0..=t.floor() as i32 {
+            let x = load * (f64::from(k) - t);
+            let factorial: f64 = (1..=k).map(f64::from).product();
+            sum += x.powi(k) / factorial * (-x).exp();
+        }
+        (1.0 - load) * sum
+    };
+    let (mut low, mut high) = (0.0, 20.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        match below(middle) < quantile {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    (1.0 + low) * service_s
+}
+
+/// Delays of packets at one queue are those of M/D/1: waiting and the packet's own transmission,
+/// and propagation beside.
+#[test]
+fn delays_are_those_of_an_md1_queue() {
+    for load in [0.3, 0.7] {
+        let source = Source::Poisson {
+            rate_pps: 1000.0 * load,
+        };
+        let (b, narrow) = line(1000.0, 1e4, source, |c| c.acks = Acks::None);
+        let (sim, id) = run(b, 1000.0, 1);
+        let totals = sim.connection_totals(id);
+        // 10 µs on the wide link before it, and two propagations.
+        let beside_s = 1e-5 + 2.0 * DELAY_S;
+        let queueing_s = 1e-3 * (1.0 + load / (2.0 * (1.0 - load)));
+        near(totals.mean_delay_s.unwrap() - beside_s, queueing_s, 0.03);
+        let link = sim.link_totals(narrow);
+        near(link.queueing_delay_s.unwrap(), queueing_s, 0.03);
+        let of = totals.delay.unwrap();
+        for (quantile, delay_s) in [
+            (0.5, of.p50_s),
+            (0.95, of.p95_s),
+            (0.99, of.p99_s),
+            (0.999, of.p999_s),
+        ] {
+            let expected_s = beside_s + md1_quantile_s(load, 1e-3, quantile);
+            near(delay_s, expected_s, 0.01);
+        }
+        assert_eq!((totals.mean_rtt_s, totals.rtt), (None, None));
+    }
+}
+
+/// Nothing waits on an empty way: every delay is the same, and there is no jitter.
+#[test]
+fn an_empty_way_has_one_delay() {
+    let source = Source::Constant { rate_pps: 10.0 };
+    let (b, _) = line(1000.0, 100.0, source, |c| c.acks = Acks::None);
+    let (sim, id) = run(b, 10.0, 1);
+    let totals = sim.connection_totals(id);
+    let delay_s = 2.0 * DELAY_S + 1.01e-3;
+    near(totals.mean_delay_s.unwrap(), delay_s, 1e-9);
+    assert_eq!(totals.jitter_s, Some(0.0));
+    let of = totals.delay.unwrap();
+    for percentile_s in [of.p50_s, of.p95_s, of.p99_s, of.p999_s] {
+        near(percentile_s, delay_s, 0.01);
+    }
 }
 
 /// Acknowledgements beside the network cost it nothing, and take as long as an empty way.
@@ -268,7 +339,7 @@ fn acknowledgements_that_are_no_traffic_still_come() {
     });
     let (sim, id) = run(b, 100.0, 1);
     let totals = sim.connection_totals(id);
-    near(totals.mean_rtt_s, 4.0 * DELAY_S + 0.00101, 2e-2);
+    near(totals.mean_rtt_s.unwrap(), 4.0 * DELAY_S + 0.00101, 2e-2);
     assert_eq!(sim.ack_totals().offered_pkts, 0.0);
     assert!(totals.mean_goodput_pps > 155.0, "{totals:?}");
 }

@@ -100,6 +100,7 @@ pub struct Link {
     pub utilization: Short,
     pub mean_queue: Short,
     pub max_queue: Short,
+    pub queueing: Short,
     pub loss: Short,
     pub offered: Short,
     pub lost: Short,
@@ -112,6 +113,7 @@ pub struct LinkCurves {
     pub queue: Curve,
     pub loss: Curve,
     pub utilization: Curve,
+    pub queueing: Curve,
     /// At every frame: the longest queue since the one before, and the mean utilization.
     pub frame_queue: Vec<Short>,
     pub frame_utilization: Vec<Short>,
@@ -134,6 +136,8 @@ pub struct Connection {
     pub delivered: Short,
     pub lost: Short,
     pub rtt: Short,
+    pub delay: Short,
+    pub delay99: Short,
     pub loss: Short,
     pub outside: Short,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +149,7 @@ pub struct ConnectionCurves {
     pub send: Curve,
     pub goodput: Curve,
     pub rtt: Curve,
+    pub delay: Curve,
 }
 
 /// A curve and, where it is a mean over seeds, the 95 % confidence interval of it.

@@ -31,9 +31,11 @@ const FRAMES: usize = 240;
 pub const QUEUE: usize = 2;
 pub const LINK_LOSS: usize = 3;
 pub const UTILIZATION: usize = 4;
+const QUEUEING: usize = 5;
 pub const SEND: usize = 0;
 pub const GOODPUT: usize = 1;
 pub const RTT: usize = 2;
+const DELAY: usize = 4;
 
 /// Reads the directory; `among` is how many share the page.
 pub fn read(
@@ -58,7 +60,7 @@ pub fn read(
 
     let busy_links = busiest(summary.links.iter().map(|it| it.utilization));
     let busy_connections = busiest(summary.connections.iter().map(|it| it.mean_goodput_pps));
-    let curves = 3 * (count(&busy_links) + count(&busy_connections));
+    let curves = 4 * (count(&busy_links) + count(&busy_connections));
     let points = POINTS / curves.max(1) / among.max(1);
     let points = points.clamp(FEWEST_POINTS, CURVE_POINTS);
     let grid = Grid::new(&times_s, points);
@@ -95,6 +97,7 @@ pub fn read(
             utilization: Short(link.utilization),
             mean_queue: Short(link.mean_queue_pkts),
             max_queue: Short(link.max_queue_pkts),
+            queueing: Short(link.queueing_delay_s.unwrap_or(f64::NAN)),
             loss: Short(link.loss_probability),
             offered: Short(link.offered_pkts),
             lost: Short(link.lost_pkts),
@@ -102,6 +105,7 @@ pub fn read(
                 queue: curve(&links, &link_spread, i, QUEUE),
                 loss: curve(&links, &link_spread, i, LINK_LOSS),
                 utilization: curve(&links, &link_spread, i, UTILIZATION),
+                queueing: curve(&links, &link_spread, i, QUEUEING),
                 frame_queue: grid.frame_highest(links.series(i, QUEUE)),
                 frame_utilization: grid.frame_mean(links.series(i, UTILIZATION)),
             }),
@@ -122,13 +126,16 @@ pub fn read(
             goodput: Short(connection.mean_goodput_pps),
             delivered: Short(connection.delivered_pkts),
             lost: Short(connection.lost_pkts),
-            rtt: Short(connection.mean_rtt_s),
-            loss: Short(connection.loss_probability),
+            rtt: Short(connection.mean_rtt_s.unwrap_or(f64::NAN)),
+            delay: Short(connection.mean_delay_s.unwrap_or(f64::NAN)),
+            delay99: Short(connection.delay_p99_s.unwrap_or(f64::NAN)),
+            loss: Short(connection.loss_probability.unwrap_or(f64::NAN)),
             outside: Short(connection.outside_profile_fraction),
             curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
                 send: curve(&connections, &spread, i, SEND),
                 goodput: curve(&connections, &spread, i, GOODPUT),
                 rtt: curve(&connections, &spread, i, RTT),
+                delay: curve(&connections, &spread, i, DELAY),
             }),
         }
     };

@@ -37,6 +37,7 @@ mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod partial;
+mod peaks;
 mod read;
 mod row;
 mod rows;
@@ -53,11 +54,13 @@ pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
 pub use manifest::{Manifest, Stop};
 pub use partial::PartialFile;
+pub use peaks::{Peaks, SATURATED};
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
 pub use rows::write_csv;
 pub use summary::{
-    AggregateSummary, ConnectionSummary, LinkSummary, PrecedenceSummary, Summary, TotalsSummary,
+    AggregateSummary, Beside, ConnectionSummary, EventSummary, LinkSummary, PrecedenceSummary,
+    Spread, Summary, TotalsSummary,
 };
 pub use table::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,

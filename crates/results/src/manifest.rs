@@ -3,7 +3,7 @@
 use netflow_fluid::Options;
 use serde::{Deserialize, Serialize};
 
-use crate::Format;
+use crate::{EventSummary, Format};
 
 /// Enough to repeat a run, and to know whether it came to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Manifest {
     pub format: Format,
     /// The series that were written.
     pub files: Vec<String>,
+    /// What happened to links, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventSummary>,
     /// Steps taken.
     pub steps: u64,
     /// Threads that could be used.

@@ -19,6 +19,7 @@ use parquet::file::properties::WriterProperties;
 
 use crate::partial::PartialFile;
 use crate::read::{Interner, malformed};
+use crate::table::LATER;
 use crate::{Error, Exporter, Names, Row, Table};
 
 /// Rows in a batch.
@@ -32,7 +33,8 @@ pub(crate) struct Parquet {
     time_s: f64,
     times: Vec<f64>,
     keys: Vec<Vec<i32>>,
-    values: Vec<Vec<f32>>,
+    /// Null where nothing was measured.
+    values: Vec<Vec<Option<f32>>>,
 }
 
 impl Parquet {
@@ -49,7 +51,7 @@ impl Parquet {
             table
                 .values
                 .iter()
-                .map(|value| Field::new(*value, DataType::Float32, false)),
+                .map(|value| Field::new(*value, DataType::Float32, true)),
         );
         let schema = Arc::new(Schema::new(fields));
         let path = file.path().to_owned();
@@ -117,7 +119,7 @@ impl Exporter for Parquet {
             column.push(i32::try_from(key).unwrap_or(i32::MAX));
         }
         for (column, &value) in self.values.iter_mut().zip(values) {
-            column.push(value as f32);
+            column.push((!value.is_nan()).then_some(value as f32));
         }
         if self.times.len() >= BATCH {
             self.flush()
@@ -184,11 +186,12 @@ fn read_batch<R: Row>(
     }
     let mut value_columns = Vec::new();
     for &value in R::TABLE.values {
-        value_columns.push(
-            find(value)?
-                .as_primitive_opt::<Float32Type>()
-                .ok_or_else(|| wrong(value))?,
-        );
+        if LATER.contains(&value) && batch.column_by_name(value).is_none() {
+            value_columns.push(None);
+            continue;
+        }
+        let column = find(value)?.as_primitive_opt::<Float32Type>();
+        value_columns.push(Some(column.ok_or_else(|| wrong(value))?));
     }
     let (mut keys, mut values) = (Vec::new(), Vec::new());
     for row in 0..batch.num_rows() {
@@ -203,11 +206,10 @@ fn read_batch<R: Row>(
             );
         }
         values.clear();
-        values.extend(
-            value_columns
-                .iter()
-                .map(|column| f64::from(column.value(row))),
-        );
+        values.extend(value_columns.iter().map(|column| match column {
+            Some(column) if column.is_valid(row) => f64::from(column.value(row)),
+            _ => f64::NAN,
+        }));
         rows.push(R::from_columns(times.value(row), &keys, &values));
     }
     Ok(())

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::table::LATER;
 use crate::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
     LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology, WAITS, WaitRow,
@@ -199,7 +200,10 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     let value_columns = R::TABLE
         .values
         .iter()
-        .map(|value| find(value))
+        .map(|value| match find(value) {
+            Err(_) if LATER.contains(value) => Ok(None),
+            place => place.map(Some),
+        })
         .collect::<Result<Vec<_>, _>>()?;
 
     let mut rows = Vec::new();
@@ -230,7 +234,7 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
         );
         values.clear();
         for &column in &value_columns {
-            values.push(number(column)?);
+            values.push(column.map_or(Ok(f64::NAN), number)?);
         }
         rows.push(R::from_columns(number(time)?, &keys, &values));
     }
@@ -251,6 +255,7 @@ fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
             Some(value) => value
                 .as_f64()
                 .ok_or_else(|| bad(format!("`{value}` in {column} is no number"))),
+            None if LATER.contains(&column) => Ok(f64::NAN),
             None => Err(bad(format!("no `{column}`"))),
         };
         keys.clear();

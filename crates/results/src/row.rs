@@ -16,6 +16,15 @@ pub trait Row: Sized {
     fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>);
 }
 
+/// What a series leaves empty, as a number that is none.
+pub(crate) fn empty(value: Option<f64>) -> f64 {
+    value.unwrap_or(f64::NAN)
+}
+
+fn measured(value: f64) -> Option<f64> {
+    Some(value).filter(|value| !value.is_nan())
+}
+
 /// A link over one recording interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRow {
@@ -33,6 +42,9 @@ pub struct LinkRow {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// Mean time in seconds that a packet spent there, its own transmission included; empty where
+    /// none departed.
+    pub queueing_delay_s: Option<f64>,
 }
 
 impl Row for LinkRow {
@@ -47,6 +59,7 @@ impl Row for LinkRow {
             queue_pkts: values[2],
             loss_probability: values[3],
             utilization: values[4],
+            queueing_delay_s: measured(values[5]),
         }
     }
 
@@ -57,6 +70,7 @@ impl Row for LinkRow {
             self.queue_pkts,
             self.loss_probability,
             self.utilization,
+            empty(self.queueing_delay_s),
         ];
         (self.time_s, vec![self.link.clone()], values)
     }
@@ -73,10 +87,12 @@ pub struct ConnectionRow {
     pub send_pps: f64,
     /// Packets/s delivered, all `count` of it together.
     pub goodput_pps: f64,
-    /// Mean round-trip time of the path in seconds.
-    pub rtt_s: f64,
-    /// Mean loss probability of the path.
-    pub loss_probability: f64,
+    /// Mean round-trip time in seconds; empty where none was measured.
+    pub rtt_s: Option<f64>,
+    /// Mean loss probability of the path; empty where nothing was sent.
+    pub loss_probability: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival; empty where none arrived.
+    pub delay_s: Option<f64>,
 }
 
 impl Row for ConnectionRow {
@@ -88,8 +104,9 @@ impl Row for ConnectionRow {
             connection: keys[0].clone(),
             send_pps: values[0],
             goodput_pps: values[1],
-            rtt_s: values[2],
-            loss_probability: values[3],
+            rtt_s: measured(values[2]),
+            loss_probability: measured(values[3]),
+            delay_s: measured(values[4]),
         }
     }
 
@@ -97,8 +114,9 @@ impl Row for ConnectionRow {
         let values = vec![
             self.send_pps,
             self.goodput_pps,
-            self.rtt_s,
-            self.loss_probability,
+            empty(self.rtt_s),
+            empty(self.loss_probability),
+            empty(self.delay_s),
         ];
         (self.time_s, vec![self.connection.clone()], values)
     }

@@ -2,10 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use netflow_fluid::{Experience, Model, Network, PrecedenceTotals, Simulation, Totals};
+use netflow_fluid::{
+    Change, EventSpec, Experience, Model, Network, PrecedenceTotals, Simulation, Totals,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::users::{self, WorkloadSummary};
+
+/// What several seeds add to a row of numbers: their standard deviations, each under the number's name
+/// with `_std` behind it; and, if not all runs have it, how many do, with `_seeds` behind it.
+pub type Spread = BTreeMap<String, Beside>;
+
+/// What stands beside a number, or a list of numbers; null where one run alone has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Beside {
+    /// Of a number.
+    One(Option<f64>),
+    /// Of a list.
+    List(Vec<Option<f64>>),
+}
+
+impl Beside {
+    /// Of a number, if it is known.
+    pub fn one(&self) -> Option<f64> {
+        match self {
+            Beside::One(value) => *value,
+            Beside::List(_) => None,
+        }
+    }
+
+    /// Of the number at this place of a list, if it is known.
+    pub fn at(&self, place: usize) -> Option<f64> {
+        match self {
+            Beside::One(_) => None,
+            Beside::List(values) => values.get(place).copied()?,
+        }
+    }
+}
 
 /// Means, maxima and totals of a run. Other tools read it: names are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +54,9 @@ pub struct Summary {
     pub links: Vec<LinkSummary>,
     /// Every connection.
     pub connections: Vec<ConnectionSummary>,
+    /// What happened to links until then, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventSummary>,
     /// Every conditioned aggregate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggregates: Vec<AggregateSummary>,
@@ -32,6 +69,36 @@ pub struct Summary {
     pub acks: TotalsSummary,
     /// What was suspicious about the scenario or the run.
     pub warnings: Vec<String>,
+}
+
+/// Something that happened to a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventSummary {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// `FROM->TO`.
+    pub link: String,
+    /// What: `down`, `up` or `bandwidth`.
+    pub change: String,
+    /// The bandwidth in bit/s from then on, if that changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bps: Option<f64>,
+}
+
+impl EventSummary {
+    fn of(network: &Network, event: &EventSpec) -> EventSummary {
+        let (change, bandwidth_bps) = match event.change {
+            Change::Down => ("down", None),
+            Change::Up => ("up", None),
+            Change::Bandwidth(bps) => ("bandwidth", Some(bps)),
+        };
+        EventSummary {
+            at_s: event.at_s,
+            link: network.link_name(event.link).to_owned(),
+            change: change.to_owned(),
+            bandwidth_bps,
+        }
+    }
 }
 
 /// A link over the whole run.
@@ -47,6 +114,23 @@ pub struct LinkSummary {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
+    /// The same of the busiest recording interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_utilization: Option<f64>,
+    /// Seconds of the intervals in which it was busy for [`SATURATED`](crate::SATURATED) of the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturated_s: Option<f64>,
+    /// Demand over bandwidth: what sources would send over this link if it were the only limit
+    /// ([`Network::demand_bps`]); null where nothing limits them.
+    #[serde(default)]
+    pub offered_load: Option<f64>,
+    /// Bits/s carried; null if the bandwidth has changed.
+    #[serde(default)]
+    pub throughput_bps: Option<f64>,
+    /// Mean time in seconds that a packet spent there, its own transmission included; null where none
+    /// departed.
+    #[serde(default)]
+    pub queueing_delay_s: Option<f64>,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost.
@@ -58,14 +142,13 @@ pub struct LinkSummary {
     /// `burstiness-interval`; only where packets are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_cov: Option<f64>,
-    /// With several seeds: the standard deviation over them of every number above, under its name
-    /// with `_std` behind it.
+    /// With several seeds: the standard deviation over them of every number above.
     #[serde(flatten)]
-    pub spread: BTreeMap<String, f64>,
+    pub spread: Spread,
 }
 
 /// The packets of one drop precedence at a link over the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecedenceSummary {
     /// Packets that arrived.
     pub offered_pkts: f64,
@@ -73,6 +156,9 @@ pub struct PrecedenceSummary {
     pub lost_pkts: f64,
     /// Lost / offered.
     pub loss_probability: f64,
+    /// With several seeds: the standard deviations over them, as of links.
+    #[serde(flatten)]
+    pub spread: Spread,
 }
 
 /// A conditioned aggregate over the whole run; arrays are DP0, DP1, DP2.
@@ -92,6 +178,9 @@ pub struct AggregateSummary {
     pub fractions: [f64; 3],
     /// Lost / sent over all precedences.
     pub loss_probability: f64,
+    /// With several seeds: the standard deviations over them, as of links.
+    #[serde(flatten)]
+    pub spread: Spread,
 }
 
 /// A connection over the whole run, all `count` of it together.
@@ -110,10 +199,49 @@ pub struct ConnectionSummary {
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
-    /// Mean round-trip time in seconds.
-    pub mean_rtt_s: f64,
-    /// Loss probability of the path.
-    pub loss_probability: f64,
+    /// Packets that had no route.
+    #[serde(default)]
+    pub blocked_pkts: f64,
+    /// Between which times in seconds it had no route, of those at which it would send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub no_route_s: Vec<(f64, f64)>,
+    /// Mean round-trip time in seconds; null where none was measured.
+    #[serde(default)]
+    pub mean_rtt_s: Option<f64>,
+    /// Round-trip times that half of those measured, 95 %, 99 % and 99.9 % are at most; of packets
+    /// only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p50_s: Option<f64>,
+    /// 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p95_s: Option<f64>,
+    /// 99 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p99_s: Option<f64>,
+    /// 99.9 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_p999_s: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival; null where none arrived.
+    #[serde(default)]
+    pub mean_delay_s: Option<f64>,
+    /// Of packets only: what half of these times, 95 %, 99 % and 99.9 % are at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p50_s: Option<f64>,
+    /// 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p95_s: Option<f64>,
+    /// 99 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p99_s: Option<f64>,
+    /// 99.9 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_p999_s: Option<f64>,
+    /// Mean difference in seconds between these times of packets that arrived one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_s: Option<f64>,
+    /// Loss probability of the path; null where nothing was sent.
+    #[serde(default)]
+    pub loss_probability: Option<f64>,
     /// Fraction of its sending time that it spent outside the measured domain of its profile.
     pub outside_profile_fraction: f64,
     /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
@@ -127,10 +255,10 @@ pub struct ConnectionSummary {
     pub fast_retransmits: Option<f64>,
     /// With several seeds: the standard deviation over them, as of links.
     #[serde(flatten)]
-    pub spread: BTreeMap<String, f64>,
+    pub spread: Spread,
 }
 
-/// Packets of a kind over the whole run: offered = delivered + lost + queued + in flight.
+/// Packets of a kind over the whole run: offered = delivered + lost + blocked + queued + in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TotalsSummary {
     /// Sent.
@@ -139,20 +267,23 @@ pub struct TotalsSummary {
     pub delivered_pkts: f64,
     /// Lost.
     pub lost_pkts: f64,
+    /// Without a route.
+    #[serde(default)]
+    pub blocked_pkts: f64,
     /// In queues at the end.
     pub queued_pkts: f64,
     /// Between queues at the end.
     pub in_flight_pkts: f64,
     /// With several seeds: the standard deviation over them, as of links.
     #[serde(flatten)]
-    pub spread: BTreeMap<String, f64>,
+    pub spread: Spread,
 }
 
 impl TotalsSummary {
     /// How far the packets are from balancing, as a fraction of those offered; 0 where none were.
     pub fn imbalance(&self) -> f64 {
-        let accounted =
-            self.delivered_pkts + self.lost_pkts + self.queued_pkts + self.in_flight_pkts;
+        let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
+        let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         if self.offered_pkts > 0.0 {
             (self.offered_pkts - accounted).abs() / self.offered_pkts
         } else {
@@ -167,9 +298,10 @@ impl From<Totals> for TotalsSummary {
             offered_pkts: totals.offered_pkts,
             delivered_pkts: totals.delivered_pkts,
             lost_pkts: totals.lost_pkts,
+            blocked_pkts: totals.blocked_pkts,
             queued_pkts: totals.queued_pkts,
             in_flight_pkts: totals.in_flight_pkts,
-            spread: BTreeMap::new(),
+            spread: Spread::new(),
         }
     }
 }
@@ -180,6 +312,7 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
             offered_pkts: totals.offered_pkts,
             lost_pkts: totals.lost_pkts,
             loss_probability: totals.loss_probability,
+            spread: Spread::new(),
         }
     }
 }
@@ -188,6 +321,10 @@ impl Summary {
     /// What a simulation has come to by now.
     pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
         let network = simulation.network();
+        let demand_bps = network.demand_bps(simulation.time_s());
+        let happened = || network.events().filter(|e| e.at_s < simulation.time_s());
+        let changes_bandwidth =
+            |id| happened().any(|e| e.link == id && matches!(e.change, Change::Bandwidth(_)));
         let link = |id| {
             let totals = simulation.link_totals(id);
             LinkSummary {
@@ -196,13 +333,22 @@ impl Summary {
                 max_queue_pkts: totals.max_queue_pkts,
                 loss_probability: totals.loss_probability,
                 utilization: totals.utilization,
+                peak_utilization: None,
+                saturated_s: None,
+                offered_load: demand_bps
+                    .get(id.index())
+                    .map(|bps| bps / network.link_spec(id).bandwidth_bps)
+                    .filter(|load| load.is_finite()),
+                throughput_bps: (!changes_bandwidth(id))
+                    .then(|| totals.utilization * network.link_spec(id).bandwidth_bps),
+                queueing_delay_s: totals.queueing_delay_s,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 precedences: simulation
                     .precedence_totals(id)
                     .map_or_else(Vec::new, |all| all.map(PrecedenceSummary::from).to_vec()),
                 arrival_cov: totals.arrival_cov,
-                spread: BTreeMap::new(),
+                spread: Spread::new(),
             }
         };
         let aggregate = |id| {
@@ -215,6 +361,7 @@ impl Summary {
                 lost_pkts: totals.lost_pkts,
                 fractions: totals.fractions().to_array(),
                 loss_probability: totals.loss_probability(),
+                spread: Spread::new(),
             }
         };
         let connection = |id| {
@@ -226,13 +373,25 @@ impl Summary {
                 offered_pkts: totals.offered_pkts,
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
+                blocked_pkts: totals.blocked_pkts,
+                no_route_s: network.without_route(id, simulation.time_s()),
                 mean_rtt_s: totals.mean_rtt_s,
+                rtt_p50_s: totals.rtt.map(|of| of.p50_s),
+                rtt_p95_s: totals.rtt.map(|of| of.p95_s),
+                rtt_p99_s: totals.rtt.map(|of| of.p99_s),
+                rtt_p999_s: totals.rtt.map(|of| of.p999_s),
+                mean_delay_s: totals.mean_delay_s,
+                delay_p50_s: totals.delay.map(|of| of.p50_s),
+                delay_p95_s: totals.delay.map(|of| of.p95_s),
+                delay_p99_s: totals.delay.map(|of| of.p99_s),
+                delay_p999_s: totals.delay.map(|of| of.p999_s),
+                jitter_s: totals.jitter_s,
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
                 finished_s: totals.finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,
-                spread: BTreeMap::new(),
+                spread: Spread::new(),
             }
         };
         Summary {
@@ -241,6 +400,9 @@ impl Summary {
             seeds: 1,
             links: network.links().map(link).collect(),
             connections: network.connections().map(connection).collect(),
+            events: happened()
+                .map(|event| EventSummary::of(network, &event))
+                .collect(),
             aggregates: network.aggregates().map(aggregate).collect(),
             workloads: Vec::new(),
             totals: simulation.totals().into(),
@@ -277,6 +439,11 @@ impl Summary {
             true => String::new(),
             false => format!("\n  \"{name}\": {},", list(items)),
         };
+        let events = self.events.iter();
+        let events = optional(
+            "events",
+            events.map(|e| json(serde_json::to_string(e))).collect(),
+        );
         let aggregates = self.aggregates.iter();
         let aggregates = aggregates.map(|a| json(serde_json::to_string(a)));
         let aggregates = optional("aggregates", aggregates.collect());
@@ -289,7 +456,7 @@ impl Summary {
             .map(|w| json(serde_json::to_string(w)))
             .collect();
         format!(
-            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{aggregates}{workloads}\n  \
+            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{events}{aggregates}{workloads}\n  \
              \"totals\": {},\n  \"acks\": {},\n  \"warnings\": {}\n}}\n",
             json(serde_json::to_string(&self.duration_s)),
             json(serde_json::to_string(&self.model)),
@@ -319,17 +486,29 @@ mod tests {
                 max_queue_pkts: 2.0,
                 loss_probability: 1e-300,
                 utilization: 0.5,
+                peak_utilization: Some(1.0),
+                saturated_s: Some(2.0),
+                offered_load: Some(1.5),
+                throughput_bps: None,
+                queueing_delay_s: Some(0.25),
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
                 precedences: vec![PrecedenceSummary {
                     offered_pkts: 8.0,
                     lost_pkts: 2.0,
                     loss_probability: 0.25,
+                    spread: Spread::new(),
                 }],
                 arrival_cov: None,
-                spread: [("utilization_std".to_owned(), 0.25)].into(),
+                spread: [("utilization_std".to_owned(), Beside::One(Some(0.25)))].into(),
             }],
             connections: Vec::new(),
+            events: vec![EventSummary {
+                at_s: 30.0,
+                link: "a->\"b\"".to_owned(),
+                change: "down".to_owned(),
+                bandwidth_bps: None,
+            }],
             aggregates: vec![AggregateSummary {
                 aggregate: "F1".to_owned(),
                 mean_goodput_bps: 1e6,
@@ -338,6 +517,11 @@ mod tests {
                 lost_pkts: [0.0, 0.0, 1.0],
                 fractions: [0.5, 0.25, 0.25],
                 loss_probability: 0.25,
+                spread: [(
+                    "sent_pkts_std".to_owned(),
+                    Beside::List(vec![Some(0.5), None]),
+                )]
+                .into(),
             }],
             workloads: vec![WorkloadSummary {
                 workload: "web".to_owned(),
@@ -365,7 +549,7 @@ mod tests {
         let json = summary.to_json();
         assert_eq!(
             json.lines()
-                .filter(|line| line.contains("\"link\""))
+                .filter(|line| line.contains("\"link\"") && !line.contains("at_s"))
                 .count(),
             1
         );

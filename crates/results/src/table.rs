@@ -21,6 +21,9 @@ impl Table {
     }
 }
 
+/// Columns that are not in the files of earlier versions; they read as empty.
+pub(crate) const LATER: [&str; 2] = ["queueing_delay_s", "delay_s"];
+
 /// Every link in every interval.
 pub const LINKS: Table = Table {
     name: "links",
@@ -31,6 +34,7 @@ pub const LINKS: Table = Table {
         "queue_pkts",
         "loss_probability",
         "utilization",
+        "queueing_delay_s",
     ],
 };
 
@@ -38,7 +42,13 @@ pub const LINKS: Table = Table {
 pub const CONNECTIONS: Table = Table {
     name: "connections",
     keys: &["connection"],
-    values: &["send_pps", "goodput_pps", "rtt_s", "loss_probability"],
+    values: &[
+        "send_pps",
+        "goodput_pps",
+        "rtt_s",
+        "loss_probability",
+        "delay_s",
+    ],
 };
 
 /// Every connection at every link it crosses, in every interval.

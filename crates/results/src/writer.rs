@@ -8,6 +8,7 @@ use netflow_fluid::{ConnectionId, Experience, Interval, LinkId, Network, Recorde
 
 use crate::ensemble::{Ensemble, Statistic};
 use crate::partial::PartialFile;
+use crate::row::empty;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::{
     CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
@@ -198,8 +199,8 @@ impl Recorder for Writer {
     }
 }
 
-/// The values of a link's row.
-pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 5] {
+/// The values of a link's row; what was not measured is no number, and will be written as nothing.
+pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 6] {
     let link = interval.link(id);
     [
         link.arrival_pps,
@@ -207,17 +208,19 @@ pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 5] {
         link.queue_pkts,
         link.loss_probability,
         link.utilization,
+        empty(link.queueing_delay_s),
     ]
 }
 
 /// The values of a connection's row.
-pub(crate) fn connection_values(interval: &Interval<'_>, id: ConnectionId) -> [f64; 4] {
+pub(crate) fn connection_values(interval: &Interval<'_>, id: ConnectionId) -> [f64; 5] {
     let connection = interval.connection(id);
     [
         connection.send_pps,
         connection.goodput_pps,
-        connection.rtt_s,
-        connection.loss_probability,
+        empty(connection.rtt_s),
+        empty(connection.loss_probability),
+        empty(connection.delay_s),
     ]
 }
 

@@ -61,6 +61,7 @@ fn manifest(
         every_s: 0.5,
         format,
         files: writer.files(),
+        events: Vec::new(),
         steps: simulation.steps(),
         threads: 1,
         wall_time_s: 0.0,
@@ -173,11 +174,11 @@ fn the_columns_are_the_promised_ones() {
     };
     assert_eq!(
         header("links.csv"),
-        "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization"
+        "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization,queueing_delay_s"
     );
     assert_eq!(
         header("connections.csv"),
-        "time_s,connection,send_pps,goodput_pps,rtt_s,loss_probability"
+        "time_s,connection,send_pps,goodput_pps,rtt_s,loss_probability,delay_s"
     );
     assert_eq!(
         header("classes.csv"),
@@ -361,4 +362,16 @@ fn malformed_files_are_named_with_their_line() {
         Results::open(empty.path()),
         Err(Error::Read { .. })
     ));
+}
+
+/// What earlier versions did not write is empty, and no error.
+#[test]
+fn columns_that_came_later_may_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path(), Format::Csv, false).unwrap();
+    let earlier = "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization\n\
+                   1,a,1,1,1,0,1\n";
+    fs::write(directory.path().join("links.csv"), earlier).unwrap();
+    let rows = Results::open(directory.path()).unwrap().links().unwrap();
+    assert_eq!((rows[0].utilization, rows[0].queueing_delay_s), (1.0, None));
 }

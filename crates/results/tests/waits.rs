@@ -83,6 +83,7 @@ fn every_wait_of_every_seed_has_a_row() {
             every_s: 0.5,
             format,
             files: writer.files(),
+            events: Vec::new(),
             steps: simulation.steps(),
             threads: 1,
             wall_time_s: 0.0,

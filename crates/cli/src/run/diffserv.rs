@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use netflow::results::{LinkSummary, Summary};
+use netflow::results::{Beside, LinkSummary, PrecedenceSummary, Summary};
 
+use super::beside;
 use crate::number::{percent, short};
 use crate::table;
 
@@ -23,14 +24,25 @@ fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::R
     let titles = ["aggregate", "goodput Mbit/s", "DP0", "DP1", "DP2", "loss"];
     let mut table = table::table(&titles);
     for aggregate in summary.aggregates.iter().take(top) {
-        let [dp0, dp1, dp2] = aggregate.fractions.map(percent);
+        let std = |name: &str| aggregate.spread.get(&format!("{name}_std"));
+        let goodput_std = std("mean_goodput_bps").and_then(Beside::one);
+        let fraction = |p: usize| {
+            let std = std("fractions").and_then(|all| all.at(p));
+            beside(aggregate.fractions[p], std, percent)
+        };
         table.add_row([
             aggregate.aggregate.clone(),
-            short(aggregate.mean_goodput_bps / 1e6),
-            dp0,
-            dp1,
-            dp2,
-            percent(aggregate.loss_probability),
+            beside(aggregate.mean_goodput_bps, goodput_std, |bps| {
+                short(bps / 1e6)
+            }),
+            fraction(0),
+            fraction(1),
+            fraction(2),
+            beside(
+                aggregate.loss_probability,
+                std("loss_probability").and_then(Beside::one),
+                percent,
+            ),
         ]);
     }
     table::print(&table, out)?;
@@ -45,8 +57,16 @@ fn print_drops(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     ]);
     for link in used.iter().take(top) {
         let all = &link.precedences;
-        let fractions = all.iter().map(|p| percent(p.loss_probability));
-        let drops = all.iter().map(|p| short(p.lost_pkts));
+        let std = |p: &PrecedenceSummary, name: &str| {
+            let std = p.spread.get(&format!("{name}_std"));
+            std.and_then(Beside::one)
+        };
+        let fractions = all
+            .iter()
+            .map(|p| beside(p.loss_probability, std(p, "loss_probability"), percent));
+        let drops = all
+            .iter()
+            .map(|p| beside(p.lost_pkts, std(p, "lost_pkts"), short));
         let name = std::iter::once(link.link.clone());
         table.add_row(name.chain(fractions).chain(drops));
     }

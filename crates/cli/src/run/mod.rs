@@ -3,7 +3,6 @@
 mod diffserv;
 mod users;
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -14,8 +13,8 @@ use netflow::fluid::{
     Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
 };
 use netflow::results::{
-    self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Stop, Summary,
-    TotalsSummary, Writer,
+    self, Beside, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Peaks, Series,
+    Spread, Stop, Summary, TotalsSummary, Writer,
 };
 use rayon::prelude::*;
 
@@ -134,9 +133,17 @@ fn evaluate(
     let mut simulation = Simulation::new(network.clone(), scenario.options).map_err(cannot_run)?;
     let writer = create_writer(arguments, scenario)?;
     let progress = Progress::new(scenario.options.duration_s, !arguments.quiet);
-    let mut recorder = RunRecorder { writer, progress };
+    let mut recorder = RunRecorder {
+        writer,
+        progress,
+        peaks: Peaks::default(),
+    };
     let outcome = simulation.run(arguments.every, &mut recorder, interrupt::requested);
-    let RunRecorder { writer, progress } = recorder;
+    let RunRecorder {
+        writer,
+        progress,
+        peaks,
+    } = recorder;
     progress.finish();
 
     let time_s = simulation.time_s();
@@ -150,6 +157,7 @@ fn evaluate(
         Err(error) => Err(Failure::Evaluation(error.to_string())),
     };
     let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
+    summary.add_peaks(&peaks);
     let users = [simulation.experiences(stop_playing()).map_err(cannot_run)?];
     if end.is_ok() && interrupt::requested() {
         end = Err(Failure::Interrupted(
@@ -204,7 +212,8 @@ fn evaluate_seeds(
         let mut series = Series::default();
         match simulation.run(arguments.every, &mut series, interrupt::requested) {
             Ok(Outcome::Finished) => {
-                let summary = Summary::of(&simulation, warnings.clone());
+                let mut summary = Summary::of(&simulation, warnings.clone());
+                summary.add_peaks(&series.peaks);
                 let users = simulation.experiences(stop_playing()).map_err(cannot_run)?;
                 Ok((!interrupt::requested()).then(|| SeedRun {
                     series,
@@ -355,6 +364,7 @@ fn manifest(
         every_s: arguments.every,
         format: arguments.format,
         files: writer.files(),
+        events: evaluation.summary.events.clone(),
         steps: evaluation.steps,
         threads: arguments.threads.map_or_else(cores, usize::from),
         wall_time_s: started.elapsed().as_secs_f64(),
@@ -367,6 +377,7 @@ fn manifest(
 struct RunRecorder {
     writer: Option<Writer>,
     progress: Progress,
+    peaks: Peaks,
 }
 
 impl Recorder for RunRecorder {
@@ -374,6 +385,7 @@ impl Recorder for RunRecorder {
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), results::Error> {
         self.progress.at(interval.time_s);
+        self.peaks.interval(interval);
         match &mut self.writer {
             Some(writer) => writer.interval(interval),
             None => Ok(()),
@@ -410,7 +422,7 @@ fn print(
     let steps = count(usize::try_from(*steps).unwrap_or(usize::MAX), "step");
     let seeds = match summary.seeds {
         1 => String::new(),
-        n => format!(" for each of {n} seeds"),
+        n => format!(" for each of {n} seeds (± is the standard deviation over them)"),
     };
     let took = duration(started.elapsed().as_secs_f64());
     writeln!(
@@ -429,8 +441,13 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     let mut table = table::table(&[
         "link",
         "utilization",
+        "peak",
+        "saturated s",
+        "offered load",
+        "Mbit/s",
         "mean queue pkt",
         "max queue pkt",
+        "queueing ms",
         "loss",
         "offered pkt",
         "lost pkt",
@@ -439,8 +456,14 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         table.add_row([
             link.link.clone(),
             percent(link.utilization),
+            link.peak_utilization.map_or_else(nothing, percent),
+            link.saturated_s.map_or_else(nothing, short),
+            link.offered_load.map_or_else(|| "any".to_owned(), percent),
+            link.throughput_bps
+                .map_or_else(nothing, |bps| short(bps / 1e6)),
             with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
             short(link.max_queue_pkts),
+            link.queueing_delay_s.map_or_else(nothing, ms),
             percent(link.loss_probability),
             short(link.offered_pkts),
             with_std(link.lost_pkts, "lost_pkts", &link.spread),
@@ -468,6 +491,8 @@ fn print_connections(
         "goodput pkt/s",
         "goodput Mbit/s",
         "loss",
+        "delay ms",
+        "p99 ms",
         "rtt ms",
         "delivered pkt",
         "outside profile",
@@ -487,22 +512,50 @@ fn print_connections(
                 &connection.spread,
             ),
             short(connection.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6),
-            percent(connection.loss_probability),
-            short(connection.mean_rtt_s * 1e3),
+            connection.loss_probability.map_or_else(nothing, percent),
+            connection.mean_delay_s.map_or_else(nothing, ms),
+            connection.delay_p99_s.map_or_else(nothing, ms),
+            connection.mean_rtt_s.map_or_else(nothing, ms),
             short(connection.delivered_pkts),
             percent(connection.outside_profile_fraction),
         ]);
     }
     table::print(&table, out)?;
-    print_rest(rows.len(), top, "connection", out)
+    print_rest(rows.len(), top, "connection", out)?;
+    for connection in connections {
+        for outage in &connection.no_route_s {
+            writeln!(out, " {} has {}", connection.connection, no_route(outage))?;
+        }
+    }
+    Ok(())
+}
+
+/// Between which times there is no way for packets.
+pub fn no_route(&(from_s, to_s): &(f64, f64)) -> String {
+    format!("no route {}–{} s", plain(from_s), plain(to_s))
 }
 
 /// With several seeds a mean has its standard deviation beside it.
-fn with_std(mean: f64, name: &str, spread: &BTreeMap<String, f64>) -> String {
-    match spread.get(&format!("{name}_std")) {
-        Some(&std) => format!("{} ± {}", short(mean), short(std)),
-        None => short(mean),
+fn with_std(mean: f64, name: &str, spread: &Spread) -> String {
+    let std = spread.get(&format!("{name}_std")).and_then(Beside::one);
+    beside(mean, std, short)
+}
+
+/// A mean as `text` writes it, with its standard deviation beside it where that is known.
+fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
+    match std {
+        Some(std) => format!("{} ± {}", text(mean), text(std)),
+        None => text(mean),
     }
+}
+
+fn ms(time_s: f64) -> String {
+    short(time_s * 1e3)
+}
+
+/// Where nothing was measured.
+fn nothing() -> String {
+    "-".to_owned()
 }
 
 fn print_rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -519,10 +572,14 @@ fn print_rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::
 fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{kind}: {} offered = {} delivered + {} lost + {} queued + {} in flight{}",
+        "{kind}: {} offered = {} delivered + {} lost{} + {} queued + {} in flight{}",
         short(totals.offered_pkts),
         short(totals.delivered_pkts),
         short(totals.lost_pkts),
+        match totals.blocked_pkts {
+            0.0 => String::new(),
+            blocked => format!(" + {} without a route", short(blocked)),
+        },
         short(totals.queued_pkts),
         short(totals.in_flight_pkts),
         match totals.imbalance() {

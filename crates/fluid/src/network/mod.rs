@@ -2,7 +2,9 @@
 
 mod builder;
 mod classes;
+mod demand;
 mod likeness;
+mod outages;
 mod routing;
 
 use std::sync::Arc;
@@ -121,6 +123,11 @@ impl Inner {
 }
 
 impl Source {
+    /// Whether it hears of its packets, and so knows a round-trip time.
+    pub(crate) fn is_answered(&self) -> bool {
+        !matches!(self, Source::Constant { .. } | Source::Poisson { .. })
+    }
+
     /// Whether it adapts to what the network does.
     pub(crate) fn has_feedback(&self) -> bool {
         matches!(self, Source::Profile(_))

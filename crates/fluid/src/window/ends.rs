@@ -1,10 +1,12 @@
 //! The two ends of a transfer: what they do when packets arrive and when time has come.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
+use super::delays::Fresh;
 use super::maker::Maker;
 use super::paced::Paced;
 use super::plan::{Ends, NOWHERE, Way};
@@ -37,6 +39,11 @@ pub(super) struct Transfer {
     /// What it has to deliver, and when that was done.
     size: Option<u64>,
     finished_ns: Option<u64>,
+    /// Of a sender whose packets an edge marks by its window: what that was, for each packet that has
+    /// not come to the edge yet.
+    windows: Option<VecDeque<f64>>,
+    /// How long its packets took.
+    pub fresh: Fresh,
 }
 
 #[derive(Clone, Debug)]
@@ -109,6 +116,7 @@ impl Transfer {
                 profile.clone(),
                 spec.max_window_pkts,
                 spec.application.mean_pps(),
+                spec.packet_size_bytes,
                 of_sender,
             ))),
             Source::Users(traffic) => Kind::Tcp(Box::new(Tcp::of_users(
@@ -138,7 +146,22 @@ impl Transfer {
             acks_stranded: 0,
             size: spec.size_pkts.map(|size| size.ceil() as u64),
             finished_ns: None,
+            windows: None,
+            fresh: Fresh::default(),
         }
+    }
+
+    /// Its packets are marked by an edge.
+    pub fn is_marked(&mut self) {
+        if let Kind::Tcp(_) = self.kind {
+            self.windows = Some(VecDeque::new());
+        }
+    }
+
+    /// The congestion window in packets, of sources that have one, when the packet was sent that
+    /// comes to the edge next.
+    pub fn window_of_next(&mut self) -> Option<f64> {
+        self.windows.as_mut()?.pop_front()
     }
 
     /// Somebody comes to its sender at `now_ns`, to open a connection; or, if it is the
@@ -210,6 +233,7 @@ impl Transfer {
                 way: self.ends.data,
                 wires,
                 stranded: &mut self.stranded,
+                windows: self.windows.as_mut(),
             };
             tcp.emit(now_ns, &mut out);
         }
@@ -341,14 +365,6 @@ impl Transfer {
         }
     }
 
-    /// The congestion window in packets, of sources that have one.
-    pub fn window_pkts(&self) -> Option<f64> {
-        match &self.kind {
-            Kind::Tcp(tcp) => Some(tcp.sender.window.min(tcp.sender.limit)),
-            _ => None,
-        }
-    }
-
     /// The retransmission timeout in seconds as it is now, back-off included, of sources that have
     /// one.
     pub fn rto_s(&self) -> Option<f64> {
@@ -360,11 +376,7 @@ impl Transfer {
 
     /// The sum of the round-trip times measured, in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, f64) {
-        match &self.kind {
-            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
-            Kind::Paced(paced) => (paced.rtt_sum_s, paced.rtts as f64),
-            Kind::Open(_) => (0.0, 0.0),
-        }
+        self.kind.rtt_sum()
     }
 
     /// Nanoseconds that it spent outside the domain of its profile, and all that it sent.
@@ -395,6 +407,7 @@ impl Transfer {
             way: self.ends.data,
             wires,
             stranded: &mut self.stranded,
+            windows: self.windows.as_mut(),
         };
         if !self.started && self.start_ns < until_ns {
             self.started = true;
@@ -413,7 +426,12 @@ impl Transfer {
                 wire => out.wires[wire as usize].first().copied(),
             };
             let ack_ns = ack.map_or(NEVER, |p| p.time_ns);
-            let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
+            let stop_ns = match &self.kind {
+                _ if self.stopped => NEVER,
+                // It makes no more once its size is delivered.
+                Kind::Open(_) => self.stop_ns.min(self.finished_ns.unwrap_or(NEVER)),
+                _ => self.stop_ns,
+            };
             let due_ns = match &self.kind {
                 Kind::Tcp(tcp) => tcp.due_ns(),
                 Kind::Paced(paced) => paced.due_ns(),
@@ -435,6 +453,7 @@ impl Transfer {
             {
                 out.wires[self.ends.acks_in as usize].pop();
                 self.acks_arrived += u64::from(self.counts_acks);
+                let before = self.kind.rtt_sum();
                 match &mut self.kind {
                     Kind::Tcp(tcp) => {
                         if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
@@ -444,9 +463,18 @@ impl Transfer {
                             tcp.sender.rest();
                         }
                     }
-                    Kind::Paced(paced) if self.finished_ns.is_some() => paced.stop(now_ns),
-                    Kind::Paced(paced) => paced.acknowledge(now_ns, packet.seq),
+                    Kind::Paced(paced) => {
+                        let arrived = paced.acknowledge(now_ns, packet.seq);
+                        if self.size.is_some_and(|size| arrived >= size) {
+                            paced.stop(now_ns);
+                        }
+                    }
                     Kind::Open(_) => {}
+                }
+                let after = self.kind.rtt_sum();
+                if after.1 > before.1 {
+                    let rtt_ns = (after.0 - before.0) * 1e9;
+                    self.fresh.rtts_ns.push(rtt_ns.round() as u64);
                 }
             } else {
                 match &mut self.kind {
@@ -485,6 +513,7 @@ impl Transfer {
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
                     wires[data_in as usize].pop();
+                    self.fresh.delays_ns.push(packet.time_ns - packet.sent_ns);
                     (
                         packet.time_ns,
                         self.data_arrives(packet.time_ns, packet.seq),
@@ -502,6 +531,7 @@ impl Transfer {
                 way: self.ends.acks,
                 wires,
                 stranded: &mut stranded,
+                windows: None,
             };
             out.send(now_ns + self.ends.beside_ns, seq);
             if self.counts_acks {
@@ -530,9 +560,6 @@ impl Transfer {
             self.delivered += 1;
             if self.size == Some(self.delivered) {
                 self.finished_ns = Some(now_ns);
-                if let Kind::Open(open) = &mut self.kind {
-                    open.maker.stop();
-                }
             }
         }
         ack
@@ -555,18 +582,33 @@ struct Out<'a> {
     way: Way,
     wires: &'a mut [Wire],
     stranded: &'a mut u64,
+    windows: Option<&'a mut VecDeque<f64>>,
 }
 
 impl Out<'_> {
+    /// Sends a packet; whether there is a way for it.
     #[inline]
-    fn send(&mut self, time_ns: u64, seq: i32) {
-        match self.wires.get_mut(self.way.wire as usize) {
-            Some(wire) => wire.push_unsorted(Packet {
-                time_ns,
-                hop: self.way.hop,
-                seq,
-            }),
-            None => *self.stranded += 1,
+    fn send(&mut self, time_ns: u64, seq: i32) -> bool {
+        let Some(wire) = self.wires.get_mut(self.way.wire as usize) else {
+            *self.stranded += 1;
+            return false;
+        };
+        wire.push_unsorted(Packet {
+            time_ns,
+            sent_ns: time_ns,
+            hop: self.way.hop,
+            seq,
+        });
+        true
+    }
+}
+
+impl Kind {
+    fn rtt_sum(&self) -> (f64, f64) {
+        match self {
+            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
+            Kind::Paced(paced) => (paced.rtt_sum_s, paced.rtts as f64),
+            Kind::Open(_) => (0.0, 0.0),
         }
     }
 }
@@ -659,8 +701,13 @@ impl Tcp {
     }
 
     fn emit(&mut self, now_ns: u64, out: &mut Out<'_>) {
+        let window_pkts = self.sender.window.min(self.sender.limit);
         for seq in self.sent.drain(..) {
-            out.send(now_ns, seq);
+            if out.send(now_ns, seq)
+                && let Some(windows) = &mut out.windows
+            {
+                windows.push_back(window_pkts);
+            }
         }
     }
 }

@@ -81,26 +81,22 @@ impl Engine {
         let now_ns = self.now_ns;
         let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.fail(now_ns);
-        let (specs, lost, lost_acks) = (&self.plan.specs, &mut self.lost, &mut self.lost_acks);
-        let (edges, aggregate_of) = (&mut self.edges, &self.aggregate_of);
+        let specs = &self.plan.specs;
         let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);
+        let mut lost = Vec::new();
         for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
             wire.remove(|packet| {
-                let hop = &specs[packet.hop as usize - 1];
-                let queued =
-                    hop.link == l as u32 && packet.time_ns.saturating_sub(delay_ns) > now_ns;
-                match hop.is_ack {
-                    _ if !queued => {}
-                    false => {
-                        lost[hop.transfer as usize] += 1;
-                        if let Some(a) = aggregate_of[hop.transfer as usize] {
-                            edges[a as usize].lost[usize::from(hop.precedence)] += 1;
-                        }
-                    }
-                    true => lost_acks[hop.transfer as usize] += 1,
+                let hop = packet.hop - 1;
+                let here = specs[hop as usize].link == l as u32;
+                let queued = here && packet.time_ns.saturating_sub(delay_ns) > now_ns;
+                if queued {
+                    lost.push(hop);
                 }
                 queued
             });
+        }
+        for hop in lost {
+            self.is_lost(hop, now_ns);
         }
     }
 }

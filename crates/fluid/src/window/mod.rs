@@ -3,9 +3,12 @@
 //! Time advances in steps no longer than the shortest delay of a link, so that what leaves a link
 //! within a step arrives elsewhere in a later one: within a step, links and ends do not see each
 //! other, and each goes through all that arrives at it, in order, at once. A link whose inputs are
-//! far away does so only every few steps. The result is that of an event-driven simulation.
+//! far away does so only every few steps. Where delays are too short for steps, moment follows
+//! moment. The result is that of an event-driven simulation, and times are whole nanoseconds.
 
+mod advance;
 mod calendar;
+mod delays;
 mod edge;
 mod ends;
 mod engine;
@@ -19,6 +22,7 @@ mod stepper;
 mod tcp;
 mod users;
 mod vegas;
+mod visits;
 mod wire;
 
 use rand_pcg::Pcg32;

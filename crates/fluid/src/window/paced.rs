@@ -15,8 +15,9 @@ use super::tcp::NEVER;
 const FIRST_RTT_S: f64 = 1.0;
 /// No source is slower: a packet in 64 s (RFC 5348, section 4.3).
 const SLOWEST_PPS: f64 = 1.0 / 64.0;
-/// Weight of the old round-trip time beside a new one (RFC 5348, section 4.3).
-const RTT_MEMORY: f64 = 0.9;
+/// A receive rate is taken over a round trip, and over so many packets at least: they come at random
+/// times.
+const FEWEST: u64 = 4;
 
 /// The sending end.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub(super) struct Paced {
     pub rate_pps: f64,
     pub rtt_s: f64,
     intervals: LossIntervals,
+    received: Received,
+    /// Packets of the first round trip (RFC 5348, section 4.2).
+    first_window: f64,
     /// When the next packet goes, and when it is slower for want of acknowledgements.
     next_ns: u64,
     patience_ns: u64,
@@ -64,6 +68,7 @@ impl Paced {
         profile: Arc<dyn Profile>,
         window: Option<f64>,
         application_pps: f64,
+        packet_bytes: f64,
         random: Pcg32,
     ) -> Paced {
         let limit = profile.window_limit_pkts();
@@ -71,9 +76,11 @@ impl Paced {
             window: window.or(limit).unwrap_or(f64::INFINITY),
             profile,
             application_pps,
-            rate_pps: 2.0 / FIRST_RTT_S,
+            rate_pps: 1.0 / FIRST_RTT_S,
             rtt_s: 0.0,
             intervals: LossIntervals::default(),
+            received: Received::default(),
+            first_window: (4380.0 / packet_bytes).clamp(2.0, 4.0),
             next_ns: NEVER,
             patience_ns: NEVER,
             event_until_ns: 0,
@@ -116,6 +123,7 @@ impl Paced {
     pub fn time_has_come(&mut self, now_ns: u64) -> Option<i32> {
         if self.patience_ns <= now_ns {
             self.rate_pps = (self.rate_pps / 2.0).max(SLOWEST_PPS);
+            self.received.expect(0.5 * self.rate_pps);
             self.wait(now_ns);
         }
         if self.next_ns > now_ns {
@@ -155,21 +163,19 @@ impl Paced {
         }
     }
 
-    /// The acknowledgement of this packet is back.
-    pub fn acknowledge(&mut self, now_ns: u64, seq: i32) {
+    /// The acknowledgement of this packet is back; it says how many had arrived when it did.
+    pub fn acknowledge(&mut self, now_ns: u64, seq: i32) -> u64 {
         let place = seq.wrapping_sub(self.first) as usize;
         let Some(&flight) = self.flights.get(place) else {
-            return;
+            return 0;
         };
         self.flights.drain(..=place);
         self.first = seq.wrapping_add(1);
         let rtt_s = now_ns.saturating_sub(flight.sent_ns) as f64 * 1e-9;
-        self.rtt_s = match self.rtts {
-            0 => rtt_s,
-            _ => RTT_MEMORY * self.rtt_s + (1.0 - RTT_MEMORY) * rtt_s,
-        };
-        self.rtt_sum_s += rtt_s;
-        self.rtts += 1;
+        self.learn_rtt(rtt_s);
+        let is_first = self.rtts == 1;
+        let arrived = u64::from(flight.arrived);
+        self.received.learn(now_ns, arrived, self.rtt_s);
         let covered = f64::from(seq.wrapping_sub(self.acknowledged));
         self.acknowledged = seq;
         let lost = i64::from(seq) - i64::from(flight.arrived);
@@ -184,42 +190,64 @@ impl Paced {
                 self.intervals.push(interval);
             }
         }
-        self.adjust(now_ns);
-        self.wait(now_ns);
+        if self.next_ns != NEVER {
+            self.adjust(now_ns, is_first);
+            self.wait(now_ns);
+        }
+        arrived
     }
 
-    /// The rate from now on.
-    fn adjust(&mut self, now_ns: u64) {
+    /// The mean over about the last round trip: a rate that follows a longer mean comes late to a
+    /// queue that it fills itself.
+    fn learn_rtt(&mut self, rtt_s: f64) {
+        let weight = match self.rtts {
+            0 => 1.0,
+            _ => (1.0 / (self.rate_pps * self.rtt_s)).clamp(0.01, 1.0),
+        };
+        self.rtt_s += weight * (rtt_s - self.rtt_s);
+        self.rtt_sum_s += rtt_s;
+        self.rtts += 1;
+    }
+
+    /// The rate from now on (RFC 5348, section 4.3).
+    fn adjust(&mut self, now_ns: u64, is_first: bool) {
         self.account(now_ns);
         let most_pps = (self.window / self.rtt_s).min(self.application_pps);
+        let first_pps = self.first_window / self.rtt_s;
+        let received_pps = 2.0 * self.received.rate_pps();
         let wanted_pps = match self.intervals.loss_event_rate() {
             Some(loss) => {
                 self.outside = self.profile.outside(loss, self.rtt_s);
-                self.profile.throughput(loss, self.rtt_s)
+                let profile_pps = self.profile.throughput(loss, self.rtt_s);
+                profile_pps.min(received_pps)
+            }
+            None if is_first => {
+                self.doubles_ns = now_ns + (self.rtt_s * 1e9) as u64;
+                first_pps
             }
             None if now_ns >= self.doubles_ns => {
                 self.doubles_ns = now_ns + (self.rtt_s * 1e9) as u64;
-                2.0 * self.rate_pps
+                (2.0 * self.rate_pps).min(received_pps).max(first_pps)
             }
             None => self.rate_pps,
         };
         let before_pps = self.rate_pps;
         self.rate_pps = wanted_pps.min(most_pps).max(SLOWEST_PPS);
-        if self.rate_pps > 2.0 * before_pps && self.next_ns != NEVER {
+        if self.rate_pps > 2.0 * before_pps {
             // It need not wait for a packet that was planned when it was much slower.
             let soon_ns = now_ns + (1e9 * exponential(&mut self.random) / self.rate_pps) as u64;
             self.next_ns = self.next_ns.min(soon_ns);
         }
     }
 
-    /// What the first loss says: an interval that gives half of what was sent until then
+    /// What the first loss says: an interval that gives the rate at which packets arrived until then
     /// (RFC 5348, section 6.3.1).
     fn first_interval(&self) -> f64 {
-        let half_pps = self.rate_pps / 2.0;
+        let arrived_pps = self.received.rate_pps().min(self.rate_pps);
         let (mut low, mut high) = (1e-8_f64.ln(), 0.0);
         for _ in 0..40 {
             let middle = 0.5 * (low + high);
-            match self.profile.throughput(middle.exp(), self.rtt_s) > half_pps {
+            match self.profile.throughput(middle.exp(), self.rtt_s) > arrived_pps {
                 true => low = middle,
                 false => high = middle,
             }
@@ -232,6 +260,44 @@ impl Paced {
         self.since_ns = now_ns;
         self.active_ns += past_ns;
         self.outside_ns += if self.outside { past_ns } else { 0 };
+    }
+}
+
+/// The rate at which packets arrive at the receiver (RFC 5348, section 4.3): the larger of the last
+/// two measured.
+#[derive(Clone, Debug, Default)]
+struct Received {
+    /// Where this measurement began: when, and how many had arrived.
+    since: Option<(u64, u64)>,
+    /// The last two, the latest first.
+    last_pps: [Option<f64>; 2],
+}
+
+impl Received {
+    /// So many had arrived when what is acknowledged now did.
+    fn learn(&mut self, now_ns: u64, arrived: u64, rtt_s: f64) {
+        let Some((since_ns, before)) = self.since else {
+            self.since = Some((now_ns, arrived));
+            return;
+        };
+        let past_s = now_ns.saturating_sub(since_ns) as f64 * 1e-9;
+        let more = arrived.saturating_sub(before);
+        if past_s >= rtt_s && more >= FEWEST {
+            self.last_pps = [Some(more as f64 / past_s), self.last_pps[0]];
+            self.since = Some((now_ns, arrived));
+        }
+    }
+
+    /// Nothing is heard any more: this is what is expected to arrive.
+    fn expect(&mut self, pps: f64) {
+        self.last_pps = [Some(pps); 2];
+        self.since = None;
+    }
+
+    /// Anything until something was measured.
+    fn rate_pps(&self) -> f64 {
+        let known = self.last_pps.iter().flatten();
+        known.copied().reduce(f64::max).unwrap_or(f64::INFINITY)
     }
 }
 

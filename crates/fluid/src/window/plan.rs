@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::advance::service_ns;
 use super::wire::Wire;
 use crate::network::{ACK_BYTES, NO_BRANCH, Network};
 use crate::{Acks, Source, TcpVariant};
@@ -245,7 +246,7 @@ impl Plan {
 
     /// The link of a hop has this bandwidth from now on.
     pub fn set_bandwidth(&mut self, hop: usize, bps: f64) {
-        let ns = |bits: f64| (bits / bps * 1e9).round().min(1e18) as u64;
+        let ns = |bits: f64| service_ns(bits, bps);
         let spec = &mut self.specs[hop];
         spec.header_ns = ns(spec.header_bits);
         self.hops[hop].service_ns = match spec.varied {

@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::plan::HopSpec;
 use crate::explain::{ExplainedHop, Explanation};
 use crate::network::ACK_BYTES;
-use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::{
     AggregateId, AggregateTotals, ConnectionId, Experience, LinkId, Network, Options,
@@ -46,14 +46,17 @@ impl Window {
             let is = options.duration_s;
             return bad("duration", format!("it is {is} s, but must be positive"));
         }
-        let (Step::Fixed { step_s }
-        | Step::Auto {
-            longest_s: step_s, ..
-        }) = options.step
-        else {
-            return bad("step", "the window model has no adaptive steps".to_owned());
-        };
-        if !positive(step_s) {
+        let moments = [
+            ("duration", options.duration_s),
+            ("burstiness-interval", options.burstiness_interval_s),
+        ];
+        for (option, time_s) in moments {
+            if positive(time_s) && ns(time_s) == 0 {
+                return bad(option, no_moment(time_s));
+            }
+        }
+        let adapts = matches!(options.step, Step::Adaptive { .. });
+        if adapts || !positive(options.step.longest_s()) {
             return bad(
                 "step",
                 "the window model takes steps of one, positive length".to_owned(),
@@ -84,24 +87,27 @@ impl Window {
         })
     }
 
-    /// One step, at most to `limit_s`.
-    pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
-        let (Step::Fixed { step_s }
-        | Step::Auto {
-            longest_s: step_s, ..
-        }) = self.options.step
-        else {
-            return Ok(());
-        };
-        // Without a limit, steps of the length that was asked for; else as far as it is.
-        let next_s = match limit_s.is_finite() {
-            true => limit_s,
-            false => self.time_s() + step_s,
-        };
-        let end_ns = ns(next_s.min(self.options.duration_s));
+    /// One step of the length that was asked for.
+    pub fn step(&mut self) -> Result<(), RunError> {
+        let step_s = self.options.step.longest_s();
+        self.run_until(self.engine.now_ns() + ns(step_s).max(1))
+    }
+
+    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration.
+    pub fn reach(&mut self, time_s: f64) -> Result<(), RunError> {
+        self.run_until(ns(time_s))
+    }
+
+    /// Whether it has come to `time_s`, to the nanosecond.
+    pub fn has_reached(&self, time_s: f64) -> bool {
+        self.engine.now_ns() >= ns(time_s)
+    }
+
+    fn run_until(&mut self, end_ns: u64) -> Result<(), RunError> {
+        let end_ns = end_ns.min(ns(self.options.duration_s));
         self.under_way = OnceLock::new();
         while self.engine.now_ns() < end_ns {
-            let interval_ns = ns(self.options.burstiness_interval_s).max(1);
+            let interval_ns = ns(self.options.burstiness_interval_s);
             let counted_ns = (self.intervals + 1) * interval_ns;
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
             let told_ns = match self.network().inner.aggregates.is_empty() {
@@ -225,7 +231,7 @@ impl Window {
             propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
             loss_probability: 1.0 - passed,
             rtt_s,
-            seen_loss_probability: totals.loss_probability,
+            seen_loss_probability: totals.loss_probability.unwrap_or(0.0),
             seen_rtt_s: self.transfers(id).map(|t| t.seen_rtt_s()).sum::<f64>() / count,
             profile: None,
             profile_pps: None,
@@ -247,6 +253,7 @@ impl Window {
             max_queue_pkts: f64::from(self.engine.link_counts(l).most),
             loss_probability: fraction(sums.lost_pkts, sums.offered_pkts),
             utilization: sums.busy_s * per_s,
+            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
             offered_pkts: sums.offered_pkts,
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,
@@ -279,7 +286,7 @@ impl Window {
         let mut sum = ConnectionSums::default();
         for i in self.members(id) {
             let transfer = self.engine.transfer(i);
-            let lost = self.engine.lost(i) as f64;
+            let lost = (self.engine.lost(i) + self.engine.blocked(i)) as f64;
             let sent = transfer.sent() as f64;
             let (rtt_time, rtt_weight) = transfer.rtt_sum();
             sum.sent_pkts += sent;
@@ -288,6 +295,10 @@ impl Window {
             sum.rtt_weight += rtt_weight;
             sum.lost += lost;
             sum.loss_weight += sent;
+        }
+        if let Some(delays) = &self.engine.delays[id.index()] {
+            sum.delay_time = delays.one_way.sum_ns as f64 * 1e-9;
+            sum.delay_weight = delays.one_way.count as f64;
         }
         sum
     }
@@ -302,16 +313,24 @@ impl Window {
             members.map(|both| f64::from(part(both))).sum()
         };
         let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
+        let blocked: u64 = self.members(id).map(|i| self.engine.blocked(i)).sum();
+        let delays = self.engine.delays[id.index()].as_deref();
         ConnectionTotals {
             mean_send_pps: sums.sent_pkts * per_s,
             mean_goodput_pps: sums.delivered_pkts * per_s,
             offered_pkts: sums.sent_pkts,
             delivered_pkts: arrived as f64,
-            lost_pkts: sums.lost,
+            lost_pkts: sums.lost - blocked as f64,
+            blocked_pkts: blocked as f64,
             queued_pkts: mine(|&(queued, _)| queued),
             in_flight_pkts: mine(|&(_, flying)| flying),
-            mean_rtt_s: fraction(sums.rtt_time, sums.rtt_weight),
-            loss_probability: fraction(sums.lost, sums.lost + arrived as f64),
+            mean_rtt_s: mean(sums.rtt_time, sums.rtt_weight),
+            mean_delay_s: mean(sums.delay_time, sums.delay_weight),
+            delay: delays.and_then(|delays| delays.one_way.percentiles()),
+            jitter_s: delays
+                .and_then(|delays| mean(delays.steps_ns as f64 * 1e-9, delays.steps as f64)),
+            rtt: delays.and_then(|delays| delays.round_trip.percentiles()),
+            loss_probability: mean(sums.lost, sums.lost + arrived as f64),
             outside_profile_fraction: self.outside_fraction(id),
             finished_s: self.finished_s(id),
             timeouts,
@@ -373,6 +392,7 @@ impl Window {
             totals.offered_pkts += transfer.sent() as f64;
             totals.delivered_pkts += transfer.arrived as f64;
             totals.lost_pkts += self.engine.lost(i) as f64;
+            totals.blocked_pkts += self.engine.blocked(i) as f64;
         }
         totals
     }
@@ -503,6 +523,8 @@ fn check_memory(needed: f64, allowed_bytes: u64) -> Result<(), RunError> {
 fn needed_bytes(network: &Network) -> f64 {
     const OF_TRANSFER: f64 = 1500.0;
     const OF_HOP: f64 = 200.0;
+    // Two histograms; usually a fifth of it.
+    const OF_CONNECTION: f64 = 30_000.0;
     let each = network.connections().map(|id| {
         let spec = network.connection_spec(id);
         let hops = network.path(id).len() + network.return_path(id).len();
@@ -513,7 +535,7 @@ fn needed_bytes(network: &Network) -> f64 {
             Source::Window(_) | Source::Users(_) => 0.5 * window,
             _ => 0.0,
         };
-        f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
+        OF_CONNECTION + f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
     });
     each.sum()
 }
@@ -521,6 +543,12 @@ fn needed_bytes(network: &Network) -> f64 {
 /// Bytes that a visit takes, roughly.
 const OF_VISIT: f64 = 20_000.0;
 
+fn no_moment(time_s: f64) -> String {
+    format!("it is {time_s} s, but packets take their times in whole nanoseconds")
+}
+
+/// Times in whole nanoseconds: compared, counted and waited for as such, so that none falls between
+/// two of them.
 fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }

@@ -4,7 +4,7 @@
 //! server. Both ends of one are at the same nodes as both ends of the other, so they are moved
 //! together, moment by moment.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use netflow_workload::{Kind, Session};
@@ -20,8 +20,8 @@ pub(super) struct Crowd {
     arrivals: Arrivals,
     /// Who comes next.
     next: Option<Session>,
-    /// Visits that are over, by pair of nodes: their transfers may be used again.
-    pub left: Vec<VecDeque<u32>>,
+    /// Visits that are over, by pair of nodes: from when on their slots may be used again.
+    pub left: Vec<BTreeSet<(u64, u32)>>,
     pub came: u64,
     pub gone: u64,
     pub waits: Vec<Wait>,
@@ -34,7 +34,7 @@ impl Crowd {
         let mut crowd = Crowd {
             arrivals,
             next: None,
-            left: vec![VecDeque::new(); rtt_s.len()],
+            left: vec![BTreeSet::new(); rtt_s.len()],
             came: 0,
             gone: 0,
             waits: Vec::new(),
@@ -42,6 +42,11 @@ impl Crowd {
         };
         crowd.next = crowd.arrivals.next();
         crowd
+    }
+
+    /// When the next one comes.
+    pub fn next_ns(&self) -> u64 {
+        self.next.as_ref().map_or(NEVER, |next| ns(next.start_s))
     }
 
     /// Who comes before `end_ns`, if anybody does, and between which pair of nodes.
@@ -265,23 +270,35 @@ impl Visit {
     }
 }
 
+/// What has happened at the ends of a visit.
+pub(super) struct Acted {
+    /// When anything did last, if it did.
+    pub last_ns: Option<u64>,
+    /// When the visit was over, if it was.
+    pub over_ns: Option<u64>,
+}
+
 /// All that happens before `until_ns` at both ends of the two transfers of a visit, which may be
-/// over; whether it is over with that.
+/// over.
 pub(super) fn act(
     visit: &mut Option<Visit>,
     ends: &mut [Transfer; 2],
     until_ns: u64,
     wires: &mut [Wire],
     crowd: &mut Crowd,
-) -> bool {
-    let mut ends_now = false;
+) -> Acted {
+    let mut acted = Acted {
+        last_ns: None,
+        over_ns: None,
+    };
     loop {
         let own_ns = visit.as_ref().map_or(NEVER, Visit::due_ns);
         let [a, b] = &*ends;
         let now_ns = a.next_ns(wires).min(b.next_ns(wires)).min(own_ns);
         if now_ns >= until_ns {
-            return ends_now;
+            return acted;
         }
+        acted.last_ns = Some(now_ns);
         for transfer in &mut *ends {
             transfer.act(now_ns + 1, wires);
         }
@@ -290,7 +307,7 @@ pub(super) fn act(
             if it.is_over() {
                 crowd.gone += 1;
                 *visit = None;
-                ends_now = true;
+                acted.over_ns = Some(now_ns);
             }
         }
     }

@@ -5,8 +5,19 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     pub time_ns: u64,
+    /// When its sender sent it.
+    pub sent_ns: u64,
     pub hop: u32,
     pub seq: i32,
+}
+
+impl Packet {
+    /// In this order packets arrive. Those of one moment have an order, too, which does not depend
+    /// on who was looked at first.
+    #[inline]
+    pub fn order(&self) -> (u64, u32) {
+        (self.time_ns, self.hop)
+    }
 }
 
 /// Packets that travel from one link, or one end, to the next, in order of their arrival.
@@ -15,34 +26,47 @@ pub(super) struct Wire {
     packets: Vec<Packet>,
     /// Those before have arrived.
     head: usize,
-    /// Whether several senders have put packets on it, and whether its end knows that it holds any.
+    /// Whether several senders have put packets on it, when the first of those arrives that its
+    /// end has not been told of, and whether there are any.
     unsorted: bool,
     unseen: bool,
+    known_ns: u64,
 }
 
 impl Wire {
+    /// Puts a packet on it; whether it is the next to arrive.
     #[inline]
-    pub fn push(&mut self, packet: Packet) {
+    pub fn push(&mut self, packet: Packet) -> bool {
         match self.packets.last() {
-            Some(last) if last.time_ns > packet.time_ns && !self.is_empty() => {
-                // It comes another, shorter way.
-                let place = self
-                    .packets
-                    .partition_point(|p| p.time_ns <= packet.time_ns);
-                self.packets.insert(place.max(self.head), packet);
+            _ if self.is_empty() => {
+                self.packets.push(packet);
+                true
             }
-            _ => self.packets.push(packet),
+            Some(last) if last.order() > packet.order() => {
+                // It comes another, shorter way.
+                let place =
+                    self.packets[self.head..].partition_point(|p| p.order() <= packet.order());
+                self.packets.insert(self.head + place, packet);
+                place == 0
+            }
+            _ => {
+                self.packets.push(packet);
+                false
+            }
         }
     }
 
     /// The same for packets of several senders, which come in any order within a step.
     #[inline]
     pub fn push_unsorted(&mut self, packet: Packet) {
-        self.unseen |= self.is_empty();
+        if self.is_empty() || packet.time_ns < self.known_ns {
+            self.unseen = true;
+            self.known_ns = packet.time_ns;
+        }
         self.unsorted |= self
             .packets
             .last()
-            .is_some_and(|p| p.time_ns > packet.time_ns);
+            .is_some_and(|p| p.order() > packet.order());
         self.packets.push(packet);
     }
 
@@ -82,12 +106,13 @@ impl Wire {
     pub fn take_until(&mut self, end_ns: u64, batch: &mut Vec<Packet>) {
         let waiting = &mut self.packets[self.head..];
         if self.unsorted {
-            waiting.sort_by_key(|p| p.time_ns);
+            waiting.sort_by_key(Packet::order);
             self.unsorted = false;
         }
         let n = waiting.iter().take_while(|p| p.time_ns < end_ns).count();
         batch.extend_from_slice(&waiting[..n]);
         self.head += n;
+        self.known_ns = self.first().map_or(u64::MAX, |p| p.time_ns);
         self.tidy();
     }
 
@@ -98,7 +123,7 @@ impl Wire {
 
     /// Puts them in order of their arrival.
     pub fn sort(&mut self) {
-        self.waiting_mut().sort_by_key(|p| p.time_ns);
+        self.waiting_mut().sort_by_key(Packet::order);
     }
 
     /// Takes out some of those that have not arrived.

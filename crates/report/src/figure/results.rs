@@ -162,14 +162,17 @@ fn columns_of<'a>(
 fn throughput(all: &[Read], only: &[String]) -> Vec<Panel> {
     let curve = |(name, results, _): &Read| {
         let connections = results.summary.connections.iter();
-        let wanted = connections
-            .filter(|it| it.mean_rtt_s > 0.0)
-            .filter(|it| only.is_empty() || only.contains(&it.connection));
+        let wanted = connections.filter(|it| only.is_empty() || only.contains(&it.connection));
         Curve {
             label: name.clone(),
             look: Look::Dots,
             points: wanted
-                .map(|it| (1e3 * it.mean_rtt_s, it.mean_goodput_pps))
+                .filter_map(|it| {
+                    Some((
+                        1e3 * it.mean_rtt_s.filter(|s| *s > 0.0)?,
+                        it.mean_goodput_pps,
+                    ))
+                })
                 .collect(),
         }
     };

@@ -405,6 +405,7 @@
       const of = (key) => (run) => { const it = linkOf(run, name); return it && it.curves && it.curves[key]; };
       if (!runs.some(of("queue"))) return noCurves("links", here().with_curves[0]);
       chart("Queue (pkt)", [...reference("links", name, 0, "queue"), ...overlay(of("queue"), "queue")], (v) => short(v));
+      chart("Queueing delay (ms)", overlay(of("queueing"), "queueing delay"), ms);
       chart("Loss probability", overlay(of("loss"), "loss"), percent);
       chart("Utilization", [...reference("links", name, 1, "utilization"), ...overlay(of("utilization"), "utilization")], percent);
     } else if (state.kind === "connection") {
@@ -414,7 +415,9 @@
         ...reference("connections", name, 1, "goodput"),
         ...overlay(of("send"), "sent", 1, DASH), ...overlay(of("goodput"), "goodput"),
       ], (v) => short(v));
-      chart("Round-trip time (ms)", overlay(of("rtt"), "rtt"), ms);
+      const answered = overlay(of("rtt"), "rtt");
+      if (answered.some((it) => it && it.y.some(known))) chart("Round-trip time (ms)", answered, ms);
+      chart("One-way delay (ms)", overlay(of("delay"), "delay"), ms);
     } else {
       chart("Utilization of the links", [
         ...overlay((run) => run.whole.highest, "highest"),
@@ -457,7 +460,7 @@
       about = link ? [
         known(link.bps) ? rate(link.bps) : null, known(link.delay) ? `${ms(link.delay)} ms` : null,
         known(link.room) ? `room for ${packets(link.room)}` : null,
-        `${percent(link.utilization)} utilized`, `mean queue ${packets(link.mean_queue)}`, `longest ${packets(link.max_queue)}`,
+        `${percent(link.utilization)} utilized`, `mean queue ${packets(link.mean_queue)}`, `longest ${packets(link.max_queue)}`, `queueing delay ${ms(link.queueing)} ms`,
         `loss ${percent(link.loss)}`,
       ].filter(Boolean).join(" · ") : "These results have no such link.";
       chips(plural(all.connections.size, "connection") + " through it", "connection", [...all.connections]);
@@ -467,7 +470,7 @@
       about = c ? [
         c.from ? `${c.from} to ${c.to}` : null, c.source || null, c.count > 1 ? `×${c.count}` : null,
         `goodput ${short(c.goodput)} pkt/s` + (known(mbps(c)) ? ` = ${short(mbps(c))} Mbit/s` : ""),
-        `rtt ${ms(c.rtt)} ms`, `loss ${percent(c.loss)}`, `outside its profile ${percent(c.outside)} of the time`,
+        `delay ${ms(c.delay)} ms`, `rtt ${ms(c.rtt)} ms`, `loss ${percent(c.loss)}`, `outside its profile ${percent(c.outside)} of the time`,
       ].filter(Boolean).join(" · ") : "These results have no such connection.";
       if (c) {
         chips("its path", "link", c.path.map((i) => run.links[i]).filter(Boolean).map((it) => it.name));
@@ -575,6 +578,7 @@
       { title: "mean queue pkt", value: (it) => it.mean_queue, text: (it) => short(it.mean_queue) },
       ...others(linkOf, "mean queue", (it) => it.mean_queue, short),
       { title: "max queue pkt", value: (it) => it.max_queue, text: (it) => short(it.max_queue) },
+      { title: "queueing ms", value: (it) => it.queueing, text: (it) => ms(it.queueing) },
       { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss) },
       { title: "lost pkt", value: (it) => it.lost, text: (it) => short(it.lost) },
       { title: "bandwidth", value: (it) => it.bps, text: (it) => rate(it.bps) },
@@ -584,6 +588,8 @@
       { title: "goodput pkt/s", value: (it) => it.goodput, text: (it) => short(it.goodput) },
       ...others(connectionOf, "goodput", (it) => it.goodput, short),
       { title: "Mbit/s", value: mbps, text: (it) => short(mbps(it)) },
+      { title: "delay ms", value: (it) => it.delay, text: (it) => ms(it.delay) },
+      { title: "p99 ms", value: (it) => it.delay99, text: (it) => ms(it.delay99) },
       { title: "rtt ms", value: (it) => it.rtt, text: (it) => ms(it.rtt) },
       { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss) },
       { title: "delivered pkt", value: (it) => it.delivered, text: (it) => short(it.delivered) },

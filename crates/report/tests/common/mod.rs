@@ -88,6 +88,7 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
         every_s,
         format: Format::Csv,
         files: writer.files(),
+        events: Vec::new(),
         steps: simulation.steps(),
         threads: 1,
         wall_time_s: 0.0,

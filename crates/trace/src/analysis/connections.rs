@@ -287,15 +287,16 @@ fn shown(counts: &Counts, begin_ns: i64, end_ns: i64, whole_network: bool) -> Co
 }
 
 impl ConnectionBin {
-    /// As a row of `connections.csv`; a round-trip time that is not known is 0.
+    /// As a row of `connections.csv`; what was not measured is empty.
     pub fn row(&self, connection: &std::sync::Arc<str>) -> ConnectionRow {
         ConnectionRow {
             time_s: self.time_s,
             connection: connection.clone(),
             send_pps: self.sent_pkts as f64 / self.length_s,
             goodput_pps: self.delivered_pkts as f64 / self.length_s,
-            rtt_s: self.rtt_s.unwrap_or(0.0),
-            loss_probability: self.loss_probability(),
+            rtt_s: self.rtt_s,
+            delay_s: None,
+            loss_probability: (self.sent_pkts > 0).then(|| self.loss_probability()),
         }
     }
 

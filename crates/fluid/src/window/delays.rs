@@ -1,0 +1,105 @@
+//! How long packets take: what a connection's packets met with.
+
+use hdrhistogram::Histogram;
+
+use crate::Percentiles;
+
+/// Digits that a percentile has: it is within 1 %.
+const DIGITS: u8 = 2;
+/// The shortest time that is told from others within a percent, in units.
+const UNITS: u64 = 256;
+
+/// Times of one kind: a histogram that grows with the longest. Its units follow the shortest time
+/// that there can be, so that little is spent on what cannot happen.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    counts: Histogram<u32>,
+    unit_ns: u64,
+    pub sum_ns: u64,
+    pub count: u64,
+}
+
+impl Times {
+    /// For times of at least `least_ns`.
+    pub fn new(least_ns: u64) -> Option<Times> {
+        Some(Times {
+            counts: Histogram::new(DIGITS).ok()?,
+            unit_ns: (least_ns / UNITS).max(1),
+            sum_ns: 0,
+            count: 0,
+        })
+    }
+
+    pub fn add(&mut self, time_ns: u64) {
+        self.sum_ns += time_ns;
+        self.count += 1;
+        // It grows as it has to, over all times that there are.
+        let _ = self.counts.record(time_ns / self.unit_ns);
+    }
+
+    pub fn percentiles(&self) -> Option<Percentiles> {
+        let at = |quantile: f64| {
+            let units = self.counts.value_at_quantile(quantile);
+            (units as f64 + 0.5) * self.unit_ns as f64 * 1e-9
+        };
+        (self.count > 0).then(|| Percentiles {
+            p50_s: at(0.5),
+            p95_s: at(0.95),
+            p99_s: at(0.99),
+            p999_s: at(0.999),
+        })
+    }
+}
+
+/// The times of one connection, all its transfers together.
+#[derive(Clone, Debug)]
+pub(super) struct Delays {
+    /// From sender to receiver, of every packet of data that arrives.
+    pub one_way: Times,
+    /// As senders measure it.
+    pub round_trip: Times,
+    /// What the delays of packets that arrive one after the other differ by.
+    pub steps_ns: u64,
+    pub steps: u64,
+}
+
+impl Delays {
+    /// Of ways that take at least so long.
+    pub fn new(there_ns: u64, round_ns: u64) -> Option<Delays> {
+        Some(Delays {
+            one_way: Times::new(there_ns)?,
+            round_trip: Times::new(round_ns)?,
+            steps_ns: 0,
+            steps: 0,
+        })
+    }
+}
+
+/// What one transfer has met with since it was asked last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fresh {
+    pub delays_ns: Vec<u64>,
+    pub rtts_ns: Vec<u64>,
+    /// The delay of the packet that arrived last.
+    last_ns: Option<u64>,
+}
+
+impl Fresh {
+    /// Hands on what there is.
+    pub fn drain(&mut self, into: &mut Delays) {
+        for delay_ns in self.delays_ns.drain(..) {
+            into.one_way.add(delay_ns);
+            if let Some(last_ns) = self.last_ns.replace(delay_ns) {
+                into.steps += 1;
+                into.steps_ns += delay_ns.abs_diff(last_ns);
+            }
+        }
+        for rtt_ns in self.rtts_ns.drain(..) {
+            into.round_trip.add(rtt_ns);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.delays_ns.is_empty() && self.rtts_ns.is_empty()
+    }
+}
