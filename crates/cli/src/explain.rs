@@ -194,7 +194,7 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
             short(it.seen_rtt_s * 1e3),
             short(rate_pps),
             if it.outside {
-                ", outside the domain where it was measured"
+                ", extended: it was not measured there"
             } else {
                 ""
             },

@@ -125,6 +125,7 @@ pub fn read(
             rtt: Short(connection.mean_rtt_s),
             loss: Short(connection.loss_probability),
             outside: Short(connection.outside_profile_fraction),
+            profile_use: connection.profile_use.clone(),
             curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
                 send: curve(&connections, &spread, i, SEND),
                 goodput: curve(&connections, &spread, i, GOODPUT),

@@ -97,6 +97,7 @@ impl Ensemble {
         let of = |i: usize| self.summaries.iter().map(move |s| &s.connections[i]);
         for (i, connection) in mean.connections.iter_mut().enumerate() {
             *connection = averaged(of(i))?;
+            connection.judge_profile_use();
         }
         mean.totals = averaged(self.summaries.iter().map(|s| &s.totals))?;
         mean.acks = averaged(self.summaries.iter().map(|s| &s.acks))?;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use netflow_fluid::{Experience, Model, Network, PrecedenceTotals, Simulation, Totals};
+use netflow_fluid::{
+    ConnectionTotals, Experience, Model, Network, PrecedenceTotals, Simulation, Source, Totals,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::users::{self, WorkloadSummary};
@@ -116,6 +118,13 @@ pub struct ConnectionSummary {
     pub loss_probability: f64,
     /// Fraction of its sending time that it spent outside the measured domain of its profile.
     pub outside_profile_fraction: f64,
+    /// Fraction of it, among that, for which the profile was extended further than is usable.
+    #[serde(default)]
+    pub unusable_profile_fraction: f64,
+    /// What its rates rest on: `measured`, `extended` or `not usable`; only of sources with a
+    /// profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_use: Option<String>,
     /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_s: Option<f64>,
@@ -184,6 +193,18 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
     }
 }
 
+impl ConnectionSummary {
+    /// Says anew what its rates rest on, after its fractions were averaged.
+    pub(crate) fn judge_profile_use(&mut self) {
+        let (outside, unusable) = (self.outside_profile_fraction, self.unusable_profile_fraction);
+        if let Some(rests_on) = &mut self.profile_use {
+            *rests_on = ConnectionTotals::profile_use_over(outside, unusable)
+                .name()
+                .to_owned();
+        }
+    }
+}
+
 impl Summary {
     /// What a simulation has come to by now.
     pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
@@ -229,6 +250,9 @@ impl Summary {
                 mean_rtt_s: totals.mean_rtt_s,
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
+                unusable_profile_fraction: totals.unusable_profile_fraction,
+                profile_use: matches!(network.connection_spec(id).source, Source::Profile(_))
+                    .then(|| totals.profile_use().name().to_owned()),
                 finished_s: totals.finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,

@@ -13,6 +13,7 @@ use clap::Args;
 use netflow::fluid::{
     Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
 };
+use netflow::profile::ProfileUse;
 use netflow::results::{
     self, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Series, Stop, Summary,
     TotalsSummary, Writer,
@@ -284,7 +285,7 @@ fn finish(
     writer: Option<Writer>,
 ) -> Result<Evaluation, Failure> {
     let summary = &mut evaluation.summary;
-    if let Some(warning) = outside_warning(&summary.connections) {
+    for warning in outside_warnings(&summary.connections) {
         if !arguments.quiet {
             problems::warn_of(&warning);
         }
@@ -309,24 +310,35 @@ fn cannot_run(error: RunError) -> Failure {
     }
 }
 
-/// Says how many connections were where their profiles were not measured.
-fn outside_warning(connections: &[ConnectionSummary]) -> Option<String> {
-    let outside = || {
-        connections
-            .iter()
-            .filter(|connection| connection.outside_profile_fraction > 0.0)
+/// Says how many connections were where their profiles were not measured, and how many so far from
+/// there that their rates are not usable.
+fn outside_warnings(connections: &[ConnectionSummary]) -> Vec<String> {
+    let warning = |of: &dyn Fn(&ConnectionSummary) -> f64, what: &str| {
+        let some = connections.iter().filter(|connection| of(connection) > 0.0);
+        let most = some.clone().max_by(|a, b| of(a).total_cmp(&of(b)))?;
+        Some(format!(
+            "{} spent time {what}; most of all {}, {} of its time",
+            count(some.count(), "connection"),
+            most.connection,
+            percent(of(most)),
+        ))
     };
-    let most = outside().max_by(|a, b| {
-        a.outside_profile_fraction
-            .total_cmp(&b.outside_profile_fraction)
-    })?;
-    Some(format!(
-        "{} spent time outside the domain that the profile was measured in, where its nearest value counts; most of \
-         all {}, {} of its time",
-        count(outside().count(), "connection"),
-        most.connection,
-        percent(most.outside_profile_fraction),
-    ))
+    let not_usable = ProfileUse::NotUsable.name();
+    let unusable = |connection: &ConnectionSummary| match connection.profile_use.as_deref() {
+        Some(rests_on) if rests_on == not_usable => connection.unusable_profile_fraction,
+        _ => 0.0,
+    };
+    let warnings = [
+        warning(
+            &|connection| connection.outside_profile_fraction,
+            "outside the domain that the profile was measured in, where it is extended",
+        ),
+        warning(
+            &unusable,
+            "so far outside that domain that their rates are not usable",
+        ),
+    ];
+    warnings.into_iter().flatten().collect()
 }
 
 fn manifest(
@@ -490,11 +502,22 @@ fn print_connections(
             percent(connection.loss_probability),
             short(connection.mean_rtt_s * 1e3),
             short(connection.delivered_pkts),
-            percent(connection.outside_profile_fraction),
+            outside_profile(connection),
         ]);
     }
     table::print(&table, out)?;
     print_rest(rows.len(), top, "connection", out)
+}
+
+/// For how much of the time it was outside its profile, and whether that makes its rates useless.
+fn outside_profile(connection: &ConnectionSummary) -> String {
+    let outside = percent(connection.outside_profile_fraction);
+    match connection.profile_use.as_deref() {
+        Some(rests_on) if rests_on == ProfileUse::NotUsable.name() => {
+            format!("{outside}, {rests_on}")
+        }
+        _ => outside,
+    }
 }
 
 /// With several seeds a mean has its standard deviation beside it.

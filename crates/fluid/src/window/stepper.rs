@@ -291,6 +291,7 @@ impl Window {
             members.map(|both| f64::from(part(both))).sum()
         };
         let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
+        let (outside_profile_fraction, unusable_profile_fraction) = self.outside_fractions(id);
         ConnectionTotals {
             mean_send_pps: sums.sent_pkts * per_s,
             mean_goodput_pps: sums.delivered_pkts * per_s,
@@ -301,7 +302,8 @@ impl Window {
             in_flight_pkts: mine(|&(_, flying)| flying),
             mean_rtt_s: fraction(sums.rtt_time, sums.rtt_weight),
             loss_probability: fraction(sums.lost, sums.lost + arrived as f64),
-            outside_profile_fraction: self.outside_fraction(id),
+            outside_profile_fraction,
+            unusable_profile_fraction,
             finished_s: self.finished_s(id),
             timeouts,
             fast_retransmits,
@@ -317,14 +319,16 @@ impl Window {
         })
     }
 
-    fn outside_fraction(&self, id: ConnectionId) -> f64 {
-        let (outside_ns, all_ns) = self
+    /// Of its sending time, outside the domain of its profile, and further out than is usable.
+    fn outside_fractions(&self, id: ConnectionId) -> (f64, f64) {
+        let [outside, unusable, all] = self
             .transfers(id)
             .map(Transfer::outside_ns)
-            .fold((0, 0), |(outside, all), (more_outside, more)| {
-                (outside + more_outside, all + more)
-            });
-        fraction(outside_ns as f64, all_ns as f64)
+            .fold([0; 3], |sum: [u64; 3], more| {
+                std::array::from_fn(|i| sum[i] + more[i])
+            })
+            .map(|ns| ns as f64);
+        (fraction(outside, all), fraction(unusable, all))
     }
 
     /// When the last of its transfers had delivered its size.
