@@ -209,8 +209,8 @@ fn help_names_what_was_meant() {
     let help = refused(
         GRID,
         "throughput = [135",
-        "thruput = [135",
-        "line 8, column 18: unknown key `thruput`",
+        "throughputs = [135",
+        "line 8, column 18: unknown key `throughputs`",
     );
     assert_eq!(
         help.as_deref(),

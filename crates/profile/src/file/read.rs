@@ -358,11 +358,6 @@ fn quantity<T: std::str::FromStr<Err = UnitError>>(
 }
 
 /// The nearest of `known`, if it is near enough to be what was meant.
-fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    known
-        .iter()
-        .map(|&candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(similarity, _)| *similarity > 0.7)
-        .map(|(_, candidate)| candidate)
+fn nearest(name: &str, known: &'static [&'static str]) -> Option<&'static str> {
+    netflow_units::nearest_name(name, known.iter().copied(), &[])
 }
