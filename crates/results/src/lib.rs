@@ -52,7 +52,7 @@ pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
 pub use manifest::{Manifest, Stop};
-pub use partial::PartialFile;
+pub use partial::{PartialFile, write_whole};
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
 pub use rows::write_csv;

@@ -12,9 +12,10 @@ use std::time::Duration;
 use clap::{Args, ValueHint};
 use netflow::profile::fit::{DesignedCell, Fit, Names, fit_designed};
 use netflow::profile::to_toml;
+use netflow::results::write_whole;
 use netflow_testbed::{become_root, check_congestion_control, control_doubt};
 
-use super::fit::{print_cells, print_slices, write_file};
+use super::fit::{print_cells, print_slices};
 use crate::args::{positive_time, probability};
 use crate::failure::Failure;
 use crate::number::{count, percent, plain, short};
@@ -210,7 +211,7 @@ fn profile(
         )));
     };
     let path = arguments.output.join(format!("{name}.toml"));
-    write_file(&path, text.as_bytes())?;
+    write_whole(&path, text.as_bytes())?;
     writeln!(out, "{named}: {}", names.description)?;
     print(&fit, out)?;
     Ok(writeln!(out, "{}", path.display())?)
