@@ -160,7 +160,10 @@ fn asleep(namespaces: &[String]) -> usize {
     let is_one = |place: std::path::PathBuf| {
         let name = fs::read_to_string(place.join("comm")).unwrap_or_default();
         let namespace = fs::read_link(place.join("ns/net")).unwrap_or_default();
-        name == "sleep\n" && namespaces.iter().any(|it| namespace.to_string_lossy() == *it)
+        name == "sleep\n"
+            && namespaces
+                .iter()
+                .any(|it| namespace.to_string_lossy() == *it)
     };
     processes.filter(|process| is_one(process.path())).count()
 }
@@ -371,7 +374,10 @@ fn a_link_joins_namespaces_that_are_there() {
     let up = |end: u32| net(end, "route").contains("netflow0");
     let begin = Instant::now();
     while !(up(a.id()) && up(b.id())) && link.try_wait().unwrap().is_none() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "no link comes up");
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "no link comes up"
+        );
         thread::sleep(Duration::from_millis(10));
     }
     let ping = "import socket,sys\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\nfor i in range(5): s.sendto(b'x',('10.77.0.2',9))";
@@ -380,7 +386,9 @@ fn a_link_joins_namespaces_that_are_there() {
         .status();
     let came = || {
         let devices = net(b.id(), "dev");
-        let line = devices.lines().find_map(|line| line.trim().strip_prefix("netflow0:"));
+        let line = devices
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("netflow0:"));
         let received = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
         received.is_some_and(|pkts: u64| pkts >= 5)
     };
@@ -403,4 +411,17 @@ fn a_link_joins_namespaces_that_are_there() {
     assert!(output.status.success(), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["out"]["delivered"]["pkts"], 5, "{report}");
+}
+
+/// It was 1, as if the link had failed.
+#[test]
+fn a_capture_that_cannot_be_written_is_exit_code_3() {
+    let mut command = netflow();
+    command.args(["testbed", "--pcap", "/nowhere/x.pcap", "--", "true"]);
+    let Some(output) = run(&mut command) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("cannot write /nowhere/x.pcap: "), "{said}");
 }

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use netflow_needs::{Need, skip};
 use netflow_testbed::{
-    Capture, DirectionOptions, End, Error, LinkOptions, LinkReport, StackOptions, Testbed,
-    transfer,
+    Capture, DirectionOptions, End, Error, LinkOptions, LinkReport, StackOptions, Testbed, transfer,
 };
 use netflow_units::{Packets, Seconds, Size};
 
