@@ -50,4 +50,4 @@ pub use prepared::{NodeNote, Prepared};
 pub use problem::{Problem, ProblemKind, Problems, Severity};
 pub use read::Quantity;
 pub use schema::schema;
-pub use sources::Sources;
+pub use sources::{Sources, digest};

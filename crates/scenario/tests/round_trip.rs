@@ -166,7 +166,7 @@ prop_compose! {
         queue in of(queue()),
         classes in prop::collection::vec(link_class(), 0..3),
     ) -> Link {
-        Link { from, to, bandwidth, delay, buffer, duplex, queue, classes }
+        Link { from, to, bandwidth, delay, buffer, duplex, queue, classes, back: None }
     }
 }
 

@@ -359,13 +359,18 @@ impl Assembly<'_> {
         if overrides.is_empty() {
             return;
         }
-        let given = self.link_list.iter().filter(|link| !link.reverse);
+        let given = self.link_list.iter();
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
         let connections = self.connections.names();
         let workloads = scenario.workloads.iter().map(|w| w.name.as_str());
         let names = Names {
             links: links.iter().map(String::as_str).collect(),
             connections: connections.collect(),
+            aggregates: scenario
+                .aggregates
+                .iter()
+                .map(|a| a.name.as_str())
+                .collect(),
             workloads: workloads.collect(),
         };
         overrides.refuse_unused(self.findings, &names);
