@@ -18,6 +18,7 @@ fn a_directory_has_what_is_promised() {
         "links.csv",
         "manifest.json",
         "network.json",
+        "scenario",
         "summary.json",
     ];
     assert_eq!(names(&place.path("out")), files);
@@ -263,5 +264,118 @@ fn rates_far_outside_a_profile_are_marked() {
     assert_eq!(summary["connections"][0]["profile_use"], "not usable");
     let page = place.path("page.html");
     place.expect(&format!("report out -o {}", page.display()), 0);
-    assert!(fs::read_to_string(page).unwrap().contains(r#""profile_use":"not usable""#));
+    assert!(
+        fs::read_to_string(page)
+            .unwrap()
+            .contains(r#""profile_use":"not usable""#)
+    );
+}
+
+/// From the directory alone: the scenario, the tables it includes from elsewhere, the settings of the
+/// command line.
+#[test]
+fn a_run_can_be_repeated_from_its_results() {
+    let place = Workplace::new();
+    fs::create_dir_all(place.path("mine")).unwrap();
+    fs::create_dir_all(place.path("tables")).unwrap();
+    let table = "from,to,bandwidth,delay\nA,B,2 Mbit/s,10 ms\nB,C,1 Mbit/s,20 ms\n";
+    fs::write(place.path("tables/links.csv"), table).unwrap();
+    let scenario = "[simulation]\nduration = \"9 s\"\n[include]\nlinks = \"../tables/links.csv\"\n\
+        [[connection]]\nfrom = \"A\"\nto = \"C\"\nsource = { profile = \"own.toml\" }\n";
+    fs::write(place.path("mine/scenario.toml"), scenario).unwrap();
+    let profile = "format = 1\nkind = \"mathis\"\nname = \"own\"\nwindow = \"20 pkt\"\n";
+    fs::write(place.path("mine/own.toml"), profile).unwrap();
+    place.expect(
+        "run mine/scenario.toml -q -o first --every 0.7s --set connection.c1.count=3 --set simulation.seed=5",
+        0,
+    );
+    // What it was made of is gone.
+    fs::remove_dir_all(place.path("mine")).unwrap();
+    fs::remove_dir_all(place.path("tables")).unwrap();
+
+    let manifest = |name: &str| -> Value {
+        let text = fs::read_to_string(place.path(name).join("manifest.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let first = manifest("first");
+    assert_eq!(first["kept"], "scenario/mine/scenario.toml");
+    let mut arguments = vec![
+        "run".to_owned(),
+        format!("first/{}", first["kept"].as_str().unwrap()),
+        "-q".to_owned(),
+        "-o".to_owned(),
+        "second".to_owned(),
+        format!("--every={}s", first["every_s"]),
+    ];
+    for setting in first["overrides"].as_array().unwrap() {
+        arguments.push(format!("--set={}", setting.as_str().unwrap()));
+    }
+    let output = place.netflow(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let second = manifest("second");
+    for key in ["digest", "seed", "options", "every_s", "overrides", "steps"] {
+        assert_eq!(first[key], second[key], "{key}");
+    }
+    for file in [
+        "links.csv",
+        "connections.csv",
+        "summary.json",
+        "network.json",
+    ] {
+        let read = |name: &str| fs::read(place.path(name).join(file)).unwrap();
+        assert!(read("first") == read("second"), "{file}");
+    }
+}
+
+/// A report of it showed the beginning, and said nothing.
+#[test]
+fn a_truncated_series_is_refused() {
+    let place = Workplace::new();
+    place.expect("run dumbbell.toml -q -o out", 0);
+    let whole = fs::read_to_string(place.path("out/links.csv")).unwrap();
+    let cut = |keep: usize| {
+        fs::write(place.path("out/links.csv"), &whole[..keep]).unwrap();
+        text(&place.expect("report out -o page.html", 3).stderr)
+    };
+    let half = whole[..whole.len() / 2].rfind('\n').unwrap();
+    let said = cut(half + 1);
+    assert!(
+        said.contains("links.csv") && said.contains("it is cut off"),
+        "{said}"
+    );
+    assert!(said.contains("the run at 20 s"), "{said}");
+    let said = cut(half - 2);
+    assert!(said.contains("its last line is cut off"), "{said}");
+    // The last interval lacks a link.
+    let said = cut(whole.trim_end().rfind('\n').unwrap() + 1);
+    assert!(said.contains("it is cut off"), "{said}");
+    assert!(!place.path("page.html").exists());
+}
+
+/// It wrote SVG under that name.
+#[test]
+fn a_picture_is_not_written_under_another_kinds_name() {
+    let place = Workplace::new();
+    place.expect("run dumbbell.toml -q -o out", 0);
+    for (arguments, said) in [
+        (
+            "report out --svg links -o fig.pdf",
+            "a figure is written as SVG, not as `.pdf`",
+        ),
+        (
+            "report out --svg links -o fig.html",
+            "end the name with .svg",
+        ),
+        ("report out -o page.svg", "end the name with .html or .htm"),
+    ] {
+        let output = place.expect(arguments, 2);
+        assert!(
+            text(&output.stderr).contains(said),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+    assert_eq!(names(&place.path("")), ["dumbbell.toml", "out"]);
+    place.expect("report out --svg links -o fig.SVG", 0);
+    place.expect("report out -o page", 0);
 }

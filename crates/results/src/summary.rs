@@ -196,7 +196,10 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
 impl ConnectionSummary {
     /// Says anew what its rates rest on, after its fractions were averaged.
     pub(crate) fn judge_profile_use(&mut self) {
-        let (outside, unusable) = (self.outside_profile_fraction, self.unusable_profile_fraction);
+        let (outside, unusable) = (
+            self.outside_profile_fraction,
+            self.unusable_profile_fraction,
+        );
         if let Some(rests_on) = &mut self.profile_use {
             *rests_on = ConnectionTotals::profile_use_over(outside, unusable)
                 .name()

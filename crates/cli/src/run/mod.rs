@@ -1,6 +1,7 @@
 //! `netflow run SCENARIO`
 
 mod diffserv;
+mod kept;
 mod users;
 
 use std::collections::BTreeMap;
@@ -296,8 +297,23 @@ fn finish(
             stopped_at_s: evaluation.summary.duration_s,
             reason: failure.to_string(),
         });
-        let manifest = manifest(arguments, scenario, &evaluation, &writer, started, stop);
-        writer.finish(&evaluation.summary, &manifest)?;
+        let kept = match &arguments.output {
+            Some(directory) => kept::keep(scenario, directory)?,
+            None => kept::Kept::default(),
+        };
+        let manifest = manifest(
+            arguments,
+            scenario,
+            &evaluation,
+            &writer,
+            started,
+            stop,
+            kept.scenario.clone(),
+        );
+        if let Err(error) = writer.finish(&evaluation.summary, &manifest) {
+            kept.undo();
+            return Err(error.into());
+        }
     }
     Ok(evaluation)
 }
@@ -348,6 +364,7 @@ fn manifest(
     writer: &Writer,
     started: Instant,
     stop: Option<Stop>,
+    kept: Option<String>,
 ) -> Manifest {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     Manifest {
@@ -360,6 +377,7 @@ fn manifest(
             .iter()
             .map(|path| path.display().to_string())
             .collect(),
+        kept,
         overrides: arguments.scenario.overrides().to_vec(),
         seed: scenario.seed,
         seeds: evaluation.summary.seeds,
