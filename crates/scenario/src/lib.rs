@@ -31,6 +31,7 @@
 //! [`schema`] describes the format for editors, [`new`] writes scenarios to start from.
 #![warn(missing_docs)]
 
+pub mod changes;
 pub mod export;
 pub mod file;
 mod load;

@@ -72,8 +72,9 @@ prop_compose! {
         transport in of(prop::sample::select(vec![Transport::Fifo, Transport::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![Coupling::Lagged, Coupling::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
+        written_for in of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
     ) -> Simulation {
-        Simulation { duration, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval }
+        Simulation { duration, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval, written_for }
     }
 }
 

@@ -482,3 +482,42 @@ fn a_connection_without_a_name_is_set_by_the_one_it_gets() {
         5
     );
 }
+
+/// Answers of an old scenario change with a default that it says nothing about.
+#[test]
+fn a_default_that_changed_since_a_scenario_was_written_is_named() {
+    let written = |version: &str, more: &str| {
+        let start =
+            format!("[simulation]\nduration = \"10 s\"\nwritten-for = \"{version}\"\n{more}");
+        let prepared = read(&[&start, LINK, CONNECTION].concat());
+        let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+        let said = prepared
+            .warnings
+            .iter()
+            .map(|warning| warning.message.clone());
+        said.collect::<Vec<_>>()
+    };
+    let said = written("0.1", "");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(
+        said[0],
+        "the default of `simulation.step` changed in 0.2: it was 50 ms, it is chosen from the network"
+    );
+    assert!(said[1].starts_with("the default of `connection.source.profile` changed in 0.2"));
+    assert_eq!(written("0.1.0", "step = \"20 ms\"\n").len(), 1);
+    assert!(written("0.2", "").is_empty());
+    let said = written("99.0", "");
+    assert!(
+        said[0].starts_with("written for netflow 99.0; this is "),
+        "{said:?}"
+    );
+    let start = "[simulation]\nduration = \"10 s\"\nwritten-for = \"last year\"\n";
+    let problems = read(&[start, LINK, CONNECTION].concat())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        problems.contains("`written-for` cannot be \"last year\""),
+        "{problems}"
+    );
+}

@@ -25,6 +25,7 @@ use self::aggregates::Aggregates;
 use self::connections::Connections;
 use self::profiles::Profiles;
 use self::simulation::Settings;
+use crate::changes;
 use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
 use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
@@ -240,6 +241,7 @@ impl Assembly<'_> {
         match built {
             Ok(network) => {
                 self.check_memory(&network, scenario, available);
+                changes::tell(scenario, &network, &self.settings.options, self.findings);
                 (!self.findings.has_errors()).then_some(Valid {
                     network,
                     options: self.settings.options,
