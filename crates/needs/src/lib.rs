@@ -125,7 +125,10 @@ mod tests {
     #[test]
     fn a_misspelt_need_fails() {
         let fault = tell(Need::Ns2, "chromum", None).unwrap_err();
-        assert!(fault.contains("no `chromum`; there are ns2, chromium, namespaces"), "{fault}");
+        assert!(
+            fault.contains("no `chromum`; there are ns2, chromium, namespaces"),
+            "{fault}"
+        );
     }
 
     #[test]
@@ -137,7 +140,10 @@ mod tests {
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
-        assert!(lines[0].starts_with("SKIPPED (ns2): it is not here ["), "{text}");
+        assert!(
+            lines[0].starts_with("SKIPPED (ns2): it is not here ["),
+            "{text}"
+        );
         assert!(tell(Need::Ns2, "", Some(place.path().as_os_str())).is_err());
     }
 

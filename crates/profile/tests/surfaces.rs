@@ -69,8 +69,14 @@ fn outside_the_domain_rates_follow_from_the_nearest_point() {
             assert_within(found, wanted, 1e-12);
         } else {
             // Half as much again lost: NT and SunOS fell like p^-1.5 and steeper, NetBSD rose.
-            assert!(found <= wanted * (1.0 + 1e-12), "{implementation} {loss}: {found} {wanted}");
-            assert!(found > wanted * (0.3 / loss).powi(3), "{implementation} {loss}: {found} {wanted}");
+            assert!(
+                found <= wanted * (1.0 + 1e-12),
+                "{implementation} {loss}: {found} {wanted}"
+            );
+            assert!(
+                found > wanted * (0.3 / loss).powi(3),
+                "{implementation} {loss}: {found} {wanted}"
+            );
         }
     }
 }
