@@ -18,6 +18,9 @@ pub struct GridRow {
     pub loss: f64,
     /// Throughput in packets/s at each round-trip time.
     pub throughput_pps: Vec<f64>,
+    /// Which of the round-trip times, counted from 0 and increasing, were not measured at this loss:
+    /// their throughputs were extended from those that were.
+    pub extended: Vec<usize>,
 }
 
 /// What a grid is made of.
@@ -67,6 +70,8 @@ pub struct Grid {
     first_loss: f64,
     inverse_first_loss: f64,
     extension: Extension,
+    /// Whether any throughput of the rows was not measured.
+    has_extended: bool,
     lossless: Option<Lossless>,
     /// Infinite without a limit.
     window_pkts: f64,
@@ -91,7 +96,32 @@ enum Lossless {
     Row(Vec<(f64, f64)>),
 }
 
+/// Which of increasing values are next to this one: one, or two that it is between.
+fn neighbours(values: impl Iterator<Item = f64>, x: f64) -> std::ops::RangeInclusive<usize> {
+    let (mut below, mut above) = (0, None);
+    for (i, value) in values.enumerate() {
+        if value <= x {
+            below = i;
+        }
+        if value >= x {
+            above = Some(i);
+            break;
+        }
+    }
+    below..=above.unwrap_or(below)
+}
+
 impl Grid {
+    /// Whether what is interpolated here rests on throughputs that were not measured.
+    fn is_extended_inside(&self, loss: f64, rtt_s: f64) -> bool {
+        let columns = neighbours(self.spec.rtts_s.iter().copied(), rtt_s);
+        let mut rows = neighbours(self.spec.rows.iter().map(|row| row.loss), loss);
+        rows.any(|row| {
+            let extended = &self.spec.rows[row].extended;
+            extended.iter().any(|column| columns.contains(column))
+        })
+    }
+
     /// A grid from its rows.
     ///
     /// # Errors
@@ -152,6 +182,7 @@ impl Grid {
         // Rounded up, so that s reaches 1 at the first loss itself.
         let inverse_first_loss = (1.0 / first_loss).next_up();
         let window_pkts = spec.window_pkts.unwrap_or(f64::INFINITY);
+        let has_extended = spec.rows.iter().any(|row| !row.extended.is_empty());
         Ok(Self {
             spec,
             domain,
@@ -161,6 +192,7 @@ impl Grid {
             first_loss,
             inverse_first_loss,
             extension,
+            has_extended,
             lossless,
             window_pkts,
         })
@@ -305,7 +337,12 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
     )?;
     ensure_losses(spec.rows.iter().map(|row| row.loss))?;
     ensure_window(spec.window_pkts)?;
-    for (row, GridRow { throughput_pps, .. }) in spec.rows.iter().enumerate() {
+    for (row, it) in spec.rows.iter().enumerate() {
+        let GridRow {
+            throughput_pps,
+            extended,
+            ..
+        } = it;
         if throughput_pps.len() != spec.rtts_s.len() {
             return Err(ProfileError::RowLength {
                 place: Place::Row { row },
@@ -313,6 +350,14 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
                 wanted: spec.rtts_s.len(),
             });
         }
+        let column = extended.iter().max().copied().unwrap_or(0);
+        ensure(
+            column < throughput_pps.len(),
+            Place::Row { row },
+            "extended round-trip time",
+            column as f64,
+            "one of the grid's",
+        )?;
         for (column, &rate) in throughput_pps.iter().enumerate() {
             // The bounds keep squares of ratios finite.
             let good = (1e-60..=1e60).contains(&rate);
@@ -363,7 +408,12 @@ impl Profile for Grid {
     }
 
     fn rests_on(&self, loss: f64, rtt_s: f64) -> ProfileUse {
-        Reach::GRID.of(self.domain, loss, rtt_s)
+        match Reach::GRID.of(self.domain, loss, rtt_s) {
+            ProfileUse::Measured if self.has_extended && self.is_extended_inside(loss, rtt_s) => {
+                ProfileUse::Extended
+            }
+            rests_on => rests_on,
+        }
     }
 
     fn window_limit_pkts(&self) -> Option<f64> {

@@ -74,7 +74,7 @@
 //! throughput-unit = "pkt/s"        # or "pkt/ms"
 //! rows = [                         # losses increase; one throughput for each rtt, no holes
 //!   { loss = 0.01, throughput = [194, 117, 59.2] },
-//!   { loss = 0.02, throughput = [135, 81.5, 40.3] },
+//!   { loss = 0.02, throughput = [135, 81.5, 40.3], extended = ["60 ms"] }, # not measured there
 //! ]
 //! ```
 //!

@@ -29,6 +29,7 @@ fn part(spec: &GridSpec, row: impl Fn(f64) -> bool, column: impl Fn(f64) -> bool
             .map(|it| GridRow {
                 loss: it.loss,
                 throughput_pps: columns.iter().map(|&j| it.throughput_pps[j]).collect(),
+                extended: Vec::new(),
             })
             .collect(),
         ..spec.clone()
@@ -254,6 +255,7 @@ fn any_profile() -> impl Strategy<Value = std::sync::Arc<dyn Profile>> {
                         throughput_pps: (rtts.iter())
                             .map(|rtt| (rate - row.1 - rtt.1).exp())
                             .collect(),
+                        extended: Vec::new(),
                     })
                     .collect(),
             })

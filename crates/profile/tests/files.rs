@@ -214,7 +214,7 @@ fn help_names_what_was_meant() {
     );
     assert_eq!(
         help.as_deref(),
-        Some("did you mean `throughput`? allowed: loss, throughput")
+        Some("did you mean `throughput`? allowed: loss, throughput, extended")
     );
     let help = refused(
         GRID,
@@ -326,6 +326,7 @@ fn grid() -> impl Strategy<Value = Grid> {
             .map(|(loss, throughput_pps)| GridRow {
                 loss,
                 throughput_pps,
+                extended: Vec::new(),
             });
         Grid::new(GridSpec {
             name,

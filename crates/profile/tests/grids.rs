@@ -53,6 +53,7 @@ fn small(window_pkts: Option<f64>, lossless: bool) -> Grid {
     let row = |loss, rates: [f64; 3]| GridRow {
         loss,
         throughput_pps: rates.to_vec(),
+        extended: Vec::new(),
     };
     let mut rows = vec![
         row(0.01, [100.0, 40.0, 9.0]),
@@ -154,6 +155,7 @@ fn one_row_and_one_column_make_a_square_root_law_with_a_window() {
         rows: vec![GridRow {
             loss: 0.01,
             throughput_pps: vec![70.0],
+            extended: Vec::new(),
         }],
     };
     let grid = Grid::new(spec).expect("a good grid");

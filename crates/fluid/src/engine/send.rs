@@ -321,7 +321,6 @@ impl SharedView<'_> {
             fixed_s,
             ..
         } = self.engine;
-        let domain = profile.domain();
         let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
         let mut rate = [0.0; BATCH];
         for batch in work.members.chunks(BATCH) {
@@ -377,9 +376,7 @@ impl SharedView<'_> {
                 state.rtt_time += rtt[i] * active_s;
                 state.loss_time += loss[i] * active_s;
                 state.active_s += active_s;
-                if !domain.contains(loss[i], rtt[i]) {
-                    state.rest(profile.rests_on(loss[i], rtt[i]), active_s);
-                }
+                state.rest(profile.rests_on(loss[i], rtt[i]), active_s);
             }
         }
     }

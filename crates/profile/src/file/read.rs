@@ -56,7 +56,7 @@ const PFTK_KEYS: &[&str] = &[
     "timeout",
     "window",
 ];
-const GRID_ROW_KEYS: &[&str] = &["loss", "throughput"];
+const GRID_ROW_KEYS: &[&str] = &["loss", "throughput", "extended"];
 const POWER_LAW_ROW_KEYS: &[&str] = &["loss", "a", "b"];
 
 /// Reads a profile; errors carry spans but not yet lines.
@@ -124,9 +124,22 @@ fn grid(root: &Section<'_, '_>) -> Result<Arc<dyn Profile>> {
         for value in list("throughput", row.require("throughput")?)? {
             throughput_pps.push(to_pps * number("throughput", value)?);
         }
+        let mut extended = Vec::new();
+        let named = match row.table.get("extended") {
+            Some(value) => list("extended", value)?,
+            None => &[],
+        };
+        for value in named {
+            let rtt_s = seconds("extended", value)?;
+            let Some(column) = rtts_s.iter().position(|&it| it == rtt_s) else {
+                return fail(Kind::NotInGrid, value.span());
+            };
+            extended.push(column);
+        }
         rows.push(GridRow {
             loss,
             throughput_pps,
+            extended,
         });
     }
     let spec = GridSpec {
