@@ -74,7 +74,12 @@ fn root_is_not_needed_where_users_may_have_namespaces() {
     // The test's own binary may be where only root can read.
     let place = tempfile::tempdir_in("/tmp").unwrap();
     let program = place.path().join("netflow");
-    fs::copy(env!("CARGO_BIN_EXE_netflow"), &program).unwrap();
+    // By another process: while this one has the file open for writing, a child that another test
+    // starts just then has it as well, and the program is busy.
+    let copied = Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_netflow").as_ref(), program.as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(place.path(), open).unwrap();
     let mut command = Command::new(&program);
