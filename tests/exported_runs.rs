@@ -9,13 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use netflow::scenario::export::{self, NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options, Ns2Trace};
 use netflow::trace::analysis::Burstiness;
 use netflow::trace::from_reader;
+use netflow_needs::{Need, skip};
 
 #[test]
 fn topology_runs_as_it_did() {
@@ -161,8 +161,7 @@ impl MeanAndStd {
 fn has_ns() -> bool {
     let has = Command::new("ns").arg("/dev/null").output().is_ok();
     if !has {
-        // Past the test's captured output, so that it is seen.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: ns is not installed");
+        skip(Need::Ns2, "ns is not installed");
     }
     has
 }

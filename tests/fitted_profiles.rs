@@ -17,6 +17,7 @@ use netflow::profile::{from_toml, to_toml};
 use netflow::trace::What;
 use netflow::trace::read::{Reader, from_reader, open};
 use netflow::trace::sender::{Options, Samplers, Senders};
+use netflow_needs::{Need, skip};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
@@ -163,7 +164,7 @@ fn fit_to_ns(losses: &[f64], rtts_ms: &[f64], packets: u32, method: Method) -> O
 /// A directory for scripts; `None`, with a word, where ns-2 is not installed.
 fn ns() -> Option<TempDir> {
     if Command::new("ns").stdin(Stdio::null()).output().is_err() {
-        println!("skipped: ns-2 is not installed (Debian: apt install ns2)");
+        skip(Need::Ns2, "ns is not installed (Debian: apt install ns2)");
         return None;
     }
     Some(tempfile::tempdir().unwrap())

@@ -9,6 +9,7 @@ use netflow::compare::{
     BUSIEST, Comparison, Ensemble, Error, Estimate, Ns2, NsTimes, Settings, Side, from_trace,
     write_ensemble,
 };
+use netflow::results::write_whole;
 use netflow::scenario::export::Tcp;
 use serde::Serialize;
 
@@ -128,11 +129,7 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         let path = directory.join("comparison.json");
         let mut text = Vec::new();
         crate::json::write(&answer, &mut text)?;
-        std::fs::write(&path, text).map_err(|source| Failure::File {
-            action: "write",
-            path,
-            source,
-        })?;
+        write_whole(&path, &text)?;
     }
     match arguments.format {
         ReportFormat::Json => Ok(crate::json::write(&answer, out)?),
@@ -154,7 +151,6 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
             problems::warn_of(&warning);
         }
     }
-    let ns2 = Ns2::find()?;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let settings = Settings {
         seeds: arguments.seeds.get(),
@@ -164,6 +160,8 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         tcp: arguments.tcp,
         every_s: arguments.every,
     };
+    settings.check(&scenario)?;
+    let ns2 = Ns2::find()?;
     let side = Side::evaluate(&scenario, &settings)?;
     let traced = !arguments.no_trace_run;
     // A traced run takes about six others.

@@ -6,6 +6,7 @@ use clap::Args;
 use netflow::fluid::{
     ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Network, Simulation, Source,
 };
+use netflow::units::nearest_name;
 use serde::Serialize;
 
 use crate::args::{ReportFormat, time_from_zero};
@@ -74,12 +75,11 @@ fn explanation_at(
 /// Says what it might have been.
 fn unknown(network: &Network, name: &str) -> Failure {
     let known = network.connections().map(|id| network.connection_name(id));
-    let nearest = known
-        .map(|known| (strsim::damerau_levenshtein(known, name), known))
-        .min();
+    let known: Vec<&str> = known.collect();
+    let nearest = nearest_name(name, known.iter().copied(), &[]);
     Failure::Usage {
         message: format!("the scenario has no connection `{name}`"),
-        help: nearest.map(|(_, nearest)| format!("the nearest name is `{nearest}`")),
+        help: nearest.map(|nearest| format!("the nearest name is `{nearest}`")),
     }
 }
 
@@ -198,7 +198,7 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
             short(it.seen_rtt_s * 1e3),
             short(rate_pps),
             if it.outside {
-                ", outside the domain where it was measured"
+                ", extended: it was not measured there"
             } else {
                 ""
             },

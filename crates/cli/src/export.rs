@@ -1,12 +1,11 @@
 //! `netflow export SCENARIO --to ns2`
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use netflow::results::PartialFile;
+use netflow::results::write_whole;
 use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Tcp};
 
 use crate::args::{positive_time, time_from_zero};
@@ -77,7 +76,7 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
         export::ns2(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?;
     match &arguments.output {
         None => Ok(out.write_all(script.as_bytes())?),
-        Some(path) => write_file(path, &script),
+        Some(path) => Ok(write_whole(path, script.as_bytes())?),
     }
 }
 
@@ -90,23 +89,5 @@ fn traced(scenario: &Scenario, trace: Option<&Option<String>>) -> Ns2Trace {
             Ns2Trace::Links(vec![name.clone()])
         }
         Some(Some(names)) => Ns2Trace::Links(names.split(',').map(str::to_owned).collect()),
-    }
-}
-
-/// Complete or not at all; what is no file (`/dev/stdout`, a pipe) is written to as it is.
-fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    let cannot = |source| Failure::File {
-        action: "write",
-        path: path.to_owned(),
-        source,
-    };
-    match path.file_name() {
-        Some(name) if !path.exists() || path.is_file() => {
-            let directory = path.parent().unwrap_or(Path::new(""));
-            let mut file = PartialFile::create(directory, &name.to_string_lossy())?;
-            file.write_all(text.as_bytes()).map_err(cannot)?;
-            Ok(file.publish()?)
-        }
-        _ => fs::write(path, text).map_err(cannot),
     }
 }

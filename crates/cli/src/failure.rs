@@ -62,7 +62,12 @@ pub enum Failure {
 impl From<netflow_testbed::Error> for Failure {
     fn from(error: netflow_testbed::Error) -> Failure {
         use netflow_testbed::Error;
-        match &error {
+        match error {
+            Error::File { path, source } => Failure::File {
+                action: "write",
+                path,
+                source,
+            },
             Error::UnknownCongestionControl { .. } | Error::Option(_) => Failure::Usage {
                 message: error.to_string(),
                 help: error.help(),

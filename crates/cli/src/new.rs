@@ -1,11 +1,11 @@
 //! `netflow new KIND`
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use netflow::results::PartialFile;
+use netflow::results::write_whole;
 use netflow::scenario::new::{Kind, Wishes};
 
 use crate::failure::Failure;
@@ -63,36 +63,15 @@ pub fn new(arguments: &NewArguments, out: &mut dyn Write) -> Result<(), Failure>
     let Some(path) = &arguments.output else {
         return Ok(out.write_all(text.as_bytes())?);
     };
-    let written = match path.exists() && !arguments.force {
-        true => Err(io::Error::new(
-            io::ErrorKind::AlreadyExists,
-            "it is there already; --force replaces it",
-        )),
-        false => write_file(path, &text),
-    };
-    written.map_err(|source| Failure::File {
-        action: "write",
-        path: path.clone(),
-        source,
-    })
-}
-
-/// Complete or not at all.
-fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    let Some(name) = path.file_name() else {
-        return Err(io::ErrorKind::IsADirectory.into());
-    };
-    let directory = path.parent().unwrap_or(Path::new(""));
-    let mut file = PartialFile::create(directory, &name.to_string_lossy()).map_err(into_io)?;
-    file.write_all(text.as_bytes())?;
-    file.publish().map_err(into_io)
-}
-
-/// What the system said; the path is told by whoever asked.
-fn into_io(error: netflow::results::Error) -> io::Error {
-    match error {
-        netflow::results::Error::Write { source, .. }
-        | netflow::results::Error::Replace { source, .. } => source,
-        other => io::Error::other(other),
+    if path.exists() && !arguments.force {
+        return Err(Failure::File {
+            action: "write",
+            path: path.clone(),
+            source: io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "it is there already; --force replaces it",
+            ),
+        });
     }
+    Ok(write_whole(path, text.as_bytes())?)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::report::{Error, Figure, ProfileSample, Report, profile_figure, results_figure};
-use netflow::results::PartialFile;
+use netflow::results::write_whole;
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -61,6 +61,14 @@ pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Fa
     if arguments.samples.is_some() && arguments.svg != Some(Drawing::Profile) {
         return Err(Failure::usage("`--samples` goes with `--svg profile`"));
     }
+    let output = arguments.output.as_deref();
+    let allowed: &[&str] = match arguments.svg {
+        None => &["html", "htm"],
+        Some(_) => &["svg"],
+    };
+    if let Some(path) = output {
+        allow_ending(path, allowed)?;
+    }
     let (name, text) = match arguments.svg {
         None => {
             let report = Report::read(results, arguments.against.as_deref())?;
@@ -72,10 +80,28 @@ pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Fa
         Some(Drawing::Burstiness) => ("burstiness.svg", figure(Figure::Burstiness, arguments)?),
         Some(Drawing::Profile) => ("profile.svg", profile(arguments)?),
     };
-    let output = arguments.output.as_deref().unwrap_or(Path::new(name));
-    write_whole(output, &text)?;
+    let output = output.unwrap_or(Path::new(name));
+    write_whole(output, text.as_bytes())?;
     writeln!(out, "{}", output.display())?;
     Ok(())
+}
+
+/// Refuses a name that says that the file is something else.
+fn allow_ending(path: &Path, allowed: &[&str]) -> Result<(), Failure> {
+    let Some(ending) = path.extension() else {
+        return Ok(());
+    };
+    if allowed.iter().any(|it| ending.eq_ignore_ascii_case(it)) {
+        return Ok(());
+    }
+    let what = match allowed.contains(&"svg") {
+        true => "a figure is written as SVG",
+        false => "a page is written as HTML",
+    };
+    Err(Failure::Usage {
+        message: format!("{what}, not as `.{}`", ending.display()),
+        help: Some(format!("end the name with .{}", allowed.join(" or ."))),
+    })
 }
 
 fn figure(figure: Figure, arguments: &ReportArguments) -> Result<String, Failure> {
@@ -117,29 +143,6 @@ fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
         });
     }
     Ok(samples)
-}
-
-/// The file is there as a whole or not at all.
-/// Writes a file that is seen once it is whole.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |source| Failure::File {
-        action: "write",
-        path: path.to_owned(),
-        source,
-    };
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    match path.file_name().and_then(|name| name.to_str()) {
-        Some(name) if !path.exists() || path.is_file() => {
-            let mut file = PartialFile::create(directory, name)?;
-            file.write_all(text.as_bytes()).map_err(failed)?;
-            Ok(file.publish()?)
-        }
-        // A pipe or a device, such as /dev/stdout.
-        _ => fs::write(path, text).map_err(failed),
-    }
 }
 
 impl From<Error> for Failure {

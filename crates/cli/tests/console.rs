@@ -14,6 +14,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use netflow_needs::{Need, skip};
+
 #[test]
 fn the_readme_says_the_truth() {
     check(&root().join("README.md"));
@@ -81,16 +83,16 @@ fn check(file: &Path) {
         blessed += &format!("{line}\n");
         let missing = match line.trim() {
             "```console" => None,
-            "```console ns" => (!has_ns()).then_some("ns is not installed"),
-            "```console testbed" => missing_testbed(),
+            "```console ns" => (!has_ns()).then_some((Need::Ns2, "ns is not installed")),
+            "```console testbed" => missing_testbed().map(|why| (Need::Namespaces, why)),
             _ => continue,
         };
         let mut block = Vec::new();
         while let Some(line) = lines.next_if(|line| line.trim() != "```") {
             block.push(line.to_owned());
         }
-        if let Some(missing) = missing {
-            eprintln!("SKIPPED: {missing}: {}", block.join("\n"));
+        if let Some((need, why)) = missing {
+            skip(need, &format!("{why}: {}", block.join("; ")));
             block
                 .iter()
                 .for_each(|line| blessed += &format!("{line}\n"));

@@ -1,11 +1,13 @@
 //! Profiles measured on this machine. Where namespaces, TUN devices or a congestion control are not
-//! to be had, tests say `skipped` and why.
+//! to be had, or the machine is too busy, tests are skipped.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use netflow_needs::{Need, skip};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -21,11 +23,11 @@ fn measure(place: &Path, arguments: &str) -> Option<String> {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     if errors.contains("not available here") || errors.contains("there is no congestion control") {
-        eprintln!("skipped: {}", errors.trim());
+        skip(Need::Namespaces, &errors);
         return None;
     }
     if errors.contains("inconclusive") {
-        eprintln!("inconclusive: {}", errors.trim());
+        skip(Need::Quiet, &errors);
         return None;
     }
     assert!(output.status.success(), "{errors}");

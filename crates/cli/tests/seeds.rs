@@ -46,7 +46,7 @@ fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| !path.ends_with("manifest.json"))
+        .filter(|path| path.is_file() && !path.ends_with("manifest.json"))
         .map(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             (name, fs::read(path).unwrap())

@@ -1,5 +1,5 @@
 //! `netflow testbed` and `netflow link` with what they start: it ends with them, whatever ends them.
-//! Where namespaces or TUN devices are not to be had, tests say `skipped` and why.
+//! Where namespaces or TUN devices are not to be had, tests are skipped.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -8,6 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use netflow_needs::{Need, skip};
 
 fn netflow() -> Command {
     Command::new(env!("CARGO_BIN_EXE_netflow"))
@@ -18,7 +20,7 @@ fn run(command: &mut Command) -> Option<Output> {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("not available here") {
-        eprintln!("skipped: {}", said.trim());
+        skip(Need::Namespaces, &said);
         return None;
     }
     Some(output)
@@ -66,13 +68,18 @@ fn commands_run_at_both_ends_and_the_exit_code_is_theirs() {
 fn root_is_not_needed_where_users_may_have_namespaces() {
     let nobody = Command::new("true").uid(65534).gid(65534).status();
     if nobody.is_err() {
-        eprintln!("skipped: only root can be somebody else");
+        skip(Need::System, "only root can be somebody else");
         return;
     }
     // The test's own binary may be where only root can read.
     let place = tempfile::tempdir_in("/tmp").unwrap();
     let program = place.path().join("netflow");
-    fs::copy(env!("CARGO_BIN_EXE_netflow"), &program).unwrap();
+    // By another process: while this one has the file open for writing, a child that another test
+    // starts just then has it as well, and the program is busy.
+    let copied = Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_netflow").as_ref(), program.as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(place.path(), open).unwrap();
     let mut command = Command::new(&program);
@@ -121,7 +128,7 @@ fn living() -> Option<(Child, Vec<String>)> {
             .unwrap();
         child.wait().unwrap();
         assert!(said.contains("not available here"), "{said}");
-        eprintln!("skipped: {}", said.trim());
+        skip(Need::Namespaces, &said);
         return None;
     }
     Some((child, namespaces))
@@ -151,13 +158,32 @@ fn holders(namespaces: &[String]) -> Vec<String> {
     found
 }
 
-fn gone(namespaces: &[String]) {
+/// How many processes `sleep` live in these namespaces. Each end starts three, which stay: unlike
+/// shells on their way to become one, and descriptors on their way to be closed.
+fn asleep(namespaces: &[String]) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let is_one = |place: std::path::PathBuf| {
+        let name = fs::read_to_string(place.join("comm")).unwrap_or_default();
+        let namespace = fs::read_link(place.join("ns/net")).unwrap_or_default();
+        name == "sleep\n"
+            && namespaces
+                .iter()
+                .any(|it| namespace.to_string_lossy() == *it)
+    };
+    processes.filter(|process| is_one(process.path())).count()
+}
+
+/// Waits until this holds; a busy machine is given its time.
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let begin = Instant::now();
-    while !holders(namespaces).is_empty() {
-        let left = holders(namespaces);
-        assert!(begin.elapsed() < Duration::from_secs(5), "{left:?}");
-        thread::sleep(Duration::from_millis(20));
+    while !holds() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(10));
     }
+}
+
+fn gone(namespaces: &[String]) {
+    wait_until("something is left", || holders(namespaces).is_empty());
 }
 
 /// The number of the process that the testbed's own one started: the first of its process namespace.
@@ -179,15 +205,9 @@ fn nothing_is_left_when_netflow_is_killed() {
         return;
     };
     assert_ne!(namespaces[0], namespaces[1]);
-    // Two shells, four subshells or sleeps at each end, and netflow inside, which holds both.
-    let begin = Instant::now();
-    while holders(&namespaces).len() < 8 && begin.elapsed() < Duration::from_secs(5) {
-        thread::sleep(Duration::from_millis(10));
-    }
-    let held = holders(&namespaces).len();
+    wait_until("three sleep at each end", || asleep(&namespaces) == 6);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(held >= 8, "{held}");
     gone(&namespaces);
 }
 
@@ -237,12 +257,12 @@ fn without_tun_devices_it_says_so() {
     command.arg("mount -t tmpfs -o ro none /dev/net || exit 9; exec \"$0\" testbed -- true");
     command.arg(env!("CARGO_BIN_EXE_netflow"));
     let Ok(output) = command.output() else {
-        eprintln!("skipped: there is no unshare");
+        skip(Need::System, "there is no unshare");
         return;
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(9) || said.contains("unshare") {
-        eprintln!("skipped: {}", said.trim());
+        skip(Need::Namespaces, &said);
         return;
     }
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -263,13 +283,13 @@ fn without_namespaces(arguments: &str) -> Option<Output> {
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
-            eprintln!("skipped: unshare: {error}");
+            skip(Need::System, &format!("unshare: {error}"));
             return None;
         }
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(9) || said.contains("unshare:") {
-        eprintln!("skipped: {}", said.trim());
+        skip(Need::Namespaces, &said);
         return None;
     }
     Some(output)
@@ -333,7 +353,7 @@ fn a_link_joins_namespaces_that_are_there() {
             .read_line(&mut line)
             .unwrap();
         if line.is_empty() {
-            eprintln!("skipped: no namespace {name}");
+            skip(Need::Namespaces, &format!("no namespace {name}"));
         }
         (!line.is_empty()).then_some(child)
     };
@@ -353,18 +373,36 @@ fn a_link_joins_namespaces_that_are_there() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let device = || fs::read_to_string(format!("/proc/{}/net/dev", b.id())).unwrap();
+    let mut link = link;
+    let net = |end: u32, file: &str| fs::read_to_string(format!("/proc/{end}/net/{file}")).unwrap();
+    // A route says that the device is up and has its address.
+    let up = |end: u32| net(end, "route").contains("netflow0");
     let begin = Instant::now();
-    while !device().contains("netflow0") && begin.elapsed() < Duration::from_secs(2) {
+    while !(up(a.id()) && up(b.id())) && link.try_wait().unwrap().is_none() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "no link comes up"
+        );
         thread::sleep(Duration::from_millis(10));
     }
-    thread::sleep(Duration::from_millis(100));
     let ping = "import socket,sys\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\nfor i in range(5): s.sendto(b'x',('10.77.0.2',9))";
     let sent = Command::new("nsenter")
         .args(["-t", &a.id().to_string(), "--net", "python3", "-c", ping])
         .status();
-    thread::sleep(Duration::from_millis(100));
-    kill("-TERM", link.id());
+    let came = || {
+        let devices = net(b.id(), "dev");
+        let line = devices
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("netflow0:"));
+        let received = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+        received.is_some_and(|pkts: u64| pkts >= 5)
+    };
+    if sent.as_ref().is_ok_and(|status| status.success()) {
+        wait_until("the packets do not come", came);
+    }
+    if link.try_wait().unwrap().is_none() {
+        kill("-TERM", link.id());
+    }
     let output = link.wait_with_output().unwrap();
     for child in [&mut a, &mut b] {
         child.kill().unwrap();
@@ -372,10 +410,23 @@ fn a_link_joins_namespaces_that_are_there() {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     if said.contains("not available here") || !sent.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: {}", said.trim());
+        skip(Need::Namespaces, &said);
         return;
     }
     assert!(output.status.success(), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["out"]["delivered"]["pkts"], 5, "{report}");
+}
+
+/// It was 1, as if the link had failed.
+#[test]
+fn a_capture_that_cannot_be_written_is_exit_code_3() {
+    let mut command = netflow();
+    command.args(["testbed", "--pcap", "/nowhere/x.pcap", "--", "true"]);
+    let Some(output) = run(&mut command) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("cannot write /nowhere/x.pcap: "), "{said}");
 }

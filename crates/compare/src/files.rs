@@ -1,7 +1,6 @@
 //! The ensemble as files, for pictures.
 
 use std::fs;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use crate::ns2::file;
@@ -85,20 +84,14 @@ fn write(
     count: usize,
     row: &mut dyn FnMut(usize, usize, &mut String),
 ) -> Result<(), Error> {
-    let partial = path.with_extension("csv.partial");
-    let opened = file("write", &partial, fs::File::create(&partial))?;
-    let mut out = BufWriter::new(opened);
     let mut text = format!("{header}\n");
     for (i, time_s) in run.times_s.iter().enumerate() {
         for place in 0..count {
             text += &time_s.to_string();
             row(i, place, &mut text);
         }
-        file("write", &partial, out.write_all(text.as_bytes()))?;
-        text.clear();
     }
-    file("write", &partial, out.flush())?;
-    file("write", path, fs::rename(&partial, path))
+    Ok(netflow_results::write_whole(path, text.as_bytes())?)
 }
 
 fn quoted(name: &str) -> String {

@@ -50,6 +50,14 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether ns-2 can be told of this scenario, which takes no ns-2 to find out.
+    ///
+    /// # Errors
+    /// What of the scenario cannot be exported.
+    pub fn check(&self, scenario: &Prepared) -> Result<(), Error> {
+        self.script(scenario, Ns2Trace::None).map(drop)
+    }
+
     pub(crate) fn script(&self, scenario: &Prepared, trace: Ns2Trace) -> Result<String, Error> {
         let options = Ns2Options {
             tcp: self.tcp,

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use netflow_compare::{
     Comparison, Ensemble, Error, Ns2, Settings, Side, from_trace, write_ensemble,
 };
+use netflow_needs::{Need, skip};
 use netflow_results::Summary;
 use netflow_scenario::export::{Ns2Options, Ns2Trace, ns2};
 use netflow_scenario::{Prepared, load};
@@ -24,7 +25,7 @@ fn scenario() -> Prepared {
 fn installed() -> Option<Ns2> {
     let found = Ns2::find().ok();
     if found.is_none() {
-        eprintln!("SKIPPED: ns is not installed");
+        skip(Need::Ns2, "ns is not installed");
     }
     found
 }

@@ -317,7 +317,8 @@ impl Fluid {
     pub fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
         let (branches, share) = self.branches_of(id);
         let mut data = Totals::default();
-        let (mut rtt_time, mut active_s, mut outside_s) = (0.0, 0.0, 0.0);
+        let (mut rtt_time, mut active_s) = (0.0, 0.0);
+        let (mut outside_s, mut unusable_s) = (0.0, 0.0);
         let mut finished_s = None;
         for &b in branches {
             let branch = &self.state.branches[b as usize];
@@ -325,6 +326,7 @@ impl Fluid {
             rtt_time += branch.rtt_time;
             active_s += branch.active_s;
             outside_s += branch.outside_s;
+            unusable_s += branch.unusable_s;
             finished_s = finished_s.or(branch.finished_s);
         }
         let per_s = fraction(1.0, self.state.time_s);
@@ -348,6 +350,7 @@ impl Fluid {
             rtt: None,
             loss_probability: mean(missing_pkts, missing_pkts + data.delivered_pkts * share),
             outside_profile_fraction: fraction(outside_s, active_s),
+            unusable_profile_fraction: fraction(unusable_s, active_s),
             finished_s,
             timeouts: None,
             fast_retransmits: None,

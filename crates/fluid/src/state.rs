@@ -86,6 +86,7 @@ pub(crate) struct BranchState {
     pub loss_time: f64,
     pub active_s: f64,
     pub outside_s: f64,
+    pub unusable_s: f64,
     /// When its size was delivered.
     pub finished_s: Option<f64>,
 }

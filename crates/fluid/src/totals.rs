@@ -1,5 +1,7 @@
 //! What happened since the start.
 
+use netflow_profile::ProfileUse;
+
 /// One link since the start. Packets are packets of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
@@ -76,14 +78,40 @@ pub struct ConnectionTotals {
     /// (Lost + blocked) / (lost + blocked + delivered); `None` if neither happened.
     pub loss_probability: Option<f64>,
     /// Fraction of the sending time for which the profile was not measured at the loss and
-    /// round-trip time seen.
+    /// round-trip time seen, but extended.
     pub outside_profile_fraction: f64,
+    /// Fraction of the sending time, among that, for which it was extended further than is usable.
+    pub unusable_profile_fraction: f64,
     /// When its size was delivered, in seconds; `None` without a size, or if it is not yet.
     pub finished_s: Option<f64>,
     /// Retransmission timeouts; `None` of sources without a congestion window.
     pub timeouts: Option<f64>,
     /// Losses found by duplicate acknowledgements; `None` likewise.
     pub fast_retransmits: Option<f64>,
+}
+
+impl ConnectionTotals {
+    /// What the rates of a profile's connection rest on, all in all, as
+    /// [`profile_use_over`](Self::profile_use_over) says.
+    pub fn profile_use(&self) -> ProfileUse {
+        Self::profile_use_over(
+            self.outside_profile_fraction,
+            self.unusable_profile_fraction,
+        )
+    }
+
+    /// Of the fractions of the sending time that were outside the domain, and further out than is
+    /// usable: not usable from one percent of that on, extended if any of it was outside.
+    pub fn profile_use_over(outside: f64, unusable: f64) -> ProfileUse {
+        const TRANSIENT: f64 = 0.01;
+        if unusable > TRANSIENT {
+            ProfileUse::NotUsable
+        } else if outside > 0.0 {
+            ProfileUse::Extended
+        } else {
+            ProfileUse::Measured
+        }
+    }
 }
 
 /// Packets of the whole network since the start; offered = delivered + lost + blocked + queued + in

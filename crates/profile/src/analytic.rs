@@ -2,13 +2,14 @@
 
 use crate::domain::{positive, within};
 use crate::error::{ProfileError, ensure, ensure_window};
+use crate::extension::{LEAST_LOSS, Reach, same_window};
 use crate::file::Definition;
-use crate::{Domain, Place, Profile};
+use crate::{Domain, Place, Profile, ProfileUse};
 
 /// Where the formulas are evaluated. They diverge at loss 0, so the domain begins just above it
 /// (unless a window limit bounds the rate there); above 50 % they mean nothing.
 const DOMAIN: Domain = Domain {
-    loss_min: 1e-8,
+    loss_min: LEAST_LOSS,
     loss_max: 0.5,
     rtt_min_s: 1e-5,
     rtt_max_s: 100.0,
@@ -61,7 +62,8 @@ impl Default for FormulaParameters {
 /// A steady-state formula with its parameters.
 ///
 /// Domain: loss 1e-8 (0 with a window limit) to 0.5, round-trip times 10 µs to 100 s; outside it
-/// the formula is evaluated at the nearest point, so that it stays finite at loss 0.
+/// the formula is evaluated at the nearest loss, so that it stays finite at loss 0, and with the
+/// window of the nearest round-trip time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Analytic {
     name: String,
@@ -151,10 +153,15 @@ impl Profile for Analytic {
             Formula::PftkApproximate => pftk_approximate(p, rtt, b, t0),
             Formula::PftkFull => pftk_full(p, rtt, b, t0, window_pkts.unwrap_or(f64::INFINITY)),
         };
+        let rate = rate * same_window(DOMAIN, rtt_s);
         match window_pkts {
             Some(window) => positive(rate.min(window / within(rtt_s, f64::MIN_POSITIVE, f64::MAX))),
             None => positive(rate),
         }
+    }
+
+    fn rests_on(&self, loss: f64, rtt_s: f64) -> ProfileUse {
+        Reach::FORMULA.of(self.domain(), loss, rtt_s)
     }
 
     fn window_limit_pkts(&self) -> Option<f64> {

@@ -13,6 +13,29 @@ pub struct Domain {
     pub rtt_max_s: f64,
 }
 
+/// What a rate at some loss and round-trip time rests on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProfileUse {
+    /// On what was measured, or on a formula where it is defined.
+    #[default]
+    Measured,
+    /// On what is known of every TCP beyond that: a good guess.
+    Extended,
+    /// On the same, so far away that the rate may be several times too high or too low.
+    NotUsable,
+}
+
+impl ProfileUse {
+    /// In tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Extended => "extended",
+            Self::NotUsable => "not usable",
+        }
+    }
+}
+
 impl Domain {
     /// Whether the profile is known at this loss and this round-trip time (s). The bounds belong
     /// to the domain; NaN never does.

@@ -135,8 +135,8 @@ pub(crate) fn ensure(
 }
 
 /// The round-trip times that a definition may contain: they bound what the equations can overflow.
-const RTT_MIN_S: f64 = 1e-12;
-const RTT_MAX_S: f64 = 1e6;
+pub(crate) const RTT_MIN_S: f64 = 1e-12;
+pub(crate) const RTT_MAX_S: f64 = 1e6;
 
 /// Smallest loss probability that is not 0: its logarithm must be an ordinary number.
 const LOSS_MIN: f64 = 1e-60;

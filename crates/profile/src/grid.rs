@@ -5,10 +5,11 @@ use crate::domain::within;
 use crate::error::{
     ProfileError, ensure, ensure_increasing, ensure_losses, ensure_rtt, ensure_window,
 };
+use crate::extension::{Extension, Reach, same_window};
 use crate::file::Definition;
 use crate::math::{exp, ln};
 use crate::profile::{BLOCK, SMALL_BLOCK};
-use crate::{Domain, Place, Profile};
+use crate::{Domain, Place, Profile, ProfileUse};
 
 /// One row of a grid: a loss probability and the throughput at every round-trip time.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,9 @@ pub struct GridRow {
     pub loss: f64,
     /// Throughput in packets/s at each round-trip time.
     pub throughput_pps: Vec<f64>,
+    /// Which of the round-trip times, counted from 0 and increasing, were not measured at this loss:
+    /// their throughputs were extended from those that were.
+    pub extended: Vec<usize>,
 }
 
 /// What a grid is made of.
@@ -45,11 +49,13 @@ pub struct GridSpec {
 /// Between no loss and the first positive loss p₁ it is 1/F² that is linear in the loss:
 /// 1/F² = (1 − p/p₁)/F₀² + (p/p₁)/F₁². This is the square-root law F ∝ p^(−1/2) wherever F is far
 /// below F₀, and it bends into F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else
-/// W/rtt if there is a window limit W; without either, the domain begins at p₁. Held out, ns-2's
+/// W/rtt if there is a window limit W; without either, the domain begins at p₁, and below it the
+/// power law of the lowest rows goes on until a loss of 1e-8. Held out, ns-2's
 /// row at 0.05 % loss is met within 23 % (r.m.s., Reno; few losses were seen in that row) where
 /// ln F linear in the loss is wrong by a factor of 9.5; with a window of 64 packets within 11 %.
 ///
-/// Finally F ≤ W/rtt, with the real round-trip time even outside the domain.
+/// Beyond the highest loss the power law of the highest rows goes on, and at round-trip times that
+/// were not measured the window is that of the nearest one. Finally F ≤ W/rtt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     spec: GridSpec,
@@ -63,6 +69,9 @@ pub struct Grid {
     /// The first positive loss, p₁.
     first_loss: f64,
     inverse_first_loss: f64,
+    extension: Extension,
+    /// Whether any throughput of the rows was not measured.
+    has_extended: bool,
     lossless: Option<Lossless>,
     /// Infinite without a limit.
     window_pkts: f64,
@@ -87,7 +96,32 @@ enum Lossless {
     Row(Vec<(f64, f64)>),
 }
 
+/// Which of increasing values are next to this one: one, or two that it is between.
+fn neighbours(values: impl Iterator<Item = f64>, x: f64) -> std::ops::RangeInclusive<usize> {
+    let (mut below, mut above) = (0, None);
+    for (i, value) in values.enumerate() {
+        if value <= x {
+            below = i;
+        }
+        if value >= x {
+            above = Some(i);
+            break;
+        }
+    }
+    below..=above.unwrap_or(below)
+}
+
 impl Grid {
+    /// Whether what is interpolated here rests on throughputs that were not measured.
+    fn is_extended_inside(&self, loss: f64, rtt_s: f64) -> bool {
+        let columns = neighbours(self.spec.rtts_s.iter().copied(), rtt_s);
+        let mut rows = neighbours(self.spec.rows.iter().map(|row| row.loss), loss);
+        rows.any(|row| {
+            let extended = &self.spec.rows[row].extended;
+            extended.iter().any(|column| columns.contains(column))
+        })
+    }
+
     /// A grid from its rows.
     ///
     /// # Errors
@@ -143,9 +177,12 @@ impl Grid {
             rtt_max_s: spec.rtts_s[columns - 1],
         };
         let first_loss = first.loss;
+        let rows: Vec<(f64, Vec<f64>)> = lossy.iter().map(|row| row.loss).zip(logs).collect();
+        let extension = Extension::fitted(&rows, lossless.is_none());
         // Rounded up, so that s reaches 1 at the first loss itself.
         let inverse_first_loss = (1.0 / first_loss).next_up();
         let window_pkts = spec.window_pkts.unwrap_or(f64::INFINITY);
+        let has_extended = spec.rows.iter().any(|row| !row.extended.is_empty());
         Ok(Self {
             spec,
             domain,
@@ -154,6 +191,8 @@ impl Grid {
             cells,
             first_loss,
             inverse_first_loss,
+            extension,
+            has_extended,
             lossless,
             window_pkts,
         })
@@ -191,9 +230,8 @@ impl Grid {
         log_rtts: &mut [f64],
     ) {
         let domain = self.domain;
-        let first_loss = self.first_loss;
         for (log_loss, &loss) in log_losses.iter_mut().zip(loss) {
-            *log_loss = ln(within(loss, first_loss, domain.loss_max));
+            *log_loss = self.extension.log_loss(loss);
         }
         for (log_rtt, &rtt_s) in log_rtts.iter_mut().zip(rtt_s) {
             *log_rtt = ln(within(rtt_s, domain.rtt_min_s, domain.rtt_max_s));
@@ -240,15 +278,17 @@ impl Grid {
         }
     }
 
-    /// ln F at a point of the domain from the logarithms of its coordinates, and the interval of
-    /// the round-trip time with the way through it. The loss is at least the first positive one.
+    /// ln F at a round-trip time of the domain from the logarithms of the coordinates, and the
+    /// interval of the round-trip time with the way through it. Below the first positive loss it is
+    /// what the power law says.
     #[inline]
     fn log_rate(&self, log_loss: f64, log_rtt: f64) -> (f64, usize, f64) {
+        let (log_loss, beyond) = self.extension.split(log_loss);
         let (i, u) = self.losses.locate(log_loss);
         let (j, t) = self.rtts.locate(log_rtt);
         let cell = &self.cells[i * self.rtts.intervals() + j];
         (
-            cell.base + t * (cell.along + u * cell.twist) + u * cell.across,
+            cell.base + t * (cell.along + u * cell.twist) + u * cell.across + beyond,
             j,
             t,
         )
@@ -262,9 +302,11 @@ impl Grid {
         rate / (s + (1.0 - s) * (ratio * ratio)).sqrt()
     }
 
-    /// At most W/rtt; the bounds only matter for what is no round-trip time at all.
+    /// From the rate at the nearest round-trip time of the domain to that at this one, which is at
+    /// most W/rtt; the bounds only matter for what is no round-trip time at all.
     #[inline(always)]
     fn limited(&self, rate: f64, rtt_s: f64) -> f64 {
+        let rate = rate * same_window(self.domain, rtt_s);
         let most = self.window_pkts / within(rtt_s, f64::MIN_POSITIVE, f64::MAX);
         within(
             rate,
@@ -295,7 +337,12 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
     )?;
     ensure_losses(spec.rows.iter().map(|row| row.loss))?;
     ensure_window(spec.window_pkts)?;
-    for (row, GridRow { throughput_pps, .. }) in spec.rows.iter().enumerate() {
+    for (row, it) in spec.rows.iter().enumerate() {
+        let GridRow {
+            throughput_pps,
+            extended,
+            ..
+        } = it;
         if throughput_pps.len() != spec.rtts_s.len() {
             return Err(ProfileError::RowLength {
                 place: Place::Row { row },
@@ -303,6 +350,14 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
                 wanted: spec.rtts_s.len(),
             });
         }
+        let column = extended.iter().max().copied().unwrap_or(0);
+        ensure(
+            column < throughput_pps.len(),
+            Place::Row { row },
+            "extended round-trip time",
+            column as f64,
+            "one of the grid's",
+        )?;
         for (column, &rate) in throughput_pps.iter().enumerate() {
             // The bounds keep squares of ratios finite.
             let good = (1e-60..=1e60).contains(&rate);
@@ -335,8 +390,9 @@ impl Profile for Grid {
     fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
         if loss >= self.first_loss {
             // The divisor of the low-loss rule would be exactly 1.
-            let (p, rtt) = self.domain.clamp(loss, rtt_s);
-            return self.limited(exp(self.log_rate(ln(p), ln(rtt)).0), rtt_s);
+            let (_, rtt) = self.domain.clamp(loss, rtt_s);
+            let log_loss = self.extension.log_loss(loss);
+            return self.limited(exp(self.log_rate(log_loss, ln(rtt)).0), rtt_s);
         }
         let mut out = [0.0];
         self.evaluate(&[loss], &[rtt_s], &mut out, &mut [0.0], &mut [0.0]);
@@ -348,6 +404,15 @@ impl Profile for Grid {
             self.in_blocks::<SMALL_BLOCK>(loss, rtt_s, out);
         } else {
             self.in_blocks::<BLOCK>(loss, rtt_s, out);
+        }
+    }
+
+    fn rests_on(&self, loss: f64, rtt_s: f64) -> ProfileUse {
+        match Reach::GRID.of(self.domain, loss, rtt_s) {
+            ProfileUse::Measured if self.has_extended && self.is_extended_inside(loss, rtt_s) => {
+                ProfileUse::Extended
+            }
+            rests_on => rests_on,
         }
     }
 

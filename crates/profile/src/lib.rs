@@ -44,9 +44,10 @@
 //!
 //! # What holds for every profile
 //!
-//! - Rates are finite and positive whatever the arguments are. Outside the [`Domain`] the value at
-//!   its nearest point is given (NaN counts as the lower bound), and [`Profile::outside`] tells, so
-//!   that a program can count how much of a result is a guess.
+//! - Rates are finite and positive whatever the arguments are. Outside the [`Domain`] they are
+//!   extended by what is known of every TCP: a fitted power of the loss, and the same window at
+//!   other round-trip times. [`Profile::rests_on`] tells what was measured, what is extended, and
+//!   what is so far away that it is not usable.
 //! - F is **not** monotone in the loss everywhere: NetBSD's rises above 25 %, NT's between 0 and
 //!   1 % at long round-trip times, and measured grids within their noise.
 //! - Slices give the same bits as single evaluations. Power laws and grids use their own logarithm
@@ -73,7 +74,7 @@
 //! throughput-unit = "pkt/s"        # or "pkt/ms"
 //! rows = [                         # losses increase; one throughput for each rtt, no holes
 //!   { loss = 0.01, throughput = [194, 117, 59.2] },
-//!   { loss = 0.02, throughput = [135, 81.5, 40.3] },
+//!   { loss = 0.02, throughput = [135, 81.5, 40.3], extended = ["60 ms"] }, # not measured there
 //! ]
 //! ```
 //!
@@ -110,6 +111,7 @@ mod builtin;
 mod compare;
 mod domain;
 mod error;
+mod extension;
 mod file;
 pub mod fit;
 mod grid;
@@ -122,7 +124,7 @@ pub use builtin::{aliases, builtin, builtin_names};
 pub use compare::{
     Comparison, Excess, Extreme, FRIENDLY, Faster, REASONABLY_FAIR, Region, common_axes, compare,
 };
-pub use domain::Domain;
+pub use domain::{Domain, ProfileUse};
 pub use error::{Place, ProfileError};
 pub use file::{Definition, ProfileFileError, ProfileFileErrorKind, from_toml, load, to_toml};
 pub use grid::{Grid, GridRow, GridSpec};

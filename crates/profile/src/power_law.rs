@@ -3,6 +3,7 @@
 use crate::axis::Axis;
 use crate::domain::{positive, within};
 use crate::error::{ProfileError, ensure, ensure_losses, ensure_rtt};
+use crate::extension::{Extension, same_window};
 use crate::file::Definition;
 use crate::math::{exp, ln};
 use crate::profile::{BLOCK, SMALL_BLOCK};
@@ -39,6 +40,10 @@ pub struct PowerLawSpec {
 /// F = B·rtt^(−A − c·rtt·loss), rtt in ms and F in packets/ms, A and B linear in the loss between
 /// the rows of a table (\[Prof\] eq. 2 with c = 0; eq. 3 with c = 1e-4).
 ///
+/// Beyond the table's losses a power of the loss goes on that is fitted to its outermost rows, and
+/// beyond its round-trip times the window is that of the nearest one: what the coefficients would
+/// give there is not what they were fitted to.
+///
 /// Eq. 3 is printed with exponent A − 10⁻⁴·rtt·loss. Only the sign used here agrees with the
 /// paper's text and figures.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +52,8 @@ pub struct PowerLaw {
     losses: Axis,
     cells: Vec<Cell>,
     domain: Domain,
+    /// Over losses that the table has no rows for; `None` if it has none with a loss.
+    extension: Option<Extension>,
 }
 
 /// A and B at the beginning of a loss interval, and their rise over it.
@@ -126,12 +133,27 @@ impl PowerLaw {
                 b_rise: next.b - row.b,
             })
             .collect();
-        Ok(Self {
+        let mut law = Self {
             spec,
             losses,
             cells,
             domain,
-        })
+            extension: None,
+        };
+        let rows: Vec<(f64, Vec<f64>)> = law
+            .spec
+            .rows
+            .iter()
+            .filter(|row| row.loss > 0.0)
+            .map(|row| {
+                let at = |rtt_s| ln(law.throughput(row.loss, rtt_s));
+                (row.loss, vec![at(domain.rtt_min_s), at(domain.rtt_max_s)])
+            })
+            .collect();
+        if !rows.is_empty() {
+            law.extension = Some(Extension::fitted(&rows, domain.loss_min > 0.0));
+        }
+        Ok(law)
     }
 
     /// What it is made of.
@@ -172,10 +194,22 @@ impl PowerLaw {
             {
                 (*out, *log) = self.factor_and_log(within(loss, loss_min, loss_max), rtt_ms, *log);
             }
-            for (out, &log) in out.iter_mut().zip(&*logs) {
-                *out = positive(*out * exp(log));
+            for (((out, &log), &loss), &rtt_s) in out.iter_mut().zip(&*logs).zip(loss).zip(rtt_s) {
+                *out = self.extended(*out, log, loss, rtt_s);
             }
         }
+    }
+
+    /// From B and the logarithm of the power at the nearest point of the domain to the rate.
+    #[inline(always)]
+    fn extended(&self, factor: f64, log: f64, loss: f64, rtt_s: f64) -> f64 {
+        let beyond = match &self.extension {
+            Some(extension) if !(loss <= self.domain.loss_max && loss >= self.domain.loss_min) => {
+                extension.split(extension.log_loss(loss)).1
+            }
+            _ => 0.0,
+        };
+        positive(factor * exp(log + beyond) * same_window(self.domain, rtt_s))
     }
 
     /// B in packets/s, and −(A + c·rtt·loss)·ln rtt, for a point within the domain.
@@ -202,10 +236,10 @@ impl Profile for PowerLaw {
     }
 
     fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
-        let (loss, rtt_s) = self.domain.clamp(loss, rtt_s);
-        let rtt_ms = rtt_s * 1000.0;
-        let (factor, log) = self.factor_and_log(loss, rtt_ms, ln(rtt_ms));
-        positive(factor * exp(log))
+        let (nearest_loss, nearest_s) = self.domain.clamp(loss, rtt_s);
+        let rtt_ms = nearest_s * 1000.0;
+        let (factor, log) = self.factor_and_log(nearest_loss, rtt_ms, ln(rtt_ms));
+        self.extended(factor, log, loss, rtt_s)
     }
 
     fn throughputs(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {

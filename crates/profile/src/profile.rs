@@ -2,8 +2,9 @@
 
 use std::fmt::Debug;
 
-use crate::Domain;
+use crate::extension::Reach;
 use crate::file::Definition;
+use crate::{Domain, ProfileUse};
 
 /// How many evaluations the tight loops keep between two passes.
 pub(crate) const BLOCK: usize = 64;
@@ -28,9 +29,11 @@ pub trait Profile: Send + Sync + Debug {
 
     /// Throughput in packets/s at this loss probability and round-trip time (s).
     ///
-    /// Outside the domain, the value at the nearest point of the domain; NaN counts as the lower
-    /// bound. A profile with a window limit W never exceeds W/rtt with the real (not the clamped)
-    /// round-trip time. The result is finite and positive whatever the arguments are.
+    /// Outside the domain it is extended: from the nearest point of the domain by a power of the
+    /// loss, and with the same window at other round-trip times. On the way out it rises neither
+    /// with the loss nor with the round-trip time. NaN counts as the lowest loss and the shortest
+    /// round-trip time. A profile with a window limit W never exceeds W/rtt. The result is finite
+    /// and positive whatever the arguments are.
     fn throughput(&self, loss: f64, rtt_s: f64) -> f64;
 
     /// [`throughput`](Self::throughput) of each pair, written to `out`: the hot path, which
@@ -42,9 +45,14 @@ pub trait Profile: Send + Sync + Debug {
         }
     }
 
-    /// Whether this point is outside the domain, so that the value there is a guess.
+    /// Whether this point is outside the domain, so that the value there is extended.
     fn outside(&self, loss: f64, rtt_s: f64) -> bool {
         !self.domain().contains(loss, rtt_s)
+    }
+
+    /// What the rate at this point rests on.
+    fn rests_on(&self, loss: f64, rtt_s: f64) -> ProfileUse {
+        Reach::FIT.of(self.domain(), loss, rtt_s)
     }
 
     /// The largest window in packets, where the profile has one.

@@ -1,7 +1,7 @@
 //! Fits to experiments whose settings are known.
 
-use netflow_profile::Profile;
-use netflow_profile::fit::{DesignedCell, FitError, Names, Sample, fit_designed};
+use netflow_profile::fit::{DesignedCell, FitError, Names, Origin, Sample, fit_designed};
+use netflow_profile::{Profile, ProfileUse, from_toml, to_toml};
 
 const NAMES: Names<'static> = Names {
     name: "lab",
@@ -89,4 +89,31 @@ fn a_hole_is_told_with_its_place() {
          short, or there were none"
     );
     assert!(fit_designed(&[], &NAMES).is_err());
+}
+
+/// A setting at which the link was full, or too little was lost to say anything: the grid has a value
+/// there, by the law of the others, and says that it was not measured. So do its file and what it says
+/// of points that are interpolated with it.
+#[test]
+fn settings_left_out_are_extended_and_marked() {
+    let mut cells = cells();
+    cells.retain(|cell| (cell.loss, cell.rtt_s) != (0.01, 0.06));
+    let fit = fit_designed(&cells, &NAMES).unwrap();
+    let grid = fit.grid.as_ref().unwrap();
+    let ratio = grid.throughput(0.01, 0.06) / rate_pps(0.01, 0.06);
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+    assert_eq!(grid.spec().rows[0].extended, [0]);
+    assert_eq!(grid.spec().rows[1].extended, [0_usize; 0]);
+    let filled: Vec<bool> = (fit.cells.iter())
+        .map(|cell| cell.origin == Origin::Filled)
+        .collect();
+    assert_eq!(filled, [true, false, false, false, false, false]);
+    let again = from_toml(&to_toml(grid).unwrap()).unwrap();
+    for profile in [grid as &dyn Profile, &*again] {
+        assert_eq!(profile.rests_on(0.01, 0.06), ProfileUse::Extended);
+        assert_eq!(profile.rests_on(0.02, 0.07), ProfileUse::Extended);
+        assert_eq!(profile.rests_on(0.04, 0.06), ProfileUse::Measured);
+        assert_eq!(profile.rests_on(0.01, 0.1), ProfileUse::Measured);
+        assert_eq!(profile.rests_on(0.02, 0.15), ProfileUse::Measured);
+    }
 }

@@ -209,12 +209,12 @@ fn help_names_what_was_meant() {
     let help = refused(
         GRID,
         "throughput = [135",
-        "thruput = [135",
-        "line 8, column 18: unknown key `thruput`",
+        "throughputs = [135",
+        "line 8, column 18: unknown key `throughputs`",
     );
     assert_eq!(
         help.as_deref(),
-        Some("did you mean `throughput`? allowed: loss, throughput")
+        Some("did you mean `throughput`? allowed: loss, throughput, extended")
     );
     let help = refused(
         GRID,
@@ -326,6 +326,7 @@ fn grid() -> impl Strategy<Value = Grid> {
             .map(|(loss, throughput_pps)| GridRow {
                 loss,
                 throughput_pps,
+                extended: Vec::new(),
             });
         Grid::new(GridSpec {
             name,

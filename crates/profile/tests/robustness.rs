@@ -56,18 +56,6 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn outside_the_domain_means_the_nearest_point(loss in any_loss(), rtt in any_rtt()) {
-        for name in builtin_names() {
-            let profile = builtin(name).expect(name);
-            if profile.window_limit_pkts().is_none() {
-                let (p, r) = profile.domain().clamp(loss, rtt);
-                prop_assert!(!profile.outside(p, r));
-                prop_assert_eq!(profile.throughput(loss, rtt).to_bits(), profile.throughput(p, r).to_bits());
-            }
-        }
-    }
 }
 
 #[test]

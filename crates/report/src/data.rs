@@ -141,6 +141,8 @@ pub struct Connection {
     pub loss: Short,
     pub outside: Short,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile_use: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<ConnectionCurves>,
 }
 

@@ -131,6 +131,7 @@ pub fn read(
             delay99: Short(connection.delay_p99_s.unwrap_or(f64::NAN)),
             loss: Short(connection.loss_probability.unwrap_or(f64::NAN)),
             outside: Short(connection.outside_profile_fraction),
+            profile_use: connection.profile_use.clone(),
             curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
                 send: curve(&connections, &spread, i, SEND),
                 goodput: curve(&connections, &spread, i, GOODPUT),

@@ -124,6 +124,7 @@ impl Ensemble {
         let of = |i: usize| self.summaries.iter().map(move |s| &s.connections[i]);
         for (i, connection) in mean.connections.iter_mut().enumerate() {
             *connection = averaged(of(i))?;
+            connection.judge_profile_use();
         }
         let of = |i: usize| self.summaries.iter().map(move |s| &s.aggregates[i]);
         for (i, aggregate) in mean.aggregates.iter_mut().enumerate() {

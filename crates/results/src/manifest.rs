@@ -18,6 +18,10 @@ pub struct Manifest {
     pub digest: String,
     /// Every file that was read.
     pub sources: Vec<String>,
+    /// The copy of the scenario beside the results, relative to them, with those of what it includes
+    /// around it; absent where it was no file, or was changed while it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
     /// Settings changed on the command line, as `KEY=VALUE`.
     pub overrides: Vec<String>,
     /// What everything random hangs on.

@@ -9,6 +9,31 @@ use crate::Error;
 /// Bytes handed to the system at once.
 pub(crate) const CHUNK: usize = 256 * 1024;
 
+/// Writes a file that is there as a whole or not at all: beside it, and renamed. What is no file (a
+/// pipe, a device such as `/dev/stdout`) is written to as it is.
+///
+/// # Errors
+/// If it cannot be written; what had the name before still has it then.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    match path.file_name() {
+        Some(name) if !path.exists() || path.is_file() => {
+            let mut file = PartialFile::create(directory, &name.to_string_lossy())?;
+            // Under the path that was given, which may have no directory.
+            file.path = path.to_owned();
+            file.append(bytes)?;
+            file.publish()
+        }
+        _ => fs::write(path, bytes).map_err(|source| Error::Write {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
 /// A file written as `.NAME.partial`. It gets its name by [`PartialFile::publish`]; dropped
 /// without, it is removed.
 #[derive(Debug)]

@@ -52,7 +52,15 @@ impl Results {
     /// # Errors
     /// If its file cannot be read, or is not one.
     pub fn links(&self) -> Result<Vec<LinkRow>, Error> {
-        self.series(LINKS)
+        let rows = self.series(LINKS)?;
+        let names = self.summary.links.len();
+        self.whole(
+            LINKS,
+            rows.len(),
+            names,
+            rows.last().map(|row: &LinkRow| row.time_s),
+        )?;
+        Ok(rows)
     }
 
     /// The connections' series, in time order.
@@ -60,7 +68,36 @@ impl Results {
     /// # Errors
     /// If its file cannot be read, or is not one.
     pub fn connections(&self) -> Result<Vec<ConnectionRow>, Error> {
-        self.series(CONNECTIONS)
+        let rows = self.series(CONNECTIONS)?;
+        let names = self.summary.connections.len();
+        let last_s = rows.last().map(|row: &ConnectionRow| row.time_s);
+        self.whole(CONNECTIONS, rows.len(), names, last_s)?;
+        Ok(rows)
+    }
+
+    /// Refuses a series that lost its end: every interval has a row for each of so many names, and
+    /// the last one ends with the run.
+    fn whole(
+        &self,
+        table: Table,
+        rows: usize,
+        names: usize,
+        last_s: Option<f64>,
+    ) -> Result<(), Error> {
+        let path = self
+            .directory
+            .join(format!("{}.{}", table.name, self.manifest.format));
+        let end_s = self.summary.duration_s;
+        let last_s = last_s.unwrap_or(0.0);
+        let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.every_s);
+        if names > 0 && (missing || rows % names != 0) {
+            let reason = format!(
+                "it is cut off: its {rows} rows, {names} for each interval, end at {last_s} s, the \
+                 run at {end_s} s"
+            );
+            return Err(malformed(&path, None, reason));
+        }
+        Ok(())
     }
 
     /// The classes' series, in time order; `None` where the run did not write one.
@@ -180,8 +217,18 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     })
 }
 
+/// A number that lost its last digits is still a number.
+fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
+    if text.is_empty() || text.ends_with('\n') {
+        return Ok(());
+    }
+    let line = text.lines().count() as u64;
+    Err(malformed(path, Some(line), "its last line is cut off"))
+}
+
 fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     let text = read_text(path)?;
+    refuse_cut_line(path, &text)?;
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let at = |error: csv::Error| malformed(path, error.position().map(csv::Position::line), error);
     let header = reader.headers().map_err(at)?.clone();
@@ -243,6 +290,7 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
 
 fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     let text = read_text(path)?;
+    refuse_cut_line(path, &text)?;
     let mut rows = Vec::new();
     let mut names = Interner::default();
     let (mut keys, mut values) = (Vec::new(), Vec::new());

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use netflow_fluid::{
-    Change, EventSpec, Experience, Model, Network, PrecedenceTotals, Simulation, Totals,
+    Change, ConnectionTotals, EventSpec, Experience, Model, Network, PrecedenceTotals, Simulation,
+    Source, Totals,
 };
 use serde::{Deserialize, Serialize};
 
@@ -244,6 +245,13 @@ pub struct ConnectionSummary {
     pub loss_probability: Option<f64>,
     /// Fraction of its sending time that it spent outside the measured domain of its profile.
     pub outside_profile_fraction: f64,
+    /// Fraction of it, among that, for which the profile was extended further than is usable.
+    #[serde(default)]
+    pub unusable_profile_fraction: f64,
+    /// What its rates rest on: `measured`, `extended` or `not usable`; only of sources with a
+    /// profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_use: Option<String>,
     /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_s: Option<f64>,
@@ -313,6 +321,21 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
             lost_pkts: totals.lost_pkts,
             loss_probability: totals.loss_probability,
             spread: Spread::new(),
+        }
+    }
+}
+
+impl ConnectionSummary {
+    /// Says anew what its rates rest on, after its fractions were averaged.
+    pub(crate) fn judge_profile_use(&mut self) {
+        let (outside, unusable) = (
+            self.outside_profile_fraction,
+            self.unusable_profile_fraction,
+        );
+        if let Some(rests_on) = &mut self.profile_use {
+            *rests_on = ConnectionTotals::profile_use_over(outside, unusable)
+                .name()
+                .to_owned();
         }
     }
 }
@@ -388,6 +411,9 @@ impl Summary {
                 jitter_s: totals.jitter_s,
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
+                unusable_profile_fraction: totals.unusable_profile_fraction,
+                profile_use: matches!(network.connection_spec(id).source, Source::Profile(_))
+                    .then(|| totals.profile_use().name().to_owned()),
                 finished_s: totals.finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,

@@ -54,6 +54,7 @@ fn manifest(
         scenario: "x.toml".to_owned(),
         digest: "0".to_owned(),
         sources: vec!["x.toml".to_owned()],
+        kept: None,
         overrides: Vec::new(),
         seed: 1,
         seeds: 1,

@@ -76,6 +76,7 @@ fn every_wait_of_every_seed_has_a_row() {
             scenario: "x.toml".to_owned(),
             digest: "0".to_owned(),
             sources: Vec::new(),
+            kept: None,
             overrides: Vec::new(),
             seed: 1,
             seeds: 2,

@@ -31,6 +31,7 @@
 //! [`schema`] describes the format for editors, [`new`] writes scenarios to start from.
 #![warn(missing_docs)]
 
+pub mod changes;
 pub mod export;
 pub mod file;
 mod load;
@@ -50,4 +51,4 @@ pub use prepared::{NodeNote, Prepared};
 pub use problem::{Problem, ProblemKind, Problems, Severity};
 pub use read::Quantity;
 pub use schema::schema;
-pub use sources::Sources;
+pub use sources::{Sources, digest};

@@ -48,6 +48,8 @@ pub enum ProblemKind {
     NotAvailable,
     /// A setting that changes nothing.
     WithoutEffect,
+    /// A default that is not what it was when the scenario was written.
+    Changed,
     /// A `--set` option that fits nothing.
     Override,
     /// There are more problems than are listed.

@@ -113,15 +113,20 @@ impl Sources {
 
     /// SHA-256 of all files one after the other, in hex.
     pub(crate) fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        for source in self.list.iter().filter(|source| source.role == Role::File) {
-            if let Some(text) = &source.text {
-                hash.update(text.as_bytes());
-            }
-        }
-        let bytes = hash.finalize();
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        let files = self.list.iter().filter(|source| source.role == Role::File);
+        digest(files.filter_map(|source| source.text.as_ref().map(|text| text.as_str())))
     }
+}
+
+/// SHA-256 of some texts one after the other, in hex: what [`Prepared::digest`](crate::Prepared)
+/// is of the files of a scenario in the order of reading.
+pub fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text.as_bytes());
+    }
+    let bytes = hash.finalize();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads a text file of at most `largest` bytes.

@@ -58,7 +58,12 @@ prop_compose! {
 }
 
 fn step() -> impl Strategy<Value = Spanned<StepSetting>> {
-    prop_oneof![adaptive(), time(1e-6..10.0).prop_map(StepSetting::Fixed)].prop_map(Spanned::from)
+    prop_oneof![
+        Just(StepSetting::Auto),
+        adaptive(),
+        time(1e-6..10.0).prop_map(StepSetting::Longest)
+    ]
+    .prop_map(Spanned::from)
 }
 
 prop_compose! {
@@ -72,8 +77,9 @@ prop_compose! {
         transport in of(prop::sample::select(vec![Transport::Fifo, Transport::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![Coupling::Lagged, Coupling::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
+        written_for in of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
     ) -> Simulation {
-        Simulation { duration, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval }
+        Simulation { duration, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval, written_for }
     }
 }
 
@@ -166,7 +172,7 @@ prop_compose! {
         queue in of(queue()),
         classes in prop::collection::vec(link_class(), 0..3),
     ) -> Link {
-        Link { from, to, bandwidth, delay, buffer, duplex, queue, classes }
+        Link { from, to, bandwidth, delay, buffer, duplex, queue, classes, back: None }
     }
 }
 

@@ -360,3 +360,164 @@ fn an_array_of_tables_may_be_written_inline() {
         "c1"
     );
 }
+
+fn problem_of(options: &[&str]) -> String {
+    match with_options(options) {
+        Ok(_) => panic!("{options:?} is good"),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+/// The tables of results name both directions of a duplex link. `--set` knew one of them, and
+/// offered it for the other, where it changes another queue.
+#[test]
+fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
+    let prepared = with_options(&[
+        "link.A->B.bandwidth=4 Mbit/s",
+        "link.B->A.buffer=7 pkt",
+        "link.B->A.queue={ discipline = \"red\", min = \"2 pkt\", max = \"5 pkt\" }",
+    ]);
+    let network = prepared
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .network;
+    let spec = |name: &str| {
+        network
+            .link_spec(network.link_by_name(name).unwrap())
+            .clone()
+    };
+    let (there, back) = (spec("A->B"), spec("B->A"));
+    // The row's own name is both directions, as the row is.
+    assert_eq!((there.bandwidth_bps, back.bandwidth_bps), (4e6, 4e6));
+    assert_eq!(back.buffer, Buffer::Packets(7.0));
+    assert_ne!(there.buffer, back.buffer);
+    assert!(matches!(back.queue, Queue::Red(_)) && !matches!(there.queue, Queue::Red(_)));
+    assert_eq!(there.delay_s, back.delay_s);
+    let said = problem_of(&["link.B->A.duplex=false"]);
+    assert!(
+        said.contains("link `B->A` has no key `duplex` that can be set"),
+        "{said}"
+    );
+}
+
+/// The text that the help shows.
+#[test]
+fn an_option_may_have_a_table() {
+    let prepared = with_options(&[
+        "link.A->B.queue.weight=0.5",
+        "link.A->B.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\", max-p = 0.2 }",
+        "connection.c1.source={ poisson = \"10 pkt/s\" }",
+    ]);
+    let network = prepared
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .network;
+    let link = network.link_spec(network.link_by_name("A->B").unwrap());
+    let Queue::Red(red) = &link.queue else {
+        panic!("{:?}", link.queue)
+    };
+    // The table is the whole of it: what an earlier option said of its keys is gone.
+    assert_eq!((red.min_pkts, red.max_pkts, red.max_p), (5.0, 15.0, 0.2));
+    assert_ne!(red.weight, 0.5);
+    let connection = network.connection_spec(network.connection_by_name("c1").unwrap());
+    assert!(matches!(
+        connection.source,
+        Source::Poisson { rate_pps: 10.0 }
+    ));
+
+    let said = problem_of(&["link.A->B.queue={ discipline = \"red\", minn = \"5 pkt\" }"]);
+    assert!(
+        said.contains("link `A->B` has no key `queue.minn` that can be set"),
+        "{said}"
+    );
+    assert!(said.contains("did you mean `queue.min`?"), "{said}");
+    let said = problem_of(&["link.A->B.queue={ discipline = red }"]);
+    assert!(said.contains("not a table: "), "{said}");
+}
+
+#[test]
+fn an_option_for_many_must_meet_one() {
+    let prepared = with_options(&["link.*.buffer=9 pkt", "connection.c*.count=3"]);
+    let network = prepared
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .network;
+    for link in network.links() {
+        assert_eq!(network.link_spec(link).buffer, Buffer::Packets(9.0));
+    }
+    for connection in network.connections() {
+        assert_eq!(network.connection_spec(connection).count, 3);
+    }
+    let said = problem_of(&["link.R*.buffer=9 pkt"]);
+    assert!(said.contains("no link is called like `R*`"), "{said}");
+    let said = problem_of(&["connection.*.cuont=3"]);
+    assert!(said.contains("connection `*` has no key `cuont`"), "{said}");
+    assert!(said.contains("did you mean `count`?"), "{said}");
+}
+
+/// Aggregates were told that nothing is called so, and includes that are not in the file as well.
+#[test]
+fn aggregates_and_includes_can_be_set_and_are_missed_by_name() {
+    let said = problem_of(&["aggregate.gold.rtt=1 s"]);
+    assert!(said.contains("there is no aggregate `gold`"), "{said}");
+    let said = problem_of(&["include.links=none.csv"]);
+    assert!(said.contains("none.csv: there is no such file"), "{said}");
+    let said = problem_of(&["include.link=none.csv"]);
+    assert!(said.contains("did you mean `links`?"), "{said}");
+    let said = problem_of(&["conection.c1.count=2"]);
+    assert!(said.contains("did you mean `connection`?"), "{said}");
+}
+
+/// What tables print of a connection without a name of its own.
+#[test]
+fn a_connection_without_a_name_is_set_by_the_one_it_gets() {
+    let text = "link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\" }]\n\
+        connection = [{ from = \"A\", to = \"B\", source.profile = \"nt\" }]\n[simulation]\nduration = \"1 s\"\n";
+    let options = ["connection.c1.count=5".to_owned()];
+    let prepared = netflow_scenario::from_str("test", text, std::path::Path::new(""), &options);
+    let network = prepared
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .network;
+    assert_eq!(
+        network
+            .connection_spec(network.connection_by_name("c1").unwrap())
+            .count,
+        5
+    );
+}
+
+/// Answers of an old scenario change with a default that it says nothing about.
+#[test]
+fn a_default_that_changed_since_a_scenario_was_written_is_named() {
+    let written = |version: &str, more: &str| {
+        let start =
+            format!("[simulation]\nduration = \"10 s\"\nwritten-for = \"{version}\"\n{more}");
+        let prepared = read(&[&start, LINK, CONNECTION].concat());
+        let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+        let said = prepared
+            .warnings
+            .iter()
+            .map(|warning| warning.message.clone());
+        said.collect::<Vec<_>>()
+    };
+    let said = written("0.1", "");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(
+        said[0],
+        "the default of `simulation.step` changed in 0.2: it was 50 ms, it is chosen from the network"
+    );
+    assert!(said[1].starts_with("the default of `connection.source.profile` changed in 0.2"));
+    assert_eq!(written("0.1.0", "step = \"20 ms\"\n").len(), 1);
+    assert!(written("0.2", "").is_empty());
+    let said = written("99.0", "");
+    assert!(
+        said[0].starts_with("written for netflow 99.0; this is "),
+        "{said:?}"
+    );
+    let start = "[simulation]\nduration = \"10 s\"\nwritten-for = \"last year\"\n";
+    let problems = read(&[start, LINK, CONNECTION].concat())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        problems.contains("`written-for` cannot be \"last year\""),
+        "{problems}"
+    );
+}

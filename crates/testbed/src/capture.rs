@@ -36,8 +36,11 @@ impl CaptureWriter {
     /// A file with a header. The time of day is asked for once, here; from then on times are those
     /// of the clock that nobody sets.
     pub(crate) fn new(capture: &Capture) -> Result<CaptureWriter, Error> {
-        let doing = || format!("write the capture {}", capture.path.display());
-        let file = File::create(&capture.path).map_err(|error| Error::system(doing(), error))?;
+        let cannot = |source| Error::File {
+            path: capture.path.clone(),
+            source,
+        };
+        let file = File::create(&capture.path).map_err(cannot)?;
         let header = PcapHeader {
             snaplen: capture.snap_bytes,
             datalink: DataLink::RAW,
@@ -46,7 +49,7 @@ impl CaptureWriter {
             ..PcapHeader::default()
         };
         let mut writer = PcapWriter::with_header(BufWriter::new(file), header)
-            .map_err(|error| Error::system(doing(), std::io::Error::other(error)))?;
+            .map_err(|error| cannot(std::io::Error::other(error)))?;
         let began = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();

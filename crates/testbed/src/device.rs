@@ -107,13 +107,11 @@ pub fn check_congestion_control(name: &str) -> Result<(), Error> {
     if available.iter().any(|known| known == name) {
         return Ok(());
     }
-    let distances = available
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(known, name), known));
-    let nearest = distances.min().filter(|&(distance, _)| distance <= 3);
+    let names = available.iter().map(String::as_str);
+    let nearest = netflow_units::nearest_name(name, names, &[]).map(str::to_owned);
     Err(Error::UnknownCongestionControl {
         name: name.to_owned(),
-        nearest: nearest.map(|(_, known)| known.clone()),
+        nearest,
         available,
     })
 }

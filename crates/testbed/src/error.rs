@@ -28,6 +28,14 @@ pub enum Error {
     /// An option has a value that it cannot have.
     #[error(transparent)]
     Option(#[from] OptionError),
+    /// A file that was asked for cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    File {
+        /// Which.
+        path: std::path::PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Something that should work did not.
     #[error("cannot {doing}: {source}")]
     System {

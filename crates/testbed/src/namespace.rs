@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::panic;
 use std::path::Path;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, setns, unshare};
 
@@ -86,7 +87,7 @@ pub fn become_root() -> Result<bool, Error> {
         return Ok(false);
     }
     let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
-    unshare(CloneFlags::CLONE_NEWUSER)
+    unshare_user()
         .map_err(|errno| Error::unavailable("neither root nor user namespaces are", errno))?;
     let map = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text)
@@ -97,4 +98,19 @@ pub fn become_root() -> Result<bool, Error> {
     map("uid_map", format!("0 {user} 1"))?;
     map("gid_map", format!("0 {group} 1"))?;
     Ok(true)
+}
+
+/// Only a process with one thread may leave its user namespace, and a thread that was joined a moment
+/// ago may still be on its way out of the kernel.
+fn unshare_user() -> nix::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let begin = Instant::now();
+    loop {
+        match unshare(CloneFlags::CLONE_NEWUSER) {
+            Err(nix::errno::Errno::EINVAL) if begin.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            result => return result,
+        }
+    }
 }

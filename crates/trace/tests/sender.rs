@@ -469,3 +469,83 @@ proptest! {
         }
     }
 }
+
+/// A capture of a handshake over 40 ms and of ten packets, made this long after what the client sends
+/// has left it; the client sends the data.
+fn captured_after(before_ms: i64) -> Senders {
+    let (there, back) = (CAPTURED, reversed(CAPTURED));
+    let segment = |syn: bool, ack: Option<u32>, seq: u32, len: u32| Segment {
+        syn,
+        ack,
+        seq,
+        len,
+        ..Segment::default()
+    };
+    let after_ms = 20 - before_ms;
+    let mut events = vec![
+        event(
+            before_ms,
+            What::Captured,
+            None,
+            there,
+            segment(true, None, 0, 0),
+        ),
+        event(
+            20 + after_ms,
+            What::Captured,
+            None,
+            back,
+            segment(true, Some(1), 0, 0),
+        ),
+        event(
+            40 + before_ms,
+            What::Captured,
+            None,
+            there,
+            segment(false, Some(1), 1, 0),
+        ),
+    ];
+    for i in 0..10_u32 {
+        let time_ms = 40 + 10 * i64::from(i);
+        events.push(sent(time_ms + before_ms, 1 + 1000 * i, 1000));
+        events.push(acked(time_ms + 20 + after_ms, 1001 + 1000 * i, &[]));
+    }
+    events.sort_by_key(|event| event.time_ns);
+    let mut senders = Senders::new(Options::default());
+    for event in &events {
+        senders.on(event, |_, _| ());
+    }
+    senders
+}
+
+/// Its "round-trip times" are next to nothing, and nobody said so.
+#[test]
+fn a_capture_made_at_the_receiver_is_recognized() {
+    let flow = Flow {
+        from: CAPTURED.0,
+        to: CAPTURED.1,
+    };
+    let at_sender = captured_after(0);
+    let vantage = at_sender.vantage(&flow).unwrap();
+    assert_eq!(
+        (vantage.receiver_side_s, vantage.sender_side_s),
+        (0.04, 0.0)
+    );
+    assert_eq!(at_sender.near_the_receiver().count(), 0);
+    assert_eq!(captured_after(8).near_the_receiver().count(), 0);
+
+    let at_receiver = captured_after(19);
+    let (found, vantage) = at_receiver.near_the_receiver().next().unwrap();
+    assert_eq!((*found, vantage.receiver_side_s), (flow, 0.002));
+    let rtt_s = at_receiver
+        .get(&flow)
+        .unwrap()
+        .totals()
+        .mean_rtt_s()
+        .unwrap();
+    assert!(rtt_s < 0.003, "{rtt_s}");
+
+    // The other way round: who answered the SYN sends the data.
+    let reversed = captured_after(1).vantage(&flow.reversed()).unwrap();
+    assert!(reversed.is_near_the_receiver());
+}

@@ -39,6 +39,7 @@
 
 mod dimension;
 mod error;
+mod names;
 mod number;
 mod out_of_range;
 mod print;
@@ -47,6 +48,7 @@ mod read;
 mod sum;
 
 pub use error::{UnitError, UnitErrorKind};
+pub use names::nearest_name;
 pub use out_of_range::{OutOfRange, ensure};
 pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
 pub use sum::{Rate, Size};

@@ -47,7 +47,7 @@ pub struct Row {
 
 /// So much later, in seconds, is still within a round trip: what the hosts and the link's bandwidth
 /// take; but no more than half a round trip.
-const LATE_S: f64 = 5e-3;
+pub(crate) const LATE_S: f64 = 5e-3;
 
 impl Row {
     /// The rows of a cell.

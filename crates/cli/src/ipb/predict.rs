@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use netflow::results::write_whole;
 use netflow::tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
@@ -18,7 +19,6 @@ use crate::failure::Failure;
 use crate::json;
 use crate::latency::stack;
 use crate::number::{count, percent};
-use crate::report::write_whole;
 
 /// Predict what users will wait for, playing them over simulated connections
 ///
@@ -139,7 +139,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
         }
     }
     if let Some(file) = &arguments.svg {
-        write_whole(file, &print::figure(borrowed.into_iter())?)?;
+        write_whole(file, print::figure(borrowed.into_iter())?.as_bytes())?;
     }
     Ok(())
 }

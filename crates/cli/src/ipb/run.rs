@@ -14,8 +14,8 @@ use crate::args::{ReportFormat, positive_time};
 use crate::failure::Failure;
 use crate::number::{count, duration};
 use crate::progress::Progress;
-use crate::report::write_whole;
 use crate::{interrupt, json};
+use netflow::results::write_whole;
 
 /// Play users against a server, and measure what they wait for
 ///
@@ -104,10 +104,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     if let Some(path) = &arguments.output {
         let mut text = Vec::new();
         json::write(&answer, &mut text)?;
-        write_whole(path, &String::from_utf8_lossy(&text))?;
+        write_whole(path, &text)?;
     }
     if let Some(path) = &arguments.svg {
-        write_whole(path, &draw(&measured, &names)?)?;
+        write_whole(path, draw(&measured, &names)?.as_bytes())?;
     }
     judge(&measured, &options)
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use netflow::tcpmodel::{Stack, StackError, builtin_names};
+use netflow::units::nearest_name;
 
 use crate::failure::Failure;
 use crate::problems::{Problem, Report, Severity};
@@ -16,16 +17,16 @@ pub fn find(name: &str) -> Result<Stack, Failure> {
     if path.exists() || name.ends_with(".toml") {
         return read(path);
     }
-    let nearest = builtin_names()
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(known, name), known))
-        .min();
+    let all = builtin_names().join(", ");
+    let nearest = match nearest_name(name, builtin_names().iter().copied(), &[]) {
+        Some(nearest) => format!("the nearest name is `{nearest}`; "),
+        None => String::new(),
+    };
     Err(Failure::Usage {
         message: format!("there is no stack `{name}`"),
-        help: nearest.map(|(_, nearest)| {
-            let all = builtin_names().join(", ");
-            format!("the nearest name is `{nearest}`; all are {all}; or give a stack file's path")
-        }),
+        help: Some(format!(
+            "{nearest}all are {all}; or give a stack file's path"
+        )),
     })
 }
 

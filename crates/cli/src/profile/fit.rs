@@ -1,8 +1,7 @@
 //! `netflow profile fit TRACE…`
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::profile::fit::{
@@ -10,6 +9,7 @@ use netflow::profile::fit::{
     diagnose, fit as fit_samples, residuals,
 };
 use netflow::profile::to_toml;
+use netflow::results::write_whole;
 use serde::Serialize;
 
 use crate::args::ReportFormat;
@@ -86,11 +86,11 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
     let residuals = residuals(&flows, &fit.conditions, profile);
     let clusters = diagnose(&residuals);
     if let (Some(path), Some(text)) = (&arguments.output, to_toml(profile)) {
-        write_file(path, text.as_bytes())?;
+        write_whole(path, text.as_bytes())?;
     }
     if let Some(path) = &arguments.residuals {
         let text = residual_lines(&flows, &residuals).map_err(io::Error::other)?;
-        write_file(path, &text)?;
+        write_whole(path, &text)?;
     }
     match arguments.format {
         ReportFormat::Json => json::write(&JsonFit::new(&flows, &fit, &clusters), out)?,
@@ -100,14 +100,6 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
         }
     }
     Ok(())
-}
-
-pub fn write_file(path: &Path, text: &[u8]) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|source| Failure::File {
-        action: "write",
-        path: path.to_owned(),
-        source,
-    })
 }
 
 fn print(
@@ -228,7 +220,9 @@ pub fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
             format!("{:.3}", slice.a),
             short(slice.b),
             plain(slice.cells as f64),
-            format!("{:.3}", slice.r_squared),
+            slice
+                .r_squared
+                .map_or("-".to_owned(), |it| format!("{it:.3}")),
         ]);
     }
     table::print(&table, out)
@@ -367,7 +361,7 @@ struct JsonSlice {
     a: f64,
     b: f64,
     cells: usize,
-    r_squared: f64,
+    r_squared: Option<f64>,
 }
 
 /// A cluster as other programs read it.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use netflow::profile::{Profile, aliases, builtin, builtin_names, load};
+use netflow::units::nearest_name;
 
 use crate::failure::Failure;
 
@@ -58,14 +59,14 @@ pub fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
     }
     let names = builtin_names()
         .iter()
-        .chain(aliases().iter().map(|(alias, _)| alias));
-    let nearest = names
-        .map(|known| (strsim::damerau_levenshtein(known, name), known))
-        .min();
+        .chain(aliases().iter().map(|(alias, _)| alias))
+        .copied();
+    const MORE: &str = "`netflow profile list` shows all; or give a profile file's path";
     Err(Failure::Usage {
         message: format!("there is no profile `{name}`"),
-        help: nearest.map(|(_, nearest)| {
-            format!("the nearest name is `{nearest}`; `netflow profile list` shows all; or give a profile file's path")
+        help: Some(match nearest_name(name, names, &[]) {
+            Some(nearest) => format!("the nearest name is `{nearest}`; {MORE}"),
+            None => MORE.to_owned(),
         }),
     })
 }

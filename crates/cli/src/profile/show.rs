@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use netflow::profile::{Domain, Profile};
+use netflow::profile::{Domain, Profile, ProfileUse};
 use serde::Serialize;
 
 use super::{find, json};
@@ -49,6 +49,7 @@ struct Row {
     loss: f64,
     throughput_pps: Vec<f64>,
     outside: Vec<bool>,
+    rests_on: Vec<&'static str>,
 }
 
 pub fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -74,6 +75,10 @@ fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a
         outside: rtt_s
             .iter()
             .map(|&rtt_s| profile.outside(loss, rtt_s))
+            .collect(),
+        rests_on: rtt_s
+            .iter()
+            .map(|&rtt_s| profile.rests_on(loss, rtt_s).name())
             .collect(),
     };
     let rows = losses.iter().map(row).collect();
@@ -126,7 +131,7 @@ fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::R
         out,
         "\n throughput in pkt/s{}",
         if outside(shown) {
-            " (* outside: the nearest known value)"
+            " (* outside, extended; ! too far outside to be usable)"
         } else {
             ""
         }
@@ -140,9 +145,15 @@ fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::R
         .collect();
     let mut table = table::table(&titles.iter().map(String::as_str).collect::<Vec<_>>());
     for row in &shown.rows {
-        let cells = row.throughput_pps.iter().zip(&row.outside);
-        let cells = cells
-            .map(|(&pps, outside)| format!("{}{}", short(pps), if *outside { "*" } else { "" }));
+        let cells = row.throughput_pps.iter().zip(&shown.rtt_s);
+        let cells = cells.map(|(&pps, &rtt_s)| {
+            let sign = match profile.rests_on(row.loss, rtt_s) {
+                ProfileUse::Measured => "",
+                ProfileUse::Extended => "*",
+                ProfileUse::NotUsable => "!",
+            };
+            format!("{}{sign}", short(pps))
+        });
         table.add_row(std::iter::once(format!("{} %", plain(100.0 * row.loss))).chain(cells));
     }
     table::print(&table, out)

@@ -1,6 +1,7 @@
 //! `netflow run SCENARIO`
 
 mod diffserv;
+mod kept;
 mod users;
 
 use std::io::{self, Write};
@@ -12,6 +13,7 @@ use clap::Args;
 use netflow::fluid::{
     Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
 };
+use netflow::profile::ProfileUse;
 use netflow::results::{
     self, Beside, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Peaks, Series,
     Spread, Stop, Summary, TotalsSummary, Writer,
@@ -293,7 +295,7 @@ fn finish(
     writer: Option<Writer>,
 ) -> Result<Evaluation, Failure> {
     let summary = &mut evaluation.summary;
-    if let Some(warning) = outside_warning(&summary.connections) {
+    for warning in outside_warnings(&summary.connections) {
         if !arguments.quiet {
             problems::warn_of(&warning);
         }
@@ -304,8 +306,23 @@ fn finish(
             stopped_at_s: evaluation.summary.duration_s,
             reason: failure.to_string(),
         });
-        let manifest = manifest(arguments, scenario, &evaluation, &writer, started, stop);
-        writer.finish(&evaluation.summary, &manifest)?;
+        let kept = match &arguments.output {
+            Some(directory) => kept::keep(scenario, directory)?,
+            None => kept::Kept::default(),
+        };
+        let manifest = manifest(
+            arguments,
+            scenario,
+            &evaluation,
+            &writer,
+            started,
+            stop,
+            kept.scenario.clone(),
+        );
+        if let Err(error) = writer.finish(&evaluation.summary, &manifest) {
+            kept.undo();
+            return Err(error.into());
+        }
     }
     Ok(evaluation)
 }
@@ -318,24 +335,35 @@ fn cannot_run(error: RunError) -> Failure {
     }
 }
 
-/// Says how many connections were where their profiles were not measured.
-fn outside_warning(connections: &[ConnectionSummary]) -> Option<String> {
-    let outside = || {
-        connections
-            .iter()
-            .filter(|connection| connection.outside_profile_fraction > 0.0)
+/// Says how many connections were where their profiles were not measured, and how many so far from
+/// there that their rates are not usable.
+fn outside_warnings(connections: &[ConnectionSummary]) -> Vec<String> {
+    let warning = |of: &dyn Fn(&ConnectionSummary) -> f64, what: &str| {
+        let some = connections.iter().filter(|connection| of(connection) > 0.0);
+        let most = some.clone().max_by(|a, b| of(a).total_cmp(&of(b)))?;
+        Some(format!(
+            "{} spent time {what}; most of all {}, {} of its time",
+            count(some.count(), "connection"),
+            most.connection,
+            percent(of(most)),
+        ))
     };
-    let most = outside().max_by(|a, b| {
-        a.outside_profile_fraction
-            .total_cmp(&b.outside_profile_fraction)
-    })?;
-    Some(format!(
-        "{} spent time outside the domain that the profile was measured in, where its nearest value counts; most of \
-         all {}, {} of its time",
-        count(outside().count(), "connection"),
-        most.connection,
-        percent(most.outside_profile_fraction),
-    ))
+    let not_usable = ProfileUse::NotUsable.name();
+    let unusable = |connection: &ConnectionSummary| match connection.profile_use.as_deref() {
+        Some(rests_on) if rests_on == not_usable => connection.unusable_profile_fraction,
+        _ => 0.0,
+    };
+    let warnings = [
+        warning(
+            &|connection| connection.outside_profile_fraction,
+            "outside the domain that the profile was measured in, where it is extended",
+        ),
+        warning(
+            &unusable,
+            "so far outside that domain that their rates are not usable",
+        ),
+    ];
+    warnings.into_iter().flatten().collect()
 }
 
 fn manifest(
@@ -345,6 +373,7 @@ fn manifest(
     writer: &Writer,
     started: Instant,
     stop: Option<Stop>,
+    kept: Option<String>,
 ) -> Manifest {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     Manifest {
@@ -357,6 +386,7 @@ fn manifest(
             .iter()
             .map(|path| path.display().to_string())
             .collect(),
+        kept,
         overrides: arguments.scenario.overrides().to_vec(),
         seed: scenario.seed,
         seeds: evaluation.summary.seeds,
@@ -517,7 +547,7 @@ fn print_connections(
             connection.delay_p99_s.map_or_else(nothing, ms),
             connection.mean_rtt_s.map_or_else(nothing, ms),
             short(connection.delivered_pkts),
-            percent(connection.outside_profile_fraction),
+            outside_profile(connection),
         ]);
     }
     table::print(&table, out)?;
@@ -533,6 +563,17 @@ fn print_connections(
 /// Between which times there is no way for packets.
 pub fn no_route(&(from_s, to_s): &(f64, f64)) -> String {
     format!("no route {}–{} s", plain(from_s), plain(to_s))
+}
+
+/// For how much of the time it was outside its profile, and whether that makes its rates useless.
+fn outside_profile(connection: &ConnectionSummary) -> String {
+    let outside = percent(connection.outside_profile_fraction);
+    match connection.profile_use.as_deref() {
+        Some(rests_on) if rests_on == ProfileUse::NotUsable.name() => {
+            format!("{outside}, {rests_on}")
+        }
+        _ => outside,
+    }
 }
 
 /// With several seeds a mean has its standard deviation beside it.

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use netflow::trace::sender::Senders;
 use netflow::trace::{self, Event, Reader};
 
 use crate::failure::Failure;
@@ -152,6 +153,26 @@ pub fn warn_of_faults(file: &Path, reader: &Reader) {
         message += &format!("\n  … and {} more", count - SHOWN);
     }
     problems::warn_of(&message);
+}
+
+/// Says which flows were captured at the wrong end.
+pub fn warn_of_vantage(file: &Path, senders: &Senders) {
+    let near: Vec<_> = senders.near_the_receiver().collect();
+    let Some((flow, vantage)) = near.first() else {
+        return;
+    };
+    problems::warn_of(&format!(
+        "{}: {} captured near the receiver, where data and acknowledgements follow each other at \
+         once: round-trip times, and losses before the capture, are not to be had there; of {flow} \
+         {} ms of {} ms are seen",
+        file.display(),
+        match near.len() {
+            1 => "1 flow was".to_owned(),
+            flows => format!("{flows} flows were"),
+        },
+        number::short(1e3 * vantage.receiver_side_s),
+        number::short(1e3 * (vantage.receiver_side_s + vantage.sender_side_s)),
+    ));
 }
 
 /// A trace that is none is bad input, not a file that cannot be read.

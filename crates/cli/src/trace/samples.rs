@@ -10,7 +10,7 @@ use netflow::profile::fit::{FlowSamples, Sample};
 use netflow::trace::sender::{Options, RttMethod, Samplers};
 use serde::{Deserialize, Serialize};
 
-use super::read;
+use super::{read, warn_of_vantage};
 use crate::failure::Failure;
 
 /// What the sender of every TCP flow saw: loss, round-trip time, throughput of k packets each
@@ -102,6 +102,7 @@ pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Fa
     };
     let mut samplers = Samplers::new(options, sampling.k.get());
     read(file, |event| samplers.on(event))?;
+    warn_of_vantage(file, samplers.senders());
     Ok(samplers.finish(&file.display().to_string()))
 }
 

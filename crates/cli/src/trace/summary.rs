@@ -88,6 +88,7 @@ fn gather(file: &Path) -> Result<(Summary, Senders, Reader), Failure> {
         summary.on(event);
         senders.on(event, |_, _| {});
     })?;
+    super::warn_of_vantage(file, &senders);
     Ok((summary, senders, reader))
 }
 

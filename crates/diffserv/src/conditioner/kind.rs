@@ -80,15 +80,7 @@ impl FromStr for Kind {
 
 /// The kind that was probably meant.
 fn nearest(name: &str) -> Option<Kind> {
-    // A name this long is no slip of the pen, and comparing it would take its time.
-    if name.chars().count() > 64 {
-        return None;
-    }
-    let plain = name.to_lowercase().replace(['_', ' '], "-");
-    Kind::ALL
-        .into_iter()
-        .map(|kind| (strsim::jaro_winkler(&plain, kind.name()), kind))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, kind)| kind)
+    let names = Kind::ALL.into_iter().map(Kind::name);
+    let near = netflow_units::nearest_name(name, names, &[])?;
+    Kind::ALL.into_iter().find(|kind| kind.name() == near)
 }

@@ -5,6 +5,7 @@
 //! first of them is the source; what it sends is divided among them.
 
 use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
+use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
 use super::feedback::LOOKS;
@@ -177,7 +178,7 @@ impl Engine {
         let (mut loss, mut rtt_s) = (-ln_pass.exp_m1(), rtt_now_s);
         let mut rate = branch.rate_pps;
         let mut rate_after = rate;
-        let mut outside_s = 0.0;
+        let mut rests_on = ProfileUse::Measured;
         if branch.profile != NO_PROFILE {
             let profile = &*plan.profiles[branch.profile as usize];
             if self.learns {
@@ -199,7 +200,7 @@ impl Engine {
                 rate = state.branches[b].grow(rate, delivered_pps, branch, span);
                 rate_after = state.branches[b].rate_pps;
             }
-            outside_s = self.outside(branch.profile, [(-loss).ln_1p(), rtt_s]) * active_s;
+            rests_on = profile.rests_on(loss, rtt_s);
         }
         let wanted = rate * branch.weight * active_s;
         let sent = wanted.min(self.scratch.may_send[b]);
@@ -209,7 +210,7 @@ impl Engine {
         }
         state.branches[b].learnt.step_pkts = sent / branch.weight;
         let seen = [(-loss).ln_1p(), rtt_s];
-        state.branches[b].account(sent * marking[0], rate_after, seen, active_s, outside_s);
+        state.branches[b].account(sent * marking[0], rate_after, seen, active_s, rests_on);
         for (lane, part) in (b..).zip(marking) {
             state.handed[lane] = sent * part;
             if lane > b {

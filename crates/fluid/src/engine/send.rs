@@ -1,7 +1,7 @@
 //! What sources send during a step: at their own rate, by a profile and what they have seen, or
 //! by a profile within the solution of their first link's queue.
 
-use netflow_profile::Profile;
+use netflow_profile::{Profile, ProfileUse};
 
 use super::feedback::LOOKS;
 use super::plan::{NO_RAMP, Plan};
@@ -59,7 +59,8 @@ impl Engine {
                 NO_RAMP => branch.rate_pps,
                 _ => sent / (branch.weight * span.length_s),
             };
-            state.branches[b].account(sent, rate_pps, [ln_pass, rtt_s], active_s, 0.0);
+            let rests_on = ProfileUse::Measured;
+            state.branches[b].account(sent, rate_pps, [ln_pass, rtt_s], active_s, rests_on);
         }
     }
 
@@ -98,15 +99,14 @@ impl Engine {
             self.scratch.seen[b] = seen;
             state.handed[b] = 0.0; // until its first link's queue is solved
             let active_s = sources::active_s(branch, span.start_s, span.end_s);
-            let outside = self.outside(branch.profile, seen);
-            state.branches[b].account(0.0, 0.0, seen, active_s, outside * active_s);
+            let rests_on = self.rests_on(branch.profile, seen);
+            state.branches[b].account(0.0, 0.0, seen, active_s, rests_on);
         }
     }
 
-    /// 1 if the profile was not measured where this is seen.
-    pub(super) fn outside(&self, profile: u32, [ln_pass, rtt_s]: [f64; 2]) -> f64 {
-        let profile = &self.plan.profiles[profile as usize];
-        f64::from(u8::from(profile.outside(-ln_pass.exp_m1(), rtt_s)))
+    /// What the profile's rate rests on where this is seen.
+    pub(super) fn rests_on(&self, profile: u32, [ln_pass, rtt_s]: [f64; 2]) -> ProfileUse {
+        self.plan.profiles[profile as usize].rests_on(-ln_pass.exp_m1(), rtt_s)
     }
 
     /// The queue of a link whose own sources are evaluated within the step; what they send is
@@ -179,7 +179,7 @@ impl BranchState {
         rate_pps: f64,
         [ln_pass, rtt_s]: [f64; 2],
         active_s: f64,
-        outside_s: f64,
+        rests_on: ProfileUse,
     ) {
         self.rate_pps = rate_pps;
         self.sent_pkts += sent;
@@ -190,7 +190,17 @@ impl BranchState {
             ln_pass.exp_m1() * active_s
         };
         self.active_s += active_s;
-        self.outside_s += outside_s;
+        self.rest(rests_on, active_s);
+    }
+
+    /// What the rate of this time rested on.
+    fn rest(&mut self, on: ProfileUse, active_s: f64) {
+        if on > ProfileUse::Measured {
+            self.outside_s += active_s;
+        }
+        if on == ProfileUse::NotUsable {
+            self.unusable_s += active_s;
+        }
     }
 }
 
@@ -257,7 +267,6 @@ impl SharedView<'_> {
             ..
         } = self.engine;
         let learns = !work.looks.is_empty();
-        let domain = profile.domain();
         let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
         let mut rate = [0.0; BATCH];
         for batch in work.members.chunks(BATCH) {
@@ -303,16 +312,11 @@ impl SharedView<'_> {
                 }
                 state.learnt.step_pkts = sent / branch.weight;
                 work.handed[b - work.first] = sent;
-                let outside = if domain.contains(loss[i], rtt[i]) {
-                    0.0
-                } else {
-                    active_s
-                };
                 state.sent_pkts += sent;
                 state.rtt_time += rtt[i] * active_s;
                 state.loss_time += loss[i] * active_s;
                 state.active_s += active_s;
-                state.outside_s += outside;
+                state.rest(profile.rests_on(loss[i], rtt[i]), active_s);
             }
         }
     }

@@ -379,11 +379,12 @@ impl Transfer {
         self.kind.rtt_sum()
     }
 
-    /// Nanoseconds that it spent outside the domain of its profile, and all that it sent.
-    pub fn outside_ns(&self) -> (u64, u64) {
+    /// Nanoseconds that it spent outside the domain of its profile, further outside than is
+    /// usable, and all that it sent.
+    pub fn outside_ns(&self) -> [u64; 3] {
         match &self.kind {
-            Kind::Paced(paced) => (paced.outside_ns, paced.active_ns),
-            _ => (0, 0),
+            Kind::Paced(paced) => [paced.outside_ns, paced.unusable_ns, paced.active_ns],
+            _ => [0; 3],
         }
     }
 

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use netflow_profile::Profile;
+use netflow_profile::{Profile, ProfileUse};
 use rand_pcg::Pcg32;
 
 use super::maker::exponential;
@@ -50,9 +50,10 @@ pub(super) struct Paced {
     pub rtts: u64,
     /// Nanoseconds with and without the profile's domain, and since when the present point counts.
     pub outside_ns: u64,
+    pub unusable_ns: u64,
     pub active_ns: u64,
     since_ns: u64,
-    outside: bool,
+    rests_on: ProfileUse,
     random: Pcg32,
 }
 
@@ -95,9 +96,10 @@ impl Paced {
             rtt_sum_s: 0.0,
             rtts: 0,
             outside_ns: 0,
+            unusable_ns: 0,
             active_ns: 0,
             since_ns: 0,
-            outside: false,
+            rests_on: ProfileUse::Measured,
             random,
         }
     }
@@ -217,7 +219,7 @@ impl Paced {
         let received_pps = 2.0 * self.received.rate_pps();
         let wanted_pps = match self.intervals.loss_event_rate() {
             Some(loss) => {
-                self.outside = self.profile.outside(loss, self.rtt_s);
+                self.rests_on = self.profile.rests_on(loss, self.rtt_s);
                 let profile_pps = self.profile.throughput(loss, self.rtt_s);
                 profile_pps.min(received_pps)
             }
@@ -259,7 +261,12 @@ impl Paced {
         let past_ns = now_ns.saturating_sub(self.since_ns);
         self.since_ns = now_ns;
         self.active_ns += past_ns;
-        self.outside_ns += if self.outside { past_ns } else { 0 };
+        if self.rests_on > ProfileUse::Measured {
+            self.outside_ns += past_ns;
+        }
+        if self.rests_on == ProfileUse::NotUsable {
+            self.unusable_ns += past_ns;
+        }
     }
 }
 

@@ -315,6 +315,7 @@ impl Window {
         let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
         let blocked: u64 = self.members(id).map(|i| self.engine.blocked(i)).sum();
         let delays = self.engine.delays[id.index()].as_deref();
+        let (outside_profile_fraction, unusable_profile_fraction) = self.outside_fractions(id);
         ConnectionTotals {
             mean_send_pps: sums.sent_pkts * per_s,
             mean_goodput_pps: sums.delivered_pkts * per_s,
@@ -331,7 +332,8 @@ impl Window {
                 .and_then(|delays| mean(delays.steps_ns as f64 * 1e-9, delays.steps as f64)),
             rtt: delays.and_then(|delays| delays.round_trip.percentiles()),
             loss_probability: mean(sums.lost, sums.lost + arrived as f64),
-            outside_profile_fraction: self.outside_fraction(id),
+            outside_profile_fraction,
+            unusable_profile_fraction,
             finished_s: self.finished_s(id),
             timeouts,
             fast_retransmits,
@@ -347,14 +349,16 @@ impl Window {
         })
     }
 
-    fn outside_fraction(&self, id: ConnectionId) -> f64 {
-        let (outside_ns, all_ns) = self
+    /// Of its sending time, outside the domain of its profile, and further out than is usable.
+    fn outside_fractions(&self, id: ConnectionId) -> (f64, f64) {
+        let [outside, unusable, all] = self
             .transfers(id)
             .map(Transfer::outside_ns)
-            .fold((0, 0), |(outside, all), (more_outside, more)| {
-                (outside + more_outside, all + more)
-            });
-        fraction(outside_ns as f64, all_ns as f64)
+            .fold([0; 3], |sum: [u64; 3], more| {
+                std::array::from_fn(|i| sum[i] + more[i])
+            })
+            .map(|ns| ns as f64);
+        (fraction(outside, all), fraction(unusable, all))
     }
 
     /// When the last of its transfers had delivered its size.

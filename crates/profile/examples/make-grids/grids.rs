@@ -133,6 +133,7 @@ fn surface(cells: &Cells, rtt_more_ms: f64) -> Result<GridSpec, Box<dyn Error>> 
         rows.push(GridRow {
             loss: loss.value(),
             throughput_pps,
+            extended: Vec::new(),
         });
     }
     let rtts_s = rtts

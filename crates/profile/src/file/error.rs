@@ -86,6 +86,9 @@ pub enum ProfileFileErrorKind {
         /// The unit.
         unit: String,
     },
+    /// A round-trip time that is none of the grid's.
+    #[error("this is none of the grid's round-trip times")]
+    NotInGrid,
     /// Numbers that a profile cannot have.
     #[error(transparent)]
     Value(ProfileError),

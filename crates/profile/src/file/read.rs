@@ -56,7 +56,7 @@ const PFTK_KEYS: &[&str] = &[
     "timeout",
     "window",
 ];
-const GRID_ROW_KEYS: &[&str] = &["loss", "throughput"];
+const GRID_ROW_KEYS: &[&str] = &["loss", "throughput", "extended"];
 const POWER_LAW_ROW_KEYS: &[&str] = &["loss", "a", "b"];
 
 /// Reads a profile; errors carry spans but not yet lines.
@@ -124,9 +124,22 @@ fn grid(root: &Section<'_, '_>) -> Result<Arc<dyn Profile>> {
         for value in list("throughput", row.require("throughput")?)? {
             throughput_pps.push(to_pps * number("throughput", value)?);
         }
+        let mut extended = Vec::new();
+        let named = match row.table.get("extended") {
+            Some(value) => list("extended", value)?,
+            None => &[],
+        };
+        for value in named {
+            let rtt_s = seconds("extended", value)?;
+            let Some(column) = rtts_s.iter().position(|&it| it == rtt_s) else {
+                return fail(Kind::NotInGrid, value.span());
+            };
+            extended.push(column);
+        }
         rows.push(GridRow {
             loss,
             throughput_pps,
+            extended,
         });
     }
     let spec = GridSpec {
@@ -358,11 +371,6 @@ fn quantity<T: std::str::FromStr<Err = UnitError>>(
 }
 
 /// The nearest of `known`, if it is near enough to be what was meant.
-fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    known
-        .iter()
-        .map(|&candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(similarity, _)| *similarity > 0.7)
-        .map(|(_, candidate)| candidate)
+fn nearest(name: &str, known: &'static [&'static str]) -> Option<&'static str> {
+    netflow_units::nearest_name(name, known.iter().copied(), &[])
 }

@@ -49,11 +49,19 @@ fn write_grid(grid: &Grid) -> String {
             .iter()
             .map(|&rate| number(rate))
             .collect();
+        let extended = match row.extended.as_slice() {
+            [] => String::new(),
+            columns => {
+                let named: Vec<&str> = columns.iter().map(|&j| rtts[j].as_str()).collect();
+                format!(", extended = [{}]", named.join(", "))
+            }
+        };
         let _ = writeln!(
             text,
-            "  {{ loss = {}, throughput = [{}] }},",
+            "  {{ loss = {}, throughput = [{}]{} }},",
             number(row.loss),
-            rates.join(", ")
+            rates.join(", "),
+            extended
         );
     }
     text.push_str("]\n");

@@ -13,8 +13,9 @@ pub struct Slice {
     pub b: f64,
     /// Cells that the line goes through.
     pub cells: usize,
-    /// Share of the variance of ln F that the line explains.
-    pub r_squared: f64,
+    /// Share of the variance of ln F that the line explains; `None` of two cells, which any line
+    /// goes through.
+    pub r_squared: Option<f64>,
 }
 
 /// One point of a slice.
@@ -52,11 +53,13 @@ pub(super) fn slice(loss: f64, points: &[SlicePoint]) -> Option<Slice> {
         a,
         b: (y + a * x).exp(),
         cells: points.len(),
-        r_squared: if yy > 0.0 {
-            (xy * xy / (xx * yy)).min(1.0)
-        } else {
-            1.0
-        },
+        r_squared: (points.len() > 2).then(|| {
+            if yy > 0.0 {
+                (xy * xy / (xx * yy)).min(1.0)
+            } else {
+                1.0
+            }
+        }),
     })
 }
 
@@ -107,7 +110,19 @@ mod tests {
             (found.a - 1.02).abs() < 1e-12 && (found.b - 6.0).abs() < 1e-10,
             "{found:?}"
         );
-        assert!((found.r_squared - 1.0).abs() < 1e-12);
+        assert!((found.r_squared.unwrap() - 1.0).abs() < 1e-12);
         assert!(slice(0.02, &points[..1]).is_none());
+    }
+
+    /// Any two points lie on a line: that it fits says nothing.
+    #[test]
+    fn a_line_through_two_cells_explains_nothing() {
+        let points = [(0.06, 100.0), (0.1, 90.0)].map(|(rtt_s, throughput_pps)| SlicePoint {
+            rtt_s,
+            throughput_pps,
+            weight: 1.0,
+        });
+        let found = slice(0.02, &points).unwrap();
+        assert_eq!((found.cells, found.r_squared), (2, None));
     }
 }

@@ -87,6 +87,7 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
         grid_rows.push(GridRow {
             loss: plain(table.losses[row].exp()),
             throughput_pps: rates,
+            extended: Vec::new(),
         });
     }
     let rtts_s: Vec<f64> = columns
@@ -112,6 +113,7 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
             GridRow {
                 loss: 0.0,
                 throughput_pps,
+                extended: Vec::new(),
             },
         );
     }

@@ -38,6 +38,7 @@
   }
   const clock = (v) => (known(v) ? `${Number(v.toPrecision(6))}\u00a0s` : "–");
   const percent = (v) => (known(v) ? short(100 * v) + "\u00a0%" : "–");
+  const notUsable = (connection) => (connection.profile_use === "not usable" ? ", not usable" : "");
   const ms = (v) => (known(v) ? short(1000 * v) : "–");
   const packets = (v) => (known(v) ? short(v) + "\u00a0pkt" : "–");
   function rate(bps) {
@@ -470,7 +471,7 @@
       about = c ? [
         c.from ? `${c.from} to ${c.to}` : null, c.source || null, c.count > 1 ? `×${c.count}` : null,
         `goodput ${short(c.goodput)} pkt/s` + (known(mbps(c)) ? ` = ${short(mbps(c))} Mbit/s` : ""),
-        `delay ${ms(c.delay)} ms`, `rtt ${ms(c.rtt)} ms`, `loss ${percent(c.loss)}`, `outside its profile ${percent(c.outside)} of the time`,
+        `delay ${ms(c.delay)} ms`, `rtt ${ms(c.rtt)} ms`, `loss ${percent(c.loss)}`, `outside its profile ${percent(c.outside)} of the time${notUsable(c)}`,
       ].filter(Boolean).join(" · ") : "These results have no such connection.";
       if (c) {
         chips("its path", "link", c.path.map((i) => run.links[i]).filter(Boolean).map((it) => it.name));
@@ -593,7 +594,7 @@
       { title: "rtt ms", value: (it) => it.rtt, text: (it) => ms(it.rtt) },
       { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss) },
       { title: "delivered pkt", value: (it) => it.delivered, text: (it) => short(it.delivered) },
-      { title: "outside profile", value: (it) => it.outside, text: (it) => percent(it.outside) },
+      { title: "outside profile", value: (it) => it.outside, text: (it) => percent(it.outside) + notUsable(it) },
     ]),
   ];
 
@@ -644,7 +645,7 @@
     const outside = (run) => {
       const some = run.connections.filter((c) => c.outside > 0);
       const worst = most(some, (c) => c.outside);
-      return worst ? `${plural(some.length, "connection")}; most ${worst.name}, ${percent(worst.outside)}` : "none";
+      return worst ? `${plural(some.length, "connection")}; most ${worst.name}, ${percent(worst.outside)}${notUsable(worst)}` : "none";
     };
     const rows = [
       ["scenario", (r) => r.manifest.scenario], ["digest", (r) => r.manifest.digest],

@@ -81,6 +81,7 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
         scenario: format!("{name}.toml"),
         digest: scenario.digest.clone(),
         sources: Vec::new(),
+        kept: None,
         overrides: Vec::new(),
         seed: scenario.seed,
         seeds: 1,

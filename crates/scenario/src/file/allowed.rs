@@ -86,3 +86,8 @@ pub(super) const COORDINATE: Allowed<f64> = Allowed {
     test: |x| x.abs() <= 1e12,
     text: "-1e12 to 1e12",
 };
+
+pub(super) const VERSION: Allowed<String> = Allowed {
+    test: crate::changes::Version::is_told_by,
+    text: "a version such as \"0.2\"",
+};

@@ -65,6 +65,13 @@ pub struct Connection {
     pub class: Option<Spanned<String>>,
 }
 
+impl Connection {
+    /// What the connection of this number, counted from 1, is called unless the file says it.
+    pub(crate) fn default_name(number: usize) -> String {
+        format!("c{number}")
+    }
+}
+
 impl Element for Connection {
     const NAME: &'static str = "connection";
     const KEYS: &'static [&'static str] = &[
@@ -121,9 +128,11 @@ impl Element for Connection {
 
     fn read(mut s: Section<'_, '_>) -> Connection {
         let name: Option<Spanned<String>> = s.optional("name", &any());
-        if let Some(name) = &name {
-            s.call(|| format!("connection.{}", **name));
-        }
+        let number = s.number();
+        s.call(|| match &name {
+            Some(name) => format!("connection.{}", **name),
+            None => format!("connection.{}", Connection::default_name(number)),
+        });
         let path = crate::read::Allowed {
             test: |nodes: &Vec<Spanned<String>>| nodes.len() >= 2,
             text: "at least the sender and the receiver",

@@ -36,12 +36,45 @@ pub struct Link {
     /// Queues for classes of packets, where `queue` is "priority" or "wfq".
     #[serde(rename = "class", skip_serializing_if = "Vec::is_empty", default)]
     pub classes: Vec<LinkClass>,
+    /// The other direction of a duplex link where it is different: a file cannot say so but by a
+    /// link of its own, `--set` can.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub back: Option<Box<Link>>,
 }
 
 impl Link {
     /// Whether the link exists in both directions.
     pub fn is_duplex(&self) -> bool {
         self.duplex.as_ref().is_none_or(|duplex| **duplex)
+    }
+}
+
+impl Link {
+    /// The other direction, if `--set` options call it by its own name: `link.B->A` of a link from A
+    /// to B. What they do not set is as in this direction.
+    fn read_back(&self, s: &mut Section<'_, '_>) -> Option<Box<Link>> {
+        let name = format!("link.{}->{}", *self.to, *self.from);
+        if !self.is_duplex() || !s.is_set(&name) {
+            return None;
+        }
+        s.call(|| name);
+        // Not by `required`: that would look again at what the file has.
+        let bandwidth = s.set("bandwidth", &allowed::RATE);
+        let delay = s.set("delay", &allowed::DELAY);
+        let buffer = s.set("buffer", &allowed::BUFFER);
+        let queue = s.set("queue", &any());
+        Some(Box::new(Link {
+            from: self.to.clone(),
+            to: self.from.clone(),
+            bandwidth: bandwidth.unwrap_or_else(|| self.bandwidth.clone()),
+            delay: delay.or_else(|| self.delay.clone()),
+            buffer: buffer.or_else(|| self.buffer.clone()),
+            queue: queue.or_else(|| self.queue.clone()),
+            duplex: None,
+            classes: self.classes.clone(),
+            back: None,
+        }))
     }
 }
 
@@ -93,9 +126,11 @@ impl Element for Link {
             duplex: s.optional("duplex", &any()),
             queue: s.optional("queue", &any()),
             classes: s.list("`name = \"AF1\"`"),
+            back: None,
         };
+        let back = link.read_back(&mut s);
         s.finish();
-        link
+        Link { back, ..link }
     }
 }
 

@@ -54,6 +54,10 @@ pub struct Simulation {
     /// Interval over which arrivals are counted for their burstiness. Default: 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burstiness_interval: Option<Time>,
+    /// The version of netflow that it was written for, such as `"0.2"`: `netflow check` names every
+    /// default that changed since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_for: Option<Spanned<String>>,
 }
 
 /// Which equations move the queues.
@@ -99,6 +103,7 @@ impl Default for Simulation {
             transport: None,
             coupling: None,
             burstiness_interval: None,
+            written_for: None,
         }
     }
 }
@@ -115,6 +120,7 @@ impl Element for Simulation {
         "transport",
         "coupling",
         "burstiness-interval",
+        "written-for",
     ];
 
     fn read(mut s: Section<'_, '_>) -> Simulation {
@@ -134,6 +140,7 @@ impl Element for Simulation {
             transport: s.optional("transport", &any()),
             coupling: s.optional("coupling", &any()),
             burstiness_interval: s.optional("burstiness-interval", &allowed::INTERVAL),
+            written_for: s.optional("written-for", &allowed::VERSION),
         };
         s.finish();
         simulation

@@ -1,9 +1,10 @@
 //! `--set KEY=VALUE`: settings that are different this time.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
-use super::Value;
+use toml::de::{DeTable, DeValue};
+
+use super::{Element, Value};
 use crate::place::{FileId, Place};
 use crate::problem::{Findings, ProblemKind};
 use crate::sources::Sources;
@@ -17,29 +18,82 @@ pub(crate) struct Overrides {
 
 #[derive(Debug)]
 struct Override {
-    file: FileId,
-    text: Arc<String>,
-    /// Bytes of key and value within the text.
-    key: (usize, usize),
-    value: (usize, usize),
+    key: String,
+    key_place: Place,
+    setting: Setting,
     used: Cell<bool>,
 }
 
-/// What `--set` options call a table.
+/// What an option gives a key.
+#[derive(Debug)]
+enum Setting {
+    /// A text of any simple type, and where it stands.
+    Text(String, Place),
+    /// A table in the place of the one in the file; its keys are settings of their own.
+    Table,
+}
+
+/// What `--set` options call a table: an element by its name, and the tables inside it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) overrides: &'a Overrides,
+    /// `link.A->B`
     pub(crate) name: String,
+    /// `queue`; empty for the element itself.
+    pub(crate) path: String,
+}
+
+impl Scope<'_> {
+    /// That of a key in it.
+    pub(crate) fn inner(&self, key: &str) -> Self {
+        let path = match self.path.as_str() {
+            "" => key.to_owned(),
+            path => format!("{path}.{key}"),
+        };
+        Scope {
+            overrides: self.overrides,
+            name: self.name.clone(),
+            path,
+        }
+    }
 }
 
 impl Override {
-    fn key(&self) -> &str {
-        self.text.get(self.key.0..self.key.1).unwrap_or("")
+    /// Whether its key is this one: the element by its name, in which `*` stands for anything, and
+    /// then the rest as it is.
+    fn is(&self, scope: &Scope<'_>) -> bool {
+        self.key
+            .strip_suffix(scope.path.as_str())
+            .and_then(|start| start.strip_suffix('.'))
+            .is_some_and(|name| matches(name, &scope.name))
     }
 
-    fn value(&self) -> &str {
-        self.text.get(self.value.0..self.value.1).unwrap_or("")
+    /// Whether its key is inside this one.
+    fn is_below(&self, scope: &Scope<'_>) -> bool {
+        let between = format!(".{}.", scope.path);
+        let mut starts = self.key.match_indices(&between);
+        starts.any(|(at, _)| matches(&self.key[..at], &scope.name))
     }
+}
+
+/// Whether a name is what a pattern says, in which `*` stands for any characters, or none.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(start) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let end = parts.pop().unwrap_or_default();
+    for part in parts {
+        // The earliest place leaves most for the others.
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(end)
 }
 
 impl Overrides {
@@ -61,30 +115,97 @@ impl Overrides {
                 finding.help(EXAMPLE);
                 continue;
             };
-            let trimmed = |part: &str, start: usize| {
-                let from = start + part.len() - part.trim_start().len();
-                (from, from + part.trim().len())
-            };
-            let key_span = trimmed(key, 0);
-            let mut value_span = trimmed(value, key.len() + 1);
-            // Quotes that the shell left.
-            let quoted = value.trim();
-            if quoted.len() >= 2
-                && ['"', '\'']
-                    .iter()
-                    .any(|&q| quoted.starts_with(q) && quoted.ends_with(q))
-            {
-                value_span = (value_span.0 + 1, value_span.1 - 1);
+            let start = key.len() - key.trim_start().len();
+            let key_place = Place::new(file, start..start + key.trim().len());
+            let mut from = key.len() + 1 + value.len() - value.trim_start().len();
+            let (key, mut value) = (key.trim(), value.trim());
+            if value.starts_with('{') {
+                overrides.add_table(file, key, key_place, (from, value), findings);
+                continue;
             }
-            overrides.list.push(Override {
-                file,
-                key: key_span,
-                value: value_span,
-                used: Cell::new(false),
-                text,
-            });
+            // Quotes that the shell left.
+            for quote in ['"', '\''] {
+                let inner = value.strip_prefix(quote);
+                if let Some(inner) = inner.and_then(|inner| inner.strip_suffix(quote)) {
+                    (value, from) = (inner, from + 1);
+                    break;
+                }
+            }
+            let place = Place::new(file, from..from + value.len());
+            overrides.add(key, key_place, Setting::Text(value.to_owned(), place));
         }
         overrides
+    }
+
+    fn add(&mut self, key: &str, key_place: Place, setting: Setting) {
+        self.list.push(Override {
+            key: key.to_owned(),
+            key_place,
+            setting,
+            used: Cell::new(false),
+        });
+    }
+
+    /// A table in braces, as TOML has it, that begins at a byte of the option.
+    fn add_table(
+        &mut self,
+        file: FileId,
+        key: &str,
+        key_place: Place,
+        (from, text): (usize, &str),
+        findings: &mut Findings,
+    ) {
+        const KEY: &str = "v=";
+        let document = format!("{KEY}{text}");
+        let here = |span: std::ops::Range<usize>| {
+            let at = |byte: usize| (byte.max(KEY.len()) - KEY.len()).min(text.len()) + from;
+            Place::new(file, at(span.start)..at(span.end))
+        };
+        let parsed = match DeTable::parse(&document) {
+            Ok(parsed) => parsed.into_inner(),
+            Err(error) => {
+                let place = here(error.span().unwrap_or(0..0));
+                let message = format!("not a table: {}", error.message().replace('\n', "; "));
+                findings
+                    .error(ProblemKind::Override, place, message)
+                    .help("write for instance --set 'link.A->B.queue={ discipline = \"red\", min = \"5 pkt\" }'");
+                return;
+            }
+        };
+        // What earlier options said of the table that this one replaces.
+        let below = format!("{key}.");
+        self.list.retain(|earlier| !earlier.key.starts_with(&below));
+        self.add(key, key_place, Setting::Table);
+        if let Some(DeValue::Table(table)) = parsed.get("v").map(|value| value.get_ref()) {
+            self.add_keys(key, table, &document, &here);
+        }
+    }
+
+    /// Every key of a table as a setting of its own.
+    fn add_keys(
+        &mut self,
+        name: &str,
+        table: &DeTable<'_>,
+        document: &str,
+        here: &dyn Fn(std::ops::Range<usize>) -> Place,
+    ) {
+        for (key, value) in table {
+            let name = format!("{name}.{}", key.get_ref());
+            let (key_place, place) = (here(key.span()), here(value.span()));
+            match value.get_ref() {
+                DeValue::Table(inner) => {
+                    self.add(&name, key_place, Setting::Table);
+                    self.add_keys(&name, inner, document, here);
+                }
+                DeValue::String(text) => {
+                    self.add(&name, key_place, Setting::Text(text.to_string(), place));
+                }
+                _ => {
+                    let text = document.get(value.span()).unwrap_or_default().to_owned();
+                    self.add(&name, key_place, Setting::Text(text, place));
+                }
+            }
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -92,33 +213,52 @@ impl Overrides {
     }
 
     /// The value for a key; the last option wins.
-    pub(crate) fn take(&self, key: &str) -> Option<Value<'_>> {
+    pub(crate) fn take(&self, scope: &Scope<'_>) -> Option<Value<'_>> {
         let mut found = None;
-        for option in self.list.iter().filter(|option| option.key() == key) {
+        for option in self.list.iter().filter(|option| option.is(scope)) {
             option.used.set(true);
-            let place = Place::new(option.file, option.value.0..option.value.1);
-            found = Some(Value::cell(option.value(), place));
+            if let Setting::Text(text, place) = &option.setting {
+                found = Some(Value::cell(text, *place));
+            }
         }
         found
     }
 
-    /// The place of the first option for a key inside the table `key`.
-    pub(crate) fn first_below(&self, key: &str) -> Option<Place> {
-        let below = |option: &&Override| {
-            let inner = option.key().strip_prefix(key);
-            inner.is_some_and(|inner| inner.starts_with('.'))
+    /// Whether there is a value for a key, or a table.
+    pub(crate) fn is_set(&self, scope: &Scope<'_>) -> bool {
+        self.list.iter().any(|option| option.is(scope))
+    }
+
+    /// Whether an option has a table in the place of this one; it counts as used.
+    pub(crate) fn replaces(&self, scope: &Scope<'_>) -> Option<Place> {
+        let table =
+            |option: &&Override| matches!(option.setting, Setting::Table) && option.is(scope);
+        let option = self.list.iter().rfind(table)?;
+        option.used.set(true);
+        Some(option.key_place)
+    }
+
+    /// The place of the first option for a key inside the table of this key.
+    pub(crate) fn first_below(&self, scope: &Scope<'_>) -> Option<Place> {
+        let option = self.list.iter().find(|option| option.is_below(scope))?;
+        Some(option.key_place)
+    }
+
+    /// The place of the first option for a key of the element of this name.
+    pub(crate) fn first_of(&self, name: &str) -> Option<Place> {
+        let of = |option: &&Override| {
+            let mut points = option.key.match_indices('.');
+            points.any(|(at, _)| matches(&option.key[..at], name))
         };
-        let option = self.list.iter().find(below)?;
-        Some(Place::new(option.file, option.key.0..option.key.1))
+        Some(self.list.iter().find(of)?.key_place)
     }
 
     /// Refuses options that changed nothing.
     pub(crate) fn refuse_unused(&self, findings: &mut Findings, names: &Names<'_>) {
         for option in self.list.iter().filter(|option| !option.used.get()) {
-            let (message, help) = unused(option.key(), names);
-            let place = Place::new(option.file, option.key.0..option.key.1);
+            let (message, help) = unused(&option.key, names);
             findings
-                .error(ProblemKind::Override, place, message)
+                .error(ProblemKind::Override, option.key_place, message)
                 .help(help);
         }
     }
@@ -128,56 +268,115 @@ impl Overrides {
 pub(crate) struct Names<'n> {
     pub(crate) links: Vec<&'n str>,
     pub(crate) connections: Vec<&'n str>,
+    pub(crate) aggregates: Vec<&'n str>,
     pub(crate) workloads: Vec<&'n str>,
 }
 
 const EXAMPLE: &str = "write for instance --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
-     or --set \"connection.c1.max-window=20 pkt\"";
+     or --set \"connection.*.max-window=20 pkt\"";
 
 /// Why nothing was found under a key, and what there is.
 fn unused(key: &str, names: &Names<'_>) -> (String, String) {
-    use crate::file::{Connection, Link, Simulation, Workload};
-    use crate::read::Element;
+    use crate::file::{Aggregate, Connection, Include, Link, Simulation, Workload};
 
     let (element, rest) = key.split_once('.').unwrap_or((key, ""));
     match element {
-        Simulation::NAME => no_key(rest, "[simulation]", Simulation::KEYS),
-        Link::NAME => named(rest, "link", &names.links, Link::KEYS),
-        Connection::NAME => named(rest, "connection", &names.connections, Connection::KEYS),
-        Workload::NAME => named(rest, "workload", &names.workloads, Workload::KEYS),
-        _ => (format!("nothing is called `{key}`"), EXAMPLE.to_owned()),
+        Simulation::NAME => no_key::<Simulation>(rest, "[simulation]"),
+        Include::NAME => no_key::<Include>(rest, "[include]"),
+        Link::NAME => named::<Link>(rest, &names.links),
+        Connection::NAME => named::<Connection>(rest, &names.connections),
+        Aggregate::NAME => named::<Aggregate>(rest, &names.aggregates),
+        Workload::NAME => named::<Workload>(rest, &names.workloads),
+        _ => {
+            let elements = [
+                Simulation::NAME,
+                Include::NAME,
+                Link::NAME,
+                Connection::NAME,
+                Aggregate::NAME,
+                Workload::NAME,
+            ];
+            let near = suggest::nearest(element, elements.into_iter());
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`? {EXAMPLE}"),
+                None => EXAMPLE.to_owned(),
+            };
+            (format!("nothing is called `{key}`"), help)
+        }
     }
 }
 
-fn no_key(key: &str, what: &str, keys: &'static [&'static str]) -> (String, String) {
-    let first = key.split('.').next().unwrap_or(key);
+/// There is such an element, but not with this key.
+fn no_key<T: Element>(key: &str, what: &str) -> (String, String) {
     let message = format!("{what} has no key `{key}` that can be set");
-    (
-        message,
-        suggest::help(first, "its keys", keys.iter().copied()),
-    )
+    let inner: Vec<&str> = match key.split_once('.') {
+        Some((table, _)) => {
+            let start = format!("{table}.");
+            T::COLUMNS
+                .iter()
+                .copied()
+                .filter(|name| name.starts_with(&start))
+                .collect()
+        }
+        None => Vec::new(),
+    };
+    let help = match inner.as_slice() {
+        [] => {
+            let first = key.split('.').next().unwrap_or(key);
+            suggest::help(first, "its keys", T::KEYS.iter().copied())
+        }
+        inner => suggest::help(key, "its keys", inner.iter().copied()),
+    };
+    (message, help)
 }
 
-fn named(
-    rest: &str,
-    what: &str,
-    names: &[&str],
-    keys: &'static [&'static str],
-) -> (String, String) {
+/// An element that has a name, or a pattern for many.
+fn named<T: Element>(rest: &str, names: &[&str]) -> (String, String) {
+    let what = T::NAME;
     // Names may contain points, so the name is looked for rather than cut off.
-    let known = names.iter().find_map(|name| {
-        let key = rest.strip_prefix(*name)?;
-        Some((name, key.strip_prefix('.')?))
-    });
-    match known {
-        Some((name, key)) => no_key(key, &format!("{what} `{name}`"), keys),
-        None => {
-            let name = rest.rsplit_once('.').map_or(rest, |(name, _)| name);
-            let kind = format!("{what}s");
-            (
-                format!("there is no {what} `{name}`"),
-                suggest::help(name, &kind, names.iter().copied()),
-            )
+    let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
+    let known = cuts.find(|(name, _)| names.iter().any(|it| matches(name, it)));
+    if let Some((name, key)) = known {
+        return no_key::<T>(&key[1..], &format!("{what} `{name}`"));
+    }
+    let first_key = |key: &str| T::KEYS.contains(&key.split('.').next().unwrap_or(key));
+    let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
+    let name = cuts
+        .find(|(_, key)| first_key(&key[1..]))
+        .or_else(|| rest.rfind('.').map(|at| rest.split_at(at)))
+        .map_or(rest, |(name, _)| name);
+    let message = match name.contains('*') {
+        true => format!("no {what} is called like `{name}`"),
+        false => format!("there is no {what} `{name}`"),
+    };
+    let kind = format!("{what}s");
+    (message, suggest::help(name, &kind, names.iter().copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, name) in [
+            ("link.*", "link.A->B"),
+            ("link.R*->*", "link.R1->N.2"),
+            ("link.*->B", "link.A->B"),
+            ("connection.c*1*", "connection.c1"),
+            ("a*b*b", "abb"),
+            ("*", ""),
+        ] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("link.R*", "link.A->R"),
+            ("link.A->B", "link.A->BC"),
+            ("link.*->B", "link.A->C"),
+            ("a*b*b", "ab"),
+            ("ab*ba", "aba"),
+        ] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Section<'r, 'a> {
     overrides: Option<&'a Overrides>,
     /// What they call this.
     scope: Option<Scope<'a>>,
+    /// Which of its kind it is, counted from 1; 0 of what there is one of.
+    number: usize,
 }
 
 impl<'r, 'a> Section<'r, 'a> {
@@ -55,6 +57,7 @@ impl<'r, 'a> Section<'r, 'a> {
             later: &[],
             overrides: None,
             scope: None,
+            number: 0,
         }
     }
 
@@ -86,11 +89,23 @@ impl<'r, 'a> Section<'r, 'a> {
         self
     }
 
+    /// Says which of its kind it is, counted from 1.
+    pub(crate) fn numbered(mut self, number: usize) -> Self {
+        self.number = number;
+        self
+    }
+
+    /// Which of its kind it is, counted from 1.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
     /// From now on, `--set` options of this name change it.
     pub(crate) fn call(&mut self, name: impl FnOnce() -> String) {
         self.scope = self.overrides.map(|overrides| Scope {
             overrides,
             name: name(),
+            path: String::new(),
         });
     }
 
@@ -109,19 +124,17 @@ impl<'r, 'a> Section<'r, 'a> {
         let Some(scope) = &self.scope else {
             return written;
         };
-        let inner = Scope {
-            overrides: scope.overrides,
-            name: format!("{}.{key}", scope.name),
-        };
-        if let Some(value) = inner.overrides.take(&inner.name) {
+        let inner = scope.inner(key);
+        let replaced = inner.overrides.replaces(&inner);
+        if let Some(value) = inner.overrides.take(&inner) {
             return Some(value);
         }
-        match inner.overrides.first_below(&inner.name) {
+        match replaced.or_else(|| inner.overrides.first_below(&inner)) {
             None => written,
             Some(place) => {
                 // A source of another kind replaces the one in the file.
                 let fields = match written.as_ref().map(|value| value.kind) {
-                    Some(Kind::Table(fields)) if key != "source" => fields,
+                    Some(Kind::Table(fields)) if key != "source" && replaced.is_none() => fields,
                     _ => Fields::Empty,
                 };
                 Some(Value {
@@ -141,6 +154,18 @@ impl<'r, 'a> Section<'r, 'a> {
     ) -> Option<Spanned<T>> {
         let value = self.get(key)?;
         self.read_in(&value, key, allowed)
+    }
+
+    /// A setting of `--set` options alone, whatever the file says.
+    pub(crate) fn set<T: Read + Shown>(
+        &mut self,
+        key: &'static str,
+        allowed: &Allowed<T>,
+    ) -> Option<Spanned<T>> {
+        let inner = self.scope.as_ref()?.inner(key);
+        let overrides = inner.overrides;
+        let is_set = overrides.is_set(&inner) || overrides.first_below(&inner).is_some();
+        is_set.then(|| self.optional(key, allowed)).flatten()
     }
 
     /// A setting that must be there; `example` is a line that sets it.
@@ -224,9 +249,22 @@ impl<'r, 'a> Section<'r, 'a> {
         }
     }
 
-    /// A table inside this one.
+    /// Whether `--set` options have something to say about the element of this name.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        let overrides = self.overrides;
+        overrides.is_some_and(|overrides| overrides.first_of(name).is_some())
+    }
+
+    /// A table inside this one; one that only `--set` options speak of is there as well.
     pub(crate) fn table<T: Element>(&mut self) -> Option<Section<'_, 'a>> {
-        let value = self.get(T::NAME)?;
+        let options = self.overrides.and_then(|it| it.first_of(T::NAME));
+        let value = self.get(T::NAME).or_else(|| {
+            Some(Value {
+                kind: Kind::Table(Fields::Empty),
+                place: options?,
+                scope: None,
+            })
+        })?;
         let Kind::Table(fields) = value.kind else {
             let name = T::NAME;
             let place = self.key_place(name).unwrap_or(value.place);
@@ -278,7 +316,7 @@ impl<'r, 'a> Section<'r, 'a> {
             );
             section.overrides = self.overrides;
             section.later = T::LATER;
-            list.push(T::read(section));
+            list.push(T::read(section.numbered(list.len() + 1)));
         }
         list
     }

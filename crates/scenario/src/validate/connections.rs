@@ -18,7 +18,7 @@ pub(super) struct Connections {
     names: Names,
     ends: Vec<Ends>,
     /// How many there were, with those that were left out.
-    seen: usize,
+    pub(super) seen: usize,
 }
 
 /// The sender of a connection, and where its ends stand.
@@ -57,9 +57,10 @@ impl Assembly<'_> {
             .as_ref()
             .map_or(connection.from.place(), |name| name.place());
         let has_name = connection.name.is_some();
-        let name = connection
-            .name
-            .map_or_else(|| format!("c{number}"), |name| name.into_inner());
+        let name = connection.name.map_or_else(
+            || Connection::default_name(number),
+            |name| name.into_inner(),
+        );
         if let Err(first) = self.connections.names.add(&name) {
             return self.duplicate(&name, has_name, name_place, first);
         }

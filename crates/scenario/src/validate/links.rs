@@ -56,28 +56,35 @@ impl Assembly<'_> {
             return;
         }
         let (from, to) = (self.node(&link.from), self.node(&link.to));
+        let spec = self.direction(link, from, to);
+        let classes = self.classes(link);
+        let place = link.from.place();
+        let back = match &link.back {
+            None => LinkSpec {
+                from: to,
+                to: from,
+                ..spec.clone()
+            },
+            Some(back) => self.direction(back, to, from),
+        };
+        let new = self.add_direction(spec, place, false, classes.as_ref());
+        // A link that exists twice in one direction is not reported for the other as well.
+        if new && link.is_duplex() {
+            self.add_direction(back, place, true, classes.as_ref());
+        }
+    }
+
+    fn direction(&mut self, link: &Link, from: NodeId, to: NodeId) -> LinkSpec {
         let bandwidth_bps = self.rate_bps(link.bandwidth.0);
         let buffer = self.buffer(link.buffer.as_ref());
         let queue = self.queue(link.queue.as_ref(), buffer);
-        let classes = self.classes(link);
-        let spec = LinkSpec {
+        LinkSpec {
             from,
             to,
             bandwidth_bps,
             delay_s: link.delay.as_ref().map_or(0.0, |delay| delay.get()),
             buffer,
             queue,
-        };
-        let place = link.from.place();
-        let back = LinkSpec {
-            from: to,
-            to: from,
-            ..spec.clone()
-        };
-        let new = self.add_direction(spec, place, false, classes.as_ref());
-        // A link that exists twice in one direction is not reported for the other as well.
-        if new && link.is_duplex() {
-            self.add_direction(back, place, true, classes.as_ref());
         }
     }
 

@@ -25,6 +25,7 @@ use self::aggregates::Aggregates;
 use self::connections::Connections;
 use self::profiles::Profiles;
 use self::simulation::Settings;
+use crate::changes;
 use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
 use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
@@ -238,12 +239,15 @@ impl Assembly<'_> {
         }
         let built = std::mem::take(&mut self.builder).build();
         match built {
-            Ok(network) => (!self.findings.has_errors()).then_some(Valid {
-                network,
-                options: self.settings.options,
-                seed: self.settings.seed,
-                notes: self.notes,
-            }),
+            Ok(network) => {
+                changes::tell(scenario, &network, &self.settings.options, self.findings);
+                (!self.findings.has_errors()).then_some(Valid {
+                    network,
+                    options: self.settings.options,
+                    seed: self.settings.seed,
+                    notes: self.notes,
+                })
+            }
             Err(errors) => {
                 for error in errors {
                     self.report(error);
@@ -336,13 +340,18 @@ impl Assembly<'_> {
         if overrides.is_empty() {
             return;
         }
-        let given = self.link_list.iter().filter(|link| !link.reverse);
+        let given = self.link_list.iter();
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
         let connections = self.connections.names();
         let workloads = scenario.workloads.iter().map(|w| w.name.as_str());
         let names = Names {
             links: links.iter().map(String::as_str).collect(),
             connections: connections.collect(),
+            aggregates: scenario
+                .aggregates
+                .iter()
+                .map(|a| a.name.as_str())
+                .collect(),
             workloads: workloads.collect(),
         };
         overrides.refuse_unused(self.findings, &names);

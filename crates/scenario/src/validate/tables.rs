@@ -61,8 +61,11 @@ impl Assembly<'_> {
                 row: &row,
                 table: "",
             };
-            let section =
-                Section::new(self.findings, "this row", fields, place, T::KEYS).with(overrides);
+            // Connections are numbered through, whichever file they are in.
+            let number = self.connections.seen + 1;
+            let section = Section::new(self.findings, "this row", fields, place, T::KEYS)
+                .with(overrides)
+                .numbered(number);
             let element = T::read(section);
             each(self, element);
         }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
+use netflow_needs::{Need, skip};
 use netflow_scenario::Prepared;
 use netflow_scenario::export::{
     NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, NS2_TRACE_FILE, Ns2Options, Ns2Trace, ns2,
@@ -44,8 +44,7 @@ pub fn run(scenario: &Prepared, options: &Ns2Options, seed: u64) -> Option<Run> 
         .env("LC_ALL", "C")
         .output();
     let Ok(output) = output else {
-        // Past the test's captured output, so that it is seen.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: ns is not installed");
+        skip(Need::Ns2, "ns is not installed");
         return None;
     };
     let said = String::from_utf8_lossy(&output.stderr);

@@ -307,9 +307,5 @@ fn fail<T>(kind: Kind, span: Range<usize>) -> Result<T> {
 
 /// The nearest key, if it is near enough to be what was meant.
 fn nearest(name: &str) -> Option<&'static str> {
-    KEYS.iter()
-        .map(|&key| (strsim::jaro_winkler(name, key), key))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(similarity, _)| *similarity > 0.7)
-        .map(|(_, key)| key)
+    netflow_units::nearest_name(name, KEYS.iter().copied(), &[])
 }

@@ -7,7 +7,8 @@
 //! - Of an ns-2 trace these are the data packets enqueued (`+`) at a link that starts at the
 //!   sender's node, and the acknowledgements received (`r`) at a link that ends there; a trace of
 //!   just these two links is enough.
-//! - A capture is taken to be made at the sender. Both directions of a connection are followed,
+//! - A capture is taken to be made at the sender; [`Senders::vantage`] tells where it was made as
+//!   far as handshakes say. Both directions of a connection are followed,
 //!   since it is not known beforehand which one carries the data; [`Senders::is_sender`] tells at
 //!   the end: the direction with more payload.
 //!
@@ -30,6 +31,7 @@
 
 mod arrivals;
 mod flight;
+mod handshake;
 mod rtt;
 mod samples;
 mod tracker;
@@ -38,6 +40,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub use flight::MOST_IN_FLIGHT;
+pub use handshake::Vantage;
 pub use rtt::RttMethod;
 pub use samples::{Sampler, Samplers};
 pub use tracker::{Observation, Totals, Tracker};
@@ -96,6 +99,7 @@ pub struct Senders {
     places: HashMap<Flow, usize>,
     /// In the order in which they sent first.
     flows: Vec<(Flow, Tracker)>,
+    handshakes: handshake::Handshakes,
 }
 
 impl Senders {
@@ -119,6 +123,9 @@ impl Senders {
             from: event.packet.from,
             to: event.packet.to,
         };
+        if event.what == What::Captured {
+            self.handshakes.on(event.time_ns, flow, segment);
+        }
         if leaves_its_sender(event)
             && let Some(tracker) = self.sending(flow, segment.len > 0)
             && let Some(seen) = tracker.on_data(event.time_ns, segment)
@@ -162,6 +169,19 @@ impl Senders {
             Some(&other) if payload(flow) == payload(&back) => place < other,
             Some(_) => payload(flow) > payload(&back),
         }
+    }
+
+    /// Where on the path of this flow's data a capture was made; `None` where no handshake tells.
+    pub fn vantage(&self, flow: &Flow) -> Option<Vantage> {
+        self.handshakes.vantage(flow)
+    }
+
+    /// The flows of which the capture was made near the receiver: their round-trip times are not
+    /// those of the path.
+    pub fn near_the_receiver(&self) -> impl Iterator<Item = (&Flow, Vantage)> {
+        let senders = self.flows().filter(|(flow, _)| self.is_sender(flow));
+        let near = senders.filter_map(|(flow, _)| Some((flow, self.vantage(flow)?)));
+        near.filter(|(_, vantage)| vantage.is_near_the_receiver())
     }
 
     /// The tracker of a flow; a new one only if it is about to carry data.

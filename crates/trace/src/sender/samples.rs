@@ -143,6 +143,11 @@ impl Samplers {
         });
     }
 
+    /// The senders that the samples are of.
+    pub fn senders(&self) -> &Senders {
+        &self.senders
+    }
+
     /// What was found: every flow whose sender's view this is, in the order of their first
     /// packets, those without a sample included.
     pub fn finish(mut self, trace: &str) -> Vec<FlowSamples> {

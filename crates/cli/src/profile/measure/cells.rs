@@ -13,12 +13,10 @@ use netflow_testbed::{
 use crate::number::plain;
 use crate::progress::Progress;
 
-/// The link of every transfer.
-pub const LINK_PPS: f64 = 2000.0;
 const BUFFER_PKTS: f64 = 100.0;
 
 /// Packets per second of all links together that two processors carry without being late.
-const BUDGET_PPS: f64 = 50_000.0;
+pub const BUDGET_PPS: f64 = 50_000.0;
 
 /// A transfer that the machine made inconclusive is made again.
 const ATTEMPTS: usize = 3;
@@ -31,6 +29,8 @@ pub struct Cell {
     pub congestion_control: String,
     pub rtt_s: f64,
     pub loss: f64,
+    /// The rate of its link.
+    pub link_pps: f64,
     pub repetition: usize,
     pub seed: u64,
 }
@@ -56,18 +56,18 @@ impl Cell {
     fn most_pps(&self) -> f64 {
         let data_pps = match self.congestion_control.as_str() {
             "reno" | "cubic" => 2.0 * self.mathis_pps(),
-            _ => LINK_PPS,
+            _ => self.link_pps,
         };
-        2.0 * data_pps.min(LINK_PPS)
+        2.0 * data_pps.min(self.link_pps)
     }
 
     fn link(&self, capture: PathBuf) -> LinkOptions {
         // The time that a packet takes to be sent is part of the round-trip time.
-        let out_s = 0.5 * self.rtt_s - 1.0 / LINK_PPS;
+        let out_s = 0.5 * self.rtt_s - 1.0 / self.link_pps;
         LinkOptions {
             out: DirectionOptions {
                 delay: Seconds(out_s),
-                rate: Some(Rate::PacketsPerSecond(PacketsPerSecond(LINK_PPS))),
+                rate: Some(Rate::PacketsPerSecond(PacketsPerSecond(self.link_pps))),
                 buffer: Size::Packets(Packets(BUFFER_PKTS)),
                 loss: self.loss,
                 ..DirectionOptions::default()
@@ -100,9 +100,14 @@ impl Measured {
         self.report.out.offered.pkts as f64 / self.report.seconds
     }
 
+    /// Packets that the link lost at random, as it was told to.
+    pub fn losses(&self) -> u64 {
+        self.report.out.drops.loss
+    }
+
     /// Whether it was the link that held the transfer back.
     pub fn fills_the_link(&self) -> bool {
-        self.rate_pps() >= FULL * LINK_PPS
+        self.rate_pps() >= FULL * self.cell.link_pps
     }
 }
 

@@ -12,27 +12,30 @@ use std::time::Duration;
 use clap::{Args, ValueHint};
 use netflow::profile::fit::{DesignedCell, Fit, Names, fit_designed};
 use netflow::profile::to_toml;
+use netflow::results::write_whole;
 use netflow_testbed::{become_root, check_congestion_control, control_doubt};
 
-use super::fit::{print_cells, print_slices, write_file};
+use super::fit::{print_cells, print_slices};
 use crate::args::{positive_time, probability};
 use crate::failure::Failure;
 use crate::number::{count, percent, plain, short};
 use crate::table;
 use crate::trace::samples::{Sampling, of_trace};
-use cells::{Cell, Measured, Plan};
+use cells::{BUDGET_PPS, Cell, Measured, Plan};
 use verdict::{no_loss_dependence, no_profile, whole_rate};
 
 /// Measure the profiles of this machine's own TCP over emulated links
 ///
 /// For every congestion control, round-trip time and loss probability TCP sends as fast as it can
-/// over a link of 2000 packets/s with a buffer of 100 packets, between two network namespaces, many
-/// such links at once. The link writes down what the sender sees, and the surface is fitted to that
+/// over a link with a buffer of 100 packets, between two network namespaces, many such links at
+/// once. The link writes down what the sender sees, and the surface is fitted to that
 /// as `netflow profile fit` does, at the losses that were set. DIR gets a profile for each congestion control, a `source` for
 /// scenarios, and the captures.
 ///
 /// Where a congestion control fills the link whatever is lost, there is no throughput as a function
-/// of loss and round-trip time, and so no profile; the measured rates are told.
+/// of loss and round-trip time, and so no profile; the measured rates are told. Settings of which
+/// nothing is left, because the link was full or too little was lost, are extended from the others,
+/// and the profile says which they are.
 #[derive(Args)]
 pub struct MeasureArguments {
     /// Congestion controls of this kernel
@@ -53,6 +56,14 @@ pub struct MeasureArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = probability,
           default_value = "1%,2%,5%,10%")]
     loss: Vec<f64>,
+
+    /// Packets per second of a link: it has to carry more than the window makes of the least loss
+    #[arg(long, value_name = "PKT/S", value_parser = link_rate, default_value = "2000")]
+    link_rate: f64,
+
+    /// Leave out settings at which fewer packets were lost in all transfers together
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    least_losses: u64,
 
     /// How long a transfer takes
     #[arg(long, value_name = "TIME", value_parser = positive_time, default_value = "12 s")]
@@ -75,18 +86,46 @@ pub struct MeasureArguments {
     output: PathBuf,
 }
 
-/// Above the time that the link itself takes for two packets.
-fn round_trip(text: &str) -> Result<f64, String> {
-    match positive_time(text)? {
-        rtt_s if rtt_s >= 2e-3 => Ok(rtt_s),
-        _ => Err("it must be at least 2 ms".to_owned()),
+/// What two processors carry, acknowledgements included.
+fn link_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(pps) if (100.0..=BUDGET_PPS / 2.0).contains(&pps) => Ok(pps),
+        _ => Err(format!(
+            "it must be from 100 to {} packets/s",
+            BUDGET_PPS / 2.0
+        )),
     }
 }
+
+/// Above the time that the fastest link itself takes for a few packets.
+fn round_trip(text: &str) -> Result<f64, String> {
+    match positive_time(text)? {
+        rtt_s if rtt_s >= 1e-3 => Ok(rtt_s),
+        _ => Err("it must be at least 1 ms".to_owned()),
+    }
+}
+
+/// Packets that a link sends at least within a round trip.
+const WITHIN_PKTS: f64 = 4.0;
 
 /// Packets in a sample: few, so that short transfers have some left after their start-up.
 const SAMPLE_PKTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
 pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let least_s = WITHIN_PKTS / arguments.link_rate;
+    if let Some(&rtt_s) = arguments.rtt.iter().find(|&&rtt_s| rtt_s < least_s) {
+        return Err(Failure::Usage {
+            message: format!(
+                "a round-trip time of {} ms is too short for a link of {} packets/s",
+                plain(1e3 * rtt_s),
+                plain(arguments.link_rate)
+            ),
+            help: Some(format!(
+                "it must be at least {} ms; or give a faster link by --link-rate",
+                plain(1e3 * least_s)
+            )),
+        });
+    }
     for name in &arguments.cc {
         check_congestion_control(name)?;
     }
@@ -141,6 +180,7 @@ fn cells(arguments: &MeasureArguments) -> Vec<Cell> {
                         congestion_control: congestion_control.clone(),
                         rtt_s,
                         loss,
+                        link_pps: arguments.link_rate,
                         repetition,
                         seed: arguments.seed.wrapping_add(cells.len() as u64),
                     });
@@ -173,12 +213,31 @@ fn profile(
         writeln!(out, "{name}: no profile: {why}")?;
         return Ok(print_rates(&good, arguments, out)?);
     }
-    let (bound, free): (Vec<_>, Vec<_>) = good.iter().partition(|run| run.fills_the_link());
+    let (bound, free): (Vec<&Measured>, Vec<&Measured>) =
+        good.iter().copied().partition(|run| run.fills_the_link());
     if !bound.is_empty() {
         let transfers = count(bound.len(), "transfer");
         writeln!(
             out,
             "{name}: {transfers} filled the link: the link's rate, no profile's; left out"
+        )?;
+    }
+    let losses_at = |cell: &Cell| -> u64 {
+        let there = free
+            .iter()
+            .filter(|run| (run.cell.loss, run.cell.rtt_s) == (cell.loss, cell.rtt_s));
+        there.map(|run| run.losses()).sum()
+    };
+    let (free, unseen): (Vec<&Measured>, Vec<&Measured>) = free
+        .iter()
+        .copied()
+        .partition(|run| losses_at(&run.cell) >= arguments.least_losses);
+    if !unseen.is_empty() {
+        let transfers = count(unseen.len(), "transfer");
+        writeln!(
+            out,
+            "{name}: {transfers} left out: fewer than {} lost in all at their settings",
+            count(arguments.least_losses as usize, "packet")
         )?;
     }
     let cells = settings(&free)?;
@@ -210,7 +269,7 @@ fn profile(
         )));
     };
     let path = arguments.output.join(format!("{name}.toml"));
-    write_file(&path, text.as_bytes())?;
+    write_whole(&path, text.as_bytes())?;
     writeln!(out, "{named}: {}", names.description)?;
     print(&fit, out)?;
     Ok(writeln!(out, "{}", path.display())?)

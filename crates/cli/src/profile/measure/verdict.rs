@@ -2,7 +2,7 @@
 
 use netflow::profile::fit::Cell;
 
-use super::cells::{LINK_PPS, Measured};
+use super::cells::Measured;
 use crate::number::{percent, short};
 
 /// Least loss above which not slowing down means having no profile: below it, other things than loss
@@ -41,9 +41,10 @@ pub fn no_profile(runs: &[&Measured]) -> Option<String> {
         .collect();
     Some(format!(
         "it does not slow down for losses that others slow down for. {full} of {} transfers filled \
-         the link of {LINK_PPS} pkt/s ({}), so the rate is no function of loss and \
+         the link of {} pkt/s ({}), so the rate is no function of loss and \
          round-trip time",
         lossy.len(),
+        lossy.first().map_or(0.0, |run| run.cell.link_pps),
         rates.join(", ")
     ))
 }

@@ -1,0 +1,161 @@
+//! Defaults that changed: what a scenario relies on without saying it, and what that was before.
+
+use std::fmt;
+use std::str::FromStr;
+
+use netflow_fluid::{Model, Network, Options, Source};
+
+use crate::file::Scenario;
+use crate::problem::{Findings, ProblemKind};
+
+/// A version of netflow, as `written-for` tells it: what follows the second number does not change
+/// answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// `0` of `0.2`.
+    pub major: u32,
+    /// `2` of `0.2`.
+    pub minor: u32,
+}
+
+impl Version {
+    /// This program's.
+    pub fn current() -> Version {
+        // Cargo does not take another version than this reads.
+        env!("CARGO_PKG_VERSION")
+            .parse()
+            .unwrap_or(Version { major: 0, minor: 0 })
+    }
+}
+
+impl FromStr for Version {
+    type Err = ();
+
+    /// `0.2` or `0.2.1`.
+    fn from_str(text: &str) -> Result<Version, ()> {
+        let numbers: Result<Vec<u32>, _> = text.split('.').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[major, minor] | &[major, minor, _]) => Ok(Version { major, minor }),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A default, or a rule that no setting names, that is different from some version on.
+pub struct Change {
+    /// The first version that has it.
+    pub since: Version,
+    /// What it is the default of.
+    pub key: &'static str,
+    /// What it was before.
+    pub old: &'static str,
+    /// What it is now.
+    pub new: &'static str,
+    /// What to do to have the old answers, or what else there is to know.
+    pub note: &'static str,
+    /// Whether a scenario relies on it.
+    relies: fn(&Scenario, &Network, &Options) -> bool,
+}
+
+const V0_2: Version = Version { major: 0, minor: 2 };
+
+/// All of them, the latest version last. `CHANGELOG.md` tells of each; a test says so.
+pub const CHANGES: &[Change] = &[
+    Change {
+        since: V0_2,
+        key: "simulation.step",
+        old: "50 ms",
+        new: "chosen from the network",
+        note: "`step = \"50 ms\"` asks for the old one",
+        relies: |scenario, _, options| {
+            scenario.simulation.step.is_none() && options.model != Model::Window
+        },
+    },
+    Change {
+        since: V0_2,
+        key: "connection.source.profile",
+        old: "outside its domain the rate of the nearest point",
+        new: "extended by a power of the loss, and with the same window at other round-trip times",
+        note: "rates differ where the column `outside profile` of a run is not 0",
+        relies: |_, network, _| {
+            let mut all = network.connections();
+            all.any(|id| matches!(network.connection_spec(id).source, Source::Profile(_)))
+        },
+    },
+];
+
+/// Warns of every default that the scenario relies on and that changed since it was written.
+pub(crate) fn tell(
+    scenario: &Scenario,
+    network: &Network,
+    options: &Options,
+    findings: &mut Findings,
+) {
+    let Some(setting) = &scenario.simulation.written_for else {
+        return;
+    };
+    let current = Version::current();
+    let Ok(written_for) = setting.parse::<Version>() else {
+        return; // reading it has said so
+    };
+    if written_for > current {
+        let message = format!("written for netflow {written_for}; this is {current}");
+        let finding = findings.warning(ProblemKind::Changed, setting.place(), message);
+        finding.help("defaults may differ from those it was written for");
+    }
+    for change in CHANGES {
+        if written_for < change.since && (change.relies)(scenario, network, options) {
+            let message = format!(
+                "the default of `{}` changed in {}: it was {}, it is {}",
+                change.key, change.since, change.old, change.new
+            );
+            let finding = findings.warning(ProblemKind::Changed, setting.place(), message);
+            finding.help(change.note);
+        }
+    }
+}
+
+impl Version {
+    /// Whether a text tells one.
+    pub(crate) fn is_told_by(text: &String) -> bool {
+        text.parse::<Version>().is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered() {
+        let version = |text: &str| text.parse::<Version>();
+        assert!(version("0.1").unwrap() < version("0.2.7").unwrap());
+        assert!(version("0.10").unwrap() > version("0.9").unwrap());
+        for bad in ["", "1", "0.x", "0.1.2.3", "-1.0", "v0.1"] {
+            assert!(version(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_change_is_in_the_changelog_and_was_made() {
+        let log = include_str!("../../../CHANGELOG.md");
+        for change in CHANGES {
+            assert!(change.since <= Version::current(), "{}", change.key);
+            let title = format!("\n## {}", change.since);
+            let from = log.find(&title).expect("a part for the version");
+            let part = &log[from + 1..];
+            let part = &part[..part.find("\n## ").unwrap_or(part.len())];
+            assert!(
+                part.contains(&format!("`{}`", change.key)),
+                "{}",
+                change.key
+            );
+        }
+    }
+}
