@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use netflow::prelude::Simulation;
 use serde::Serialize;
 
 use crate::args::ReportFormat;
@@ -10,7 +11,10 @@ use crate::failure::Failure;
 use crate::input::{self, Scenario, ScenarioArguments};
 use crate::number::count;
 use crate::problems::{self, Problem};
-use crate::run::no_route;
+use crate::run::{no_route, range};
+
+/// The steps of more connections than this take too long to find out.
+const LOOKED_AT: usize = 100_000;
 
 /// Say everything that is wrong or suspicious about a scenario, at once
 #[derive(Args)]
@@ -62,6 +66,12 @@ fn print_text(scenario: &Scenario, out: &mut dyn Write) -> io::Result<()> {
         warnings => writeln!(out, ", {}", count(warnings, "warning"))?,
     }
     let network = &scenario.network;
+    if network.connection_count() <= LOOKED_AT
+        && let Ok(simulation) = Simulation::new(network.clone(), scenario.options)
+        && let Some(steps_s) = simulation.chosen_steps_s()
+    {
+        writeln!(out, " steps of {}", range(steps_s))?;
+    }
     for id in network.connections() {
         for outage in network.without_route(id, scenario.options.duration_s) {
             let name = network.connection_name(id);

@@ -25,6 +25,8 @@ pub(crate) struct Fluid {
     switches_s: Vec<f64>,
     /// If steps are tried and compared.
     tolerated: Option<Tolerated>,
+    /// The shortest and the longest step that was chosen so far, in seconds.
+    chosen_s: Option<(f64, f64)>,
     /// What users met with.
     paths: Paths,
     /// Room for the two tries of an adaptive step.
@@ -118,6 +120,7 @@ impl Fluid {
             members: Grouped::new(classes, inner.class_of.iter().copied()),
             switches_s,
             tolerated,
+            chosen_s: None,
             paths: Paths::new(&engine.network, &engine.options),
             trials: None,
             engine,
@@ -148,6 +151,8 @@ impl Fluid {
                 },
             ) => {
                 let step_s = self.engine.next_step_s(&mut self.state).unwrap_or(step_s);
+                let (shortest_s, longest_s) = self.chosen_s.unwrap_or((step_s, step_s));
+                self.chosen_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
                 // Grid times are multiples of the step, so that errors do not add up.
                 let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
                 self.take_step(next_s.min(limit_s))
@@ -195,6 +200,18 @@ impl Fluid {
     /// Whether the duration is over.
     pub fn is_done(&self) -> bool {
         self.state.time_s >= self.engine.options.duration_s
+    }
+
+    /// The shortest and the longest step in seconds that was chosen so far; before the first, those
+    /// between which it will be. `None` where steps adapt.
+    pub fn chosen_s(&self) -> Option<(f64, f64)> {
+        let longest_s = self.engine.options.step.longest_s();
+        let between_s = match self.engine.pace {
+            _ if self.adapts() => return None,
+            Some(pace) => (pace.shortest_s, pace.longest_s),
+            None => (longest_s, longest_s),
+        };
+        Some(self.chosen_s.unwrap_or(between_s))
     }
 
     /// Whether steps are tried and compared, and may end at any time.

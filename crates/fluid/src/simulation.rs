@@ -177,6 +177,16 @@ impl Simulation {
         either!(&self.stepper, it => it.steps())
     }
 
+    /// The shortest and the longest step in seconds that was chosen so far; before the first, those
+    /// between which steps will be. (Starts, stops and events end steps early.) `None` where steps
+    /// adapt, and of the window model, which takes what it needs.
+    pub fn chosen_steps_s(&self) -> Option<(f64, f64)> {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => fluid.chosen_s(),
+            Stepper::Window(_) => None,
+        }
+    }
+
     /// How often the whole network was evaluated: once a step, three times an adaptive one.
     pub fn evaluations(&self) -> u64 {
         match &self.stepper {

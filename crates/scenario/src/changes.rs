@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use netflow_fluid::{Model, Network, Options, Source};
+use netflow_fluid::{Coupling, Model, Network, Options, Source, Transport};
 
 use crate::file::Scenario;
 use crate::problem::{Findings, ProblemKind};
@@ -72,9 +72,21 @@ pub const CHANGES: &[Change] = &[
         key: "simulation.step",
         old: "50 ms",
         new: "chosen from the network",
-        note: "`step = \"50 ms\"` asks for the old one",
+        note: "`step` is the longest step now; none is longer than is right",
         relies: |scenario, _, options| {
             scenario.simulation.step.is_none() && options.model != Model::Window
+        },
+    },
+    Change {
+        since: V0_2,
+        key: "simulation.coupling",
+        old: "implicit",
+        new: "learned",
+        note: "with `transport = \"well-mixed\"`; `coupling = \"implicit\"` asks for the old one",
+        relies: |scenario, _, options| {
+            scenario.simulation.coupling.is_none() && options.coupling == Coupling::Learned
+                && options.model == Model::Fluid
+                && options.transport == Transport::WellMixed
         },
     },
     Change {

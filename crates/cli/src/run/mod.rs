@@ -108,6 +108,8 @@ struct Evaluation {
     network: Network,
     summary: Summary,
     steps: u64,
+    /// The shortest and the longest that was chosen.
+    steps_s: Option<(f64, f64)>,
     end: Result<(), Failure>,
 }
 
@@ -175,6 +177,7 @@ fn evaluate(
         network,
         summary,
         steps: simulation.steps(),
+        steps_s: simulation.chosen_steps_s(),
         end,
     };
     finish(arguments, scenario, started, evaluation, writer)
@@ -265,6 +268,7 @@ fn evaluate_seeds(
         network,
         summary,
         steps,
+        steps_s: None,
         end: match done == seeds as usize {
             true => Ok(()),
             false => Err(Failure::Interrupted(stopped)),
@@ -433,6 +437,7 @@ fn print(
         network,
         summary,
         steps,
+        steps_s,
         ..
     } = evaluation;
     print_links(&summary.links, arguments.top, out)?;
@@ -450,6 +455,7 @@ fn print(
         None => String::new(),
     };
     let steps = count(usize::try_from(*steps).unwrap_or(usize::MAX), "step");
+    let lengths = steps_s.map_or_else(String::new, |lengths| format!(" of {}", range(lengths)));
     let seeds = match summary.seeds {
         1 => String::new(),
         n => format!(" for each of {n} seeds (± is the standard deviation over them)"),
@@ -457,9 +463,18 @@ fn print(
     let took = duration(started.elapsed().as_secs_f64());
     writeln!(
         out,
-        "{} s of network time{seeds}, {steps}, in {took}{written}",
+        "{} s of network time{seeds}, {steps}{lengths}, in {took}{written}",
         plain(summary.duration_s)
     )
+}
+
+/// Times from one to another, in milliseconds.
+pub fn range((from_s, to_s): (f64, f64)) -> String {
+    let ms = |time_s: f64| crate::number::plain(1e3 * time_s);
+    match from_s == to_s {
+        true => format!("{} ms", ms(to_s)),
+        false => format!("{} to {} ms", ms(from_s), ms(to_s)),
+    }
 }
 
 fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {

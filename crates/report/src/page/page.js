@@ -641,7 +641,7 @@
     });
   }
   function showFacts() {
-    const step = (s) => (s.fixed ? `${s.fixed.step_s} s` : s.adaptive ? `adaptive, tolerance ${s.adaptive.tolerance}, ${s.adaptive.min_s} s to ${s.adaptive.max_s} s` : "–");
+    const step = (s) => (s.auto ? `at most ${s.auto.longest_s} s, ${s.auto.per_round_trip} in a round trip` : s.fixed ? `${s.fixed.step_s} s` : s.adaptive ? `adaptive, tolerance ${s.adaptive.tolerance}, ${s.adaptive.min_s} s to ${s.adaptive.max_s} s` : "–");
     const outside = (run) => {
       const some = run.connections.filter((c) => c.outside > 0);
       const worst = most(some, (c) => c.outside);
