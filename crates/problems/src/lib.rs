@@ -3,6 +3,7 @@
 //! The cases A1, A4, A400, B3 and CBR have trajectories made by an independent program beside
 //! them (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
 
+mod clamped;
 mod random;
 mod remade;
 mod wide;
@@ -15,6 +16,7 @@ use netflow_fluid::{
 };
 use netflow_profile::{Profile, builtin};
 
+pub use clamped::Clamped;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use wide::{WideNetwork, wide_network};
@@ -169,7 +171,7 @@ fn row(
         .collect();
     let profiles: Vec<(&str, Arc<dyn Profile>)> = ["nt", "bsd", "sun"]
         .into_iter()
-        .filter_map(|p| builtin(p).map(|profile| (p, profile)))
+        .filter_map(|p| builtin(p).map(|profile| (p, Arc::new(Clamped(profile)) as _)))
         .collect();
     let mut connections = Vec::new();
     for s in senders {

@@ -84,7 +84,8 @@ pub const CHANGES: &[Change] = &[
         new: "learned",
         note: "with `transport = \"well-mixed\"`; `coupling = \"implicit\"` asks for the old one",
         relies: |scenario, _, options| {
-            scenario.simulation.coupling.is_none() && options.coupling == Coupling::Learned
+            scenario.simulation.coupling.is_none()
+                && options.coupling == Coupling::Learned
                 && options.model == Model::Fluid
                 && options.transport == Transport::WellMixed
         },

@@ -17,6 +17,9 @@ pub(crate) struct Order {
     pub links: Vec<u32>,
     /// The level of every link.
     pub level_of: Vec<u32>,
+    /// Links that have the same turn as one that feeds them: all of their level must have taken what
+    /// arrives before any of them hands on.
+    pub tied: Vec<bool>,
     /// Place of every branch when sums are formed.
     pub branch_rank: Vec<u32>,
 }
@@ -74,8 +77,18 @@ impl Order {
                 .max()
                 .unwrap_or(0);
         }
+        let mut tied = vec![false; n];
+        for feed in &feeds {
+            let same = turns[feed.from as usize] == turns[feed.to as usize];
+            tied[feed.to as usize] |= same && feed.from != feed.to;
+        }
         let (link_keys, branch_keys) = keys(inner, ways);
-        order.sort_by_key(|&l| (level_of[l as usize], link_keys[l as usize], l));
+        // Who is fed late by one of its level comes before it.
+        order.sort_by(|&a, &b| {
+            let (a, b) = (a as usize, b as usize);
+            let by_turn = (level_of[a], &turns[a]).cmp(&(level_of[b], &turns[b]));
+            by_turn.then((link_keys[a], a).cmp(&(link_keys[b], b)))
+        });
         order.extend((0..n as u32).filter(|&l| !used[l as usize]));
 
         let mut branches: Vec<u32> = (0..ways.len() as u32).collect();
@@ -87,6 +100,7 @@ impl Order {
         Order {
             links: order,
             level_of,
+            tied,
             branch_rank,
         }
     }

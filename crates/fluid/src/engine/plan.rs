@@ -41,6 +41,8 @@ pub(crate) struct Plan {
     pub links: Vec<LinkPlan>,
     /// Ranges of `links`.
     pub levels: Vec<(usize, usize)>,
+    /// Levels whose links feed each other, and have to take what arrives at once.
+    pub at_once: Vec<bool>,
     pub blocks: Vec<Block>,
     /// Place in `links` of each link of the network.
     pub place: Vec<u32>,
@@ -247,6 +249,7 @@ impl Plan {
         let Order {
             links: order,
             level_of,
+            tied,
             branch_rank,
         } = Order::new(inner, &ways);
 
@@ -289,6 +292,7 @@ impl Plan {
             runs: Vec::new(),
             links: Vec::with_capacity(order.len()),
             levels: Vec::new(),
+            at_once: Vec::new(),
             blocks: Vec::new(),
             path: inner
                 .path_links
@@ -341,7 +345,7 @@ impl Plan {
         }
         plan.all_soon = plan.links.iter().all(|l| l.late_hop == l.end_hop);
         plan.link_inputs(&ways);
-        plan.add_levels(&level_of);
+        plan.add_levels(&level_of, &tied);
         plan.add_blocks(&kind_of, &kinds);
         plan.add_branches(inner, &ways);
         plan.add_rio_queues(inner);
@@ -450,12 +454,14 @@ impl Plan {
         }
     }
 
-    fn add_levels(&mut self, level_of: &[u32]) {
+    fn add_levels(&mut self, level_of: &[u32], tied: &[bool]) {
         let level = |l: &LinkPlan| level_of[l.link as usize];
         let crossed = self.links.partition_point(|l| l.first_hop < l.end_hop);
         let mut start = 0;
         for same in self.links[..crossed].chunk_by(|a, b| level(a) == level(b)) {
             self.levels.push((start, start + same.len()));
+            self.at_once
+                .push(same.iter().any(|l| tied[l.link as usize]));
             start += same.len();
         }
     }

@@ -88,12 +88,12 @@ impl Engine {
         let plan = self.plan.clone();
         self.schedule(state);
         self.send(state, span, fork);
-        for &(first, end) in &plan.levels {
-            if fork {
+        for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
+            if fork || at_once {
                 self.step_level(&plan, state, first..end, span)?;
                 continue;
             }
-            // One after the other, with the same result: links of one level do not read what
+            // One after the other, with the same result: links of such a level do not read what
             // links before them in the level have just written.
             for place in first..end {
                 self.step_link(&plan, state, place, span)?;

@@ -1,0 +1,28 @@
+//! Profiles as the paper uses them: outside their domain the nearest point counts.
+
+use std::sync::Arc;
+
+use netflow_profile::{Domain, Profile};
+
+/// A profile that is never extended. The reference trajectories were made with such profiles.
+#[derive(Debug)]
+pub struct Clamped(pub Arc<dyn Profile>);
+
+impl Profile for Clamped {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn description(&self) -> &str {
+        self.0.description()
+    }
+
+    fn domain(&self) -> Domain {
+        self.0.domain()
+    }
+
+    fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
+        let (loss, rtt_s) = self.domain().clamp(loss, rtt_s);
+        self.0.throughput(loss, rtt_s)
+    }
+}
