@@ -59,6 +59,7 @@ fn an_interrupted_run_leaves_complete_files_up_to_then() {
                 "links.csv",
                 "manifest.json",
                 "network.json",
+                "scenario",
                 "summary.json"
             ]
         );

@@ -91,7 +91,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
     );
     assert_eq!(
         browser.ask("document.querySelectorAll('#charts canvas').length"),
-        3
+        4
     );
     assert!(browser.text("#about").contains("8.00\u{a0}Mbit/s"));
 
@@ -250,8 +250,13 @@ fn little_is_shown_without_a_word_on_the_console() {
     for series in ["links.csv", "connections.csv"] {
         let path = one.join(series);
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.lines().next().unwrap()).unwrap();
+        fs::write(&path, text.lines().next().unwrap().to_owned() + "\n").unwrap();
     }
+    // Stopped before the first interval was over.
+    let summary = one.join("summary.json");
+    let text = fs::read_to_string(&summary).unwrap();
+    let stopped = text.replacen("\"duration_s\": 60.0", "\"duration_s\": 0.0", 1);
+    fs::write(&summary, stopped).unwrap();
     let file = write(place.path(), &[one], None);
     browser.offences.requests.clear();
     browser.open(&file);

@@ -370,9 +370,14 @@ fn malformed_files_are_named_with_their_line() {
 fn columns_that_came_later_may_be_missing() {
     let directory = tempfile::tempdir().unwrap();
     run(directory.path(), Format::Csv, false).unwrap();
-    let earlier = "time_s,link,arrival_pps,departure_pps,queue_pkts,loss_probability,utilization\n\
-                   1,a,1,1,1,0,1\n";
-    fs::write(directory.path().join("links.csv"), earlier).unwrap();
+    let file = directory.path().join("links.csv");
+    let earlier: String = fs::read_to_string(&file)
+        .unwrap()
+        .lines()
+        .map(|line| line.split(',').take(7).collect::<Vec<_>>().join(",") + "\n")
+        .collect();
+    assert!(earlier.starts_with("time_s,") && earlier.contains(",utilization\n"));
+    fs::write(&file, earlier).unwrap();
     let rows = Results::open(directory.path()).unwrap().links().unwrap();
-    assert_eq!((rows[0].utilization, rows[0].queueing_delay_s), (1.0, None));
+    assert!(rows.iter().all(|row| row.queueing_delay_s.is_none()));
 }

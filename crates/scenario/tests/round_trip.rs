@@ -59,7 +59,7 @@ prop_compose! {
 
 fn step() -> impl Strategy<Value = Spanned<StepSetting>> {
     prop_oneof![
-        Just(StepSetting::Auto),
+        Just(StepSetting::Auto(Auto::Auto)),
         adaptive(),
         time(1e-6..10.0).prop_map(StepSetting::Longest)
     ]

@@ -470,7 +470,11 @@ fn print(
 
 /// Times from one to another, in milliseconds.
 pub fn range((from_s, to_s): (f64, f64)) -> String {
-    let ms = |time_s: f64| crate::number::plain(1e3 * time_s);
+    // Halves of halves have many digits.
+    let ms = |time_s: f64| {
+        let rounded: f64 = format!("{:.4e}", 1e3 * time_s).parse().unwrap_or(1e3 * time_s);
+        crate::number::plain(rounded)
+    };
     match from_s == to_s {
         true => format!("{} ms", ms(to_s)),
         false => format!("{} to {} ms", ms(from_s), ms(to_s)),

@@ -31,7 +31,7 @@ pub use node::Node;
 pub use queue::{Curve, Plain, QueueSetting, Red, RedDiscipline, Rio, RioDiscipline};
 pub use simulation::Simulation;
 pub use source::SourceSetting;
-pub use step::{Adaptive, StepSetting};
+pub use step::{Adaptive, Auto, StepSetting};
 pub use window::WindowSetting;
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 

@@ -13,13 +13,20 @@ use crate::read::{Kind, Quantity, Read, Section, Shown, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepSetting {
-    /// `"auto"`: as long as the network allows, at most 50 ms.
-    #[serde(rename = "auto")]
-    Auto,
+    /// As long as the network allows, at most 50 ms.
+    Auto(Auto),
     /// The longest step: `"50 ms"`. Where the network does not allow it, steps are shorter.
     Longest(Time),
     /// Steps as long as the tolerance allows: `{ tolerance = 1e-3, min = "1 ms", max = "1 s" }`.
     Adaptive(Adaptive),
+}
+
+/// The word for steps that are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Auto {
+    /// `"auto"`
+    Auto,
 }
 
 /// Steps as long as the tolerance allows.
@@ -56,7 +63,7 @@ impl Adaptive {
 impl Read for StepSetting {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<StepSetting> {
         if matches!(&value.kind, Kind::String(text) if **text == *"auto") {
-            return Some(StepSetting::Auto);
+            return Some(StepSetting::Auto(Auto::Auto));
         }
         if !matches!(value.kind, Kind::Table(_)) {
             let step = Quantity::<Seconds>::read(value, key, findings)?;
@@ -89,7 +96,7 @@ impl Read for StepSetting {
 impl Shown for StepSetting {
     fn shown(&self) -> String {
         match self {
-            StepSetting::Auto => "auto".to_owned(),
+            StepSetting::Auto(_) => "auto".to_owned(),
             StepSetting::Longest(step) => step.shown(),
             StepSetting::Adaptive(_) => "adaptive".to_owned(),
         }

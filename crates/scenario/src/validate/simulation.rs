@@ -91,7 +91,7 @@ fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> St
         })
     };
     match simulation.step.as_deref() {
-        None | Some(StepSetting::Auto) => {
+        None | Some(StepSetting::Auto(_)) => {
             if let Some(message) = too_many_of(default_s) {
                 too_many(&simulation.duration, message, findings);
             }
