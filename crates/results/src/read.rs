@@ -90,7 +90,7 @@ impl Results {
         let end_s = self.summary.duration_s;
         let last_s = last_s.unwrap_or(0.0);
         let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.every_s);
-        if names > 0 && (missing || rows % names != 0) {
+        if names > 0 && (missing || !rows.is_multiple_of(names)) {
             let reason = format!(
                 "it is cut off: its {rows} rows, {names} for each interval, end at {last_s} s, the \
                  run at {end_s} s"

@@ -136,7 +136,7 @@ pub(crate) fn tell(
 
 impl Version {
     /// Whether a text tells one.
-    pub(crate) fn is_told_by(text: &String) -> bool {
+    pub(crate) fn is_told_by(text: &str) -> bool {
         text.parse::<Version>().is_ok()
     }
 }

@@ -34,7 +34,7 @@ How:
   with the averages of the queue, which real ones, each with losses of its own, do less; so with ten
   micro-flows the tables below take `transport = \"well-mixed\"`, and both stand beside ns-2,
   as do NewReno's congestion windows (`source = { window = \"newreno\" }`, three seeds), which swing as real ones.
-- The profile was measured from 60 ms on. F1's RTT is below that, where the nearest value counts, and
+- The profile was measured from 60 ms on. F1's RTT is below that, where it is extended with the same window, and
   losses above 0.3 are likewise outside.
 ";
 

@@ -88,6 +88,6 @@ pub(super) const COORDINATE: Allowed<f64> = Allowed {
 };
 
 pub(super) const VERSION: Allowed<String> = Allowed {
-    test: crate::changes::Version::is_told_by,
+    test: |text: &String| crate::changes::Version::is_told_by(text),
     text: "a version such as \"0.2\"",
 };

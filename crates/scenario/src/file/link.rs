@@ -67,9 +67,9 @@ impl Link {
         Some(Box::new(Link {
             from: self.to.clone(),
             to: self.from.clone(),
-            bandwidth: bandwidth.unwrap_or_else(|| self.bandwidth.clone()),
-            delay: delay.or_else(|| self.delay.clone()),
-            buffer: buffer.or_else(|| self.buffer.clone()),
+            bandwidth: bandwidth.unwrap_or(self.bandwidth),
+            delay: delay.or(self.delay),
+            buffer: buffer.or(self.buffer),
             queue: queue.or_else(|| self.queue.clone()),
             duplex: None,
             classes: self.classes.clone(),
