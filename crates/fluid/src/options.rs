@@ -23,7 +23,8 @@ pub enum Step {
     /// As long as the network allows, and shorter whenever it has to be. With [`Transport::Fifo`] a
     /// step is at most the given part of the shortest round-trip time that a source with a profile
     /// sees at the time, its queueing delay included; likewise with [`Coupling::Learned`]. With the
-    /// other couplings steps adapt to what happens. [`Model::FluidLiteral`] takes the longest.
+    /// other couplings, and with [`Model::FluidLiteral`], every step is the longest, whether the
+    /// network allows it or not.
     Auto {
         /// Longest step in seconds.
         longest_s: f64,

@@ -472,7 +472,9 @@ fn print(
 pub fn range((from_s, to_s): (f64, f64)) -> String {
     // Halves of halves have many digits.
     let ms = |time_s: f64| {
-        let rounded: f64 = format!("{:.4e}", 1e3 * time_s).parse().unwrap_or(1e3 * time_s);
+        let rounded: f64 = format!("{:.4e}", 1e3 * time_s)
+            .parse()
+            .unwrap_or(1e3 * time_s);
         crate::number::plain(rounded)
     };
     match from_s == to_s {

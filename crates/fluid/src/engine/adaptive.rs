@@ -12,10 +12,7 @@
 use super::Span;
 use crate::fluid::Fluid;
 use crate::state::State;
-use crate::{Coupling, Model, Options, RunError, Step, Transport};
-
-/// The shortest step of [`Step::Auto`] that is tried, as a part of the longest.
-const SHORTEST: f64 = 1e-4;
+use crate::{Options, RunError, Step};
 
 /// What [`Step::Adaptive`] says.
 #[derive(Clone, Copy, Debug)]
@@ -38,20 +35,6 @@ impl Tolerated {
                 min_s,
                 max_s,
             }),
-            // The error of a step grows with the square of its length.
-            Step::Auto {
-                longest_s,
-                per_round_trip,
-            } if options.model == Model::Fluid
-                && options.transport == Transport::WellMixed
-                && options.coupling != Coupling::Learned =>
-            {
-                Some(Tolerated {
-                    tolerance: per_round_trip.powi(-2),
-                    min_s: SHORTEST * longest_s,
-                    max_s: longest_s,
-                })
-            }
             _ => None,
         }
     }

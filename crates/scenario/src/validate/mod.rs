@@ -19,7 +19,9 @@ mod workloads;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use netflow_fluid::{BuildError, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step};
+use netflow_fluid::{
+    BuildError, Coupling, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step, Transport,
+};
 
 use self::aggregates::Aggregates;
 use self::connections::Connections;
@@ -270,6 +272,18 @@ impl Assembly<'_> {
             let reason = "only the window model counts packets";
             let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
             idle.push(("burstiness-interval", interval, reason));
+        }
+        let options = &self.settings.options;
+        let fixed = matches!(options.step, Step::Auto { .. }) && options.model == Model::Fluid;
+        let at_its_word =
+            options.transport == Transport::WellMixed && options.coupling != Coupling::Learned;
+        if let (true, true, Some(coupling)) = (fixed, at_its_word, &simulation.coupling)
+            && !self.findings.has_errors()
+        {
+            let message =
+                "sources that take the profile at its word may swing from step to step".to_owned();
+            let help = "steps are as long as `step` says, and not looked after: compare with shorter ones, or leave `coupling` out";
+            self.warning(ProblemKind::Conflict, coupling.place(), message, help);
         }
         for (key, place, reason) in idle {
             if let Some(place) = place
