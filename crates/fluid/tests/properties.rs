@@ -160,7 +160,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(20000))]
 
     #[test]
     fn packets_balance_and_queues_stay_within_bounds(r in any_network(), options in any_options()) {
@@ -293,5 +293,27 @@ fn a_fluid_tells_the_mean_delay_of_mm1k() {
         let found_s = sim.connection_totals(id).mean_delay_s.unwrap();
         assert!((found_s - delay_s).abs() < 1e-2 * delay_s, "{rho}");
         assert_eq!(sim.link_totals(link).queueing_delay_s, Some(found_s));
+    }
+}
+
+/// Eleven sources start within the delay of a link, and each of them ends a step early: there were
+/// once more batches on the way than the ring of that link held, and packets were lost to nobody.
+#[test]
+fn starts_within_a_delay_lose_no_packets() {
+    let starts_s: Vec<f64> = (0..11).map(|i| 1.0 + 2e-3 * f64::from(i)).collect();
+    let network = netflow_problems::poisson_starts(1000.0, 0.08, 20.0, 50.0, &starts_s);
+    let step = Step::Auto {
+        longest_s: 0.05,
+        per_round_trip: 12.0,
+    };
+    let options = Options {
+        duration_s: 3.0,
+        step,
+        ..Options::default()
+    };
+    let mut sim = Simulation::new(network, options).unwrap();
+    while !sim.is_done() {
+        sim.step().unwrap();
+        check_balance(&sim).unwrap();
     }
 }

@@ -222,32 +222,45 @@ fn row(
 
 /// One link of `mu_pps` packets/s with room for `room` packets, fed with Poisson packets.
 pub fn poisson_queue(mu_pps: f64, room: f64, rate_pps: f64) -> Network {
+    poisson_starts(mu_pps, 0.0, room, rate_pps, &[0.0])
+}
+
+/// Poisson sources that start one after the other, over one link with this delay.
+pub fn poisson_starts(
+    mu_pps: f64,
+    delay_s: f64,
+    room: f64,
+    rate_pps: f64,
+    starts_s: &[f64],
+) -> Network {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("a"), b.node("b"));
     b.link(LinkSpec {
         from,
         to,
         bandwidth_bps: mu_pps * PACKET_BITS,
-        delay_s: 0.0,
+        delay_s,
         buffer: Buffer::Packets(room),
         queue: Queue::DropTail,
     });
-    b.connection(ConnectionSpec {
-        name: "poisson".to_owned(),
-        from,
-        to,
-        source: Source::Poisson { rate_pps },
-        application: Application::Bulk,
-        start_s: 0.0,
-        stop_s: None,
-        size_pkts: None,
-        count: 1,
-        max_window_pkts: None,
-        packet_size_bytes: PACKET_BITS / 8.0,
-        path: None,
-        return_path: None,
-        acks: Acks::None,
-    });
+    for (i, &start_s) in starts_s.iter().enumerate() {
+        b.connection(ConnectionSpec {
+            name: format!("poisson-{i}"),
+            from,
+            to,
+            source: Source::Poisson { rate_pps },
+            application: Application::Bulk,
+            start_s,
+            stop_s: None,
+            size_pkts: None,
+            count: 1,
+            max_window_pkts: None,
+            packet_size_bytes: PACKET_BITS / 8.0,
+            path: None,
+            return_path: None,
+            acks: Acks::None,
+        });
+    }
     match b.build() {
         Ok(network) => network,
         Err(errors) => unreachable!("{errors:?}"),

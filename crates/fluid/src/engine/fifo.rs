@@ -101,6 +101,10 @@ impl Engine {
             flight.begun += 1;
         }
         fate.flight_row = ring_row(flight.begun - 1, l.flight_slots);
+        debug_assert!(
+            flight.begun - flight.oldest(l) <= u64::from(l.flight_slots),
+            "a batch that is on the way is overwritten"
+        );
         if departed_pkts > 0.0 {
             flight.last_full = flight.begun;
         }
@@ -133,6 +137,14 @@ impl Flight {
         length_s <= l.batch_s * (1.0 + 1e-9)
             && untouched(&self.soon)
             && (l.late_hop == l.end_hop || untouched(&self.late))
+    }
+
+    /// The first batch that has not been handed on as a whole.
+    fn oldest(&self, l: &LinkPlan) -> u64 {
+        match l.late_hop < l.end_hop {
+            true => self.soon.batch.min(self.late.batch),
+            false => self.soon.batch,
+        }
     }
 
     /// Whether packets are on the way.

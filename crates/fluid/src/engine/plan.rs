@@ -572,21 +572,22 @@ impl Plan {
         })
     }
 
-    /// Makes room for what FIFO transport remembers, with steps of `step_s` or more.
+    /// Makes room for what FIFO transport remembers, with steps of `step_s` or more; those that end
+    /// early, on an event or because somebody wants to look, may be shorter.
     pub fn size_rings(&mut self, inner: &Inner, step_s: f64) {
-        let steps = |seconds: f64| (seconds / step_s).ceil().min(1e9) as usize;
         for l in &mut self.links {
-            let landings = landings_within(inner, l.delay_s.max(step_s));
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
             let longest_wait_s = l.room_pkts * bits / slowest_bps(inner, l.link);
-            l.queue_slots = (steps(longest_wait_s) + 2).min(MAX_QUEUE_SLOTS) as u32;
+            let steps = (longest_wait_s / step_s).ceil().min(1e9) as usize;
+            l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
             l.slot_pkts = l.room_pkts / PARTS;
             l.first_slot = self.queue_slots as u32;
-            // A batch is closed when the next step would make it too long, so two of them together
-            // are longer than `batch_s`.
-            l.batch_s = l.delay_s / PARTS;
-            let batches = steps(l.delay_s).min(2 * PARTS as usize + 2);
-            l.flight_slots = (batches + 4 + landings) as u32;
+            let parts = (l.delay_s / step_s).ceil().clamp(1.0, PARTS);
+            l.batch_s = (l.delay_s / parts).max(step_s);
+            // A batch ends when the next step would make it too long, so any two that follow each
+            // other are longer than `batch_s`, however short steps are; a delay holds as many as
+            // there are parts, and at either end one may stick out.
+            l.flight_slots = 2 * (parts as u32 + 1) + 4;
             l.first_flight = self.flight_batches as u32;
             self.flight_batches += l.flight_slots as usize;
             self.queue_slots += l.queue_slots as usize;
@@ -699,16 +700,4 @@ fn slowest_bps(inner: &Inner, link: u32) -> f64 {
         }
     }
     slowest
-}
-
-/// Most events, each of which ends a step early, within any window of this length.
-fn landings_within(inner: &Inner, window_s: f64) -> usize {
-    let (mut start, mut most) = (0, 0);
-    for (end, e) in inner.events.iter().enumerate() {
-        while inner.events[start].at_s < e.at_s - window_s {
-            start += 1;
-        }
-        most = most.max(end + 1 - start);
-    }
-    most
 }
