@@ -274,16 +274,23 @@ impl Assembly<'_> {
             idle.push(("burstiness-interval", interval, reason));
         }
         let options = &self.settings.options;
-        let fixed = matches!(options.step, Step::Auto { .. }) && options.model == Model::Fluid;
-        let at_its_word =
-            options.transport == Transport::WellMixed && options.coupling != Coupling::Learned;
-        if let (true, true, Some(coupling)) = (fixed, at_its_word, &simulation.coupling)
+        let at_its_word = match options.model {
+            Model::FluidLiteral => simulation.model.as_ref().map(Spanned::place),
+            Model::Fluid
+                if options.transport == Transport::WellMixed
+                    && options.coupling != Coupling::Learned =>
+            {
+                simulation.coupling.as_ref().map(Spanned::place)
+            }
+            Model::Fluid | Model::Window => None,
+        };
+        if let (Step::Auto { .. }, Some(place)) = (options.step, at_its_word)
             && !self.findings.has_errors()
         {
             let message =
                 "sources that take the profile at its word may swing from step to step".to_owned();
-            let help = "steps are as long as `step` says, and not looked after: compare with shorter ones, or leave `coupling` out";
-            self.warning(ProblemKind::Conflict, coupling.place(), message, help);
+            let help = "steps are as long as `step` says, and not looked after: compare with shorter ones, or leave it out";
+            self.warning(ProblemKind::Conflict, place, message, help);
         }
         for (key, place, reason) in idle {
             if let Some(place) = place

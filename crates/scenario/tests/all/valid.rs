@@ -133,7 +133,14 @@ fn acknowledgements_follow_the_simulation_unless_told_otherwise() {
 #[test]
 fn models_and_steps_bring_their_transport() {
     let options = |settings: &str| good(&[START, settings, LINK, CONNECTION].concat()).options;
-    let literal = options("model = \"fluid-literal\"\n");
+    // Steps that nobody looks after are warned of.
+    let warned = |settings: &str| {
+        let prepared = read(&[START, settings, LINK, CONNECTION].concat()).unwrap();
+        assert_eq!(prepared.warnings.len(), 1);
+        assert!(prepared.warnings[0].to_string().contains("may swing"));
+        prepared.options
+    };
+    let literal = warned("model = \"fluid-literal\"\n");
     assert_eq!(
         (literal.transport, literal.coupling),
         (Transport::WellMixed, Coupling::Lagged)
@@ -149,7 +156,7 @@ fn models_and_steps_bring_their_transport() {
         (step, Transport::WellMixed)
     );
     assert_eq!(adaptive.coupling, Coupling::Implicit);
-    let mixed = options("transport = \"well-mixed\"\ncoupling = \"lagged\"\n");
+    let mixed = warned("transport = \"well-mixed\"\ncoupling = \"lagged\"\n");
     assert_eq!(
         (mixed.transport, mixed.coupling),
         (Transport::WellMixed, Coupling::Lagged)

@@ -1,6 +1,6 @@
 //! Measured surfaces: the built-in ones and the rules between their points.
 
-#[path = "../examples/make-grids/grids.rs"]
+#[path = "../../examples/make-grids/grids.rs"]
 mod grids;
 
 use netflow_profile::{Grid, GridRow, GridSpec, Profile, builtin, builtin_names};

@@ -1,6 +1,6 @@
 //! The JSON schema beside the crate is the one that the code makes.
 //!
-//! `UPDATE=1 cargo test -p netflow-scenario --test schema` writes it anew.
+//! `UPDATE=1 cargo test -p netflow-scenario --test all schema` writes it anew.
 
 use serde_json::Value;
 

@@ -1,8 +1,7 @@
 //! The chain of timeouts: exact moments and quantiles against a table, sampling against exact
 //! moments, closed forms, and bad input.
 
-mod reference;
-
+use crate::reference::{Row, Table};
 use netflow_tcpmodel::Error;
 use netflow_tcpmodel::rto::{
     ExactDistribution, ExactMoments, MonteCarlo, RtoChain, Solver, TimeoutTime, Timers,
@@ -10,7 +9,6 @@ use netflow_tcpmodel::rto::{
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use reference::{Row, Table};
 
 /// [Short]'s timers.
 fn timers(delay_s: f64) -> Timers {

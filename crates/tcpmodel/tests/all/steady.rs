@@ -1,12 +1,10 @@
 //! Steady-state formulas against a table.
 
-mod reference;
-
+use crate::reference::Table;
 use netflow_tcpmodel::steady::{
     Path, cond_eq_2, cond_eq_3, mathis, pftk_approximate, pftk_send_rate, pftk_throughput,
     pftk_window,
 };
-use reference::Table;
 
 #[test]
 fn formulas_agree_with_the_table() {

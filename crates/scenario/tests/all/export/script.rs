@@ -74,7 +74,7 @@ fn the_network_is_described_as_it_was() {
     let (_, rest) = rest.split_once("\n# ---- nodes").unwrap();
     let (network, _) = rest.split_once("\n# ---- what is counted").unwrap();
     let described = format!("{top}\n# …\n\n# ---- nodes{network}");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/export/script.tcl");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/export/script.tcl");
     if std::env::var_os("NETFLOW_BLESS").is_some() {
         std::fs::write(path, &described).unwrap();
     }

@@ -48,7 +48,7 @@ fn files_are_read() {
 /// The files that the crate's documentation shows.
 #[test]
 fn documented_files_are_read() {
-    let documentation = include_str!("../src/lib.rs");
+    let documentation = include_str!("../../src/lib.rs");
     let mut files = 0;
     for part in documentation.split("//! ```toml\n").skip(1) {
         let text = part.split("//! ```").next().expect("the end of the block");

@@ -1,14 +1,12 @@
 //! [Short], Model C and [CSA] against a table, and what [Short] claims.
 
-mod reference;
-
+use crate::reference::{Row, Table};
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
 use netflow_tcpmodel::rto::{ExactDistribution, ExactMoments, MonteCarlo};
 use netflow_tcpmodel::short::{Exponent, Latency, Short};
 use netflow_tcpmodel::{Stack, Transfer, builtin_names};
 use proptest::prelude::*;
-use reference::{Row, Table};
 
 fn linux_2_0_34() -> Stack {
     Stack::builtin("linux-2.0.34").unwrap()

@@ -1,0 +1,8 @@
+//! Scenarios as ns-2 scripts, run by a real ns-2 where there is one.
+
+mod ns;
+
+mod counts;
+mod errors;
+mod names;
+mod script;

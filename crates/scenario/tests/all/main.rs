@@ -1,0 +1,11 @@
+//! Scenario files, from outside. One binary: it builds in a fraction of the time of one for each file.
+
+mod any_input;
+mod export;
+mod files;
+mod new;
+mod round_trip;
+mod schema;
+mod shipped;
+mod valid;
+mod workload;
