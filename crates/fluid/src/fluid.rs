@@ -8,7 +8,10 @@ use crate::played::{self, Paths};
 use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
 use crate::state::State;
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
-use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError, Step, Transport};
+use crate::{
+    Application, ConnectionId, Experience, LinkId, Model, Network, Options, Queue, RunError,
+    Source, Step, Transport,
+};
 
 /// A network of fluids, and the state that moves.
 ///
@@ -316,6 +319,7 @@ impl Fluid {
     pub fn link_totals(&self, id: LinkId) -> LinkTotals {
         let link = &self.state.links[self.place(id)];
         let per_s = fraction(1.0, self.state.time_s);
+        let is_busy = link.lost_pkts >= FULL_PKTS || link.busy_s * per_s > BUSY;
         LinkTotals {
             mean_queue_pkts: link.queue_time * per_s,
             max_queue_pkts: link.max_queue_pkts,
@@ -326,8 +330,29 @@ impl Fluid {
             lost_pkts: link.lost_pkts,
             departed_pkts: link.departed_pkts,
             queued_pkts: link.queue_pkts,
+            queue_is_estimate: is_busy && self.is_filled_by_profiles(id),
             arrival_cov: None,
         }
+    }
+
+    /// Whether bulk TCP by profiles is a good part of the data that was sent over a drop-tail link.
+    fn is_filled_by_profiles(&self, id: LinkId) -> bool {
+        if self.network().link_spec(id).queue != Queue::DropTail {
+            return false;
+        }
+        let plan = &self.engine.plan;
+        let l = &plan.links[self.place(id)];
+        let (mut filling, mut all) = (0.0, 0.0);
+        for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
+            let b = plan.branch_of[h as usize] as usize;
+            let sent_bits = self.state.branches[b].sent_pkts * plan.branches[b].data_bits;
+            let spec = self.network().inner.spec_of_class(plan.branches[b].class);
+            all += sent_bits;
+            if matches!(spec.source, Source::Profile(_)) && spec.application == Application::Bulk {
+                filling += sent_bits;
+            }
+        }
+        filling > 0.0 && filling >= FILLING * all
     }
 
     /// The connection since the start.
@@ -518,6 +543,12 @@ impl Fluid {
         })
     }
 }
+
+/// A queue counts as busy once it has refused so many packets, or its link has been busy for more than
+/// this part of the time; and as filled by profiles if they sent this part of its data.
+const FULL_PKTS: f64 = 1.0;
+const BUSY: f64 = 0.5;
+const FILLING: f64 = 0.1;
 
 /// More than so many starts and stops are not landed on: each of them ends a step.
 const MOST_SWITCHES: usize = 10_000;

@@ -24,6 +24,10 @@ pub struct LinkTotals {
     pub departed_pkts: f64,
     /// Packets in the queue now.
     pub queued_pkts: f64,
+    /// Whether its mean and its longest queue, and the queueing delay, are estimates: in the fluid models
+    /// those of a busy drop-tail queue that TCP by profiles fills. Packets come in bursts there, and
+    /// windows all stop at its end; the equations know neither. Sources with windows do.
+    pub queue_is_estimate: bool,
     /// Standard deviation over mean of the packets that arrived in an interval of
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
     /// arrived, and of fluids.

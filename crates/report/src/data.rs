@@ -54,6 +54,8 @@ pub struct Run {
     pub workloads: Vec<WorkloadSummary>,
     pub waits: Vec<Waits>,
     pub warnings: Vec<String>,
+    /// What the sign at links means.
+    pub estimate: Option<String>,
     /// Recording intervals, before anything is left out.
     pub samples: usize,
     /// Whether curves are thinned.
@@ -101,6 +103,9 @@ pub struct Link {
     pub mean_queue: Short,
     pub max_queue: Short,
     pub queueing: Short,
+    /// The sign at mean queue, longest queue and queueing delay that are estimates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign: Option<&'static str>,
     pub loss: Short,
     pub offered: Short,
     pub lost: Short,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use netflow_results::{
-    ConnectionSummary, LinkSummary, Results, Topology, TopologyConnection, TopologyLink,
+    ConnectionSummary, ESTIMATE, LinkSummary, Results, Topology, TopologyConnection, TopologyLink,
 };
 use netflow_workload::Times;
 
@@ -98,6 +98,7 @@ pub fn read(
             mean_queue: Short(link.mean_queue_pkts),
             max_queue: Short(link.max_queue_pkts),
             queueing: Short(link.queueing_delay_s.unwrap_or(f64::NAN)),
+            sign: link.queue_is_estimate.then_some(ESTIMATE),
             loss: Short(link.loss_probability),
             offered: Short(link.offered_pkts),
             lost: Short(link.lost_pkts),
@@ -154,6 +155,7 @@ pub fn read(
         workloads: summary.workloads.clone(),
         waits: waits(results)?,
         warnings: summary.warnings.clone(),
+        estimate: summary.estimate_note(),
         samples: times_s.len(),
         thinned: grid.curves.thins(),
         x: times(grid.curves.times(&times_s)),

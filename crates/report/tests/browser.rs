@@ -72,6 +72,12 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
 
     // The bottleneck is the first row; clicked on the map, everything about it lights up.
     assert_eq!(browser.text("#links tbody td"), "N5->N7");
+    assert!(
+        browser
+            .text("#links tbody td:nth-child(3)")
+            .starts_with("~2")
+    );
+    assert!(browser.text("#estimate").starts_with("~ an estimate"));
     browser.click_at(
         "(() => { const hit = [...document.querySelectorAll('.hit')].find((it) => it.textContent.startsWith('N5->N7')); \
          const r = hit.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()",

@@ -59,8 +59,8 @@ pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
 pub use rows::write_csv;
 pub use summary::{
-    AggregateSummary, Beside, ConnectionSummary, EventSummary, LinkSummary, PrecedenceSummary,
-    Spread, Summary, TotalsSummary,
+    AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
+    PrecedenceSummary, Spread, Summary, TotalsSummary,
 };
 pub use table::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,

@@ -132,6 +132,10 @@ pub struct LinkSummary {
     /// departed.
     #[serde(default)]
     pub queueing_delay_s: Option<f64>,
+    /// Whether the three about its queue (mean, longest, delay) are estimates, as
+    /// [`LinkTotals::queue_is_estimate`](netflow_fluid::LinkTotals::queue_is_estimate) says.
+    #[serde(default)]
+    pub queue_is_estimate: bool,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost.
@@ -365,6 +369,7 @@ impl Summary {
                 throughput_bps: (!changes_bandwidth(id))
                     .then(|| totals.utilization * network.link_spec(id).bandwidth_bps),
                 queueing_delay_s: totals.queueing_delay_s,
+                queue_is_estimate: totals.queue_is_estimate,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 precedences: simulation
@@ -437,6 +442,20 @@ impl Summary {
         }
     }
 
+    /// What the sign at queues means that are estimates, and roughly what packets would cost instead;
+    /// `None` if no queue is one.
+    pub fn estimate_note(&self) -> Option<String> {
+        let is_estimate = self.links.iter().any(|link| link.queue_is_estimate);
+        let arrivals_pkts = self.links.iter().map(|link| link.offered_pkts).sum();
+        is_estimate.then(|| {
+            format!(
+                "{ESTIMATE} an estimate: a drop-tail queue filled by TCP with profiles; sources with \
+                 `window` instead are followed packet by packet, which takes about {}",
+                rounded_time(Model::window_takes_s(arrivals_pkts))
+            )
+        })
+    }
+
     /// Adds what the users of each workload met with, of one run or several.
     pub fn add_users(&mut self, network: &Network, seeds: &[Vec<Experience>]) {
         self.workloads = users::summaries(network, seeds);
@@ -496,9 +515,44 @@ impl Summary {
     }
 }
 
+/// The sign at numbers that are estimates.
+pub const ESTIMATE: &str = "~";
+
+/// One digit of a time that is only known roughly: `20 ms`, `3 s`.
+fn rounded_time(time_s: f64) -> String {
+    let digit = |value: f64| {
+        let unit = 10_f64.powf(value.log10().floor());
+        (value / unit).round() * unit
+    };
+    match time_s {
+        s if s < 1e-3 => "1 ms".to_owned(),
+        s if s < 0.95 => format!("{:.0} ms", digit(1e3 * s)),
+        s if s < 95.0 => format!("{:.0} s", digit(s)),
+        s if s < 5700.0 => format!("{:.0} min", digit(s / 60.0)),
+        s => format!("{:.0} h", digit(s / 3600.0)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_rounded_to_a_digit() {
+        let cases = [
+            (2e-5, "1 ms"),
+            (0.0206, "20 ms"),
+            (0.949, "900 ms"),
+            (0.96, "1 s"),
+            (14.0, "10 s"),
+            (94.0, "90 s"),
+            (96.0, "2 min"),
+            (1e4, "3 h"),
+        ];
+        for (time_s, text) in cases {
+            assert_eq!(rounded_time(time_s), text);
+        }
+    }
 
     #[test]
     fn json_reads_back_and_has_a_line_for_every_link() {
@@ -517,6 +571,7 @@ mod tests {
                 offered_load: Some(1.5),
                 throughput_bps: None,
                 queueing_delay_s: Some(0.25),
+                queue_is_estimate: true,
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
                 precedences: vec![PrecedenceSummary {

@@ -15,8 +15,8 @@ use netflow::fluid::{
 };
 use netflow::profile::ProfileUse;
 use netflow::results::{
-    self, Beside, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Peaks, Series,
-    Spread, Stop, Summary, TotalsSummary, Writer,
+    self, Beside, ConnectionSummary, ESTIMATE, Ensemble, Format, LinkSummary, Manifest, Peaks,
+    Series, Spread, Stop, Summary, TotalsSummary, Writer,
 };
 use rayon::prelude::*;
 
@@ -441,6 +441,9 @@ fn print(
         ..
     } = evaluation;
     print_links(&summary.links, arguments.top, out)?;
+    if let Some(note) = summary.estimate_note() {
+        writeln!(out, " {note}")?;
+    }
     writeln!(out)?;
     print_connections(network, &summary.connections, arguments.top, out)?;
     writeln!(out)?;
@@ -504,6 +507,10 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         "lost pkt",
     ]);
     for link in used.iter().take(top) {
+        let sign = match link.queue_is_estimate {
+            true => ESTIMATE.to_owned(),
+            false => String::new(),
+        };
         table.add_row([
             link.link.clone(),
             percent(link.utilization),
@@ -512,9 +519,10 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
             link.offered_load.map_or_else(|| "any".to_owned(), percent),
             link.throughput_bps
                 .map_or_else(nothing, |bps| short(bps / 1e6)),
-            with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
-            short(link.max_queue_pkts),
-            link.queueing_delay_s.map_or_else(nothing, ms),
+            sign.clone() + &with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
+            sign.clone() + &short(link.max_queue_pkts),
+            link.queueing_delay_s
+                .map_or_else(nothing, |time_s| sign + &ms(time_s)),
             percent(link.loss_probability),
             short(link.offered_pkts),
             with_std(link.lost_pkts, "lost_pkts", &link.spread),

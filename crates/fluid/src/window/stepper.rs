@@ -258,6 +258,7 @@ impl Window {
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,
             queued_pkts: self.queue_pkts(id),
+            queue_is_estimate: false,
             arrival_cov: self.arrival_cov(id),
         }
     }
