@@ -91,9 +91,9 @@ fn what_has_no_route_is_offered_and_lost() {
         let loss = totals.loss_probability.unwrap();
         assert!((loss - 1250.0 / 3000.0).abs() < 0.01, "{totals:?}");
         assert!(simulation.totals().imbalance() < 1e-9);
-        let outages = simulation.network().without_route(udp, 60.0);
+        let outages = simulation.network().without_route(udp, 0.0, 60.0);
         assert_eq!(outages, [(30.0, 55.0)]);
-        assert_eq!(simulation.network().without_route(udp, 20.0), []);
+        assert_eq!(simulation.network().without_route(udp, 0.0, 20.0), []);
     }
 }
 
@@ -163,7 +163,7 @@ fn demand_is_what_others_let_through() {
     // 20 packets of 8000 bits in 40 ms: 4 Mbit/s; the link behind carries 1.
     line.send(1, 3, Source::Window(WindowSource::default()));
     let network = line.builder.build().unwrap();
-    let demand = network.demand_bps(60.0);
+    let demand = network.demand_bps(0.0, 60.0);
     let near = |link: usize, bps: f64| {
         assert!((demand[2 * link] - bps).abs() < 1e-6 * bps, "{demand:?}");
     };

@@ -48,7 +48,10 @@ pub struct MapLink {
 pub struct Run {
     pub name: String,
     pub manifest: Manifest,
+    /// From when on it is summarized, over how many seconds, and how far it came.
+    pub from_s: f64,
     pub duration_s: f64,
+    pub end_s: f64,
     pub totals: TotalsSummary,
     pub aggregates: Vec<AggregateSummary>,
     pub workloads: Vec<WorkloadSummary>,

@@ -149,7 +149,9 @@ pub fn read(
     Ok(data::Run {
         name: name.to_owned(),
         manifest: results.manifest.clone(),
+        from_s: summary.from_s,
         duration_s: summary.duration_s,
+        end_s: results.manifest.end_s(),
         totals: summary.totals.clone(),
         aggregates: summary.aggregates.clone(),
         workloads: summary.workloads.clone(),

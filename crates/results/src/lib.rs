@@ -41,6 +41,7 @@ mod peaks;
 mod read;
 mod row;
 mod rows;
+mod scope;
 mod sheet;
 mod summary;
 mod table;
@@ -58,6 +59,7 @@ pub use peaks::{Peaks, SATURATED};
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
 pub use rows::write_csv;
+pub use scope::{Scope, Users, Watch};
 pub use summary::{
     AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
     PrecedenceSummary, Spread, Summary, TotalsSummary,

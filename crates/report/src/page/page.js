@@ -611,9 +611,10 @@
   function showRun() {
     const run = here();
     $("title").textContent = run.manifest.scenario.split(/[\\/]/).pop();
-    $("subtitle").textContent = `${run.manifest.options.model} model · ${short(run.duration_s)} s of network time · ` +
+    $("subtitle").textContent = `${run.manifest.options.model} model · ${short(run.end_s)} s of network time · ` +
       `${plural(data.map.left_out ? new Set(run.links.flatMap((l) => [l.from, l.to])).size : data.map.nodes.length, "node")}, ${plural(run.links.length, "link")}, ${plural(run.connections.length, "connection")}` +
       (run.manifest.seeds > 1 ? ` · mean of ${run.manifest.seeds} seeds, bands: 95 % confidence of the mean` : "") +
+      (run.duration_s < run.end_s ? ` · tables of ${short(run.from_s)} s to ${short(run.from_s + run.duration_s)} s` : "") +
       (data.against ? ` · grey: ns-2, mean ± one standard deviation (${data.against.name})` : "");
     const stopped = run.manifest.reason;
     $("alarm").hidden = run.manifest.complete;
@@ -655,9 +656,9 @@
       ["scenario", (r) => r.manifest.scenario], ["digest", (r) => r.manifest.digest],
       ["changed settings", (r) => r.manifest.overrides.join(", ") || "none"],
       ["model", (r) => r.manifest.options.model], ["step", (r) => step(r.manifest.options.step)],
-      ["duration", (r) => `${r.duration_s} s, recorded every ${r.manifest.every_s} s`],
+      ["duration", (r) => `${r.end_s} s, recorded every ${r.manifest.every_s} s`],
       ["seed", (r) => (r.manifest.seeds > 1 ? `${r.manifest.seed} and the ${r.manifest.seeds - 1} after it` : String(r.manifest.seed))],
-      ["packets", (r) => { const t = r.totals; return `${short(t.offered_pkts, 5)} offered = ${short(t.delivered_pkts, 5)} delivered + ${short(t.lost_pkts)} lost + ${short(t.queued_pkts)} queued + ${short(t.in_flight_pkts)} in flight`; }],
+      ["packets", (r) => { const t = r.totals; return `${t.before_pkts ? `${short(t.before_pkts)} under way before + ` : ""}${short(t.offered_pkts, 5)} offered = ${short(t.delivered_pkts, 5)} delivered + ${short(t.lost_pkts)} lost + ${short(t.queued_pkts)} queued + ${short(t.in_flight_pkts)} in flight`; }],
       ["time outside profiles", outside],
       ["steps", (r) => plural(r.manifest.steps, "step")], ["took", (r) => `${short(r.manifest.wall_time_s)} s on ${plural(r.manifest.threads, "thread")}`],
       ["netflow", (r) => r.manifest.version],
