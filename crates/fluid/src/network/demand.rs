@@ -7,7 +7,8 @@ impl Network {
     /// The demand on every link in bit/s, in the order of the links: the sum over the connections
     /// whose data crosses it at `from_s` of what they would send if this link had no end of bandwidth and
     /// no queue, times the part of the seconds from `from_s` to `to_s` for which they send. Sources without feedback
-    /// would send their rate; TCP its largest window in every round trip of an empty network, as much as
+    /// would send their rate; TCP its largest window in every round trip of an empty network (none that the
+    /// way cannot hold with all its queues full: losses come before), as much as
     /// its application makes, and no more than the narrowest other link of its way carries: infinitely
     /// much where there is none of these limits. Over the link's bandwidth then it says how far the link is from carrying all of it.
     pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
@@ -22,7 +23,7 @@ impl Network {
                 continue;
             }
             let active = active_s / (to_s - from_s);
-            let wanted_bps = self.wanted_bps(id, from_s);
+            let wanted_bps = self.wanted_bps(id, from_s, &bandwidths_bps);
             for &link in &path {
                 let others = path.iter().filter(|&&other| other != link);
                 let widths = others.map(|&other| bandwidths_bps[other.index()]);
@@ -52,12 +53,19 @@ impl Network {
     }
 
     /// What a connection (all `count` of it) would send over a way that is no limit.
-    fn wanted_bps(&self, id: ConnectionId, at_s: f64) -> f64 {
+    fn wanted_bps(&self, id: ConnectionId, at_s: f64, bandwidths_bps: &[f64]) -> f64 {
         let spec = self.connection_spec(id);
+        let packet_bits = 8.0 * spec.packet_size_bytes;
         let window_pps = |window: Option<f64>| {
-            let back = self.return_path_at(id, at_s);
-            let links = self.path_at(id, at_s).into_iter().chain(back);
-            let rtt_s: f64 = links.map(|link| self.link_spec(link).delay_s).sum();
+            let (there, back) = (self.path_at(id, at_s), self.return_path_at(id, at_s));
+            let links = there.iter().chain(&back);
+            let rtt_s: f64 = links.map(|&link| self.link_spec(link).delay_s).sum();
+            let widths = there.iter().map(|link| bandwidths_bps[link.index()]);
+            let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
+            let queues_pkts: f64 = there.iter().map(|&link| self.room_pkts(link)).sum();
+            // A larger window never gets full: packets are lost before.
+            let held_pkts = narrowest_bps * rtt_s / packet_bits + queues_pkts;
+            let window = window.filter(|&window| window <= held_pkts);
             window.unwrap_or(f64::INFINITY) / rtt_s
         };
         let each_pps = match &spec.source {
@@ -69,7 +77,7 @@ impl Network {
             }
         };
         let each_pps = each_pps.min(spec.application.mean_pps());
-        f64::from(spec.count) * each_pps * 8.0 * spec.packet_size_bytes
+        f64::from(spec.count) * each_pps * packet_bits
     }
 }
 
