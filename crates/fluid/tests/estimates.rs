@@ -17,7 +17,7 @@ fn network(queue: Queue, sources: &[Source], application: Application) -> Networ
             bandwidth_bps: 8e6,
             delay_s: 0.02,
             buffer: Buffer::Packets(50.0),
-            queue: queue.clone(),
+            queue,
         });
     }
     for (i, source) in sources.iter().enumerate() {
@@ -76,7 +76,7 @@ fn only_busy_drop_tail_queues_filled_by_profiles_are_estimates() {
         gentle: true,
     });
     let fluid = |queue: &Queue, sources: &[Source], application| {
-        estimates(&network(queue.clone(), sources, application), Model::Fluid)
+        estimates(&network(*queue, sources, application), Model::Fluid)
     };
     let tail = Queue::DropTail;
     // Acknowledgements do not fill the way back.
