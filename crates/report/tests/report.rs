@@ -103,9 +103,11 @@ fn one_point_no_point_and_no_number_are_drawn() {
         });
     }
     // Stopped before the first interval was over.
-    edit(&none.join("summary.json"), |text| {
-        text.replacen("\"duration_s\": 60.0", "\"duration_s\": 0.0", 1)
-    });
+    for file in ["summary.json", "manifest.json"] {
+        edit(&none.join(file), |text| {
+            text.replacen("\"duration_s\": 60.0", "\"duration_s\": 0.0", 1)
+        });
+    }
     edit(&one.join("links.csv"), |text| text.replacen(",0,", ",,", 1));
     let data = data(&html(&[one, none]));
     let link = |run: usize| &data["runs"][run]["links"][0]["curves"]["loss"]["y"];

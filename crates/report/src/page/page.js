@@ -571,15 +571,15 @@
     return { fill, mark, search };
   }
   const others = (of, title, value, text) => runs.map((run, i) => ({ run, i })).filter(({ i }) => i !== state.run).map(({ run }) => ({
-    title: `${title}, ${run.name}`, value: (row) => { const it = of(run, row.name); return it ? value(it) : null; }, text: (row) => { const it = of(run, row.name); return it ? text(value(it), it) : "–"; },
+    title: `${title}, ${run.name}`, value: (row) => { const it = of(run, row.name); return it ? value(it) : null; }, text: (row) => { const it = of(run, row.name); return it ? text(it) : "–"; },
   }));
   const lists = [
     list("links", "link", "link", () => here().links, () => [
       { title: "link", value: (it) => it.name },
       { title: "utilization", value: (it) => it.utilization, text: (it) => percent(it.utilization) },
-      ...others(linkOf, "utilization", (it) => it.utilization, percent),
+      ...others(linkOf, "utilization", (it) => it.utilization, (it) => percent(it.utilization)),
       { title: "mean queue pkt", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
-      ...others(linkOf, "mean queue", (it) => it.mean_queue, (value, it) => signed(it, short(value))),
+      ...others(linkOf, "mean queue", (it) => it.mean_queue, (it) => signed(it, short(it.mean_queue))),
       { title: "max queue pkt", value: (it) => it.max_queue, text: (it) => signed(it, short(it.max_queue)) },
       { title: "queueing ms", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
       { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss) },
@@ -589,7 +589,7 @@
     list("connections", "connection", "connection", () => here().connections, () => [
       { title: "connection", value: (it) => it.name, text: (it) => (it.count > 1 ? `${it.name} ×${it.count}` : it.name) },
       { title: "goodput pkt/s", value: (it) => it.goodput, text: (it) => short(it.goodput) },
-      ...others(connectionOf, "goodput", (it) => it.goodput, short),
+      ...others(connectionOf, "goodput", (it) => it.goodput, (it) => short(it.goodput)),
       { title: "Mbit/s", value: mbps, text: (it) => short(mbps(it)) },
       { title: "delay ms", value: (it) => it.delay, text: (it) => ms(it.delay) },
       { title: "p99 ms", value: (it) => it.delay99, text: (it) => ms(it.delay99) },
