@@ -73,7 +73,7 @@ fn print_text(scenario: &Scenario, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, " steps of {}", range(steps_s))?;
     }
     for id in network.connections() {
-        for outage in network.without_route(id, scenario.options.duration_s) {
+        for outage in network.without_route(id, 0.0, scenario.options.duration_s) {
             let name = network.connection_name(id);
             writeln!(out, " {name} has {}", no_route(&outage))?;
         }

@@ -228,13 +228,14 @@ fn elide(line: &str) -> String {
     if line.starts_with("netflow took ") {
         return "netflow took [..], a run of ns-2 [..] times as long[..]".to_owned();
     }
-    let Some((before, after)) = line.split_once(" steps, in ") else {
+    let cut = line.rsplit_once(", in ");
+    let Some((before, after)) = cut.filter(|_| line.contains(" s of network time")) else {
         return line.to_owned();
     };
     let after = after
         .split_once(';')
         .map_or(String::new(), |(_, after)| format!(";{after}"));
-    format!("{before} steps, in [..]{after}")
+    format!("{before}, in [..]{after}")
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -83,6 +83,16 @@ impl Side {
     pub fn of_results(directory: &Path) -> Result<Side, Error> {
         let results = Results::open(directory)?;
         let summary = results.summary.clone();
+        let is_part = results.manifest.from_s > 0.0 || results.manifest.to_s.is_some();
+        if is_part {
+            return Err(Error::Mismatch {
+                what: format!(
+                    "{} has the summary of a part of its run",
+                    directory.display()
+                ),
+                help: "run it again with `--from 0s` and without `--to`".to_owned(),
+            });
+        }
         let mut run = Run {
             links: summary
                 .links

@@ -9,11 +9,10 @@ use netflow_diffserv::{
 };
 
 use crate::fluid::Fluid;
-use crate::simulation::Stepper;
+use crate::period::AggregateCounts;
 use crate::totals::Totals;
 use crate::{
     BuildError, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Model, Network, Queue, RunError,
-    Simulation,
 };
 
 /// A conditioned aggregate of a network.
@@ -175,20 +174,20 @@ pub(crate) fn check_model(network: &Network, model: Model) -> Result<(), RunErro
     Ok(())
 }
 
-/// The packets of one drop precedence at a link since the start.
+/// The packets of one drop precedence at a link since the period began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PrecedenceTotals {
     /// Packets that arrived.
     pub offered_pkts: f64,
     /// Packets that were dropped early, or found the queue full.
     pub lost_pkts: f64,
-    /// Lost / offered; 0 if nothing was offered.
+    /// Lost / offered; 0 if nothing was offered, and at most 1.
     pub loss_probability: f64,
     /// The average queue that this precedence looks at, now, in packets.
     pub average_pkts: f64,
 }
 
-/// An aggregate since the start, all its connections together; arrays are by drop precedence.
+/// An aggregate since the period began, all its connections together; arrays are by drop precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AggregateTotals {
     /// Packets sent.
@@ -197,9 +196,9 @@ pub struct AggregateTotals {
     pub delivered_pkts: [f64; 3],
     /// Packets lost.
     pub lost_pkts: [f64; 3],
-    /// Packets/s delivered, over the whole run.
+    /// Packets/s delivered.
     pub mean_goodput_pps: f64,
-    /// Bits/s delivered, over the whole run.
+    /// Bits/s delivered.
     pub mean_goodput_bps: f64,
     /// What its edge measures now, in bit/s.
     pub measured_bps: f64,
@@ -220,11 +219,11 @@ impl AggregateTotals {
         Fractions { dp0, dp1, dp2 }
     }
 
-    /// Lost / sent over all precedences; 0 if nothing was sent.
+    /// Lost / sent over all precedences; 0 if nothing was sent, and at most 1.
     pub fn loss_probability(&self) -> f64 {
         let sum = |parts: [f64; 3]| parts.iter().sum::<f64>();
         match sum(self.sent_pkts) {
-            sent if sent > 0.0 => sum(self.lost_pkts) / sent,
+            sent if sent > 0.0 => (sum(self.lost_pkts) / sent).min(1.0),
             _ => 0.0,
         }
     }
@@ -245,27 +244,8 @@ impl Network {
     }
 }
 
-impl Simulation {
-    /// The aggregate since the start; nothing with models that know no aggregates.
-    pub fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
-        match self.stepper() {
-            Stepper::Fluid(fluid) => fluid.aggregate_totals(id),
-            Stepper::Window(window) => window.aggregate_totals(id),
-        }
-    }
-
-    /// The packets at a link by drop precedence since the start; `None` where the queue does not
-    /// tell them apart.
-    pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
-        match self.stepper() {
-            Stepper::Fluid(fluid) => fluid.precedence_totals(id),
-            Stepper::Window(window) => window.precedence_totals(id),
-        }
-    }
-}
-
 impl Fluid {
-    fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
+    pub(crate) fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
         let inner = &self.engine.network.inner;
         let state = &self.state.aggregates[id.index()];
         let mut sums = [Totals::default(); 3];
@@ -279,22 +259,21 @@ impl Fluid {
             sums[branch.precedence as usize].add(&data);
             delivered_bits += data.delivered_pkts * self.engine.plan.branches[b].data_bits;
         }
-        let time_s = self.state.time_s;
-        let per_s = if time_s > 0.0 { 1.0 / time_s } else { 0.0 };
         let delivered_pkts = sums.map(|data| data.delivered_pkts);
-        AggregateTotals {
+        AggregateCounts {
             sent_pkts: sums.map(|data| data.offered_pkts),
             delivered_pkts,
             lost_pkts: sums.map(|data| data.lost_pkts),
-            mean_goodput_pps: delivered_pkts.iter().sum::<f64>() * per_s,
-            mean_goodput_bps: delivered_bits * per_s,
+            goodput_pkts: delivered_pkts.iter().sum(),
+            goodput_bits: delivered_bits,
             measured_bps: state.measured_bps,
             marking: state.marking,
             rtt_s: state.rtt_s,
         }
     }
 
-    fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+    /// Since the start.
+    pub(crate) fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
         let rio = self.engine.plan.links[self.place(id)].rio?;
         let state = &self.state.rio[rio as usize];
         let totals = |p: usize| PrecedenceTotals {

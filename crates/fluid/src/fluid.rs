@@ -4,11 +4,15 @@ use crate::engine::plan::NO_PROFILE;
 use crate::engine::{Engine, Span, Tolerated};
 use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
+use crate::period::{BranchCounts, ConnectionCounts};
 use crate::played::{self, Paths};
-use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums};
 use crate::state::State;
-use crate::totals::{ConnectionTotals, LinkTotals, Totals};
-use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError, Step, Transport};
+use crate::totals::Totals;
+use crate::{
+    Application, ConnectionId, Experience, LinkId, Model, Network, Options, Queue, RunError,
+    Source, Step, Transport,
+};
 
 /// A network of fluids, and the state that moves.
 ///
@@ -173,13 +177,15 @@ impl Fluid {
         self.paths = paths;
     }
 
-    /// What the users of each workload meet with who have come until now.
+    /// What the users of each workload meet with who have come from `from_s` until now.
     pub fn experiences(
         &self,
+        from_s: f64,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<Experience>, RunError> {
         let (network, seed) = (&self.engine.network, self.engine.options.seed);
-        played::experiences(network, &self.paths, seed, self.state.time_s, interrupted)
+        let between_s = (from_s, self.state.time_s);
+        played::experiences(network, &self.paths, seed, between_s, interrupted)
     }
 
     fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {
@@ -312,65 +318,81 @@ impl Fluid {
         sum
     }
 
-    /// The link since the start.
-    pub fn link_totals(&self, id: LinkId) -> LinkTotals {
-        let link = &self.state.links[self.place(id)];
-        let per_s = fraction(1.0, self.state.time_s);
-        LinkTotals {
-            mean_queue_pkts: link.queue_time * per_s,
-            max_queue_pkts: link.max_queue_pkts,
-            loss_probability: fraction(link.lost_pkts, link.offered_pkts),
-            utilization: link.busy_s * per_s,
-            queueing_delay_s: mean(link.queue_time, link.departed_pkts),
-            offered_pkts: link.offered_pkts,
-            lost_pkts: link.lost_pkts,
-            departed_pkts: link.departed_pkts,
-            queued_pkts: link.queue_pkts,
-            arrival_cov: None,
+    /// The longest queue since it was asked to restart.
+    pub fn longest_pkts(&self, id: LinkId) -> f64 {
+        self.state.links[self.place(id)].max_queue_pkts
+    }
+
+    /// From now on the longest queues are those from now on.
+    pub fn restart_longest(&mut self) {
+        for link in &mut self.state.links {
+            link.max_queue_pkts = link.queue_pkts;
         }
     }
 
-    /// The connection since the start.
-    pub fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
+    /// Which part of the data, in bits, that was sent over a link since `before` was bulk TCP by
+    /// profiles, if what finds the queue full is refused there; else 0.
+    pub fn filled_by_profiles(&self, id: LinkId, before: &[BranchCounts]) -> f64 {
+        if self.network().link_spec(id).queue != Queue::DropTail {
+            return 0.0;
+        }
+        let plan = &self.engine.plan;
+        let l = &plan.links[self.place(id)];
+        let (mut filling, mut all) = (0.0, 0.0);
+        for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
+            let b = plan.branch_of[h as usize];
+            let branch = &plan.branches[b as usize];
+            let before = before.get(b as usize).copied().unwrap_or_default();
+            let sent_pkts = self.branch_counts_of(b).sent_pkts - before.sent_pkts;
+            let spec = self.network().inner.spec_of_class(branch.class);
+            all += sent_pkts * branch.data_bits;
+            if matches!(spec.source, Source::Profile(_)) && spec.application == Application::Bulk {
+                filling += sent_pkts * branch.data_bits;
+            }
+        }
+        fraction(filling, all)
+    }
+
+    pub fn branch_counts_of(&self, b: u32) -> BranchCounts {
+        let branch = &self.state.branches[b as usize];
+        BranchCounts {
+            sent_pkts: branch.sent_pkts,
+            delivered_pkts: branch.delivered_pkts,
+        }
+    }
+
+    pub fn branch_counts(&self) -> Vec<BranchCounts> {
+        let branches = 0..self.state.branches.len() as u32;
+        branches.map(|b| self.branch_counts_of(b)).collect()
+    }
+
+    /// What the connection has come to since the start.
+    pub fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
         let (branches, share) = self.branches_of(id);
         let mut data = Totals::default();
-        let (mut rtt_time, mut active_s) = (0.0, 0.0);
-        let (mut outside_s, mut unusable_s) = (0.0, 0.0);
-        let mut finished_s = None;
+        let mut counts = ConnectionCounts::default();
         for &b in branches {
             let branch = &self.state.branches[b as usize];
             data.add(&self.branch_totals(b as usize).0);
-            rtt_time += branch.rtt_time;
-            active_s += branch.active_s;
-            outside_s += branch.outside_s;
-            unusable_s += branch.unusable_s;
-            finished_s = finished_s.or(branch.finished_s);
+            if self.network().connection_spec(id).source.is_answered() {
+                counts.rtt_time += branch.rtt_time;
+                counts.rtt_weight += branch.active_s;
+            }
+            counts.outside_s[0] += branch.outside_s;
+            counts.outside_s[1] += branch.unusable_s;
+            counts.outside_s[2] += branch.active_s;
+            counts.finished_s = counts.finished_s.or(branch.finished_s);
         }
-        let per_s = fraction(1.0, self.state.time_s);
         let (blocked_pkts, _) = self.blocked(id);
-        let offered_pkts = data.offered_pkts * share + blocked_pkts;
-        let missing_pkts = data.lost_pkts * share + blocked_pkts;
-        ConnectionTotals {
-            mean_send_pps: offered_pkts * per_s,
-            mean_goodput_pps: data.delivered_pkts * share * per_s,
-            offered_pkts,
+        ConnectionCounts {
+            sent_pkts: data.offered_pkts * share + blocked_pkts,
             delivered_pkts: data.delivered_pkts * share,
+            arrived_pkts: data.delivered_pkts * share,
             lost_pkts: data.lost_pkts * share,
             blocked_pkts,
             queued_pkts: data.queued_pkts * share,
             in_flight_pkts: data.in_flight_pkts * share,
-            mean_rtt_s: mean(rtt_time, active_s)
-                .filter(|_| self.network().connection_spec(id).source.is_answered()),
-            mean_delay_s: self.mean_delay_s(branches),
-            delay: None,
-            jitter_s: None,
-            rtt: None,
-            loss_probability: mean(missing_pkts, missing_pkts + data.delivered_pkts * share),
-            outside_profile_fraction: fraction(outside_s, active_s),
-            unusable_profile_fraction: fraction(unusable_s, active_s),
-            finished_s,
-            timeouts: None,
-            fast_retransmits: None,
+            ..counts
         }
     }
 
@@ -382,26 +404,6 @@ impl Fluid {
         let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].finished_s);
         let until_s = finished_s.fold(self.state.time_s, f64::min);
         self.network().blocked(id, until_s)
-    }
-
-    /// What packets took that were delivered over these branches: at every link the mean of all that
-    /// departed there.
-    fn mean_delay_s(&self, branches: &[u32]) -> Option<f64> {
-        let (mut time, mut delivered_pkts) = (0.0, 0.0);
-        for &b in branches {
-            let pkts = self.state.branches[b as usize].delivered_pkts;
-            if pkts > 0.0 {
-                let inner = &self.engine.network.inner;
-                let of = |&l: &u32| {
-                    let link = &self.state.links[self.place(LinkId(l))];
-                    let queueing_s = mean(link.queue_time, link.departed_pkts)?;
-                    Some(queueing_s + inner.links[l as usize].delay_s)
-                };
-                time += pkts * inner.data_path(b).iter().map(of).sum::<Option<f64>>()?;
-                delivered_pkts += pkts;
-            }
-        }
-        mean(time, delivered_pkts)
     }
 
     /// The data of all connections since the start.
@@ -448,6 +450,7 @@ impl Fluid {
             branch.packets_per_data
         };
         let data = Totals {
+            before_pkts: 0.0,
             blocked_pkts: 0.0,
             offered_pkts: state.sent_pkts,
             delivered_pkts: state.delivered_pkts,
@@ -457,6 +460,7 @@ impl Fluid {
             in_flight_pkts: sum(data, &in_flight) - self.turning(b),
         };
         let acks = Totals {
+            before_pkts: 0.0,
             blocked_pkts: 0.0,
             offered_pkts: state.delivered_pkts * per_ack,
             delivered_pkts: state.acknowledged_pkts * per_ack,

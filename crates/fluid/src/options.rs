@@ -16,6 +16,15 @@ pub enum Model {
     Window,
 }
 
+impl Model {
+    /// Roughly how many seconds [`Model::Window`] takes for a run in which so many packets arrive at
+    /// links, each counted once at each of them: on one core of a present machine.
+    pub fn window_takes_s(arrivals_pkts: f64) -> f64 {
+        const ARRIVALS_PER_S: f64 = 1.5e7;
+        arrivals_pkts / ARRIVALS_PER_S
+    }
+}
+
 /// How time advances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

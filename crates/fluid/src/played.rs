@@ -108,13 +108,13 @@ fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Di
     })
 }
 
-/// What users meet with who come until `until_s`: all of their sessions, to the end. None are begun
+/// What users meet with who come between two times (s): all of their sessions, to the end. None are begun
 /// any more once it is `interrupted`.
 pub(crate) fn experiences(
     network: &Network,
     paths: &Paths,
     seed: u64,
-    until_s: f64,
+    (from_s, until_s): (f64, f64),
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Experience>, RunError> {
     let mut first_pair = 0;
@@ -135,6 +135,7 @@ pub(crate) fn experiences(
         let mut arrivals = users
             .spec
             .arrivals(w, seed)
+            .skip_while(|session| session.start_s < from_s)
             .take_while(|session| session.start_s < until_s);
         let mut experience = Experience::default();
         loop {

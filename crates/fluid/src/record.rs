@@ -1,7 +1,7 @@
 //! What is recorded while a network is stepped.
 
 use crate::simulation::{Simulation, Stepper};
-use crate::{ConnectionId, LinkId, Network};
+use crate::{ConnectionId, LinkId, Network, RunError};
 
 /// One link over one recording interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -126,6 +126,13 @@ impl<'a> Interval<'a> {
         }
     }
 
+    /// As a piece, if it has any length.
+    pub(crate) fn hand_to<R: Recorder>(&self, recorder: &mut R) {
+        if self.length_s > 0.0 {
+            recorder.piece(self);
+        }
+    }
+
     /// The link with this id.
     pub fn link(&self, id: LinkId) -> LinkInterval {
         let i = id.index();
@@ -205,4 +212,22 @@ pub trait Recorder {
     /// # Errors
     /// Whatever stops the run.
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error>;
+
+    /// Called with every piece of time between ends of recording intervals and bounds, before them.
+    fn piece(&mut self, _piece: &Interval<'_>) {}
+
+    /// The time in seconds at which [`bound`](Self::bound) is to be called next, within the duration, if
+    /// it is.
+    fn next_bound_s(&self) -> Option<f64> {
+        None
+    }
+
+    /// Called when the time has come, exactly: to begin a period, for one. What it returns as the next
+    /// bound must have moved on.
+    ///
+    /// # Errors
+    /// Whatever stops the run.
+    fn bound(&mut self, _simulation: &mut Simulation) -> Result<(), RunError> {
+        Ok(())
+    }
 }

@@ -4,11 +4,14 @@ use std::convert::Infallible;
 
 use crate::explain::Explanation;
 use crate::fluid::Fluid;
+use crate::period::{AggregateCounts, ConnectionCounts, Period};
 use crate::record::{ClassInterval, ConnectionSums, Interval, LinkSums, Mark, Recorder};
 use crate::state::State;
-use crate::totals::{ConnectionTotals, LinkTotals, Totals};
+use crate::totals::Totals;
 use crate::window::Window;
-use crate::{ConnectionId, Experience, LinkId, Model, Network, Options, RunError};
+use crate::{
+    AggregateId, ConnectionId, LinkId, Model, Network, Options, PrecedenceTotals, RunError,
+};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,11 @@ pub enum Outcome {
 #[derive(Clone)]
 pub struct Simulation {
     stepper: Stepper,
+    /// What totals are of.
+    pub(crate) period: Period,
+    /// The longest queues of all links from the start to the first beginning of a period, from there to
+    /// the next, and so on; those since the last are with the stepper.
+    pub(crate) longest: Vec<Vec<f64>>,
 }
 
 /// The two ways to move a network.
@@ -58,7 +66,15 @@ impl Simulation {
             }
             _ => Stepper::Fluid(Box::new(Fluid::new(network, options)?)),
         };
-        Ok(Simulation { stepper })
+        Ok(Simulation::of(stepper))
+    }
+
+    fn of(stepper: Stepper) -> Simulation {
+        Simulation {
+            stepper,
+            period: Period::default(),
+            longest: Vec::new(),
+        }
     }
 
     /// A network in a state saved earlier: it goes on with the same bits as if it had never
@@ -73,14 +89,16 @@ impl Simulation {
         state: State,
     ) -> Result<Simulation, RunError> {
         let fluid = Fluid::resume(network, options, state)?;
-        Ok(Simulation {
-            stepper: Stepper::Fluid(Box::new(fluid)),
-        })
+        Ok(Simulation::of(Stepper::Fluid(Box::new(fluid))))
     }
 
     /// What moves it.
     pub(crate) fn stepper(&self) -> &Stepper {
         &self.stepper
+    }
+
+    pub(crate) fn stepper_mut(&mut self) -> &mut Stepper {
+        &mut self.stepper
     }
 
     /// Moves the network over one step; does nothing at the end of the duration.
@@ -95,25 +113,27 @@ impl Simulation {
     }
 
     /// Goes on until `time_s`, as exactly as time is told: packets to the nanosecond, fluids by
-    /// adaptive steps to the time, and by others to the end of the step that it lies in.
-    fn reach(&mut self, time_s: f64, slack_s: f64) -> Result<(), RunError> {
+    /// adaptive steps to the time, and by others to the end of the step that it lies in; but never
+    /// beyond `limit_s`.
+    fn reach(&mut self, time_s: f64, slack_s: f64, limit_s: f64) -> Result<(), RunError> {
         let fluid = match &mut self.stepper {
             Stepper::Fluid(fluid) => fluid,
-            Stepper::Window(window) => return window.reach(time_s),
+            Stepper::Window(window) => return window.reach(time_s.min(limit_s)),
         };
         // Where steps follow a grid of their own, an interval ends with the step.
         let limit_s = match fluid.adapts() {
-            true => time_s,
-            false => f64::INFINITY,
+            true => time_s.min(limit_s),
+            false => limit_s,
         };
-        while fluid.time_s() < time_s - slack_s && !fluid.is_done() {
+        while fluid.time_s() < time_s.min(limit_s) - slack_s && !fluid.is_done() {
             fluid.step_until(limit_s)?;
         }
         Ok(())
     }
 
     /// Runs to the end of the duration, and hands what happened to `recorder` every `every_s`
-    /// seconds (at the first end of a step from then on). `stop` is asked after every recording.
+    /// seconds (at the first end of a step from then on). Steps end at the bounds that the recorder
+    /// names. `stop` is asked after every recording.
     ///
     /// # Errors
     /// [`RunError::Record`] with the recorder's error, or an error of [`Simulation::step`];
@@ -139,15 +159,31 @@ impl Simulation {
             });
         }
         let mut before = Mark::of(self);
+        // Where the piece began that is under way, if that is not `before`.
+        let mut piece: Option<Mark> = None;
         let mut recordings = (self.time_s() / every_s + 1e-6).floor() as u64;
         while !self.is_done() {
             recordings += 1;
             let due_s = recordings as f64 * every_s;
-            self.reach(due_s, 1e-9 * every_s)
+            let slack_s = 1e-9 * every_s;
+            while let Some(bound_s) = recorder.next_bound_s()
+                && bound_s <= due_s
+            {
+                self.reach(bound_s, 0.0, bound_s)
+                    .map_err(RunError::retype)?;
+                let now = Mark::of(self);
+                Interval::new(self, piece.as_ref().unwrap_or(&before), &now).hand_to(recorder);
+                recorder.bound(self).map_err(RunError::retype)?;
+                piece = Some(now);
+            }
+            let limit_s = recorder.next_bound_s().unwrap_or(f64::INFINITY);
+            self.reach(due_s, slack_s, limit_s)
                 .map_err(RunError::retype)?;
             // A step longer than the interval covers several.
             recordings = recordings.max((self.time_s() / every_s + 1e-6).floor() as u64);
             let now = Mark::of(self);
+            let begun = piece.take();
+            Interval::new(self, begun.as_ref().unwrap_or(&before), &now).hand_to(recorder);
             recorder
                 .interval(&Interval::new(self, &before, &now))
                 .map_err(RunError::Record)?;
@@ -240,40 +276,29 @@ impl Simulation {
         either!(&self.stepper, it => it.explain(id))
     }
 
-    /// The link since the start.
-    pub fn link_totals(&self, id: LinkId) -> LinkTotals {
-        either!(&self.stepper, it => it.link_totals(id))
+    /// The longest queue since a period began last, of any.
+    pub(crate) fn longest_now(&self, id: LinkId) -> f64 {
+        either!(&self.stepper, it => it.longest_pkts(id))
     }
 
-    /// The connection since the start.
-    pub fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
-        either!(&self.stepper, it => it.connection_totals(id))
+    pub(crate) fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
+        either!(&self.stepper, it => it.connection_counts(id))
     }
 
-    /// The data of all connections since the start.
-    pub fn totals(&self) -> Totals {
+    pub(crate) fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
+        either!(&self.stepper, it => it.aggregate_counts(id))
+    }
+
+    pub(crate) fn precedences_from_start(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+        either!(&self.stepper, it => it.precedence_totals(id))
+    }
+
+    pub(crate) fn data_from_start(&self) -> Totals {
         either!(&self.stepper, it => it.totals())
     }
 
-    /// The acknowledgements of all connections since the start.
-    pub fn ack_totals(&self) -> Totals {
+    pub(crate) fn acks_from_start(&self) -> Totals {
         either!(&self.stepper, it => it.ack_totals())
-    }
-
-    /// What the users of each workload have met with so far. With the window model, waits that
-    /// are over; with the fluid models, which play sessions over the paths of the time, all that
-    /// those waited who have come; once it is `interrupted`, of those only who were played until then.
-    ///
-    /// # Errors
-    /// [`RunError::BadOption`] if a session asks for more than can be played, 10 million packets.
-    pub fn experiences(
-        &self,
-        interrupted: impl Fn() -> bool + Sync,
-    ) -> Result<Vec<Experience>, RunError> {
-        match &self.stepper {
-            Stepper::Fluid(fluid) => fluid.experiences(&interrupted),
-            Stepper::Window(window) => Ok(window.experiences()),
-        }
     }
 
     pub(crate) fn link_sums(&self, id: LinkId) -> LinkSums {

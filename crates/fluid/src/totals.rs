@@ -1,15 +1,16 @@
-//! What happened since the start.
+//! What happened since a period began, which without any is the start.
 
 use netflow_profile::ProfileUse;
 
-/// One link since the start. Packets are packets of any size, acknowledgements included.
+/// One link since the period began. Packets are packets of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
     /// Mean queue in packets over time, the packet in service included.
     pub mean_queue_pkts: f64,
     /// Longest queue in packets at the end of any step.
     pub max_queue_pkts: f64,
-    /// Lost / offered; 0 if nothing was offered.
+    /// Lost / offered; 0 if nothing was offered, and at most 1, though packets may be lost that were
+    /// offered before the period.
     pub loss_probability: f64,
     /// Fraction of the time the link was busy.
     pub utilization: f64,
@@ -24,6 +25,10 @@ pub struct LinkTotals {
     pub departed_pkts: f64,
     /// Packets in the queue now.
     pub queued_pkts: f64,
+    /// Whether its mean and its longest queue, and the queueing delay, are estimates: in the fluid models
+    /// those of a busy drop-tail queue that TCP by profiles fills. Packets come in bursts there, and
+    /// windows all stop at its end; the equations know neither. Sources with windows do.
+    pub queue_is_estimate: bool,
     /// Standard deviation over mean of the packets that arrived in an interval of
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
     /// arrived, and of fluids.
@@ -43,12 +48,12 @@ pub struct Percentiles {
     pub p999_s: f64,
 }
 
-/// One connection since the start: its data, all `count` of it together.
+/// One connection since the period began: its data, all `count` of it together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionTotals {
-    /// Mean packets/s sent, over the whole run.
+    /// Mean packets/s sent.
     pub mean_send_pps: f64,
-    /// Mean packets/s delivered, over the whole run.
+    /// Mean packets/s delivered.
     pub mean_goodput_pps: f64,
     /// Packets sent.
     pub offered_pkts: f64,
@@ -82,7 +87,7 @@ pub struct ConnectionTotals {
     pub outside_profile_fraction: f64,
     /// Fraction of the sending time, among that, for which it was extended further than is usable.
     pub unusable_profile_fraction: f64,
-    /// When its size was delivered, in seconds; `None` without a size, or if it is not yet.
+    /// When its size was delivered, in seconds; `None` without a size, or if that was not in the period.
     pub finished_s: Option<f64>,
     /// Retransmission timeouts; `None` of sources without a congestion window.
     pub timeouts: Option<f64>,
@@ -114,10 +119,12 @@ impl ConnectionTotals {
     }
 }
 
-/// Packets of the whole network since the start; offered = delivered + lost + blocked + queued + in
-/// flight.
+/// Packets of the whole network since the period began; before + offered = delivered + lost + blocked
+/// + queued + in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
+    /// Packets in queues and on their way between them when the period began.
+    pub before_pkts: f64,
     /// Packets sent.
     pub offered_pkts: f64,
     /// Packets that reached their end.
@@ -137,10 +144,11 @@ impl Totals {
     pub fn imbalance(&self) -> f64 {
         let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
         let accounted = ended + self.queued_pkts + self.in_flight_pkts;
-        (self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
+        (self.before_pkts + self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
     }
 
     pub(crate) fn add(&mut self, other: &Totals) {
+        self.before_pkts += other.before_pkts;
         self.offered_pkts += other.offered_pkts;
         self.delivered_pkts += other.delivered_pkts;
         self.lost_pkts += other.lost_pkts;

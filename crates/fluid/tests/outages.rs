@@ -37,6 +37,16 @@ fn line(bandwidths_bps: &[f64]) -> Line {
 
 impl Line {
     fn send(&mut self, from: usize, to: usize, source: Source) -> ConnectionId {
+        self.send_within(from, to, source, Some(20.0))
+    }
+
+    fn send_within(
+        &mut self,
+        from: usize,
+        to: usize,
+        source: Source,
+        max_window_pkts: Option<f64>,
+    ) -> ConnectionId {
         let acks = match source {
             Source::Constant { .. } | Source::Poisson { .. } => Acks::None,
             _ => Acks::EveryPacket,
@@ -51,7 +61,7 @@ impl Line {
             stop_s: None,
             size_pkts: None,
             count: 1,
-            max_window_pkts: Some(20.0),
+            max_window_pkts,
             packet_size_bytes: 1000.0,
             path: None,
             return_path: None,
@@ -91,9 +101,9 @@ fn what_has_no_route_is_offered_and_lost() {
         let loss = totals.loss_probability.unwrap();
         assert!((loss - 1250.0 / 3000.0).abs() < 0.01, "{totals:?}");
         assert!(simulation.totals().imbalance() < 1e-9);
-        let outages = simulation.network().without_route(udp, 60.0);
+        let outages = simulation.network().without_route(udp, 0.0, 60.0);
         assert_eq!(outages, [(30.0, 55.0)]);
-        assert_eq!(simulation.network().without_route(udp, 20.0), []);
+        assert_eq!(simulation.network().without_route(udp, 0.0, 20.0), []);
     }
 }
 
@@ -163,7 +173,7 @@ fn demand_is_what_others_let_through() {
     // 20 packets of 8000 bits in 40 ms: 4 Mbit/s; the link behind carries 1.
     line.send(1, 3, Source::Window(WindowSource::default()));
     let network = line.builder.build().unwrap();
-    let demand = network.demand_bps(60.0);
+    let demand = network.demand_bps(0.0, 60.0);
     let near = |link: usize, bps: f64| {
         assert!((demand[2 * link] - bps).abs() < 1e-6 * bps, "{demand:?}");
     };
@@ -171,4 +181,19 @@ fn demand_is_what_others_let_through() {
     near(1, 1e6 + 1e6);
     near(2, 4e5 + 4e5);
     assert_eq!(demand[1], 0.0);
+}
+
+/// A window of 10000 packets, that of a profile's laboratory, was once taken for a limit: the table
+/// said 400000 %.
+#[test]
+fn a_window_that_the_way_cannot_hold_limits_no_demand() {
+    let demand_bps = |window_pkts: Option<f64>| {
+        let mut line = line(&[1e6]);
+        let source = Source::Profile(netflow_profile::builtin("ns-newreno").unwrap());
+        line.send_within(0, 1, source, window_pkts);
+        line.builder.build().unwrap().demand_bps(0.0, 60.0)[0]
+    };
+    // 10 packets of 8000 bits in 20 ms.
+    assert!((demand_bps(Some(10.0)) - 4e6).abs() < 1.0);
+    assert_eq!(demand_bps(None), f64::INFINITY);
 }

@@ -48,12 +48,17 @@ pub struct MapLink {
 pub struct Run {
     pub name: String,
     pub manifest: Manifest,
+    /// From when on it is summarized, over how many seconds, and how far it came.
+    pub from_s: f64,
     pub duration_s: f64,
+    pub end_s: f64,
     pub totals: TotalsSummary,
     pub aggregates: Vec<AggregateSummary>,
     pub workloads: Vec<WorkloadSummary>,
     pub waits: Vec<Waits>,
     pub warnings: Vec<String>,
+    /// What the sign at links means.
+    pub estimate: Option<String>,
     /// Recording intervals, before anything is left out.
     pub samples: usize,
     /// Whether curves are thinned.
@@ -101,6 +106,9 @@ pub struct Link {
     pub mean_queue: Short,
     pub max_queue: Short,
     pub queueing: Short,
+    /// The sign at mean queue, longest queue and queueing delay that are estimates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign: Option<&'static str>,
     pub loss: Short,
     pub offered: Short,
     pub lost: Short,

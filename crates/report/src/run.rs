@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use netflow_results::{
-    ConnectionSummary, LinkSummary, Results, Topology, TopologyConnection, TopologyLink,
+    ConnectionSummary, ESTIMATE, LinkSummary, Results, Topology, TopologyConnection, TopologyLink,
 };
 use netflow_workload::Times;
 
@@ -98,6 +98,7 @@ pub fn read(
             mean_queue: Short(link.mean_queue_pkts),
             max_queue: Short(link.max_queue_pkts),
             queueing: Short(link.queueing_delay_s.unwrap_or(f64::NAN)),
+            sign: link.queue_is_estimate.then_some(ESTIMATE),
             loss: Short(link.loss_probability),
             offered: Short(link.offered_pkts),
             lost: Short(link.lost_pkts),
@@ -148,12 +149,15 @@ pub fn read(
     Ok(data::Run {
         name: name.to_owned(),
         manifest: results.manifest.clone(),
+        from_s: summary.from_s,
         duration_s: summary.duration_s,
+        end_s: results.manifest.end_s(),
         totals: summary.totals.clone(),
         aggregates: summary.aggregates.clone(),
         workloads: summary.workloads.clone(),
         waits: waits(results)?,
         warnings: summary.warnings.clone(),
+        estimate: summary.estimate_note(),
         samples: times_s.len(),
         thinned: grid.curves.thins(),
         x: times(grid.curves.times(&times_s)),

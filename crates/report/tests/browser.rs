@@ -72,6 +72,12 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
 
     // The bottleneck is the first row; clicked on the map, everything about it lights up.
     assert_eq!(browser.text("#links tbody td"), "N5->N7");
+    assert!(
+        browser
+            .text("#links tbody td:nth-child(3)")
+            .starts_with("~2")
+    );
+    assert!(browser.text("#estimate").starts_with("~ an estimate"));
     browser.click_at(
         "(() => { const hit = [...document.querySelectorAll('.hit')].find((it) => it.textContent.startsWith('N5->N7')); \
          const r = hit.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()",
@@ -253,10 +259,12 @@ fn little_is_shown_without_a_word_on_the_console() {
         fs::write(&path, text.lines().next().unwrap().to_owned() + "\n").unwrap();
     }
     // Stopped before the first interval was over.
-    let summary = one.join("summary.json");
-    let text = fs::read_to_string(&summary).unwrap();
-    let stopped = text.replacen("\"duration_s\": 60.0", "\"duration_s\": 0.0", 1);
-    fs::write(&summary, stopped).unwrap();
+    for file in ["summary.json", "manifest.json"] {
+        let path = one.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let stopped = text.replacen("\"duration_s\": 60.0", "\"duration_s\": 0.0", 1);
+        fs::write(&path, stopped).unwrap();
+    }
     let file = write(place.path(), &[one], None);
     browser.offences.requests.clear();
     browser.open(&file);

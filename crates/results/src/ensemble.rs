@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::row::empty;
-use crate::{Peaks, Summary, writer};
+use crate::{Summary, writer};
 
 /// Keeps the series of a run: for every interval its end, every value of every link, and every
 /// value of every connection.
@@ -19,8 +19,6 @@ pub struct Series {
     pub times_s: Vec<f64>,
     /// The values of all intervals, one after the other, in the order of the files' columns.
     pub values: Vec<f64>,
-    /// What single intervals say of the links.
-    pub peaks: Peaks,
 }
 
 impl Recorder for Series {
@@ -28,7 +26,6 @@ impl Recorder for Series {
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
         self.times_s.push(interval.time_s);
-        self.peaks.interval(interval);
         for id in interval.network.links() {
             self.values.extend(writer::link_values(interval, id));
         }
@@ -111,35 +108,8 @@ impl Ensemble {
     /// The mean of all summaries, with the standard deviation of each number beside it. A number
     /// that only some of the runs have is the mean over those, and says over how many.
     pub fn summary(&self) -> Option<Summary> {
-        let first = self.summaries.first()?;
-        let mut mean = first.clone();
-        mean.seeds = u32::try_from(self.seeds()).unwrap_or(u32::MAX);
-        if self.seeds() == 1 {
-            return Some(mean);
-        }
-        let of = |i: usize| self.summaries.iter().map(move |s| &s.links[i]);
-        for (i, link) in mean.links.iter_mut().enumerate() {
-            *link = averaged(of(i))?;
-        }
-        let of = |i: usize| self.summaries.iter().map(move |s| &s.connections[i]);
-        for (i, connection) in mean.connections.iter_mut().enumerate() {
-            *connection = averaged(of(i))?;
-            connection.judge_profile_use();
-        }
-        let of = |i: usize| self.summaries.iter().map(move |s| &s.aggregates[i]);
-        for (i, aggregate) in mean.aggregates.iter_mut().enumerate() {
-            *aggregate = averaged(of(i))?;
-        }
-        mean.totals = averaged(self.summaries.iter().map(|s| &s.totals))?;
-        mean.acks = averaged(self.summaries.iter().map(|s| &s.acks))?;
-        for summary in &self.summaries {
-            for warning in &summary.warnings {
-                if !mean.warnings.contains(warning) {
-                    mean.warnings.push(warning.clone());
-                }
-            }
-        }
-        Some(mean)
+        let all: Vec<&Summary> = self.summaries.iter().collect();
+        mean(&all)
     }
 
     pub(crate) fn times_s(&self) -> &[f64] {
@@ -160,6 +130,42 @@ impl Ensemble {
         let values = self.moments.iter();
         values.map(|moments| empty(of(moments))).collect()
     }
+}
+
+/// The mean of summaries, and of the periods of all of them that are the same.
+fn mean(all: &[&Summary]) -> Option<Summary> {
+    let mut mean = (*all.first()?).clone();
+    mean.seeds = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    if all.len() == 1 {
+        return Some(mean);
+    }
+    let of = |i: usize| all.iter().map(move |s| &s.links[i]);
+    for (i, link) in mean.links.iter_mut().enumerate() {
+        *link = averaged(of(i))?;
+    }
+    let of = |i: usize| all.iter().map(move |s| &s.connections[i]);
+    for (i, connection) in mean.connections.iter_mut().enumerate() {
+        *connection = averaged(of(i))?;
+        connection.judge_profile_use();
+    }
+    let of = |i: usize| all.iter().map(move |s| &s.aggregates[i]);
+    for (i, aggregate) in mean.aggregates.iter_mut().enumerate() {
+        *aggregate = averaged(of(i))?;
+    }
+    mean.totals = averaged(all.iter().map(|s| &s.totals))?;
+    mean.acks = averaged(all.iter().map(|s| &s.acks))?;
+    for summary in all {
+        for warning in &summary.warnings {
+            if !mean.warnings.contains(warning) {
+                mean.warnings.push(warning.clone());
+            }
+        }
+    }
+    for (i, period) in mean.periods.iter_mut().enumerate() {
+        let of_period: Option<Vec<&Summary>> = all.iter().map(|s| s.periods.get(i)).collect();
+        *period = self::mean(&of_period?)?;
+    }
+    Some(mean)
 }
 
 /// Half the width of the 95 % confidence interval of a mean over `n` runs, in standard deviations.

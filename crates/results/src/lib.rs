@@ -41,6 +41,7 @@ mod peaks;
 mod read;
 mod row;
 mod rows;
+mod scope;
 mod sheet;
 mod summary;
 mod table;
@@ -58,9 +59,10 @@ pub use peaks::{Peaks, SATURATED};
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
 pub use rows::write_csv;
+pub use scope::{Scope, Users, Watch};
 pub use summary::{
-    AggregateSummary, Beside, ConnectionSummary, EventSummary, LinkSummary, PrecedenceSummary,
-    Spread, Summary, TotalsSummary,
+    AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
+    PrecedenceSummary, Spread, Summary, TotalsSummary,
 };
 pub use table::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,

@@ -33,6 +33,12 @@ pub struct Manifest {
     pub options: Options,
     /// Length of a recording interval in seconds.
     pub every_s: f64,
+    /// From when on the run is summarized, and until when, in seconds.
+    #[serde(default)]
+    pub from_s: f64,
+    /// The end of the run, if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_s: Option<f64>,
     /// Format of the series.
     pub format: Format,
     /// The series that were written.
@@ -67,6 +73,12 @@ fn one() -> u32 {
 }
 
 impl Manifest {
+    /// How far the run came, in seconds.
+    pub fn end_s(&self) -> f64 {
+        let stopped_s = self.stop.as_ref().map(|stop| stop.stopped_at_s);
+        stopped_s.unwrap_or(self.options.duration_s)
+    }
+
     /// As it stands in `manifest.json`.
     pub fn to_json(&self) -> String {
         // Cannot fail: string keys, and numbers that are none become null.

@@ -1,10 +1,10 @@
-//! What means hide: how busy a link was in its busiest interval, and for how long it was full.
+//! What means hide: how busy a link was in its busiest recording interval, and for how long it was full.
 
 use netflow_fluid::Interval;
 
 use crate::Summary;
 
-/// A link counts as saturated in an interval in which it was busy for so much of the time.
+/// A link counts as saturated in a recording interval in which it was busy for so much of the time.
 pub const SATURATED: f64 = 0.99;
 
 /// The busiest interval of every link, and the time of those in which it was saturated.
@@ -20,8 +20,9 @@ struct Peak {
 }
 
 impl Peaks {
-    /// Looks at an interval; at every one of a run, in order.
-    pub fn interval(&mut self, interval: &Interval<'_>) {
+    /// Adds an interval, or a piece of one, such as
+    /// [`Recorder::piece`](netflow_fluid::Recorder::piece) hands out.
+    pub fn add(&mut self, interval: &Interval<'_>) {
         let network = interval.network;
         self.links.resize(network.link_count(), Peak::default());
         for (id, peak) in network.links().zip(&mut self.links) {

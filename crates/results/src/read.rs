@@ -87,7 +87,7 @@ impl Results {
         let path = self
             .directory
             .join(format!("{}.{}", table.name, self.manifest.format));
-        let end_s = self.summary.duration_s;
+        let end_s = self.manifest.end_s();
         let last_s = last_s.unwrap_or(0.0);
         let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.every_s);
         if names > 0 && (missing || !rows.is_multiple_of(names)) {

@@ -42,10 +42,13 @@ impl Beside {
     }
 }
 
-/// Means, maxima and totals of a run. Other tools read it: names are only ever added.
+/// Means, maxima and totals of a run, or of a part of it. Other tools read it: names are only ever added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Simulated seconds that the means are over.
+    /// When in the run that begins which the means are over, in seconds.
+    #[serde(default)]
+    pub from_s: f64,
+    /// Simulated seconds from then on that they are over.
     pub duration_s: f64,
     /// Which equations were used.
     pub model: Model,
@@ -70,6 +73,9 @@ pub struct Summary {
     pub acks: TotalsSummary,
     /// What was suspicious about the scenario or the run.
     pub warnings: Vec<String>,
+    /// If they were asked for, the periods between events, each a summary of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub periods: Vec<Summary>,
 }
 
 /// Something that happened to a link.
@@ -102,7 +108,7 @@ impl EventSummary {
     }
 }
 
-/// A link over the whole run.
+/// A link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
     /// `FROM->TO`.
@@ -125,13 +131,17 @@ pub struct LinkSummary {
     /// ([`Network::demand_bps`]); null where nothing limits them.
     #[serde(default)]
     pub offered_load: Option<f64>,
-    /// Bits/s carried; null if the bandwidth has changed.
+    /// Bits/s carried; null if the bandwidth changed within the time that is summarized.
     #[serde(default)]
     pub throughput_bps: Option<f64>,
     /// Mean time in seconds that a packet spent there, its own transmission included; null where none
     /// departed.
     #[serde(default)]
     pub queueing_delay_s: Option<f64>,
+    /// Whether the three about its queue (mean, longest, delay) are estimates, as
+    /// [`LinkTotals::queue_is_estimate`](netflow_fluid::LinkTotals::queue_is_estimate) says.
+    #[serde(default)]
+    pub queue_is_estimate: bool,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost.
@@ -148,7 +158,7 @@ pub struct LinkSummary {
     pub spread: Spread,
 }
 
-/// The packets of one drop precedence at a link over the whole run.
+/// The packets of one drop precedence at a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecedenceSummary {
     /// Packets that arrived.
@@ -162,7 +172,7 @@ pub struct PrecedenceSummary {
     pub spread: Spread,
 }
 
-/// A conditioned aggregate over the whole run; arrays are DP0, DP1, DP2.
+/// A conditioned aggregate; arrays are DP0, DP1, DP2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AggregateSummary {
     /// Its name.
@@ -184,7 +194,7 @@ pub struct AggregateSummary {
     pub spread: Spread,
 }
 
-/// A connection over the whole run, all `count` of it together.
+/// A connection, all `count` of it together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionSummary {
     /// Its name.
@@ -252,7 +262,8 @@ pub struct ConnectionSummary {
     /// profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_use: Option<String>,
-    /// When its size was delivered, in seconds; only of a connection that has one and came to its end.
+    /// When its size was delivered, in seconds; only of a connection that has one and came to its end
+    /// within the time that is summarized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_s: Option<f64>,
     /// Retransmission timeouts; only of sources with a window.
@@ -266,9 +277,12 @@ pub struct ConnectionSummary {
     pub spread: Spread,
 }
 
-/// Packets of a kind over the whole run: offered = delivered + lost + blocked + queued + in flight.
+/// Packets of a kind: before + offered = delivered + lost + blocked + queued + in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TotalsSummary {
+    /// In queues and between them when the time began that is summarized.
+    #[serde(default)]
+    pub before_pkts: f64,
     /// Sent.
     pub offered_pkts: f64,
     /// Arrived at their receivers.
@@ -293,7 +307,7 @@ impl TotalsSummary {
         let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
         let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         if self.offered_pkts > 0.0 {
-            (self.offered_pkts - accounted).abs() / self.offered_pkts
+            (self.before_pkts + self.offered_pkts - accounted).abs() / self.offered_pkts
         } else {
             0.0
         }
@@ -303,6 +317,7 @@ impl TotalsSummary {
 impl From<Totals> for TotalsSummary {
     fn from(totals: Totals) -> TotalsSummary {
         TotalsSummary {
+            before_pkts: totals.before_pkts,
             offered_pkts: totals.offered_pkts,
             delivered_pkts: totals.delivered_pkts,
             lost_pkts: totals.lost_pkts,
@@ -341,13 +356,17 @@ impl ConnectionSummary {
 }
 
 impl Summary {
-    /// What a simulation has come to by now.
+    /// What a simulation has come to since its period began, by now.
     pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
         let network = simulation.network();
-        let demand_bps = network.demand_bps(simulation.time_s());
-        let happened = || network.events().filter(|e| e.at_s < simulation.time_s());
-        let changes_bandwidth =
-            |id| happened().any(|e| e.link == id && matches!(e.change, Change::Bandwidth(_)));
+        let (from_s, to_s) = (simulation.period_start_s(), simulation.time_s());
+        let demand_bps = network.demand_bps(from_s, to_s);
+        let bandwidths_bps = network.bandwidths_at_bps(from_s);
+        let happened = || network.events().filter(|e| e.at_s < to_s);
+        let changes_bandwidth = |id| {
+            let mut within = happened().filter(|e| e.at_s > from_s && e.link == id);
+            within.any(|e| matches!(e.change, Change::Bandwidth(_)))
+        };
         let link = |id| {
             let totals = simulation.link_totals(id);
             LinkSummary {
@@ -360,11 +379,12 @@ impl Summary {
                 saturated_s: None,
                 offered_load: demand_bps
                     .get(id.index())
-                    .map(|bps| bps / network.link_spec(id).bandwidth_bps)
+                    .map(|bps| bps / bandwidths_bps[id.index()])
                     .filter(|load| load.is_finite()),
                 throughput_bps: (!changes_bandwidth(id))
-                    .then(|| totals.utilization * network.link_spec(id).bandwidth_bps),
+                    .then(|| totals.utilization * bandwidths_bps[id.index()]),
                 queueing_delay_s: totals.queueing_delay_s,
+                queue_is_estimate: totals.queue_is_estimate,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 precedences: simulation
@@ -397,7 +417,7 @@ impl Summary {
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
                 blocked_pkts: totals.blocked_pkts,
-                no_route_s: network.without_route(id, simulation.time_s()),
+                no_route_s: network.without_route(id, from_s, to_s),
                 mean_rtt_s: totals.mean_rtt_s,
                 rtt_p50_s: totals.rtt.map(|of| of.p50_s),
                 rtt_p95_s: totals.rtt.map(|of| of.p95_s),
@@ -421,7 +441,8 @@ impl Summary {
             }
         };
         Summary {
-            duration_s: simulation.time_s(),
+            from_s,
+            duration_s: to_s - from_s,
             model: simulation.options().model,
             seeds: 1,
             links: network.links().map(link).collect(),
@@ -434,7 +455,24 @@ impl Summary {
             totals: simulation.totals().into(),
             acks: simulation.ack_totals().into(),
             warnings,
+            periods: Vec::new(),
         }
+    }
+
+    /// What the sign at queues means that are estimates, and roughly what packets would cost instead;
+    /// `None` if no queue is one.
+    pub fn estimate_note(&self) -> Option<String> {
+        let is_estimate = self.links.iter().any(|link| link.queue_is_estimate);
+        let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
+        // A packet engine comes there only through what is before.
+        let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
+        is_estimate.then(|| {
+            format!(
+                "{ESTIMATE} an estimate: a drop-tail queue filled by TCP with profiles; sources with \
+                 `window` instead are followed packet by packet, which takes about {}",
+                rounded_time(Model::window_takes_s(arrivals_pkts))
+            )
+        })
     }
 
     /// Adds what the users of each workload met with, of one run or several.
@@ -476,14 +514,18 @@ impl Summary {
         let workloads = self.workloads.iter();
         let workloads = workloads.map(|w| json(serde_json::to_string(w)));
         let workloads = optional("workloads", workloads.collect());
+        let periods = self.periods.iter();
+        let periods = periods.map(|period| json(serde_json::to_string(period)));
+        let periods = optional("periods", periods.collect());
         let warnings = self
             .warnings
             .iter()
             .map(|w| json(serde_json::to_string(w)))
             .collect();
         format!(
-            "{{\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{events}{aggregates}{workloads}\n  \
-             \"totals\": {},\n  \"acks\": {},\n  \"warnings\": {}\n}}\n",
+            "{{\n  \"from_s\": {},\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{events}{aggregates}{workloads}\n  \
+             \"totals\": {},\n  \"acks\": {},{periods}\n  \"warnings\": {}\n}}\n",
+            json(serde_json::to_string(&self.from_s)),
             json(serde_json::to_string(&self.duration_s)),
             json(serde_json::to_string(&self.model)),
             self.seeds,
@@ -496,13 +538,49 @@ impl Summary {
     }
 }
 
+/// The sign at numbers that are estimates.
+pub const ESTIMATE: &str = "~";
+
+/// One digit of a time that is only known roughly: `20 ms`, `3 s`.
+fn rounded_time(time_s: f64) -> String {
+    let digit = |value: f64| {
+        let unit = 10_f64.powf(value.log10().floor());
+        (value / unit).round() * unit
+    };
+    match time_s {
+        s if s < 1e-3 => "1 ms".to_owned(),
+        s if s < 0.95 => format!("{:.0} ms", digit(1e3 * s)),
+        s if s < 95.0 => format!("{:.0} s", digit(s)),
+        s if s < 5700.0 => format!("{:.0} min", digit(s / 60.0)),
+        s => format!("{:.0} h", digit(s / 3600.0)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn times_are_rounded_to_a_digit() {
+        let cases = [
+            (2e-5, "1 ms"),
+            (0.0206, "20 ms"),
+            (0.949, "900 ms"),
+            (0.96, "1 s"),
+            (14.0, "10 s"),
+            (94.0, "90 s"),
+            (96.0, "2 min"),
+            (1e4, "3 h"),
+        ];
+        for (time_s, text) in cases {
+            assert_eq!(rounded_time(time_s), text);
+        }
+    }
+
+    #[test]
     fn json_reads_back_and_has_a_line_for_every_link() {
         let summary = Summary {
+            from_s: 5.0,
             duration_s: 60.0,
             model: Model::Fluid,
             seeds: 1,
@@ -517,6 +595,7 @@ mod tests {
                 offered_load: Some(1.5),
                 throughput_bps: None,
                 queueing_delay_s: Some(0.25),
+                queue_is_estimate: true,
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
                 precedences: vec![PrecedenceSummary {
@@ -571,11 +650,16 @@ mod tests {
             },
             acks: TotalsSummary::default(),
             warnings: vec!["a\nb".to_owned()],
+            periods: Vec::new(),
+        };
+        let summary = Summary {
+            periods: vec![summary.clone(), summary.clone()],
+            ..summary
         };
         let json = summary.to_json();
         assert_eq!(
             json.lines()
-                .filter(|line| line.contains("\"link\"") && !line.contains("at_s"))
+                .filter(|line| line.starts_with("    {\"link\""))
                 .count(),
             1
         );

@@ -60,6 +60,8 @@ fn manifest(
         seeds: 1,
         options: *simulation.options(),
         every_s: 0.5,
+        from_s: 0.0,
+        to_s: None,
         format,
         files: writer.files(),
         events: Vec::new(),

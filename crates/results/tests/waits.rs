@@ -82,6 +82,8 @@ fn every_wait_of_every_seed_has_a_row() {
             seeds: 2,
             options: *simulation.options(),
             every_s: 0.5,
+            from_s: 0.0,
+            to_s: None,
             format,
             files: writer.files(),
             events: Vec::new(),

@@ -136,6 +136,7 @@ fn prepare(
     Ok(Prepared {
         network: valid.network,
         options: valid.options,
+        warmup_s: valid.warmup_s,
         seed: valid.seed,
         warnings: findings.finish(&sources),
         sources,

@@ -12,6 +12,8 @@ pub struct Prepared {
     pub network: Network,
     /// How to evaluate it.
     pub options: Options,
+    /// From when on a run is summarized, in seconds.
+    pub warmup_s: f64,
     /// What anything random depends on.
     pub seed: u64,
     /// What is suspicious.

@@ -2,11 +2,12 @@
 
 mod diffserv;
 mod kept;
+mod scope;
 mod users;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -15,12 +16,12 @@ use netflow::fluid::{
 };
 use netflow::profile::ProfileUse;
 use netflow::results::{
-    self, Beside, ConnectionSummary, Ensemble, Format, LinkSummary, Manifest, Peaks, Series,
-    Spread, Stop, Summary, TotalsSummary, Writer,
+    self, Beside, ConnectionSummary, ESTIMATE, Ensemble, Format, LinkSummary, Manifest, Scope,
+    Series, Spread, Stop, Summary, TotalsSummary, Users, Watch, Writer,
 };
 use rayon::prelude::*;
 
-use crate::args::positive_time;
+use crate::args::{positive_time, time_from_zero};
 use crate::failure::Failure;
 use crate::input::{self, Scenario, ScenarioArguments};
 use crate::number::{count, duration, percent, plain, short};
@@ -51,6 +52,18 @@ pub struct RunArguments {
     /// Also write the series of every connection at every link
     #[arg(long, requires = "output")]
     classes: bool,
+
+    /// Summarize the run from here on; series are of all of it [default: the scenario's warmup]
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
+    from: Option<f64>,
+
+    /// Summarize it until here [default: its end]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    to: Option<f64>,
+
+    /// Summarize every period between the scenario's events by itself, too
+    #[arg(long)]
+    by_event: bool,
 
     /// Threads to use at most; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -90,9 +103,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         }
         seeds = 1;
     }
+    let scope = scope::scope(arguments, &scenario)?;
     let evaluation = with_threads(arguments.threads, || match seeds {
-        1 => evaluate(arguments, &scenario, started),
-        seeds => evaluate_seeds(arguments, &scenario, seeds, started),
+        1 => evaluate(arguments, &scenario, scope, started),
+        seeds => evaluate_seeds(arguments, &scenario, scope, seeds, started),
     })?;
 
     if arguments.json {
@@ -106,7 +120,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
 /// What a run has come to.
 struct Evaluation {
     network: Network,
+    scope: Scope,
     summary: Summary,
+    /// Simulated seconds.
+    time_s: f64,
     steps: u64,
     /// The shortest and the longest that was chosen.
     steps_s: Option<(f64, f64)>,
@@ -130,6 +147,7 @@ fn with_threads<T: Send>(
 fn evaluate(
     arguments: &RunArguments,
     scenario: &Scenario,
+    scope: Scope,
     started: Instant,
 ) -> Result<Evaluation, Failure> {
     interrupt::listen();
@@ -137,16 +155,17 @@ fn evaluate(
     let mut simulation = Simulation::new(network.clone(), scenario.options).map_err(cannot_run)?;
     let writer = create_writer(arguments, scenario)?;
     let progress = Progress::new(scenario.options.duration_s, !arguments.quiet);
+    let stop_playing = stop_playing();
     let mut recorder = RunRecorder {
         writer,
         progress,
-        peaks: Peaks::default(),
+        watch: Watch::new(scope, &network, &stop_playing),
     };
     let outcome = simulation.run(arguments.every, &mut recorder, interrupt::requested);
     let RunRecorder {
         writer,
         progress,
-        peaks,
+        watch,
     } = recorder;
     progress.finish();
 
@@ -160,22 +179,30 @@ fn evaluate(
         Err(RunError::Record(error)) => return Err(error.into()),
         Err(error) => Err(Failure::Evaluation(error.to_string())),
     };
-    let mut summary = Summary::of(&simulation, input::warning_texts(scenario));
-    summary.add_peaks(&peaks);
-    let users = [simulation.experiences(stop_playing()).map_err(cannot_run)?];
+    let is_whole = watch.is_whole(scenario.options.duration_s);
+    let warnings = input::warning_texts(scenario);
+    let (mut summary, users) = watch
+        .finish(&mut simulation, warnings)
+        .map_err(cannot_run)?;
+    Users::add_to(&mut summary, &network, std::slice::from_ref(&users));
+    let mut writer = writer;
+    if let Some(writer) = &mut writer {
+        // The series are of the whole run.
+        writer.waits(&[match is_whole {
+            true => users.of_scope,
+            false => simulation.experiences(&stop_playing).map_err(cannot_run)?,
+        }])?;
+    }
     if end.is_ok() && interrupt::requested() {
         end = Err(Failure::Interrupted(
             "stopped while users were being played".to_owned(),
         ));
     }
-    summary.add_users(&network, &users);
-    let mut writer = writer;
-    if let Some(writer) = &mut writer {
-        writer.waits(&users)?;
-    }
     let evaluation = Evaluation {
         network,
+        scope,
         summary,
+        time_s,
         steps: simulation.steps(),
         steps_s: simulation.chosen_steps_s(),
         end,
@@ -187,14 +214,44 @@ fn evaluate(
 struct SeedRun {
     series: Series,
     summary: Summary,
+    time_s: f64,
     steps: u64,
-    users: Vec<Experience>,
+    users: Users,
+    /// Of the whole run, by workload.
+    waits: Vec<Experience>,
+}
+
+/// Keeps the series of a run with one seed of several, and summarizes it.
+struct SeedRecorder<'a> {
+    series: Series,
+    watch: Watch<'a>,
+}
+
+impl Recorder for SeedRecorder<'_> {
+    type Error = std::convert::Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error> {
+        self.series.interval(interval)
+    }
+
+    fn piece(&mut self, piece: &Interval<'_>) {
+        self.watch.piece(piece);
+    }
+
+    fn next_bound_s(&self) -> Option<f64> {
+        self.watch.next_bound_s()
+    }
+
+    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        self.watch.bound(simulation)
+    }
 }
 
 /// Runs with different seeds, at the same time; what they say on average.
 fn evaluate_seeds(
     arguments: &RunArguments,
     scenario: &Scenario,
+    scope: Scope,
     seeds: u32,
     started: Instant,
 ) -> Result<Evaluation, Failure> {
@@ -214,17 +271,28 @@ fn evaluate_seeds(
             ..scenario.options
         };
         let mut simulation = Simulation::new(network.clone(), options).map_err(cannot_run)?;
-        let mut series = Series::default();
-        match simulation.run(arguments.every, &mut series, interrupt::requested) {
+        let stop_playing = stop_playing();
+        let mut recorder = SeedRecorder {
+            series: Series::default(),
+            watch: Watch::new(scope, &network, &stop_playing),
+        };
+        match simulation.run(arguments.every, &mut recorder, interrupt::requested) {
             Ok(Outcome::Finished) => {
-                let mut summary = Summary::of(&simulation, warnings.clone());
-                summary.add_peaks(&series.peaks);
-                let users = simulation.experiences(stop_playing()).map_err(cannot_run)?;
+                let SeedRecorder { series, watch } = recorder;
+                let is_whole = watch.is_whole(options.duration_s);
+                let finished = watch.finish(&mut simulation, warnings.clone());
+                let (summary, users) = finished.map_err(cannot_run)?;
+                let waits = match is_whole {
+                    true => users.of_scope.clone(),
+                    false => simulation.experiences(&stop_playing).map_err(cannot_run)?,
+                };
                 Ok((!interrupt::requested()).then(|| SeedRun {
                     series,
                     summary,
+                    time_s: simulation.time_s(),
                     steps: simulation.steps(),
                     users,
+                    waits,
                 }))
             }
             Ok(Outcome::Stopped) => Ok(None),
@@ -238,7 +306,8 @@ fn evaluate_seeds(
     let some = 4 * rayon::current_num_threads() as u32;
     let mut ensemble = Ensemble::default();
     let mut steps = 0;
-    let mut users = Vec::new();
+    let mut time_s = 0.0;
+    let (mut users, mut waits) = (Vec::new(), Vec::new());
     for first in (0..seeds).step_by(some as usize) {
         let last = seeds.min(first + some);
         let runs: Vec<_> = (first..last).into_par_iter().map(run).collect();
@@ -246,7 +315,9 @@ fn evaluate_seeds(
             if let Some(run) = run? {
                 ensemble.add(run.series, run.summary);
                 steps += run.steps;
+                time_s = run.time_s;
                 users.push(run.users);
+                waits.push(run.waits);
             }
         }
         at(ensemble.seeds());
@@ -259,14 +330,16 @@ fn evaluate_seeds(
     let Some(mut summary) = ensemble.summary() else {
         return Err(Failure::Interrupted(stopped));
     };
-    summary.add_users(&network, &users);
+    Users::add_to(&mut summary, &network, &users);
     if let Some(writer) = &mut writer {
         writer.ensemble(&network, &ensemble)?;
-        writer.waits(&users)?;
+        writer.waits(&waits)?;
     }
     let evaluation = Evaluation {
         network,
+        scope,
         summary,
+        time_s,
         steps,
         steps_s: None,
         end: match done == seeds as usize {
@@ -307,7 +380,7 @@ fn finish(
     }
     if let Some(writer) = writer {
         let stop = evaluation.end.as_ref().err().map(|failure| Stop {
-            stopped_at_s: evaluation.summary.duration_s,
+            stopped_at_s: evaluation.time_s,
             reason: failure.to_string(),
         });
         let kept = match &arguments.output {
@@ -396,6 +469,8 @@ fn manifest(
         seeds: evaluation.summary.seeds,
         options: scenario.options,
         every_s: arguments.every,
+        from_s: evaluation.scope.from_s,
+        to_s: Some(evaluation.scope.to_s).filter(|&to_s| to_s < scenario.options.duration_s),
         format: arguments.format,
         files: writer.files(),
         events: evaluation.summary.events.clone(),
@@ -408,22 +483,33 @@ fn manifest(
 }
 
 /// Writes the series where they are wanted, and moves the bar.
-struct RunRecorder {
+struct RunRecorder<'a> {
     writer: Option<Writer>,
     progress: Progress,
-    peaks: Peaks,
+    watch: Watch<'a>,
 }
 
-impl Recorder for RunRecorder {
+impl Recorder for RunRecorder<'_> {
     type Error = results::Error;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), results::Error> {
         self.progress.at(interval.time_s);
-        self.peaks.interval(interval);
         match &mut self.writer {
             Some(writer) => writer.interval(interval),
             None => Ok(()),
         }
+    }
+
+    fn piece(&mut self, piece: &Interval<'_>) {
+        self.watch.piece(piece);
+    }
+
+    fn next_bound_s(&self) -> Option<f64> {
+        self.watch.next_bound_s()
+    }
+
+    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        self.watch.bound(simulation)
     }
 }
 
@@ -436,19 +522,23 @@ fn print(
     let Evaluation {
         network,
         summary,
+        time_s,
         steps,
         steps_s,
         ..
     } = evaluation;
-    print_links(&summary.links, arguments.top, out)?;
-    writeln!(out)?;
-    print_connections(network, &summary.connections, arguments.top, out)?;
-    writeln!(out)?;
-    diffserv::print(summary, arguments.top, out)?;
-    users::print(&summary.workloads, out)?;
-    print_totals("packets", &summary.totals, out)?;
-    if summary.acks.offered_pkts > 0.0 {
-        print_totals("acknowledgements", &summary.acks, out)?;
+    let periods = match summary.periods.is_empty() {
+        true => std::slice::from_ref(summary),
+        false => &summary.periods[..],
+    };
+    for period in periods {
+        if period.duration_s < *time_s {
+            scope::print_heading(network, period, out)?;
+        }
+        print_summary(network, period, arguments.top, out)?;
+        if periods.len() > 1 {
+            writeln!(out)?;
+        }
     }
     let written = match &arguments.output {
         Some(directory) => format!("; results in {}", directory.display()),
@@ -464,8 +554,30 @@ fn print(
     writeln!(
         out,
         "{} s of network time{seeds}, {steps}{lengths}, in {took}{written}",
-        plain(summary.duration_s)
+        plain(*time_s)
     )
+}
+
+fn print_summary(
+    network: &Network,
+    summary: &Summary,
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    print_links(&summary.links, top, out)?;
+    if let Some(note) = summary.estimate_note() {
+        writeln!(out, " {note}")?;
+    }
+    writeln!(out)?;
+    print_connections(network, &summary.connections, top, out)?;
+    writeln!(out)?;
+    diffserv::print(summary, top, out)?;
+    users::print(&summary.workloads, out)?;
+    print_totals("packets", &summary.totals, out)?;
+    if summary.acks.offered_pkts > 0.0 {
+        print_totals("acknowledgements", &summary.acks, out)?;
+    }
+    Ok(())
 }
 
 /// Times from one to another, in milliseconds.
@@ -504,6 +616,10 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         "lost pkt",
     ]);
     for link in used.iter().take(top) {
+        let sign = match link.queue_is_estimate {
+            true => ESTIMATE.to_owned(),
+            false => String::new(),
+        };
         table.add_row([
             link.link.clone(),
             percent(link.utilization),
@@ -512,9 +628,10 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
             link.offered_load.map_or_else(|| "any".to_owned(), percent),
             link.throughput_bps
                 .map_or_else(nothing, |bps| short(bps / 1e6)),
-            with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
-            short(link.max_queue_pkts),
-            link.queueing_delay_s.map_or_else(nothing, ms),
+            sign.clone() + &with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
+            sign.clone() + &short(link.max_queue_pkts),
+            link.queueing_delay_s
+                .map_or_else(nothing, |time_s| sign + &ms(time_s)),
             percent(link.loss_probability),
             short(link.offered_pkts),
             with_std(link.lost_pkts, "lost_pkts", &link.spread),
@@ -634,7 +751,11 @@ fn print_rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::
 fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{kind}: {} offered = {} delivered + {} lost{} + {} queued + {} in flight{}",
+        "{kind}: {}{} offered = {} delivered + {} lost{} + {} queued + {} in flight{}",
+        match totals.before_pkts {
+            0.0 => String::new(),
+            before => format!("{} under way before + ", short(before)),
+        },
         short(totals.offered_pkts),
         short(totals.delivered_pkts),
         short(totals.lost_pkts),
@@ -655,6 +776,6 @@ fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::
 /// until then.
 fn stop_playing() -> impl Fn() -> bool + Sync {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let began = Instant::now();
-    move || interrupt::requested() && began.elapsed() > PATIENCE
+    let noticed: OnceLock<Instant> = OnceLock::new();
+    move || interrupt::requested() && noticed.get_or_init(Instant::now).elapsed() > PATIENCE
 }

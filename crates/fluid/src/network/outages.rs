@@ -4,11 +4,12 @@ use super::{NO_BRANCH, Network};
 use crate::{ConnectionId, Source};
 
 impl Network {
-    /// Between which times (s) a connection has no route, of those until `until_s` at which it would
-    /// send.
-    pub fn without_route(&self, id: ConnectionId, until_s: f64) -> Vec<(f64, f64)> {
+    /// Between which times (s) a connection has no route, of those between `from_s` and `until_s` at which
+    /// it would send.
+    pub fn without_route(&self, id: ConnectionId, from_s: f64, until_s: f64) -> Vec<(f64, f64)> {
         let inner = &*self.inner;
         let (start_s, end_s) = self.sends_between(id, until_s);
+        let start_s = start_s.max(from_s);
         let class = inner.class_of[id.index()] as usize;
         let ends = inner.epochs.iter().skip(1).map(|next| next.at_s);
         let epochs = inner.epochs.iter().zip(ends.chain([f64::INFINITY]));
@@ -46,7 +47,7 @@ impl Network {
             Source::Users(traffic) => traffic.mean_pps,
             Source::Profile(_) | Source::Window(_) => return (0.0, 0.0),
         };
-        let outages = self.without_route(id, until_s);
+        let outages = self.without_route(id, 0.0, until_s);
         let blocked_s: f64 = outages.iter().map(|(from_s, to_s)| to_s - from_s).sum();
         (rate_pps * f64::from(spec.count) * blocked_s, blocked_s)
     }

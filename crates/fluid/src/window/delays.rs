@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 
 use crate::Percentiles;
+use crate::record::mean;
 
 /// Digits that a percentile has: it is within 1 %.
 const DIGITS: u8 = 2;
@@ -12,7 +13,7 @@ const UNITS: u64 = 256;
 /// Times of one kind: a histogram that grows with the longest. Its units follow the shortest time
 /// that there can be, so that little is spent on what cannot happen.
 #[derive(Clone, Debug)]
-pub(super) struct Times {
+pub(crate) struct Times {
     counts: Histogram<u32>,
     unit_ns: u64,
     pub sum_ns: u64,
@@ -37,6 +38,20 @@ impl Times {
         let _ = self.counts.record(time_ns / self.unit_ns);
     }
 
+    /// Those of these that were added since then.
+    fn since(&self, before: &Times) -> Times {
+        let mut since = self.clone();
+        // All that was counted before is counted here, too.
+        let _ = since.counts.subtract(&before.counts);
+        since.sum_ns -= before.sum_ns;
+        since.count -= before.count;
+        since
+    }
+
+    pub fn mean_s(&self) -> Option<f64> {
+        mean(self.sum_ns as f64 * 1e-9, self.count as f64)
+    }
+
     pub fn percentiles(&self) -> Option<Percentiles> {
         let at = |quantile: f64| {
             let units = self.counts.value_at_quantile(quantile);
@@ -53,7 +68,7 @@ impl Times {
 
 /// The times of one connection, all its transfers together.
 #[derive(Clone, Debug)]
-pub(super) struct Delays {
+pub(crate) struct Delays {
     /// From sender to receiver, of every packet of data that arrives.
     pub one_way: Times,
     /// As senders measure it.
@@ -72,6 +87,20 @@ impl Delays {
             steps_ns: 0,
             steps: 0,
         })
+    }
+
+    /// What was met with since then.
+    pub fn since(&self, before: &Delays) -> Delays {
+        Delays {
+            one_way: self.one_way.since(&before.one_way),
+            round_trip: self.round_trip.since(&before.round_trip),
+            steps_ns: self.steps_ns - before.steps_ns,
+            steps: self.steps - before.steps,
+        }
+    }
+
+    pub fn jitter_s(&self) -> Option<f64> {
+        mean(self.steps_ns as f64 * 1e-9, self.steps as f64)
     }
 }
 
@@ -101,5 +130,40 @@ impl Fresh {
 
     pub fn is_empty(&self) -> bool {
         self.delays_ns.is_empty() && self.rtts_ns.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The percentiles of a period are not those of the whole run.
+    #[test]
+    fn what_was_added_since_is_as_if_nothing_had_been_before() {
+        let delays = |times_ns: &[u64]| {
+            let mut delays = Delays::new(1000, 2000).unwrap();
+            let mut fresh = Fresh::default();
+            fresh.delays_ns.extend(times_ns);
+            fresh.rtts_ns.extend(times_ns);
+            fresh.drain(&mut delays);
+            delays
+        };
+        let early: Vec<u64> = (1..1000).map(|i| 50_000 * i).collect();
+        let late: Vec<u64> = (1..200).map(|i| 3_000 * i).collect();
+        let all: Vec<u64> = early.iter().chain(&late).copied().collect();
+        let (since, alone) = (delays(&all).since(&delays(&early)), delays(&late));
+        assert_eq!(since.one_way.percentiles(), alone.one_way.percentiles());
+        assert_eq!(
+            since.round_trip.percentiles(),
+            alone.round_trip.percentiles()
+        );
+        assert_eq!(since.one_way.mean_s(), alone.one_way.mean_s());
+        // The step from the last before to the first since is one of them.
+        assert_eq!(since.steps, alone.steps + 1);
+        let nothing = delays(&all).since(&delays(&all));
+        assert_eq!(
+            (nothing.one_way.percentiles(), nothing.jitter_s()),
+            (None, None)
+        );
     }
 }

@@ -305,6 +305,13 @@ impl Engine {
         self.links[l].queue.counts
     }
 
+    /// From now on the longest queues are those from now on.
+    pub fn restart_longest(&mut self) {
+        for link in &mut self.links {
+            link.queue.counts.most = link.queue.length(self.now_ns) as u32;
+        }
+    }
+
     /// Packets × nanoseconds in the link's queue until now.
     pub fn queue_time_ns(&self, l: usize) -> f64 {
         let queue = &self.links[l].queue;

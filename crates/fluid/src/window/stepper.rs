@@ -1,19 +1,22 @@
 //! The window stepper as a simulation: time in seconds, events, and what it tells.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use super::delays::Delays;
 use super::edge::UPDATE_NS;
 use super::ends::Transfer;
 use super::engine::Engine;
 use super::plan::HopSpec;
 use crate::explain::{ExplainedHop, Explanation};
 use crate::network::ACK_BYTES;
-use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
-use crate::totals::{ConnectionTotals, LinkTotals, Totals};
+use crate::period::{AggregateCounts, ConnectionCounts};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::totals::Totals;
 use crate::{
-    AggregateId, AggregateTotals, ConnectionId, Experience, LinkId, Network, Options,
-    PrecedenceTotals, RunError, Source, Step, TcpVariant,
+    AggregateId, ConnectionId, Experience, LinkId, Network, Options, PrecedenceTotals, RunError,
+    Source, Step, TcpVariant,
 };
 
 /// A network of packets on its way through time.
@@ -23,19 +26,28 @@ pub(crate) struct Window {
     engine: Engine,
     /// The transfers of each connection: from here to where the next one's begin.
     first_transfer: Vec<u32>,
-    /// Arrivals per interval at each link: what was counted before, and the moments so far.
+    /// Arrivals per interval at each link.
     arrivals: Vec<Arrivals>,
-    intervals: u64,
     /// Data packets of each transfer that wait in queues and that are between them, now.
     under_way: OnceLock<Vec<(u32, u32)>>,
 }
 
-/// Mean and spread of the packets that arrive in an interval (Welford's sums).
+/// The packets that arrive in intervals of the same length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
-    before: u64,
-    mean: f64,
-    squares: f64,
+    intervals: u64,
+    /// All of them, and the squares of those of each interval.
+    pkts: u64,
+    squares: u128,
+}
+
+/// What had happened until a period began, of what only packets tell.
+#[derive(Debug, Default)]
+pub(crate) struct WindowStart {
+    arrivals: Vec<Arrivals>,
+    delays: Vec<Option<Box<Delays>>>,
+    /// By workload: who came, who went, and the waits that were over.
+    users: Vec<(u64, u64, usize)>,
 }
 
 impl Window {
@@ -82,7 +94,6 @@ impl Window {
             engine: Engine::new(network, options.seed),
             options,
             first_transfer,
-            intervals: 0,
             under_way: OnceLock::new(),
         })
     }
@@ -108,7 +119,7 @@ impl Window {
         self.under_way = OnceLock::new();
         while self.engine.now_ns() < end_ns {
             let interval_ns = ns(self.options.burstiness_interval_s);
-            let counted_ns = (self.intervals + 1) * interval_ns;
+            let counted_ns = (self.engine.now_ns() / interval_ns + 1) * interval_ns;
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
             let told_ns = match self.network().inner.aggregates.is_empty() {
                 true => u64::MAX,
@@ -131,14 +142,12 @@ impl Window {
     }
 
     fn count_arrivals(&mut self) {
-        self.intervals += 1;
         for (l, arrivals) in self.arrivals.iter_mut().enumerate() {
-            let now = self.engine.link_counts(l).offered();
-            let arrived = (now - arrivals.before) as f64;
-            arrivals.before = now;
-            let off = arrived - arrivals.mean;
-            arrivals.mean += off / self.intervals as f64;
-            arrivals.squares += off * (arrived - arrivals.mean);
+            let all = self.engine.link_counts(l).offered();
+            let arrived = u128::from(all - arrivals.pkts);
+            arrivals.intervals += 1;
+            arrivals.pkts = all;
+            arrivals.squares += arrived * arrived;
         }
     }
 
@@ -171,7 +180,7 @@ impl Window {
 
     /// Since the start: what it is now is 0 or 1.
     pub fn utilization(&self, id: LinkId) -> f64 {
-        self.link_totals(id).utilization
+        self.link_sums(id).busy_s * fraction(1.0, self.time_s())
     }
 
     /// The window over the round-trip time, of all of it; of others, their rate; of users, what they
@@ -196,7 +205,7 @@ impl Window {
             };
             let queue_pkts = self.queue_pkts(link);
             let waiting_s = self.engine.work_ns(link.index()) as f64 * 1e-9;
-            let totals = self.link_totals(link);
+            let sums = self.link_sums(link);
             ExplainedHop {
                 link,
                 back,
@@ -208,7 +217,7 @@ impl Window {
                 waiting_s,
                 transmission_s: bits / of.bandwidth_bps,
                 propagation_s: of.delay_s,
-                loss_probability: totals.loss_probability,
+                loss_probability: fraction(sums.lost_pkts, sums.offered_pkts),
             }
         };
         let there = network.path(id).into_iter().map(|l| hop(l, false));
@@ -220,7 +229,8 @@ impl Window {
             .sum();
         let there = hops.iter().filter(|h| !h.back);
         let passed: f64 = there.map(|h| 1.0 - h.loss_probability).product();
-        let totals = self.connection_totals(id);
+        let sums = self.connection_counts(id);
+        let missing = sums.lost_pkts + sums.blocked_pkts;
         let count = f64::from(spec.count);
         Explanation {
             time_s: self.time_s(),
@@ -231,7 +241,7 @@ impl Window {
             propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
             loss_probability: 1.0 - passed,
             rtt_s,
-            seen_loss_probability: totals.loss_probability.unwrap_or(0.0),
+            seen_loss_probability: fraction(missing, missing + sums.arrived_pkts),
             seen_rtt_s: self.transfers(id).map(|t| t.seen_rtt_s()).sum::<f64>() / count,
             profile: None,
             profile_pps: None,
@@ -244,29 +254,45 @@ impl Window {
         }
     }
 
-    pub fn link_totals(&self, id: LinkId) -> LinkTotals {
-        let sums = self.link_sums(id);
-        let per_s = fraction(1.0, self.time_s());
-        let l = id.index();
-        LinkTotals {
-            mean_queue_pkts: sums.queue_time * per_s,
-            max_queue_pkts: f64::from(self.engine.link_counts(l).most),
-            loss_probability: fraction(sums.lost_pkts, sums.offered_pkts),
-            utilization: sums.busy_s * per_s,
-            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
-            offered_pkts: sums.offered_pkts,
-            lost_pkts: sums.lost_pkts,
-            departed_pkts: sums.departed_pkts,
-            queued_pkts: self.queue_pkts(id),
-            arrival_cov: self.arrival_cov(id),
+    /// The longest queue since it was asked to restart.
+    pub fn longest_pkts(&self, id: LinkId) -> f64 {
+        f64::from(self.engine.link_counts(id.index()).most)
+    }
+
+    /// From now on the longest queues are those from now on.
+    pub fn restart_longest(&mut self) {
+        self.engine.restart_longest();
+    }
+
+    pub fn start(&self) -> WindowStart {
+        let crowds = self.engine.crowds.iter();
+        WindowStart {
+            arrivals: self.arrivals.clone(),
+            delays: self.engine.delays.clone(),
+            users: crowds
+                .map(|crowd| (crowd.came, crowd.gone, crowd.waits.len()))
+                .collect(),
         }
     }
 
-    /// Spread over mean of the packets that arrived in an interval.
-    fn arrival_cov(&self, id: LinkId) -> Option<f64> {
-        let arrivals = &self.arrivals[id.index()];
-        let variance = arrivals.squares / self.intervals.max(1) as f64;
-        (arrivals.mean > 0.0).then(|| variance.sqrt() / arrivals.mean)
+    /// Spread over mean of the packets that arrived in the intervals that ended since then.
+    pub fn arrival_cov(&self, id: LinkId, start: &WindowStart) -> Option<f64> {
+        let now = self.arrivals.get(id.index())?;
+        let before = start.arrivals.get(id.index()).copied().unwrap_or_default();
+        let intervals = u128::from(now.intervals - before.intervals);
+        let pkts = u128::from(now.pkts - before.pkts);
+        let off_squares = intervals * (now.squares - before.squares) - pkts * pkts;
+        (pkts > 0).then(|| (off_squares as f64).sqrt() / pkts as f64)
+    }
+
+    /// How long packets of a connection took since then; `None` if none has arrived yet.
+    pub fn delays_since(&self, id: ConnectionId, start: &WindowStart) -> Option<Cow<'_, Delays>> {
+        let now = self.engine.delays.get(id.index())?.as_deref()?;
+        let before = start.delays.get(id.index());
+        Some(match before.and_then(Option::as_deref) {
+            Some(before) => Cow::Owned(now.since(before)),
+            None => Cow::Borrowed(now),
+        })
     }
 
     pub fn link_sums(&self, id: LinkId) -> LinkSums {
@@ -303,62 +329,48 @@ impl Window {
         sum
     }
 
-    pub fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
+    /// What the connection has come to since the start.
+    pub fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
         let sums = self.connection_sums(id);
-        let per_s = fraction(1.0, self.time_s());
         let arrived: u64 = self.transfers(id).map(|t| t.arrived).sum();
         let under_way = self.under_way.get_or_init(|| self.engine.data_under_way());
         let mine = |part: fn(&(u32, u32)) -> u32| -> f64 {
             let members = self.members(id).filter_map(|i| under_way.get(i));
             members.map(|both| f64::from(part(both))).sum()
         };
-        let (timeouts, fast_retransmits) = self.losses_found(id).unzip();
         let blocked: u64 = self.members(id).map(|i| self.engine.blocked(i)).sum();
-        let delays = self.engine.delays[id.index()].as_deref();
-        let (outside_profile_fraction, unusable_profile_fraction) = self.outside_fractions(id);
-        ConnectionTotals {
-            mean_send_pps: sums.sent_pkts * per_s,
-            mean_goodput_pps: sums.delivered_pkts * per_s,
-            offered_pkts: sums.sent_pkts,
-            delivered_pkts: arrived as f64,
+        ConnectionCounts {
+            sent_pkts: sums.sent_pkts,
+            delivered_pkts: sums.delivered_pkts,
+            arrived_pkts: arrived as f64,
             lost_pkts: sums.lost - blocked as f64,
             blocked_pkts: blocked as f64,
+            rtt_time: sums.rtt_time,
+            rtt_weight: sums.rtt_weight,
+            outside_s: self.outside_s(id),
+            losses_found: self.losses_found(id),
             queued_pkts: mine(|&(queued, _)| queued),
             in_flight_pkts: mine(|&(_, flying)| flying),
-            mean_rtt_s: mean(sums.rtt_time, sums.rtt_weight),
-            mean_delay_s: mean(sums.delay_time, sums.delay_weight),
-            delay: delays.and_then(|delays| delays.one_way.percentiles()),
-            jitter_s: delays
-                .and_then(|delays| mean(delays.steps_ns as f64 * 1e-9, delays.steps as f64)),
-            rtt: delays.and_then(|delays| delays.round_trip.percentiles()),
-            loss_probability: mean(sums.lost, sums.lost + arrived as f64),
-            outside_profile_fraction,
-            unusable_profile_fraction,
             finished_s: self.finished_s(id),
-            timeouts,
-            fast_retransmits,
         }
     }
 
     /// By retransmission timers and by duplicate acknowledgements.
-    fn losses_found(&self, id: ConnectionId) -> Option<(f64, f64)> {
+    fn losses_found(&self, id: ConnectionId) -> Option<[f64; 2]> {
         let each = self.transfers(id).map(Transfer::losses_found);
         each.fold(None, |sum, found| {
-            let (timeouts, fast) = sum.unwrap_or_default();
-            found.map(|(t, f)| (timeouts + t as f64, fast + f as f64))
+            let [timeouts, fast] = sum.unwrap_or_default();
+            found.map(|(t, f)| [timeouts + t as f64, fast + f as f64])
         })
     }
 
-    /// Of its sending time, outside the domain of its profile, and further out than is usable.
-    fn outside_fractions(&self, id: ConnectionId) -> (f64, f64) {
-        let [outside, unusable, all] = self
-            .transfers(id)
-            .map(Transfer::outside_ns)
-            .fold([0; 3], |sum: [u64; 3], more| {
-                std::array::from_fn(|i| sum[i] + more[i])
-            })
-            .map(|ns| ns as f64);
-        (fraction(outside, all), fraction(unusable, all))
+    /// Seconds that it sent outside the domain of its profile, further out than is usable, and at all.
+    fn outside_s(&self, id: ConnectionId) -> [f64; 3] {
+        let each = self.transfers(id).map(Transfer::outside_ns);
+        let sum = each.fold([0; 3], |sum: [u64; 3], more| {
+            std::array::from_fn(|i| sum[i] + more[i])
+        });
+        sum.map(|ns| ns as f64 * 1e-9)
     }
 
     /// When the last of its transfers had delivered its size.
@@ -368,17 +380,18 @@ impl Window {
         Some(last as f64 * 1e-9)
     }
 
-    /// What users met with, by workload.
-    pub fn experiences(&self) -> Vec<Experience> {
-        let crowds = self.engine.crowds.iter();
+    /// What users met with since then, by workload.
+    pub fn experiences(&self, start: &WindowStart) -> Vec<Experience> {
+        let crowds = self.engine.crowds.iter().enumerate();
         crowds
-            .map(|crowd| {
-                let mut waits = crowd.waits.clone();
+            .map(|(w, crowd)| {
+                let (came, gone, over) = start.users.get(w).copied().unwrap_or_default();
+                let mut waits = crowd.waits.get(over..).unwrap_or_default().to_vec();
                 // As they came, and each in the order in which it all ended.
                 waits.sort_by_key(|wait| wait.user);
                 Experience {
-                    came: crowd.came,
-                    gone: crowd.gone,
+                    came: crowd.came - came,
+                    gone: crowd.gone - gone,
                     waits,
                 }
             })
@@ -417,9 +430,9 @@ impl Window {
         totals
     }
 
-    pub fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
+    pub fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
         let Some(edge) = self.engine.edges.get(id.index()) else {
-            return AggregateTotals::default();
+            return AggregateCounts::default();
         };
         let mut under_way = [0; 3];
         self.engine.each_under_way(|hop, _| {
@@ -429,24 +442,24 @@ impl Window {
         });
         let delivered = |p: usize| (edge.sent[p] - edge.lost[p] - under_way[p]) as f64;
         let spec = self.network().aggregate_spec(id);
-        let (mut goodput_pps, mut goodput_bps) = (0.0, 0.0);
+        let (mut goodput_pkts, mut goodput_bits) = (0.0, 0.0);
         let mut rtts = (0.0, 0.0);
         for &member in &spec.members {
-            let pps = self.connection_totals(member).mean_goodput_pps;
-            goodput_pps += pps;
-            goodput_bps += pps * 8.0 * self.network().connection_spec(member).packet_size_bytes;
+            let pkts = self.connection_sums(member).delivered_pkts;
+            goodput_pkts += pkts;
+            goodput_bits += pkts * 8.0 * self.network().connection_spec(member).packet_size_bytes;
             for rtt_s in self.transfers(member).map(Transfer::seen_rtt_s) {
                 if rtt_s > 0.0 {
                     rtts = (rtts.0 + rtt_s, rtts.1 + 1.0);
                 }
             }
         }
-        AggregateTotals {
+        AggregateCounts {
             sent_pkts: edge.sent.map(|sent| sent as f64),
             delivered_pkts: [delivered(0), delivered(1), delivered(2)],
             lost_pkts: edge.lost.map(|lost| lost as f64),
-            mean_goodput_pps: goodput_pps,
-            mean_goodput_bps: goodput_bps,
+            goodput_pkts,
+            goodput_bits,
             measured_bps: edge.measured_bps(),
             marking: edge.marking(),
             rtt_s: (rtts.1 > 0.0).then(|| rtts.0 / rtts.1),

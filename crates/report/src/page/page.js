@@ -38,6 +38,8 @@
   }
   const clock = (v) => (known(v) ? `${Number(v.toPrecision(6))}\u00a0s` : "–");
   const percent = (v) => (known(v) ? short(100 * v) + "\u00a0%" : "–");
+  /* With the sign of an estimate where the link's queue is one. */
+  const signed = (link, text) => (link.sign || "") + text;
   const notUsable = (connection) => (connection.profile_use === "not usable" ? ", not usable" : "");
   const ms = (v) => (known(v) ? short(1000 * v) : "–");
   const packets = (v) => (known(v) ? short(v) + "\u00a0pkt" : "–");
@@ -461,7 +463,7 @@
       about = link ? [
         known(link.bps) ? rate(link.bps) : null, known(link.delay) ? `${ms(link.delay)} ms` : null,
         known(link.room) ? `room for ${packets(link.room)}` : null,
-        `${percent(link.utilization)} utilized`, `mean queue ${packets(link.mean_queue)}`, `longest ${packets(link.max_queue)}`, `queueing delay ${ms(link.queueing)} ms`,
+        `${percent(link.utilization)} utilized`, `mean queue ${signed(link, packets(link.mean_queue))}`, `longest ${signed(link, packets(link.max_queue))}`, `queueing delay ${signed(link, ms(link.queueing))} ms`,
         `loss ${percent(link.loss)}`,
       ].filter(Boolean).join(" · ") : "These results have no such link.";
       chips(plural(all.connections.size, "connection") + " through it", "connection", [...all.connections]);
@@ -569,17 +571,17 @@
     return { fill, mark, search };
   }
   const others = (of, title, value, text) => runs.map((run, i) => ({ run, i })).filter(({ i }) => i !== state.run).map(({ run }) => ({
-    title: `${title}, ${run.name}`, value: (row) => { const it = of(run, row.name); return it ? value(it) : null; }, text: (row) => { const it = of(run, row.name); return it ? text(value(it)) : "–"; },
+    title: `${title}, ${run.name}`, value: (row) => { const it = of(run, row.name); return it ? value(it) : null; }, text: (row) => { const it = of(run, row.name); return it ? text(it) : "–"; },
   }));
   const lists = [
     list("links", "link", "link", () => here().links, () => [
       { title: "link", value: (it) => it.name },
       { title: "utilization", value: (it) => it.utilization, text: (it) => percent(it.utilization) },
-      ...others(linkOf, "utilization", (it) => it.utilization, percent),
-      { title: "mean queue pkt", value: (it) => it.mean_queue, text: (it) => short(it.mean_queue) },
-      ...others(linkOf, "mean queue", (it) => it.mean_queue, short),
-      { title: "max queue pkt", value: (it) => it.max_queue, text: (it) => short(it.max_queue) },
-      { title: "queueing ms", value: (it) => it.queueing, text: (it) => ms(it.queueing) },
+      ...others(linkOf, "utilization", (it) => it.utilization, (it) => percent(it.utilization)),
+      { title: "mean queue pkt", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
+      ...others(linkOf, "mean queue", (it) => it.mean_queue, (it) => signed(it, short(it.mean_queue))),
+      { title: "max queue pkt", value: (it) => it.max_queue, text: (it) => signed(it, short(it.max_queue)) },
+      { title: "queueing ms", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
       { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss) },
       { title: "lost pkt", value: (it) => it.lost, text: (it) => short(it.lost) },
       { title: "bandwidth", value: (it) => it.bps, text: (it) => rate(it.bps) },
@@ -587,7 +589,7 @@
     list("connections", "connection", "connection", () => here().connections, () => [
       { title: "connection", value: (it) => it.name, text: (it) => (it.count > 1 ? `${it.name} ×${it.count}` : it.name) },
       { title: "goodput pkt/s", value: (it) => it.goodput, text: (it) => short(it.goodput) },
-      ...others(connectionOf, "goodput", (it) => it.goodput, short),
+      ...others(connectionOf, "goodput", (it) => it.goodput, (it) => short(it.goodput)),
       { title: "Mbit/s", value: mbps, text: (it) => short(mbps(it)) },
       { title: "delay ms", value: (it) => it.delay, text: (it) => ms(it.delay) },
       { title: "p99 ms", value: (it) => it.delay99, text: (it) => ms(it.delay99) },
@@ -609,18 +611,21 @@
   function showRun() {
     const run = here();
     $("title").textContent = run.manifest.scenario.split(/[\\/]/).pop();
-    $("subtitle").textContent = `${run.manifest.options.model} model · ${short(run.duration_s)} s of network time · ` +
+    $("subtitle").textContent = `${run.manifest.options.model} model · ${short(run.end_s)} s of network time · ` +
       `${plural(data.map.left_out ? new Set(run.links.flatMap((l) => [l.from, l.to])).size : data.map.nodes.length, "node")}, ${plural(run.links.length, "link")}, ${plural(run.connections.length, "connection")}` +
       (run.manifest.seeds > 1 ? ` · mean of ${run.manifest.seeds} seeds, bands: 95 % confidence of the mean` : "") +
+      (run.duration_s < run.end_s ? ` · tables of ${short(run.from_s)} s to ${short(run.from_s + run.duration_s)} s` : "") +
       (data.against ? ` · grey: ns-2, mean ± one standard deviation (${data.against.name})` : "");
     const stopped = run.manifest.reason;
     $("alarm").hidden = run.manifest.complete;
     $("alarm").textContent = run.manifest.complete ? "" : `This run did not come to its end: ${stopped || "no reason is known"}.`;
+    $("estimate").hidden = !run.estimate;
+    $("estimate").textContent = run.estimate || "";
     $("headline").replaceChildren();
     const busy = most(run.links, (it) => it.utilization);
     if (busy) tile(percent(busy.utilization), `busiest link: ${busy.name}`, () => select("link", busy.name));
     const long = most(run.links, (it) => it.mean_queue);
-    if (long) tile(packets(long.mean_queue), `longest mean queue: ${long.name}`, () => select("link", long.name));
+    if (long) tile(signed(long, packets(long.mean_queue)), `longest mean queue: ${long.name}`, () => select("link", long.name));
     const t = run.totals;
     tile(t.offered_pkts > 0 ? percent(t.lost_pkts / t.offered_pkts) : "–", "of the packets sent were lost");
     tile(run.duration_s > 0 ? `${short(t.delivered_pkts / run.duration_s)} pkt/s` : "–", "delivered by all connections");
@@ -651,9 +656,9 @@
       ["scenario", (r) => r.manifest.scenario], ["digest", (r) => r.manifest.digest],
       ["changed settings", (r) => r.manifest.overrides.join(", ") || "none"],
       ["model", (r) => r.manifest.options.model], ["step", (r) => step(r.manifest.options.step)],
-      ["duration", (r) => `${r.duration_s} s, recorded every ${r.manifest.every_s} s`],
+      ["duration", (r) => `${r.end_s} s, recorded every ${r.manifest.every_s} s`],
       ["seed", (r) => (r.manifest.seeds > 1 ? `${r.manifest.seed} and the ${r.manifest.seeds - 1} after it` : String(r.manifest.seed))],
-      ["packets", (r) => { const t = r.totals; return `${short(t.offered_pkts, 5)} offered = ${short(t.delivered_pkts, 5)} delivered + ${short(t.lost_pkts)} lost + ${short(t.queued_pkts)} queued + ${short(t.in_flight_pkts)} in flight`; }],
+      ["packets", (r) => { const t = r.totals; return `${t.before_pkts ? `${short(t.before_pkts)} under way before + ` : ""}${short(t.offered_pkts, 5)} offered = ${short(t.delivered_pkts, 5)} delivered + ${short(t.lost_pkts)} lost + ${short(t.queued_pkts)} queued + ${short(t.in_flight_pkts)} in flight`; }],
       ["time outside profiles", outside],
       ["steps", (r) => plural(r.manifest.steps, "step")], ["took", (r) => `${short(r.manifest.wall_time_s)} s on ${plural(r.manifest.threads, "thread")}`],
       ["netflow", (r) => r.manifest.version],

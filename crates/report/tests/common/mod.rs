@@ -87,6 +87,8 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
         seeds: 1,
         options,
         every_s,
+        from_s: 0.0,
+        to_s: None,
         format: Format::Csv,
         files: writer.files(),
         events: Vec::new(),

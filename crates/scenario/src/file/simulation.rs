@@ -16,6 +16,10 @@ use crate::read::{Element, Quantity, Read, Section, Shown, Value, any, word};
 pub struct Simulation {
     /// How long the network is watched.
     pub duration: Time,
+    /// From when on a run is summarized, so that means are not of an empty network that fills. `netflow
+    /// run --from` says otherwise; series are of the whole run. Default: 0 s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Time>,
     /// The longest step, `"auto"`, or a table for steps that adapt. Steps are chosen from the
     /// round-trip times that sources see, and never longer than is right. Default: auto, which is
     /// 50 ms at most.
@@ -95,6 +99,7 @@ impl Default for Simulation {
     fn default() -> Self {
         Simulation {
             duration: Quantity(Seconds(60.0)).into(),
+            warmup: None,
             step: None,
             packet_size: None,
             seed: None,
@@ -112,6 +117,7 @@ impl Element for Simulation {
     const NAME: &'static str = "simulation";
     const KEYS: &'static [&'static str] = &[
         "duration",
+        "warmup",
         "step",
         "packet-size",
         "seed",
@@ -132,6 +138,7 @@ impl Element for Simulation {
                 "duration = \"60 s\"",
                 minute,
             ),
+            warmup: s.optional("warmup", &allowed::MOMENT),
             step: s.optional("step", &any()),
             packet_size: s.optional("packet-size", &allowed::PACKET_SIZE),
             seed: s.optional("seed", &any()),

@@ -42,6 +42,7 @@ pub(crate) use self::workloads::application;
 pub(crate) struct Valid {
     pub(crate) network: Network,
     pub(crate) options: Options,
+    pub(crate) warmup_s: f64,
     pub(crate) seed: u64,
     pub(crate) notes: Vec<NodeNote>,
 }
@@ -246,6 +247,7 @@ impl Assembly<'_> {
                 (!self.findings.has_errors()).then_some(Valid {
                     network,
                     options: self.settings.options,
+                    warmup_s: self.settings.warmup_s,
                     seed: self.settings.seed,
                     notes: self.notes,
                 })

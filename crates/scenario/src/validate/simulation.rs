@@ -16,6 +16,7 @@ const MOST_STEPS: f64 = 1e10;
 /// What connections and links inherit.
 pub(super) struct Settings {
     pub(super) options: Options,
+    pub(super) warmup_s: f64,
     pub(super) seed: u64,
     pub(super) packet_size: Bytes,
     /// Whether anything has asked for the default packet size.
@@ -65,6 +66,7 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
     };
     Settings {
         options,
+        warmup_s: warmup_s(simulation, findings),
         seed: simulation.seed.as_deref().copied().unwrap_or(1),
         packet_size: simulation
             .packet_size
@@ -74,6 +76,22 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
         acks: simulation.acks.as_deref().copied().unwrap_or(true),
         acks_used: false,
     }
+}
+
+fn warmup_s(simulation: &Simulation, findings: &mut Findings) -> f64 {
+    let Some(warmup) = &simulation.warmup else {
+        return 0.0;
+    };
+    let duration = &simulation.duration;
+    if warmup.get() >= duration.get() && warmup.is_sound() && duration.is_sound() {
+        let message = format!(
+            "the warmup of {} leaves nothing of the duration of {}",
+            **warmup, **duration
+        );
+        let finding = findings.error(ProblemKind::OutOfRange, warmup.place(), message);
+        finding.help("make `warmup` shorter than `duration`, or leave it out");
+    }
+    warmup.get()
 }
 
 fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> Step {

@@ -26,6 +26,7 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
 const EVERY_KEY: &str = r#"
 [simulation]
 duration = "10 s"
+warmup = "2 s"
 step = { tolerance = 1e-3, min = "1 ms", max = "1 s" }
 packet-size = "1000 B"
 seed = 1

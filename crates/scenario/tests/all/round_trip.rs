@@ -69,6 +69,7 @@ fn step() -> impl Strategy<Value = Spanned<StepSetting>> {
 prop_compose! {
     fn simulation()(
         duration in time(1e-3..1e6),
+        warmup in of(time(0.0..1e6)),
         step in of(step()),
         packet_size in of(bytes()),
         seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
@@ -79,7 +80,7 @@ prop_compose! {
         burstiness_interval in of(time(1e-3..10.0)),
         written_for in of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
     ) -> Simulation {
-        Simulation { duration, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval, written_for }
+        Simulation { duration, warmup, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval, written_for }
     }
 }
 

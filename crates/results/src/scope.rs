@@ -1,0 +1,199 @@
+//! The part of a run that its summary is of, and the periods that events divide it into.
+
+use netflow_fluid::{Experience, Interval, Network, Period, RunError, Simulation};
+
+use crate::{Peaks, Summary};
+
+/// Which part of a run is summarized.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scope {
+    /// From when on, in seconds.
+    pub from_s: f64,
+    /// Until when; the end of the run at the latest.
+    pub to_s: f64,
+    /// Whether the periods between events are summarized, too.
+    pub by_event: bool,
+}
+
+impl Scope {
+    /// All of a run of this length.
+    pub fn whole(duration_s: f64) -> Scope {
+        Scope {
+            from_s: 0.0,
+            to_s: duration_s,
+            by_event: false,
+        }
+    }
+
+    /// Where its periods begin, and its end, in order: the first and the last are its own bounds.
+    pub fn bounds_s(&self, network: &Network) -> Vec<f64> {
+        let events_s = network.events().map(|event| event.at_s);
+        let within = events_s.filter(|at_s| (self.from_s..self.to_s).contains(at_s));
+        let mut bounds_s = vec![self.from_s];
+        bounds_s.extend(within.filter(|_| self.by_event));
+        bounds_s.push(self.to_s);
+        bounds_s.dedup();
+        bounds_s
+    }
+}
+
+/// What users met with in a run's scope, and in each of its periods, by workload.
+#[derive(Clone, Debug, Default)]
+pub struct Users {
+    /// In all of the scope.
+    pub of_scope: Vec<Experience>,
+    /// In its periods, if those are summarized.
+    pub of_periods: Vec<Vec<Experience>>,
+}
+
+impl Users {
+    /// Adds the users of one or several seeds to their summary.
+    pub fn add_to(summary: &mut Summary, network: &Network, seeds: &[Users]) {
+        let of_scope: Vec<_> = seeds.iter().map(|seed| seed.of_scope.clone()).collect();
+        summary.add_users(network, &of_scope);
+        for (i, period) in summary.periods.iter_mut().enumerate() {
+            let of_period = seeds.iter().filter_map(|seed| seed.of_periods.get(i));
+            period.add_users(network, &of_period.cloned().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Follows a run and summarizes what lies in a scope: what a recorder hands on to it.
+pub struct Watch<'a> {
+    scope: Scope,
+    bounds_s: Vec<f64>,
+    /// How many bounds are passed.
+    passed: usize,
+    interrupted: &'a (dyn Fn() -> bool + Sync),
+    all: Part,
+    part: Part,
+    summary: Option<Summary>,
+    periods: Vec<Summary>,
+    users: Users,
+}
+
+/// A stretch of time under way.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    period: Period,
+    peaks: Peaks,
+}
+
+impl Part {
+    fn begin(simulation: &mut Simulation) -> Part {
+        Part {
+            period: simulation.begin_period(),
+            peaks: Peaks::default(),
+        }
+    }
+
+    fn end(&self, simulation: &mut Simulation) -> Summary {
+        simulation.count_since(&self.period);
+        let mut summary = Summary::of(simulation, Vec::new());
+        summary.add_peaks(&self.peaks);
+        summary
+    }
+}
+
+impl<'a> Watch<'a> {
+    /// Of a run of this network; users need not be played any more once it is `interrupted`.
+    pub fn new(
+        scope: Scope,
+        network: &Network,
+        interrupted: &'a (dyn Fn() -> bool + Sync),
+    ) -> Watch<'a> {
+        Watch {
+            scope,
+            bounds_s: scope.bounds_s(network),
+            passed: 0,
+            interrupted,
+            all: Part::default(),
+            part: Part::default(),
+            summary: None,
+            periods: Vec::new(),
+            users: Users::default(),
+        }
+    }
+
+    /// To be called by [`Recorder::piece`](netflow_fluid::Recorder::piece).
+    pub fn piece(&mut self, piece: &Interval<'_>) {
+        if (1..self.bounds_s.len()).contains(&self.passed) {
+            self.all.peaks.add(piece);
+            self.part.peaks.add(piece);
+        }
+    }
+
+    /// To be called by [`Recorder::next_bound_s`](netflow_fluid::Recorder::next_bound_s).
+    pub fn next_bound_s(&self) -> Option<f64> {
+        self.bounds_s.get(self.passed).copied()
+    }
+
+    /// To be called by [`Recorder::bound`](netflow_fluid::Recorder::bound).
+    ///
+    /// # Errors
+    /// As [`Simulation::experiences`].
+    pub fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        self.passed += 1;
+        if self.passed == 1 {
+            self.all = Part::begin(simulation);
+            self.part = self.all.clone();
+            return Ok(());
+        }
+        self.end_period(simulation)?;
+        match self.passed == self.bounds_s.len() {
+            true => self.end(simulation),
+            false => {
+                self.part = Part::begin(simulation);
+                Ok(())
+            }
+        }
+    }
+
+    fn end_period(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        if self.bounds_s.len() > 2 {
+            self.periods.push(self.part.end(simulation));
+            let users = simulation.experiences(self.interrupted)?;
+            self.users.of_periods.push(users);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        let mut summary = self.all.end(simulation);
+        summary.periods = std::mem::take(&mut self.periods);
+        self.summary = Some(summary);
+        self.users.of_scope = simulation.experiences(self.interrupted)?;
+        simulation.count_since(&Period::default());
+        Ok(())
+    }
+
+    /// The summary, without its users, and these. Of a run that stopped within the scope, until then;
+    /// of one that stopped before, of nothing.
+    ///
+    /// # Errors
+    /// As [`Simulation::experiences`].
+    pub fn finish(
+        mut self,
+        simulation: &mut Simulation,
+        warnings: Vec<String>,
+    ) -> Result<(Summary, Users), RunError> {
+        if self.passed == 0 {
+            self.bound(simulation)?;
+        }
+        if self.summary.is_none() {
+            self.end_period(simulation)?;
+            self.end(simulation)?;
+        }
+        let mut summary = match self.summary {
+            Some(summary) => summary,
+            None => Summary::of(simulation, Vec::new()),
+        };
+        summary.warnings = warnings;
+        Ok((summary, self.users))
+    }
+
+    /// Whether it leaves out nothing of a run of this length.
+    pub fn is_whole(&self, duration_s: f64) -> bool {
+        self.scope.from_s <= 0.0 && self.scope.to_s >= duration_s
+    }
+}

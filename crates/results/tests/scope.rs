@@ -1,0 +1,196 @@
+//! What of a run is summarized: a part of it, its periods, what is in single intervals of it.
+
+use netflow_fluid::{
+    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, Interval, LinkSpec, Network,
+    NetworkBuilder, Options, Outcome, Queue, Recorder, RunError, Simulation, Source,
+};
+use netflow_results::{Scope, Summary, Watch};
+
+/// A link that is half full, overloaded from 4 to 6 s, and fails from 8 to 9 s.
+fn network() -> Network {
+    let mut builder = NetworkBuilder::new();
+    let (a, b) = (builder.node("a"), builder.node("b"));
+    let link = builder.link(LinkSpec {
+        from: a,
+        to: b,
+        bandwidth_bps: 8e6,
+        delay_s: 0.01,
+        buffer: Buffer::Packets(50.0),
+        queue: Queue::DropTail,
+    });
+    for (at_s, change) in [(8.0, Change::Down), (9.0, Change::Up)] {
+        builder.event(EventSpec { at_s, link, change });
+    }
+    for (name, rate_pps, start_s, stop_s) in [
+        ("steady", 500.0, 0.0, None),
+        ("burst", 5000.0, 4.0, Some(6.0)),
+    ] {
+        builder.connection(ConnectionSpec {
+            name: name.to_owned(),
+            from: a,
+            to: b,
+            source: Source::Constant { rate_pps },
+            application: Application::Bulk,
+            count: 1,
+            start_s,
+            stop_s,
+            size_pkts: None,
+            packet_size_bytes: 1000.0,
+            max_window_pkts: None,
+            path: None,
+            return_path: None,
+            acks: Acks::None,
+        });
+    }
+    builder.build().unwrap()
+}
+
+struct Watching<'a>(Watch<'a>);
+
+impl Recorder for Watching<'_> {
+    type Error = std::convert::Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: &Interval<'_>) {
+        self.0.piece(piece);
+    }
+
+    fn next_bound_s(&self) -> Option<f64> {
+        self.0.next_bound_s()
+    }
+
+    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        self.0.bound(simulation)
+    }
+}
+
+/// Recorded every 0.5 s; stopped after `until_s`.
+fn summarize(from_s: f64, to_s: f64, by_event: bool, until_s: f64) -> Summary {
+    let options = Options {
+        duration_s: 10.0,
+        ..Options::default()
+    };
+    let scope = Scope {
+        from_s,
+        to_s,
+        by_event,
+    };
+    let mut simulation = Simulation::new(network(), options).unwrap();
+    let never = || false;
+    let mut watching = Watching(Watch::new(scope, simulation.network(), &never));
+    let asked = std::cell::Cell::new(0.0);
+    let outcome = simulation.run(0.5, &mut watching, || {
+        asked.set(asked.get() + 0.5);
+        asked.get() >= until_s
+    });
+    let stopped = until_s < 10.0;
+    assert_eq!(outcome.unwrap() == Outcome::Stopped, stopped);
+    let finished = watching
+        .0
+        .finish(&mut simulation, vec!["careful".to_owned()]);
+    let (summary, users) = finished.unwrap();
+    assert_eq!(summary.warnings, ["careful"]);
+    assert_eq!(users.of_periods.len(), summary.periods.len());
+    summary
+}
+
+fn whole() -> Summary {
+    summarize(0.0, 10.0, false, f64::INFINITY)
+}
+
+fn near(a: f64, b: f64, within: f64) {
+    assert!((a - b).abs() <= within, "{a} is not {b}");
+}
+
+/// A mean of 70 % once hid that the link was full for two seconds.
+#[test]
+fn the_peak_and_the_saturated_time_stand_beside_the_mean() {
+    let link = &whole().links[0];
+    // 7 s half full, 2 s full, 1 s down.
+    near(link.utilization, 0.55, 0.01);
+    near(link.peak_utilization.unwrap(), 1.0, 1e-3);
+    near(link.saturated_s.unwrap(), 2.0, 1e-9);
+    let early = summarize(0.0, 3.0, false, f64::INFINITY);
+    near(early.links[0].peak_utilization.unwrap(), 0.5, 1e-3);
+    assert_eq!(early.links[0].saturated_s, Some(0.0));
+}
+
+/// Intervals that a bound lies in count with the piece within.
+#[test]
+fn peaks_are_of_what_is_summarized() {
+    let late = summarize(5.75, 8.0, false, f64::INFINITY);
+    near(late.links[0].saturated_s.unwrap(), 0.25, 1e-6);
+    near(late.links[0].peak_utilization.unwrap(), 1.0, 1e-3);
+    assert_eq!((late.from_s, late.duration_s), (5.75, 2.25));
+    let after = summarize(6.5, 8.0, false, f64::INFINITY);
+    near(after.links[0].peak_utilization.unwrap(), 0.5, 1e-3);
+}
+
+#[test]
+fn events_divide_a_run_into_periods() {
+    let summary = summarize(2.0, 9.5, true, f64::INFINITY);
+    let changes = summary.events.iter().map(|e| (e.at_s, e.change.as_str()));
+    assert_eq!(changes.collect::<Vec<_>>(), [(8.0, "down"), (9.0, "up")]);
+    let spans = summary.periods.iter().map(|p| (p.from_s, p.duration_s));
+    assert_eq!(
+        spans.collect::<Vec<_>>(),
+        [(2.0, 6.0), (8.0, 1.0), (9.0, 0.5)]
+    );
+    let offered = |summary: &Summary| summary.totals.offered_pkts;
+    near(
+        summary.periods.iter().map(offered).sum(),
+        offered(&summary),
+        1e-6,
+    );
+    let failed = &summary.periods[1];
+    assert_eq!(failed.links[0].utilization, 0.0);
+    assert_eq!(failed.links[0].peak_utilization, Some(0.0));
+    assert_eq!(failed.connections[0].no_route_s, [(8.0, 9.0)]);
+    // Blocked is what has no route, and every period balances.
+    near(failed.totals.blocked_pkts, 500.0, 1e-6);
+    for period in &summary.periods {
+        assert!(period.totals.imbalance() < 1e-9, "{:?}", period.totals);
+    }
+    // What a burst would send in the periods in which it does.
+    near(
+        summary.periods[0].links[0].offered_load.unwrap(),
+        0.5 + 5.0 / 3.0,
+        1e-9,
+    );
+    near(summary.periods[2].links[0].offered_load.unwrap(), 0.5, 1e-9);
+}
+
+/// The default is all of it, to the bit.
+#[test]
+fn bounds_at_the_ends_change_nothing() {
+    let options = Options {
+        duration_s: 10.0,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network(), options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    let mut summary = Summary::of(&simulation, vec!["careful".to_owned()]);
+    let watched = whole();
+    for (link, watched) in summary.links.iter_mut().zip(&watched.links) {
+        link.peak_utilization = watched.peak_utilization;
+        link.saturated_s = watched.saturated_s;
+    }
+    assert_eq!(summary, watched);
+}
+
+#[test]
+fn a_run_that_stops_is_summarized_until_then() {
+    let stopped = summarize(2.0, 9.0, true, 5.0);
+    assert_eq!((stopped.from_s, stopped.duration_s), (2.0, 3.0));
+    assert_eq!(stopped.periods.len(), 1);
+    let before = summarize(6.0, 9.0, false, 5.0);
+    assert_eq!((before.from_s, before.duration_s), (5.0, 0.0));
+    assert_eq!(before.totals.offered_pkts, 0.0);
+    let after = summarize(2.0, 4.0, false, 5.0);
+    assert_eq!((after.from_s, after.duration_s), (2.0, 2.0));
+}
