@@ -113,7 +113,7 @@ impl Engine {
                 false => l.nominal_bits,
             };
             ExplainedHop {
-                link: LinkId(l.link),
+                link: LinkId(l.link, inner.owner),
                 back,
                 queue_pkts: link.queue_pkts,
                 service_pps: link.bandwidth_bps * link.share / mean_bits,

@@ -393,7 +393,7 @@ impl Fluid {
             if pkts > 0.0 {
                 let inner = &self.engine.network.inner;
                 let of = |&l: &u32| {
-                    let link = &self.state.links[self.place(LinkId(l))];
+                    let link = &self.state.links[self.engine.plan.place[l as usize] as usize];
                     let queueing_s = mean(link.queue_time, link.departed_pkts)?;
                     Some(queueing_s + inner.links[l as usize].delay_s)
                 };
@@ -507,10 +507,11 @@ impl Fluid {
             let queued = self.engine.queued(&self.state, h as usize);
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
             self.members.of(class).iter().map(move |&c| {
-                let (_, share) = self.branches_of(ConnectionId(c));
+                let connection = ConnectionId(c, link.1);
+                let (_, share) = self.branches_of(connection);
                 ClassInterval {
                     link,
-                    connection: ConnectionId(c),
+                    connection,
                     queue_pkts: queued * share,
                     arrival_pps: arrival_pps * share,
                 }

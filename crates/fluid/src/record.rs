@@ -128,7 +128,7 @@ impl<'a> Interval<'a> {
 
     /// The link with this id.
     pub fn link(&self, id: LinkId) -> LinkInterval {
-        let i = id.index();
+        let i = id.within(self.network.inner.owner);
         let (now, before) = (&self.now.links[i], &self.before.links[i]);
         let per_s = 1.0 / self.length_s;
         let offered = now.offered_pkts - before.offered_pkts;
@@ -148,7 +148,7 @@ impl<'a> Interval<'a> {
 
     /// The connection with this id.
     pub fn connection(&self, id: ConnectionId) -> ConnectionInterval {
-        let i = id.index();
+        let i = id.within(self.network.inner.owner);
         let (now, before) = (&self.now.connections[i], &self.before.connections[i]);
         ConnectionInterval {
             send_pps: (now.sent_pkts - before.sent_pkts) / self.length_s,

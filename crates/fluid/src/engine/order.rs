@@ -22,6 +22,8 @@ pub(crate) struct Order {
     pub tied: Vec<bool>,
     /// Place of every branch when sums are formed.
     pub branch_rank: Vec<u32>,
+    /// The same for networks whose links and connections are the same, row by row.
+    pub fingerprint: u64,
 }
 
 /// What a link hands to another. A link that has its turn before the one that feeds it sees what
@@ -97,7 +99,13 @@ impl Order {
         for (rank, &b) in branches.iter().enumerate() {
             branch_rank[b as usize] = rank as u32;
         }
+        let fingerprint = hash_of((
+            (&link_keys, &branch_keys),
+            (&inner.class_of, &inner.path_links),
+            format!("{:?}", inner.shared),
+        ));
         Order {
+            fingerprint,
             links: order,
             level_of,
             tied,

@@ -491,9 +491,10 @@ impl Window {
                 class.1 += 1.0;
             }
         });
+        let owner = self.network().inner.owner;
         let interval = |((link, connection), (arrived, queue_pkts))| ClassInterval {
-            link: LinkId(link),
-            connection: ConnectionId(connection),
+            link: LinkId(link, owner),
+            connection: ConnectionId(connection, owner),
             queue_pkts,
             arrival_pps: arrived / length_s,
         };
