@@ -283,6 +283,7 @@ impl Fluid {
             departed_pkts: link.departed_pkts,
             queue_time: link.queue_time,
             busy_s: link.busy_s,
+            by_precedence: None,
         }
     }
 

@@ -75,7 +75,7 @@ mod workload;
 
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
-pub use explain::{ExplainedHop, Explanation};
+pub use explain::{ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId};
 pub use network::{Network, NetworkBuilder};
 pub use options::{Coupling, Model, Options, Step, Transport};

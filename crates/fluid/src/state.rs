@@ -7,6 +7,7 @@ use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;
 use crate::engine::schedule::ScheduleState;
+use crate::explain::Applied;
 use crate::mm1k::{equilibrium, load_of_mean};
 use crate::network::Inner;
 
@@ -78,6 +79,8 @@ pub(crate) struct LinkState {
 pub(crate) struct BranchState {
     /// Packets/s of one connection during the last step.
     pub rate_pps: f64,
+    /// What that rate came from.
+    pub applied: Option<Applied>,
     /// What it knows of its path, if sources learn.
     pub learnt: Learnt,
     pub sent_pkts: f64,

@@ -48,8 +48,8 @@ pub(crate) struct Engine {
     /// What does not change in each branch's round-trip time.
     pub fixed_s: Vec<f64>,
     pub scratch: Scratch,
-    /// Branches that were just evaluated within the step: rate and volume.
-    sent_by: Vec<(usize, f64, f64)>,
+    /// Branches that were just evaluated within the step.
+    sent_by: Vec<send::SentWithin>,
 }
 
 impl Engine {

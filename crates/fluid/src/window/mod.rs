@@ -27,7 +27,7 @@ mod wire;
 
 use rand_pcg::Pcg32;
 
-pub(crate) use stepper::Window;
+pub(crate) use stepper::{OF_ACKS, Window};
 
 /// The streams of random numbers: one for each purpose and place.
 #[derive(Clone, Copy)]
