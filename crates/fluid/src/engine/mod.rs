@@ -7,7 +7,7 @@ pub(crate) mod feedback;
 mod fifo;
 mod literal;
 pub(crate) mod marked;
-mod order;
+pub(crate) mod order;
 mod pace;
 mod parallel;
 pub(crate) mod plan;

@@ -619,7 +619,7 @@ pub(super) struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn new(inner: &'a Inner, branch: u32) -> Self {
+    pub(super) fn new(inner: &'a Inner, branch: u32) -> Self {
         let class = inner.branches[branch as usize].class;
         let back = inner.back_path(branch);
         Way {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
-pub(crate) use likeness::{hash_of, link_keys};
+pub(crate) use likeness::{hash_of, link_itself, told_apart};
 
 use crate::ids::Owner;
 use crate::scheduling::Shared;

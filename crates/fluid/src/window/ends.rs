@@ -98,13 +98,13 @@ const ENDLESS: i32 = i32::MAX - 1;
 const USER_LIMIT: f64 = 1e4;
 
 impl Transfer {
-    pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, index: u32) -> Transfer {
+    pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, number: u64) -> Transfer {
         let start_ns = match &spec.source {
             Source::Users(_) => NEVER, // when the first user comes
             _ => ns(spec.start_s) as u64,
         };
-        let of_application = random(seed, Purpose::Application, index);
-        let of_sender = random(seed, Purpose::Sender, index);
+        let of_application = random(seed, Purpose::Application, number);
+        let of_sender = random(seed, Purpose::Sender, number);
         let kind = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                 Kind::Open(Box::new(Open {

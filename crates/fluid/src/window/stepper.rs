@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Window {
     options: Options,
     engine: Engine,
-    /// The transfers of each connection: from here to where the next one's begin.
+    /// The first of the transfers of each connection.
     first_transfer: Vec<u32>,
     /// Arrivals per interval at each link: what was counted before, and the moments so far.
     arrivals: Vec<Arrivals>,
@@ -72,14 +72,17 @@ impl Window {
         let needed = needed_bytes(&network);
         let allowed_bytes = network.inner.memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
-        let mut first_transfer = vec![0];
-        for id in network.connections() {
-            let before = first_transfer[id.index()];
-            first_transfer.push(before + network.connection_spec(id).count);
+        let arrivals = vec![Arrivals::default(); network.link_count()];
+        let mut first_transfer = vec![0; network.connection_count()];
+        let engine = Engine::new(network, options.seed);
+        let mut next = 0;
+        for &connection in &engine.numbers.connections {
+            first_transfer[connection as usize] = next;
+            next += engine.network.inner.connections[connection as usize].count;
         }
         Ok(Window {
-            arrivals: vec![Arrivals::default(); network.link_count()],
-            engine: Engine::new(network, options.seed),
+            arrivals,
+            engine,
             options,
             first_transfer,
             intervals: 0,
@@ -539,7 +542,9 @@ impl Window {
     /// The numbers of a connection's transfers.
     fn members(&self, id: ConnectionId) -> impl Iterator<Item = usize> {
         let i = id.index();
-        let first = self.first_transfer[i] as usize..self.first_transfer[i + 1] as usize;
+        let first = self.first_transfer[i];
+        let count = self.network().inner.connections[i].count;
+        let first = first as usize..(first + count) as usize;
         let more = self.engine.more_of.get(i).into_iter().flatten();
         first.chain(more.map(|&t| t as usize))
     }
