@@ -42,10 +42,17 @@ fn of_rates(seed: u64) -> WideNetwork {
     let mut wide = network(seed, Model::Fluid);
     let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
     let rate_pps = 0.7 * widths.fold(f64::INFINITY, f64::min) / 12_000.0;
-    for (_, _, spec) in &mut wide.connections {
-        spec.source = Source::Constant { rate_pps };
+    for (i, (_, _, spec)) in wide.connections.iter_mut().enumerate() {
+        spec.source = Source::Constant {
+            rate_pps: rate_pps * (1.0 - 0.0137 * i as f64),
+        };
+        spec.start_s += 1.37e-3 * i as f64;
         spec.acks = Acks::None;
         spec.max_window_pkts = None;
+        spec.count = 1;
+    }
+    for (_, _, link) in &mut wide.links {
+        link.queue = Queue::DropTail;
     }
     wide
 }
