@@ -64,6 +64,20 @@ impl NetworkBuilder {
         }
     }
 
+    /// One with the nodes of a network and nothing else. It takes the ids of that network as its own:
+    /// those of nodes are right, and those of links and connections are if the same are added in the
+    /// same order.
+    pub fn with_nodes_of(network: &Network) -> Self {
+        let mut builder = NetworkBuilder {
+            owner: network.inner.owner,
+            ..Self::new()
+        };
+        for node in &network.inner.nodes {
+            builder.node(node);
+        }
+        builder
+    }
+
     /// The node of this name, added if it is new.
     pub fn node(&mut self, name: &str) -> NodeId {
         if let Some(&id) = self.node_ids.get(name) {
