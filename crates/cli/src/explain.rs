@@ -1,24 +1,29 @@
 //! `netflow explain SCENARIO CONNECTION`
 
+use std::cell::Cell;
+use std::convert::Infallible;
 use std::io::{self, Write};
 
 use clap::Args;
 use netflow::fluid::{
-    ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Network, Simulation, Source,
+    ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Interval, Limit, Network, Recorder,
+    RunError, Simulation, Source,
 };
 use netflow::units::nearest_name;
 use serde::Serialize;
 
-use crate::args::{ReportFormat, time_from_zero};
+use crate::args::{ReportFormat, positive_time, time_from_zero};
 use crate::failure::Failure;
 use crate::input::{self, ScenarioArguments};
 use crate::number::{percent, plain, short};
+use crate::run::EVERY;
 use crate::table;
 
 /// Explain a connection's rate: loss, round-trip time, profile, rate
 ///
 /// Evaluates the scenario up to a time and shows how the connection's rate comes about there:
-/// every hop's queue, loss and delay, and every factor with its unit.
+/// every hop's queue, loss and delay, and every factor with its unit. Utilizations, and the losses
+/// of packets, are those of the half second that ends there.
 #[derive(Args)]
 pub struct ExplainArguments {
     #[command(flatten)]
@@ -50,7 +55,8 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
             "--at {at_s}s is after the end of the run, {duration_s} s"
         )));
     }
-    let explanation = explanation_at(network, scenario.options, id, at_s)
+    let every_s = positive_time(EVERY).map_err(Failure::usage)?;
+    let explanation = explanation_at(network, scenario.options, id, at_s, every_s)
         .map_err(|error| Failure::Evaluation(error.to_string()))?;
     match arguments.format {
         ReportFormat::Json => print_json(network, id, &explanation, out)?,
@@ -59,17 +65,48 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
+/// What is told at `at_s`, with the losses and utilizations of the recording interval that ends there.
 fn explanation_at(
     network: &Network,
     options: netflow::fluid::Options,
     id: ConnectionId,
     at_s: f64,
-) -> Result<Explanation, netflow::fluid::RunError> {
+    every_s: f64,
+) -> Result<Explanation, RunError> {
     let mut simulation = Simulation::new(network.clone(), options)?;
-    while simulation.time_s() < at_s - 1e-9 && !simulation.is_done() {
-        simulation.step()?;
+    let is_there = Cell::new(false);
+    let mut last = Last {
+        id,
+        at_s,
+        told: None,
+        is_there: &is_there,
+    };
+    if at_s > 0.0 {
+        // Intervals as long as those of a run, or a little shorter, of which one ends there.
+        let intervals = (at_s / every_s - 1e-9).ceil().max(1.0);
+        simulation.run(at_s / intervals, &mut last, || is_there.get())?;
     }
-    Ok(simulation.explain(id))
+    Ok(last.told.unwrap_or_else(|| simulation.explain(id)))
+}
+
+/// Keeps what the last interval tells.
+struct Last<'a> {
+    id: ConnectionId,
+    at_s: f64,
+    told: Option<Explanation>,
+    is_there: &'a Cell<bool>,
+}
+
+impl Recorder for Last<'_> {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        if interval.time_s >= self.at_s - 1e-9 {
+            self.is_there.set(true);
+            self.told = Some(interval.explain(self.id));
+        }
+        Ok(())
+    }
 }
 
 /// Says what it might have been.
@@ -98,7 +135,7 @@ fn print_text(
         network.node_name(spec.to),
         plain(it.time_s),
         source(spec),
-        match network.path_at(id, it.time_s).is_empty() {
+        match it.hops.is_empty() {
             true => ", not sending: it has no route",
             false if it.sending => "",
             false => ", not sending",
@@ -118,8 +155,7 @@ fn source(spec: &ConnectionSpec) -> String {
         Source::Constant { rate_pps } => format!("constant {} pkt/s", plain(*rate_pps)),
         Source::Poisson { rate_pps } => format!("Poisson {} pkt/s", plain(*rate_pps)),
         Source::Users(traffic) => format!("users of workload {}", traffic.workload.name),
-        #[allow(unreachable_patterns)]
-        _ => "source".to_owned(),
+        Source::Window(window) => format!("congestion window, {:?}", window.variant).to_lowercase(),
     }
 }
 
@@ -127,6 +163,7 @@ fn print_hops(network: &Network, hops: &[ExplainedHop], out: &mut dyn Write) -> 
     let titles = [
         "hop",
         "way",
+        "utilization",
         "queue pkt",
         "service pkt/s",
         "loss",
@@ -139,6 +176,7 @@ fn print_hops(network: &Network, hops: &[ExplainedHop], out: &mut dyn Write) -> 
         table.add_row([
             network.link_name(hop.link).to_owned(),
             if hop.back { "back" } else { "out" }.to_owned(),
+            percent(hop.utilization),
             short(hop.queue_pkts),
             short(hop.service_pps),
             percent(hop.loss_probability),
@@ -182,21 +220,28 @@ fn print_rtt(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
-    if let (Some(profile), Some(rate_pps)) = (&it.profile, it.profile_pps) {
-        if (it.seen_loss_probability, it.seen_rtt_s) != (it.loss_probability, it.rtt_s) {
-            writeln!(
-                out,
-                " seen after the way back: rtt {} ms; loss learnt from the last losses: {}",
-                short(it.seen_rtt_s * 1e3),
-                percent(it.seen_loss_probability),
-            )?;
-        }
+    let seen = [
+        it.seen_rtt_s
+            .map(|rtt_s| format!("rtt {} ms", short(rtt_s * 1e3))),
+        it.seen_loss_probability
+            .map(|loss| format!("loss {}", percent(loss))),
+    ];
+    let seen: Vec<String> = seen.into_iter().flatten().collect();
+    if !seen.is_empty() {
+        writeln!(out, " the source sees {}", seen.join(", "))?;
+    }
+    if let (Some(profile), Some(pps), Some(loss), Some(rtt_s)) = (
+        &it.profile,
+        it.profile_pps,
+        it.seen_loss_probability,
+        it.seen_rtt_s,
+    ) {
         writeln!(
             out,
             " F({}, {} ms) of {profile} = {} pkt/s{}",
-            percent(it.seen_loss_probability),
-            short(it.seen_rtt_s * 1e3),
-            short(rate_pps),
+            percent(loss),
+            short(rtt_s * 1e3),
+            short(pps),
             if it.outside {
                 ", extended: it was not measured there"
             } else {
@@ -204,14 +249,14 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
             },
         )?;
     }
-    if let Some(limit_pps) = it.window_limit_pps {
+    if let (Some(limit_pps), Some(rtt_s)) = (it.window_limit_pps, it.seen_rtt_s) {
         let window = spec
             .max_window_pkts
             .map_or_else(String::new, |window| format!(" {} pkt", plain(window)));
         writeln!(
             out,
             " window{window} / {} ms = {} pkt/s",
-            short(it.seen_rtt_s * 1e3),
+            short(rtt_s * 1e3),
             short(limit_pps)
         )?;
     }
@@ -222,11 +267,8 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
             short(application_pps)
         )?;
     }
-    if it.slow_start {
-        writeln!(
-            out,
-            " slow start: at most twice the rate of one round trip before"
-        )?;
+    if let Some(limit) = it.limit {
+        writeln!(out, " limit: {}", limited_by(limit))?;
     }
     let bits = |pps: f64| short(pps * spec.packet_size_bytes * 8.0 / 1e6);
     write!(
@@ -249,6 +291,19 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
     }
 }
 
+fn limited_by(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Own => "the rate it was given",
+        Limit::Profile => "its profile",
+        Limit::Window => "the largest window it may have",
+        Limit::CongestionWindow => "its congestion window",
+        Limit::Growth => "at most twice the rate of one round trip before",
+        Limit::Decline => "at least half the rate of one round trip before",
+        Limit::Application => "what its application has made",
+        Limit::Size => "all that is not delivered is on its way",
+    }
+}
+
 #[derive(Serialize)]
 struct JsonExplanation<'a> {
     connection: &'a str,
@@ -258,15 +313,15 @@ struct JsonExplanation<'a> {
     hops: Vec<JsonHop<'a>>,
     loss_probability: f64,
     rtt_s: f64,
-    seen_loss_probability: f64,
-    seen_rtt_s: f64,
+    seen_loss_probability: Option<f64>,
+    seen_rtt_s: Option<f64>,
     propagation_s: f64,
     profile: Option<&'a str>,
     profile_pps: Option<f64>,
     outside_profile: bool,
     window_limit_pps: Option<f64>,
     application_pps: Option<f64>,
-    slow_start: bool,
+    limit: Option<Limit>,
     rate_pps: f64,
 }
 
@@ -274,6 +329,7 @@ struct JsonExplanation<'a> {
 struct JsonHop<'a> {
     link: &'a str,
     back: bool,
+    utilization: f64,
     queue_pkts: f64,
     service_pps: f64,
     loss_probability: f64,
@@ -291,6 +347,7 @@ fn print_json(
     let hop = |hop: &ExplainedHop| JsonHop {
         link: network.link_name(hop.link),
         back: hop.back,
+        utilization: hop.utilization,
         queue_pkts: hop.queue_pkts,
         service_pps: hop.service_pps,
         loss_probability: hop.loss_probability,
@@ -314,7 +371,7 @@ fn print_json(
         outside_profile: it.outside,
         window_limit_pps: it.window_limit_pps,
         application_pps: it.application_pps,
-        slow_start: it.slow_start,
+        limit: it.limit,
         rate_pps: it.rate_pps,
     };
     serde_json::to_writer_pretty(&mut *out, &explanation)?;

@@ -144,10 +144,7 @@ fn starting_later(network: &Network, by_s: f64) -> Result<Network, Error> {
     if by_s == 0.0 {
         return Ok(network.clone());
     }
-    let mut builder = NetworkBuilder::new();
-    for node in network.nodes() {
-        builder.node(network.node_name(node));
-    }
+    let mut builder = NetworkBuilder::with_nodes_of(network);
     for link in network.links() {
         builder.link(network.link_spec(link).clone());
     }

@@ -12,19 +12,9 @@ use crate::fluid::Fluid;
 use crate::period::AggregateCounts;
 use crate::totals::Totals;
 use crate::{
-    BuildError, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Model, Network, Queue, RunError,
+    AggregateId, BuildError, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Model, Network, Queue,
+    RunError, Source,
 };
-
-/// A conditioned aggregate of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AggregateId(pub(crate) u32);
-
-impl AggregateId {
-    /// The place in the network's arrays, from 0 in the order of addition.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// What marks the packets of an aggregate.
 #[derive(Clone, Debug)]
@@ -155,23 +145,34 @@ pub(crate) fn check(
     aggregate_of
 }
 
-/// Refuses models that know no precedences.
+/// Refuses what a model knows nothing of, sooner than leave it out.
 pub(crate) fn check_model(network: &Network, model: Model) -> Result<(), RunError> {
     let inner = &network.inner;
     let more = inner.has_precedences() || !inner.shared.is_empty();
-    let bad = |reason: &str| {
+    let bad = |reason: String| {
         Err(RunError::BadOption {
             option: "model",
-            reason: reason.to_owned(),
+            reason,
         })
     };
-    if model == Model::FluidLiteral && more {
-        return bad("fluid-literal knows no aggregates, drop precedences and schedulers");
+    match model {
+        Model::FluidLiteral if more => {
+            bad("fluid-literal knows no aggregates, drop precedences and schedulers".to_owned())
+        }
+        Model::Window if !inner.shared.is_empty() => bad("only fluid knows schedulers".to_owned()),
+        Model::Fluid | Model::FluidLiteral => {
+            let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_));
+            match inner.connections.iter().find(of_window) {
+                Some(connection) => bad(format!(
+                    "connection `{}` has a congestion window, which only the window model \
+                     follows; a fluid needs a profile there",
+                    connection.name
+                )),
+                None => Ok(()),
+            }
+        }
+        Model::Window => Ok(()),
     }
-    if model == Model::Window && !inner.shared.is_empty() {
-        return bad("only fluid knows schedulers");
-    }
-    Ok(())
 }
 
 /// The packets of one drop precedence at a link since the period began.
@@ -232,15 +233,16 @@ impl AggregateTotals {
 impl Network {
     /// All aggregates, in the order they were added.
     pub fn aggregates(&self) -> impl Iterator<Item = AggregateId> + use<> {
-        (0..self.inner.aggregates.len() as u32).map(AggregateId)
+        let owner = self.inner.owner;
+        (0..self.inner.aggregates.len() as u32).map(move |a| AggregateId(a, owner))
     }
 
     /// What the aggregate was built from.
     ///
     /// # Panics
-    /// Like all look-ups by id: if the id is of another, larger network.
+    /// Like all look-ups by id: if the id is of another network.
     pub fn aggregate_spec(&self, id: AggregateId) -> &AggregateSpec {
-        &self.inner.aggregates[id.index()]
+        &self.inner.aggregates[id.within(self.inner.owner)]
     }
 }
 

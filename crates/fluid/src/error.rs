@@ -23,6 +23,22 @@ pub enum BuildError {
         /// Its name.
         connection: String,
     },
+    /// An id is of another network's builder.
+    #[error("{subject}: `{field}` is an id of another network")]
+    Foreign {
+        /// `link 3`, `connection c1`, `event at 2 s` …
+        subject: String,
+        /// The field's name in its spec.
+        field: &'static str,
+    },
+    /// A link's classes, or the class of a connection, cannot be as they are.
+    #[error("{subject}: {reason}")]
+    Class {
+        /// `link A->B`, `connection c1` …
+        subject: String,
+        /// What is wrong, in words.
+        reason: String,
+    },
     /// A number is out of its range.
     #[error("{subject}: {field} is {value}, but must be {allowed}")]
     OutOfRange {

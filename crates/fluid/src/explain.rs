@@ -1,8 +1,9 @@
 //! Why a connection sends as fast as it does: loss → round-trip time → profile → rate.
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::Engine;
 use crate::engine::plan::NO_PROFILE;
-use crate::engine::sources::{Condition, look};
 use crate::network::{ACK_BYTES, NO_BRANCH};
 use crate::state::State;
 use crate::{ConnectionId, LinkId};
@@ -23,12 +24,14 @@ pub struct Explanation {
     /// Waiting, transmission and propagation over all hops, in seconds.
     pub rtt_s: f64,
     /// The loss probability that the source reckons with: with FIFO transport what it has learnt
-    /// from its losses, else that of the path.
-    pub seen_loss_probability: f64,
+    /// from its losses, else that of the path at the start of the last step; with the window model
+    /// what it has lost. `None` if it was not sending in the last step.
+    pub seen_loss_probability: Option<f64>,
     /// The round-trip time that it sees, in seconds: with FIFO transport that of the packets
-    /// acknowledged in the last step, else that of the path.
-    pub seen_rtt_s: f64,
-    /// The propagation among it, in seconds.
+    /// acknowledged in the last step, else that of the path at its start; with the window model what
+    /// it has measured. `None` if it sees none.
+    pub seen_rtt_s: Option<f64>,
+    /// The propagation of both ways, in seconds.
     pub propagation_s: f64,
     /// Name of the profile, if the source has one.
     pub profile: Option<String>,
@@ -36,14 +39,49 @@ pub struct Explanation {
     pub profile_pps: Option<f64>,
     /// Whether the profile was not measured there.
     pub outside: bool,
-    /// Window limit / round-trip time, in packets/s.
+    /// Window limit / round-trip time seen, in packets/s.
     pub window_limit_pps: Option<f64>,
     /// What its application makes, in packets/s; `None` if there is always more to send.
     pub application_pps: Option<f64>,
-    /// Whether it is slow start that limits it: at most doubling every round trip.
-    pub slow_start: bool,
-    /// What it sends when it sends: the least of the above, or its own rate. Packets/s.
+    /// What limited it in the last step; `None` if it was not sending then.
+    pub limit: Option<Limit>,
+    /// What it sent in the last step, in packets/s.
     pub rate_pps: f64,
+}
+
+/// What limits the rate of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The rate it was given.
+    Own,
+    /// What its profile gives for what it sees.
+    Profile,
+    /// The largest window that it may have.
+    Window,
+    /// Its congestion window.
+    CongestionWindow,
+    /// It rises at most to twice in a round trip.
+    Growth,
+    /// It falls at most to half in a round trip.
+    Decline,
+    /// What its application has made.
+    Application,
+    /// What there is of it: all that is not delivered is on its way.
+    Size,
+}
+
+/// What a source saw in a step, and which limit its rate came from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Applied {
+    pub limit: Limit,
+    /// Loss probability and round-trip time (s) that it saw.
+    pub loss: f64,
+    pub rtt_s: f64,
+    /// What its profile gives for them, in packets/s.
+    pub profile_pps: Option<f64>,
+    /// The end of the step, in seconds.
+    pub until_s: f64,
 }
 
 /// One link of the way.
@@ -53,6 +91,10 @@ pub struct ExplainedHop {
     pub link: LinkId,
     /// Whether it is on the way back.
     pub back: bool,
+    /// Fraction of the last step for which it was busy; told with an interval
+    /// ([`Interval::explain`](crate::Interval::explain)), of that, and with the window model
+    /// otherwise of all the time since the start.
+    pub utilization: f64,
     /// Packets in its queue.
     pub queue_pkts: f64,
     /// Packets/s it serves, of the mean size in the queue.
@@ -63,8 +105,56 @@ pub struct ExplainedHop {
     pub transmission_s: f64,
     /// Propagation, in seconds.
     pub propagation_s: f64,
-    /// Probability that a packet arriving now is lost.
+    /// Probability that a packet of the connection that arrives now is lost; with the window model,
+    /// the part of those that was lost: in the interval told with, or else since the start.
     pub loss_probability: f64,
+}
+
+impl Explanation {
+    /// One with these hops, and nothing said of the source.
+    pub(crate) fn of_way(time_s: f64, count: u32, hops: Vec<ExplainedHop>) -> Explanation {
+        let parts = hops
+            .iter()
+            .map(|h| h.waiting_s + h.transmission_s + h.propagation_s);
+        let mut explanation = Explanation {
+            time_s,
+            sending: false,
+            count,
+            loss_probability: 0.0,
+            rtt_s: parts.sum(),
+            seen_loss_probability: None,
+            seen_rtt_s: None,
+            propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
+            profile: None,
+            profile_pps: None,
+            outside: false,
+            window_limit_pps: None,
+            application_pps: None,
+            limit: None,
+            rate_pps: 0.0,
+            hops,
+        };
+        explanation.sum_losses();
+        explanation
+    }
+
+    /// Makes the loss of the way that of its hops.
+    pub(crate) fn sum_losses(&mut self) {
+        let there = self.hops.iter().filter(|hop| !hop.back);
+        let through: f64 = there.map(|hop| 1.0 - hop.loss_probability).product();
+        self.loss_probability = 1.0 - through;
+    }
+
+    /// Adds what the source saw and did.
+    pub(crate) fn apply(&mut self, applied: &Applied, window_pkts: f64) {
+        self.limit = Some(applied.limit);
+        self.seen_loss_probability = Some(applied.loss);
+        self.seen_rtt_s = Some(applied.rtt_s);
+        self.profile_pps = applied.profile_pps;
+        if window_pkts < f64::INFINITY {
+            self.window_limit_pps = Some(window_pkts / applied.rtt_s);
+        }
+    }
 }
 
 impl Engine {
@@ -72,28 +162,12 @@ impl Engine {
     pub(crate) fn explain(&self, state: &State, id: ConnectionId) -> Explanation {
         let inner = &*self.network.inner;
         let class = inner.class_of[id.index()];
-        let spec = &inner.connections[id.index()];
-        let mut explanation = Explanation {
-            time_s: state.time_s,
-            sending: false,
-            count: spec.count,
-            hops: Vec::new(),
-            loss_probability: 0.0,
-            rtt_s: 0.0,
-            seen_loss_probability: 0.0,
-            seen_rtt_s: 0.0,
-            propagation_s: 0.0,
-            profile: None,
-            profile_pps: None,
-            outside: false,
-            window_limit_pps: None,
-            application_pps: None,
-            slow_start: false,
-            rate_pps: 0.0,
-        };
-        let b = inner.epochs[state.epoch].branch_of[class as usize];
+        let count = inner.connections[id.index()].count;
+        // The step that begins now takes the routes of now.
+        let begun = inner.epochs.partition_point(|e| e.at_s <= state.time_s);
+        let b = inner.epochs[begun.max(1) - 1].branch_of[class as usize];
         if b == NO_BRANCH {
-            return explanation;
+            return Explanation::of_way(state.time_s, count, Vec::new());
         }
         let branch = &self.plan.branches[b as usize];
         // Data of no aggregate is DP2, acknowledgements are DP0.
@@ -113,8 +187,9 @@ impl Engine {
                 false => l.nominal_bits,
             };
             ExplainedHop {
-                link: LinkId(l.link),
+                link: LinkId(l.link, inner.owner),
                 back,
+                utilization: link.utilization,
                 queue_pkts: link.queue_pkts,
                 service_pps: link.bandwidth_bps * link.share / mean_bits,
                 waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
@@ -129,55 +204,32 @@ impl Engine {
         let places = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];
         let there = places(branch.path).iter().map(|&p| hop(p, false));
         let back = places(branch.way_back).iter().map(|&p| hop(p, true));
-        explanation.hops = there.chain(back).collect();
-
-        let conditions: Vec<Condition> = state.links.iter().map(Condition::of).collect();
-        let [ln_pass, rtt_s] = match branch.aggregate {
-            Some(_) => self.look_marked(state, b as usize, &of_data),
-            None => look(&self.plan, branch, &conditions, self.fixed_s[b as usize]),
-        };
-        let loss = -ln_pass.exp_m1();
-        let now = state.time_s;
-        let finished = state.branches[b as usize].finished_s.is_some();
-        explanation.sending = branch.start_s <= now && now < branch.stop_s && !finished;
-        explanation.loss_probability = loss;
-        explanation.rtt_s = rtt_s;
-        explanation.propagation_s = branch.forward_s + branch.back_s;
-        // In the last step, if there was one: the rate shown is the rate sent.
+        let mut explanation = Explanation::of_way(state.time_s, count, there.chain(back).collect());
+        if branch.aggregate.is_some() {
+            // Of its colours each has a loss of its own, all along the way.
+            let [ln_pass, _] = self.look_marked(state, b as usize, &of_data);
+            explanation.loss_probability = -ln_pass.exp_m1();
+        }
         let source = &state.branches[b as usize];
-        let looked = self.learns && source.learnt.since_s.is_some();
-        let (loss, rtt_s) = match looked {
-            true => (source.learnt.loss, source.learnt.rtt_s),
-            false => (loss, rtt_s),
+        let (now, finished) = (state.time_s, source.finished_s.is_some());
+        explanation.sending = branch.start_s <= now && now < branch.stop_s && !finished;
+        if branch.application_pps < f64::INFINITY {
+            explanation.application_pps = Some(branch.application_pps);
+        }
+        let profile = match branch.profile {
+            NO_PROFILE => None,
+            p => Some(&self.plan.profiles[p as usize]),
         };
-        explanation.seen_loss_probability = loss;
-        explanation.seen_rtt_s = rtt_s;
-        if branch.profile == NO_PROFILE {
-            explanation.rate_pps = branch.rate_pps;
-            return explanation;
-        }
-        let profile = &self.plan.profiles[branch.profile as usize];
-        let from_profile = profile.throughput(loss, rtt_s);
-        explanation.profile = Some(profile.name().to_owned());
-        explanation.profile_pps = Some(from_profile);
-        explanation.outside = profile.outside(loss, rtt_s);
-        explanation.rate_pps = from_profile;
-        if branch.window_pkts < f64::INFINITY {
-            let limit = branch.window_pkts / rtt_s;
-            explanation.window_limit_pps = Some(limit);
-            explanation.rate_pps = from_profile.min(limit);
-        }
-        let application_pps = branch.application_pps;
-        if application_pps < f64::INFINITY {
-            explanation.application_pps = Some(application_pps);
-            if !looked {
-                explanation.rate_pps = explanation.rate_pps.min(application_pps);
-            }
-        }
-        if looked && explanation.sending {
-            let less = source.rate_pps < explanation.rate_pps * (1.0 - 1e-9);
-            explanation.slow_start = less && source.rate_pps < 0.99 * application_pps;
+        explanation.profile = profile.map(|profile| profile.name().to_owned());
+        if let Some(applied) = source.applied.filter(|applied| applied.until_s == now) {
+            let window_pkts = match profile {
+                Some(_) => branch.window_pkts,
+                None => f64::INFINITY,
+            };
+            explanation.apply(&applied, window_pkts);
             explanation.rate_pps = source.rate_pps;
+            explanation.outside =
+                profile.is_some_and(|profile| profile.outside(applied.loss, applied.rtt_s));
         }
         explanation
     }

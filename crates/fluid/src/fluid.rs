@@ -289,6 +289,7 @@ impl Fluid {
             departed_pkts: link.departed_pkts,
             queue_time: link.queue_time,
             busy_s: link.busy_s,
+            by_precedence: None,
         }
     }
 
@@ -511,10 +512,11 @@ impl Fluid {
             let queued = self.engine.queued(&self.state, h as usize);
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
             self.members.of(class).iter().map(move |&c| {
-                let (_, share) = self.branches_of(ConnectionId(c));
+                let connection = ConnectionId(c, link.1);
+                let (_, share) = self.branches_of(connection);
                 ClassInterval {
                     link,
-                    connection: ConnectionId(c),
+                    connection,
                     queue_pkts: queued * share,
                     arrival_pps: arrival_pps * share,
                 }

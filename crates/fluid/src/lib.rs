@@ -74,10 +74,10 @@ mod totals;
 mod window;
 mod workload;
 
-pub use diffserv::{AggregateId, AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
+pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
-pub use explain::{ExplainedHop, Explanation};
-pub use ids::{ConnectionId, LinkId, NodeId};
+pub use explain::{ExplainedHop, Explanation, Limit};
+pub use ids::{AggregateId, ConnectionId, LinkId, NodeId};
 pub use network::{Network, NetworkBuilder};
 pub use options::{Coupling, Model, Options, Step, Transport};
 pub use period::Period;

@@ -88,6 +88,10 @@ impl LinkSums {
             departed_pkts: self.departed_pkts - before.departed_pkts,
             queue_time: self.queue_time - before.queue_time,
             busy_s: self.busy_s - before.busy_s,
+            by_precedence: self.by_precedence.map(|now| {
+                let before = before.by_precedence.unwrap_or_default();
+                std::array::from_fn(|p| (now[p].0 - before[p].0, now[p].1 - before[p].1))
+            }),
         }
     }
 }
@@ -157,6 +161,7 @@ impl Simulation {
 
     /// The link since the period began; without [`begin_period`](Self::begin_period) that is the start.
     pub fn link_totals(&self, id: LinkId) -> LinkTotals {
+        id.within(self.owner());
         let start = self.start();
         let before = start.links.get(id.index()).copied().unwrap_or_default();
         let sums = self.link_sums(id).since(&before);
@@ -190,6 +195,7 @@ impl Simulation {
     /// The connection since the period began; without [`begin_period`](Self::begin_period) that is the
     /// start.
     pub fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
+        id.within(self.owner());
         let start = self.start();
         let before = start.connections.get(id.index());
         let before = before.copied().unwrap_or_default();
@@ -251,7 +257,7 @@ impl Simulation {
             let inner = &self.network().inner;
             let of = |&l: &u32| {
                 let before = start.links.get(l as usize).copied().unwrap_or_default();
-                let sums = fluid.link_sums(LinkId(l)).since(&before);
+                let sums = fluid.link_sums(LinkId(l, inner.owner)).since(&before);
                 let queueing_s = mean(sums.queue_time, sums.departed_pkts)?;
                 Some(queueing_s + inner.links[l as usize].delay_s)
             };
@@ -279,6 +285,7 @@ impl Simulation {
 
     /// The aggregate since the period began; nothing with models that know no aggregates.
     pub fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
+        id.within(self.owner());
         let before = self.start().aggregates.get(id.index());
         let before = before.copied().unwrap_or_default();
         let now = self.aggregate_counts(id);
@@ -299,6 +306,7 @@ impl Simulation {
     /// The packets at a link by drop precedence since the period began; `None` where the queue does not
     /// tell them apart.
     pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+        id.within(self.owner());
         let before = self.start().precedences.get(id.index());
         let before = before.copied().flatten().unwrap_or_default();
         let now = self.precedences_from_start(id)?;

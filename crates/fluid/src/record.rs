@@ -1,7 +1,8 @@
 //! What is recorded while a network is stepped.
 
 use crate::simulation::{Simulation, Stepper};
-use crate::{ConnectionId, LinkId, Network, RunError};
+use crate::window::OF_ACKS;
+use crate::{ConnectionId, Explanation, LinkId, Network, RunError};
 
 /// One link over one recording interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,6 +61,8 @@ pub(crate) struct LinkSums {
     pub departed_pkts: f64,
     pub queue_time: f64,
     pub busy_s: f64,
+    /// Offered and lost packets by drop precedence, where packets tell them apart.
+    pub by_precedence: Option<[(f64, f64); 3]>,
 }
 
 /// What a connection (all `count` of it together) has done since the start.
@@ -135,7 +138,7 @@ impl<'a> Interval<'a> {
 
     /// The link with this id.
     pub fn link(&self, id: LinkId) -> LinkInterval {
-        let i = id.index();
+        let i = id.within(self.network.inner.owner);
         let (now, before) = (&self.now.links[i], &self.before.links[i]);
         let per_s = 1.0 / self.length_s;
         let offered = now.offered_pkts - before.offered_pkts;
@@ -155,7 +158,7 @@ impl<'a> Interval<'a> {
 
     /// The connection with this id.
     pub fn connection(&self, id: ConnectionId) -> ConnectionInterval {
-        let i = id.index();
+        let i = id.within(self.network.inner.owner);
         let (now, before) = (&self.now.connections[i], &self.before.connections[i]);
         ConnectionInterval {
             send_pps: (now.sent_pkts - before.sent_pkts) / self.length_s,
@@ -174,6 +177,40 @@ impl<'a> Interval<'a> {
                 Stepper::Fluid(_) => mean(1.0, now.delivered_pkts - before.delivered_pkts)
                     .and_then(|_| self.path_delay_s(id)),
             },
+        }
+    }
+
+    /// Why the connection sends as fast as it does at the end of the interval: what
+    /// [`Simulation::explain`] says, with the utilizations of the interval and, with the window
+    /// model, its losses.
+    pub fn explain(&self, id: ConnectionId) -> Explanation {
+        let mut explanation = self.simulation.explain(id);
+        for hop in &mut explanation.hops {
+            hop.utilization = self.link(hop.link).utilization;
+        }
+        if let Stepper::Window(window) = self.simulation.stepper() {
+            let marking = window.marking_of(id);
+            for hop in &mut explanation.hops {
+                let marking = if hop.back { OF_ACKS } else { marking };
+                hop.loss_probability = self.loss_of(hop.link, marking);
+            }
+            explanation.sum_losses();
+            if explanation.profile.is_none() && explanation.seen_loss_probability.is_some() {
+                explanation.seen_loss_probability = self.connection(id).loss_probability;
+            }
+        }
+        explanation
+    }
+
+    /// The part of packets marked like this that a link lost.
+    fn loss_of(&self, link: LinkId, marking: [f64; 3]) -> f64 {
+        let i = link.index();
+        let (now, before) = (&self.now.links[i], &self.before.links[i]);
+        match now.by_precedence.zip(before.by_precedence) {
+            None => self.link(link).loss_probability,
+            Some((now, before)) => (0..3)
+                .map(|p| marking[p] * fraction(now[p].1 - before[p].1, now[p].0 - before[p].0))
+                .sum(),
         }
     }
 

@@ -41,7 +41,7 @@ impl Network {
     /// The links with several queues; their other queues are links called `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
         let own = self.inner.shared.iter().filter_map(|s| s.links.last());
-        own.map(|&link| LinkId(link))
+        own.map(|&link| LinkId(link, self.inner.owner))
     }
 }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use crate::explain::Explanation;
 use crate::fluid::Fluid;
+use crate::ids::Owner;
 use crate::period::{AggregateCounts, ConnectionCounts, Period};
 use crate::record::{ClassInterval, ConnectionSums, Interval, LinkSums, Mark, Recorder};
 use crate::state::State;
@@ -24,7 +25,8 @@ pub enum Outcome {
 
 /// A network, options, and the state that moves: stepped by hand or run to its end.
 ///
-/// The result has the same bits for any number of threads.
+/// The result has the same bits for any number of threads. Ids are those of its network: whatever
+/// takes one panics if it is of another.
 #[derive(Clone)]
 pub struct Simulation {
     stepper: Stepper,
@@ -56,8 +58,10 @@ impl Simulation {
     /// A network at time 0: all queues empty.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for options out of range or that exclude each other,
-    /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
+    /// [`RunError::BadOption`] for options out of range or that exclude each other, and for a model
+    /// that knows nothing of what the network has (a [`Source::Window`](crate::Source::Window) with
+    /// a fluid, say); [`RunError::TooLarge`] if it needs more memory than the network's builder
+    /// allowed.
     pub fn new(network: Network, options: Options) -> Result<Simulation, RunError> {
         let stepper = match options.model {
             Model::Window => {
@@ -82,14 +86,29 @@ impl Simulation {
     ///
     /// # Errors
     /// As [`Simulation::new`]; and [`RunError::BadOption`] if the state is not one of this
-    /// network with these options.
+    /// network with these options, or the model is [`Model::Window`], which has no states: its runs
+    /// are resumed from a clone of the simulation. (`duration_s`, `seed` and
+    /// `burstiness_interval_s` may be others than before.)
     pub fn resume(
         network: Network,
         options: Options,
         state: State,
     ) -> Result<Simulation, RunError> {
+        if options.model == Model::Window {
+            return Err(RunError::BadOption {
+                option: "model",
+                reason: "runs of the window model have no states to be resumed from; clone the \
+                         simulation instead"
+                    .to_owned(),
+            });
+        }
         let fluid = Fluid::resume(network, options, state)?;
         Ok(Simulation::of(Stepper::Fluid(Box::new(fluid))))
+    }
+
+    /// The mark of its network's ids.
+    pub(crate) fn owner(&self) -> Owner {
+        self.network().inner.owner
     }
 
     /// What moves it.
@@ -252,27 +271,32 @@ impl Simulation {
 
     /// Packets in the link's queue now, the one in service included.
     pub fn queue_pkts(&self, id: LinkId) -> f64 {
+        id.within(self.owner());
         either!(&self.stepper, it => it.queue_pkts(id))
     }
 
     /// Probability that a packet arriving at the link now is refused; where the queue tells drop
     /// precedences apart, that it finds it full ([`Simulation::precedence_totals`] has the drops).
     pub fn blocking(&self, id: LinkId) -> f64 {
+        id.within(self.owner());
         either!(&self.stepper, it => it.blocking(id))
     }
 
     /// Fraction of the last step for which the link was busy.
     pub fn utilization(&self, id: LinkId) -> f64 {
+        id.within(self.owner());
         either!(&self.stepper, it => it.utilization(id))
     }
 
     /// Packets/s that the connection (all `count` of it) sent during the last step.
     pub fn send_pps(&self, id: ConnectionId) -> f64 {
+        id.within(self.owner());
         either!(&self.stepper, it => it.send_pps(id))
     }
 
     /// Why the connection sends as fast as it does, now.
     pub fn explain(&self, id: ConnectionId) -> Explanation {
+        id.within(self.owner());
         either!(&self.stepper, it => it.explain(id))
     }
 

@@ -7,6 +7,7 @@ use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;
 use crate::engine::schedule::ScheduleState;
+use crate::explain::Applied;
 use crate::mm1k::{equilibrium, load_of_mean};
 use crate::network::Inner;
 
@@ -15,6 +16,8 @@ use crate::network::Inner;
 /// It belongs to the network and the options it was made with.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
+    /// Of the network and the options that it belongs to.
+    pub(crate) fingerprint: u64,
     pub(crate) time_s: f64,
     pub(crate) steps: u64,
     pub(crate) evaluations: u64,
@@ -76,6 +79,8 @@ pub(crate) struct LinkState {
 pub(crate) struct BranchState {
     /// Packets/s of one connection during the last step.
     pub rate_pps: f64,
+    /// What that rate came from.
+    pub applied: Option<Applied>,
     /// What it knows of its path, if sources learn.
     pub learnt: Learnt,
     pub sent_pkts: f64,
@@ -204,6 +209,7 @@ impl State {
         let hops = plan.hop_count();
         let branches = plan.branches.len();
         State {
+            fingerprint: plan.fingerprint,
             time_s: 0.0,
             steps: 0,
             evaluations: 0,
@@ -246,6 +252,7 @@ impl Clone for State {
 
     /// Without allocating, if both are of the same network.
     fn clone_from(&mut self, other: &State) {
+        self.fingerprint = other.fingerprint;
         self.time_s = other.time_s;
         self.steps = other.steps;
         self.evaluations = other.evaluations;
@@ -268,7 +275,7 @@ impl Clone for State {
 }
 
 impl State {
-    /// Whether it has the shape of `other`.
+    /// Whether it is one of the network and the options that `other` is of, with its shape.
     pub(crate) fn fits(&self, other: &State) -> bool {
         let lengths = |s: &State| {
             let f = &s.fifo;
@@ -293,7 +300,7 @@ impl State {
             let queues = [f.queues.len(), f.flights.len()];
             (engine, rings, queues)
         };
-        lengths(self) == lengths(other)
+        self.fingerprint == other.fingerprint && lengths(self) == lengths(other)
     }
 
     /// The largest difference of any queue, in units of the queue (at least of one packet).

@@ -277,6 +277,8 @@ mod tests {
     use netflow_workload::{Distribution, Http};
 
     fn spec() -> WorkloadSpec {
+        let mut builder = crate::NetworkBuilder::new();
+        let nodes = ["a", "b", "c", "d", "e"].map(|name| builder.node(name));
         WorkloadSpec {
             name: "web".to_owned(),
             application: Application::Http(Http {
@@ -287,8 +289,8 @@ mod tests {
                 pages: Distribution::Constant(3.0),
             }),
             users_per_s: 4.0,
-            clients: vec![NodeId(0), NodeId(1)],
-            servers: vec![NodeId(2), NodeId(3), NodeId(4)],
+            clients: nodes[..2].to_vec(),
+            servers: nodes[2..].to_vec(),
             start_s: 5.0,
             stop_s: Some(65.0),
             source: WindowSource::default(),

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use netflow_fluid::{Coupling, Model, Options, Simulation, Step, Transport};
+use netflow_fluid::{
+    ConnectionId, Coupling, Explanation, Model, Options, Simulation, Source, Step, Transport,
+};
 use netflow_problems::{Case, a1, a4, a400, b3, cbr};
 
 struct Table {
@@ -58,6 +60,22 @@ struct Deviation {
     at: (f64, usize),
 }
 
+/// What a source at its profile's word sends over the path as it is now: the reference's rate.
+fn would_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -> f64 {
+    let spec = sim.network().connection_spec(id);
+    match &spec.source {
+        Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
+        Source::Profile(profile) => {
+            let window_pkts = spec.max_window_pkts.or(profile.window_limit_pkts());
+            let most_pps = window_pkts.unwrap_or(f64::INFINITY) / told.rtt_s;
+            profile
+                .throughput(told.loss_probability, told.rtt_s)
+                .min(most_pps)
+        }
+        Source::Window(_) | Source::Users(_) => unreachable!("no case has them"),
+    }
+}
+
 fn deviation(case: &Case, file: &str, options: Options, compare_utilization: bool) -> Deviation {
     let table = Table::read(file);
     let mut sim = Simulation::new(case.network.clone(), options).unwrap();
@@ -78,11 +96,10 @@ fn deviation(case: &Case, file: &str, options: Options, compare_utilization: boo
         }
         for (name, id) in &case.connections {
             let rate = table.get(row, &format!("rate_{name}")) * 1000.0;
-            let e = sim.explain(*id);
-            let ours = if e.sending {
-                e.rate_pps * f64::from(e.count)
-            } else {
-                0.0
+            let told = sim.explain(*id);
+            let ours = match told.sending {
+                true => f64::from(told.count) * would_send_pps(&sim, *id, &told),
+                false => 0.0,
             };
             worst.rate = worst.rate.max((ours - rate).abs() / rate.max(1.0));
         }

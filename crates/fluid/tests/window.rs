@@ -149,15 +149,15 @@ fn an_application_that_comes_and_goes_has_its_mean_rate() {
         on_s: 0.5,
         off_s: 1.5,
     };
-    let (b, _) = line(1000.0, 100.0, window(TcpVariant::Reno), |c| {
-        c.application = application
+    // 2000 bursts leave a deviation of 2.4 %: five times as many, one of 1.1 %.
+    let goodput_pps = (1..=5).map(|seed| {
+        let (b, _) = line(1000.0, 100.0, window(TcpVariant::Reno), |c| {
+            c.application = application
+        });
+        let (sim, id) = run(b, 4000.0, seed);
+        sim.connection_totals(id).mean_goodput_pps
     });
-    let (sim, id) = run(b, 4000.0, 1);
-    near(
-        sim.connection_totals(id).mean_goodput_pps,
-        application.mean_pps(),
-        0.04,
-    );
+    near(goodput_pps.sum::<f64>() / 5.0, application.mean_pps(), 0.04);
 }
 
 #[test]

@@ -4,10 +4,7 @@ use netflow_fluid::{ConnectionSpec, EventSpec, Network, NetworkBuilder};
 
 /// The network with every connection changed; `change` is called in their order.
 pub fn remade(network: &Network, mut change: impl FnMut(&mut ConnectionSpec)) -> Network {
-    let mut builder = NetworkBuilder::new();
-    for node in network.nodes() {
-        builder.node(network.node_name(node));
-    }
+    let mut builder = NetworkBuilder::with_nodes_of(network);
     for link in network.links() {
         builder.link(network.link_spec(link).clone());
     }

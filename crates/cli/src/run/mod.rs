@@ -28,6 +28,9 @@ use crate::number::{count, duration, percent, plain, short};
 use crate::progress::Progress;
 use crate::{interrupt, problems, table};
 
+/// How long recording intervals are unless somebody says otherwise.
+pub const EVERY: &str = "0.5s";
+
 /// Evaluate a scenario: tables on the standard output, series in a directory
 ///
 /// Prints the links, busiest first, the connections, fastest first, and where the packets went.
@@ -46,7 +49,7 @@ pub struct RunArguments {
     format: Format,
 
     /// Length of a recording interval
-    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
+    #[arg(long, value_name = "TIME", default_value = EVERY, value_parser = positive_time)]
     every: f64,
 
     /// Also write the series of every connection at every link

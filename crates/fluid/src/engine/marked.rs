@@ -12,7 +12,9 @@ use super::feedback::LOOKS;
 use super::plan::{NO_PROFILE, Plan};
 use super::sources::{self, ln_pass};
 use super::{Engine, Span};
+use crate::Limit;
 use crate::diffserv::{AggregateSpec, Edge};
+use crate::explain::Applied;
 use crate::state::State;
 
 /// The shortest retransmission timeout of TCP in seconds.
@@ -179,6 +181,7 @@ impl Engine {
         let mut rate = branch.rate_pps;
         let mut rate_after = rate;
         let mut rests_on = ProfileUse::Measured;
+        let (mut limit, mut profile_pps) = (Limit::Own, None);
         if branch.profile != NO_PROFILE {
             let profile = &*plan.profiles[branch.profile as usize];
             if self.learns {
@@ -187,9 +190,9 @@ impl Engine {
                 [loss, rtt_s] =
                     state.branches[b].learn_from(looks, branch, [ln_pass, rtt_now_s], step, span);
             }
-            rate = profile
-                .throughput(loss, rtt_s)
-                .min(branch.window_pkts / rtt_s);
+            let from_profile = profile.throughput(loss, rtt_s);
+            rate = from_profile.min(branch.window_pkts / rtt_s);
+            let may_pps = rate;
             rate_after = rate;
             if self.learns {
                 let delivered: f64 = (b..b + 3)
@@ -201,9 +204,21 @@ impl Engine {
                 rate_after = state.branches[b].rate_pps;
             }
             rests_on = profile.rests_on(loss, rtt_s);
+            limit = branch.limit(rtt_s, from_profile, may_pps, rate_after);
+            profile_pps = Some(from_profile);
         }
         let wanted = rate * branch.weight * active_s;
         let sent = wanted.min(self.scratch.may_send[b]);
+        if sent < wanted {
+            limit = branch.limit_of_data(span.end_s);
+        }
+        state.branches[b].applied = Some(Applied {
+            limit,
+            loss,
+            rtt_s,
+            profile_pps,
+            until_s: span.end_s,
+        });
         if sent < wanted && branch.application_pps < f64::INFINITY {
             rate = sent / (branch.weight * active_s);
             rate_after = rate;

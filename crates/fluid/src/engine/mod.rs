@@ -7,7 +7,7 @@ pub(crate) mod feedback;
 mod fifo;
 mod literal;
 pub(crate) mod marked;
-mod order;
+pub(crate) mod order;
 mod pace;
 mod parallel;
 pub(crate) mod plan;
@@ -29,7 +29,7 @@ use sources::ActiveSources;
 use step::Scratch;
 pub(crate) use step::Span;
 
-use crate::network::Network;
+use crate::network::{Network, hash_of};
 use crate::state::State;
 use crate::{Coupling, Model, Options, RunError, Step, Transport};
 
@@ -48,8 +48,8 @@ pub(crate) struct Engine {
     /// What does not change in each branch's round-trip time.
     pub fixed_s: Vec<f64>,
     pub scratch: Scratch,
-    /// Branches that were just evaluated within the step: rate and volume.
-    sent_by: Vec<(usize, f64, f64)>,
+    /// Branches that were just evaluated within the step.
+    sent_by: Vec<send::SentWithin>,
 }
 
 impl Engine {
@@ -84,6 +84,17 @@ impl Engine {
         if fifo {
             plan.size_rings(&network.inner, shortest_s);
         }
+        let Options {
+            duration_s: _,
+            model,
+            step,
+            transport,
+            coupling,
+            seed: _,
+            burstiness_interval_s: _,
+        } = options;
+        let chosen = format!("{model:?} {step:?} {transport:?} {coupling:?}");
+        plan.fingerprint = hash_of((plan.fingerprint, chosen));
         let plan = Arc::new(plan);
         Engine {
             fifo,
@@ -110,10 +121,9 @@ impl Engine {
     /// Moves `state` over one step.
     pub fn advance(&mut self, state: &mut State, span: Span) -> Result<(), RunError> {
         let result = match self.options.model {
-            Model::Fluid => self.step(state, span),
             Model::FluidLiteral => self.step_literally(state, span),
-            // The other stepper's.
-            Model::Window => Ok(()),
+            // Packets have a stepper of their own.
+            Model::Fluid | Model::Window => self.step(state, span),
         };
         if let Err(place) = result {
             let link = self.plan.links[place].link as usize;

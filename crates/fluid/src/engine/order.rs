@@ -2,14 +2,14 @@
 //! never by their rows or names, so that a file with its rows in another order gives the same bits.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
 use super::plan::Way;
 use crate::Source;
-use crate::network::{Inner, hash_of, link_keys};
+use crate::network::{Inner, NO_BRANCH, hash_of, link_itself};
 
 /// The order of links, and of what passes over them.
 pub(crate) struct Order {
@@ -22,6 +22,8 @@ pub(crate) struct Order {
     pub tied: Vec<bool>,
     /// Place of every branch when sums are formed.
     pub branch_rank: Vec<u32>,
+    /// The same for networks whose links and connections are the same, row by row.
+    pub fingerprint: u64,
 }
 
 /// What a link hands to another. A link that has its turn before the one that feeds it sees what
@@ -50,7 +52,7 @@ impl Importance {
 }
 
 impl Order {
-    pub fn new(inner: &Inner, ways: &[Way<'_>]) -> Order {
+    pub(super) fn new(inner: &Inner, ways: &[Way<'_>]) -> Order {
         let n = inner.links.len();
         let feeds = feeds(inner, ways);
         let mut used = vec![false; n];
@@ -97,7 +99,13 @@ impl Order {
         for (rank, &b) in branches.iter().enumerate() {
             branch_rank[b as usize] = rank as u32;
         }
+        let fingerprint = hash_of((
+            (&link_keys, &branch_keys),
+            (&inner.class_of, &inner.path_links),
+            format!("{:?}", inner.shared),
+        ));
         Order {
+            fingerprint,
             links: order,
             level_of,
             tied,
@@ -192,10 +200,30 @@ fn without_the_least(feeds: Vec<Feed>) -> Vec<Feed> {
     feeds[end..].to_vec()
 }
 
+/// Numbers for links and connections that follow from what they are and from what they meet: the
+/// same for those that are alike, whatever their rows and names.
+pub(crate) fn likenesses(inner: &Inner) -> (Vec<u64>, Vec<u64>) {
+    let branches = 0..inner.branches.len() as u32;
+    let ways: Vec<Way<'_>> = branches.map(|b| Way::new(inner, b)).collect();
+    let (links, branches) = keys(inner, &ways);
+    let class = |class: usize| {
+        let branch_at = inner.epochs.iter().map(|epoch| epoch.branch_of[class]);
+        let keys = branch_at.map(|b| match b {
+            NO_BRANCH => 0,
+            b => branches[b as usize],
+        });
+        hash_of(keys.collect::<Vec<u64>>())
+    };
+    let classes: Vec<u64> = (0..inner.classes.len()).map(class).collect();
+    let of = |&class: &u32| classes[class as usize];
+    (links, inner.class_of.iter().map(of).collect())
+}
+
 /// Numbers for links and branches that follow from what they are and from what they meet, and
-/// from nothing else: those of different rows of a file with the same content are the same.
+/// from nothing else: those of different rows of a file with the same content are the same. What
+/// no branch passes over has no part in it.
 fn keys(inner: &Inner, ways: &[Way<'_>]) -> (Vec<u64>, Vec<u64>) {
-    let mut links = link_keys(inner.nodes.len(), &inner.links);
+    let mut links: Vec<u64> = inner.links.iter().map(link_itself).collect();
     for event in &inner.events {
         let key = &mut links[event.link as usize];
         *key = hash_of((*key, event.at_s.to_bits(), format!("{:?}", event.change)));
@@ -224,7 +252,7 @@ fn keys(inner: &Inner, ways: &[Way<'_>]) -> (Vec<u64>, Vec<u64>) {
 }
 
 fn branch_itself(inner: &Inner, b: usize) -> u64 {
-    let hasher = &mut DefaultHasher::new();
+    let hasher = &mut fnv::FnvHasher::default();
     let branch = &inner.branches[b];
     let class = &inner.classes[branch.class as usize];
     let spec = &inner.connections[class.connection as usize];
@@ -251,7 +279,9 @@ fn branch_itself(inner: &Inner, b: usize) -> u64 {
         Source::Profile(p) => p.name().hash(hasher),
         Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(hasher),
         Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(hasher),
-        Source::Users(traffic) => (3, traffic.mean_pps.to_bits()).hash(hasher),
+        Source::Users(traffic) => {
+            (3, traffic.mean_pps.to_bits(), traffic.replies).hash(hasher);
+        }
     }
     format!("{application:?}").hash(hasher);
     (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);

@@ -48,6 +48,9 @@ pub(crate) struct Plan {
     pub place: Vec<u32>,
     /// Place of each branch in the order of sums.
     pub branch_rank: Vec<u32>,
+    /// The same for networks whose links and connections are the same, row by row, and for the same
+    /// options.
+    pub fingerprint: u64,
     /// The ways of all branches as places in `links`, parallel to the network's `path_links`.
     pub path: Vec<u32>,
     /// The profiles of all sources, each once.
@@ -251,6 +254,7 @@ impl Plan {
             level_of,
             tied,
             branch_rank,
+            fingerprint,
         } = Order::new(inner, &ways);
 
         let mut place = vec![0; inner.links.len()];
@@ -301,6 +305,7 @@ impl Plan {
                 .collect(),
             place,
             branch_rank,
+            fingerprint,
             profiles: Vec::new(),
             ramps: Vec::new(),
             hops_of,
@@ -527,7 +532,9 @@ impl Plan {
             let hops = self.hops_of_branch(b);
             let plan = BranchPlan {
                 class,
-                aggregate: inner.classes[class as usize].aggregate.map(AggregateId),
+                aggregate: inner.classes[class as usize]
+                    .aggregate
+                    .map(|a| AggregateId(a, inner.owner)),
                 weight,
                 path: inner.branches[b].data,
                 way_back: inner.branches[b].back,
@@ -612,7 +619,7 @@ pub(super) struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn new(inner: &'a Inner, branch: u32) -> Self {
+    pub(super) fn new(inner: &'a Inner, branch: u32) -> Self {
         let class = inner.branches[branch as usize].class;
         let back = inner.back_path(branch);
         Way {

@@ -9,6 +9,8 @@ use super::queue::{Solution, Step};
 use super::shares::Arrivals;
 use super::sources::{self, BATCH, Condition, look};
 use super::{Engine, Span};
+use crate::Limit;
+use crate::explain::Applied;
 use crate::state::{BranchState, Seen, State};
 
 /// Sources that one thread evaluates at least.
@@ -61,6 +63,16 @@ impl Engine {
             };
             let rests_on = ProfileUse::Measured;
             state.branches[b].account(sent, rate_pps, [ln_pass, rtt_s], active_s, rests_on);
+            state.branches[b].applied = Some(Applied {
+                limit: match sent < wanted {
+                    true => branch.limit_of_data(span.end_s),
+                    false => Limit::Own,
+                },
+                loss: -ln_pass.exp_m1(),
+                rtt_s,
+                profile_pps: None,
+                until_s: span.end_s,
+            });
         }
     }
 
@@ -123,7 +135,7 @@ impl Engine {
     ) -> Solution {
         let here = self.scratch.conditions[place];
         let others = arriving.pkts;
-        let sources_at = |tried: &Solution, each: &mut dyn FnMut(usize, f64, f64)| {
+        let sources_at = |tried: &Solution, each: &mut dyn FnMut(SentWithin)| {
             let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
             let waiting_s = tried.queue_pkts * span.length_s / step.service_pkts - here.waiting_s;
             let (mut loss, mut rtt, mut rate) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
@@ -142,25 +154,44 @@ impl Engine {
                         let b = b as usize;
                         let branch = &plan.branches[b];
                         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-                        let sent = rate[i] * branch.weight * active_s;
-                        each(b, rate[i], sent.min(self.scratch.may_send[b]));
+                        let wanted = rate[i] * branch.weight * active_s;
+                        each(SentWithin {
+                            branch: b,
+                            rate_pps: rate[i],
+                            wanted,
+                            sent: wanted.min(self.scratch.may_send[b]),
+                            seen: [loss[i], rtt[i]],
+                        });
                     }
                 }
             }
         };
         let solution = step.solve_by(|tried| {
             let mut sum = others;
-            sources_at(tried, &mut |_, _, sent| sum += sent);
+            sources_at(tried, &mut |it| sum += it.sent);
             sum
         });
-        let mut sent_by: Vec<(usize, f64, f64)> = std::mem::take(&mut self.sent_by);
+        let mut sent_by = std::mem::take(&mut self.sent_by);
         sent_by.clear();
-        sources_at(&solution, &mut |b, rate, sent| {
-            sent_by.push((b, rate, sent))
-        });
-        for &(b, rate, sent) in &sent_by {
+        sources_at(&solution, &mut |it| sent_by.push(it));
+        for it in &sent_by {
+            let (b, sent) = (it.branch, it.sent);
+            let branch = &plan.branches[b];
+            let [loss, rtt_s] = it.seen;
+            let profile = &*plan.profiles[branch.profile as usize];
+            let profile_pps = profile.throughput(loss, rtt_s);
             state.handed[b] = sent;
-            state.branches[b].rate_pps = rate;
+            state.branches[b].rate_pps = it.rate_pps;
+            state.branches[b].applied = Some(Applied {
+                limit: match sent < it.wanted {
+                    true => branch.limit_of_data(span.end_s),
+                    false => branch.limit(rtt_s, profile_pps, it.rate_pps, it.rate_pps),
+                },
+                loss,
+                rtt_s,
+                profile_pps: Some(profile_pps),
+                until_s: span.end_s,
+            });
             state.branches[b].sent_pkts += sent;
             let hop = plan.branches[b].first_hop as usize;
             state.inflow[hop] = sent;
@@ -170,6 +201,17 @@ impl Engine {
         self.sent_by = sent_by;
         solution
     }
+}
+
+/// What a source evaluated within the step sends, and what it sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentWithin {
+    branch: usize,
+    rate_pps: f64,
+    wanted: f64,
+    sent: f64,
+    /// Loss probability, and round-trip time in seconds.
+    seen: [f64; 2],
 }
 
 impl BranchState {
@@ -268,7 +310,7 @@ impl SharedView<'_> {
         } = self.engine;
         let learns = !work.looks.is_empty();
         let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
-        let mut rate = [0.0; BATCH];
+        let mut from_profile = [0.0; BATCH];
         for batch in work.members.chunks(BATCH) {
             for (i, &b) in batch.iter().enumerate() {
                 let b = b as usize;
@@ -289,23 +331,33 @@ impl SharedView<'_> {
                 }
             }
             let n = batch.len();
-            let windows = batch.iter().map(|&b| plan.branches[b as usize].window_pkts);
-            sources::rates(profile, &loss[..n], &rtt[..n], windows, &mut rate[..n]);
+            profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
             for (i, &b) in batch.iter().enumerate() {
                 let b = b as usize;
                 let branch = &plan.branches[b];
+                let may_pps = from_profile[i].min(branch.window_pkts / rtt[i]);
                 let state = &mut work.branches[b - work.first];
-                let mut mean_pps = rate[i];
+                let mut mean_pps = may_pps;
                 if learns {
                     let delivered = self.handed[branch.last_data_hop as usize];
                     let delivered_pps = delivered / (branch.weight * self.before_s);
-                    mean_pps = state.grow(rate[i], delivered_pps, branch, self.span);
+                    mean_pps = state.grow(may_pps, delivered_pps, branch, self.span);
                 } else {
                     state.rate_pps = mean_pps;
                 }
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let wanted = mean_pps * branch.weight * active_s;
                 let sent = wanted.min(scratch.may_send[b]);
+                state.applied = Some(Applied {
+                    limit: match sent < wanted {
+                        true => branch.limit_of_data(self.span.end_s),
+                        false => branch.limit(rtt[i], from_profile[i], may_pps, state.rate_pps),
+                    },
+                    loss: loss[i],
+                    rtt_s: rtt[i],
+                    profile_pps: Some(from_profile[i]),
+                    until_s: self.span.end_s,
+                });
                 if sent < wanted && branch.application_pps < f64::INFINITY {
                     // It neither grows nor loses with what it does not send.
                     state.rate_pps = sent / (branch.weight * active_s);

@@ -5,7 +5,7 @@ use netflow_profile::Profile;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::network::{ACK_BYTES, Inner, NO_BRANCH};
 use crate::state::{LinkState, State};
-use crate::{Coupling, Options, Transport};
+use crate::{Coupling, Limit, Options, Transport};
 
 /// Sources evaluated at a time: what they see fits into the first-level cache.
 pub(crate) const BATCH: usize = 64;
@@ -207,6 +207,28 @@ pub(crate) fn rates(
     profile.throughputs(loss, rtt_s, out);
     for ((rate, rtt), window) in out.iter_mut().zip(rtt_s).zip(window) {
         *rate = rate.min(window / rtt);
+    }
+}
+
+impl BranchPlan {
+    /// Which limit applied to a source that may send `may_pps`, its profile giving `profile_pps`, and
+    /// has come to `end_pps` at the end of the step.
+    pub fn limit(&self, rtt_s: f64, profile_pps: f64, may_pps: f64, end_pps: f64) -> Limit {
+        match end_pps {
+            pps if pps < may_pps * (1.0 - 1e-9) => Limit::Growth,
+            pps if pps > may_pps * (1.0 + 1e-9) => Limit::Decline,
+            _ if self.window_pkts / rtt_s < profile_pps => Limit::Window,
+            _ => Limit::Profile,
+        }
+    }
+
+    /// The same of a source that had no more than this to send until `end_s`.
+    pub fn limit_of_data(&self, end_s: f64) -> Limit {
+        let made_pkts = self.application_pps * self.weight * active_s(self, 0.0, end_s);
+        match self.application_pps < f64::INFINITY && made_pkts < self.size_pkts {
+            true => Limit::Application,
+            false => Limit::Size,
+        }
     }
 }
 

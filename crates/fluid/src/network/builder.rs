@@ -1,13 +1,14 @@
 //! From specs to an immutable network: checks, rooms, classes, routes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::routing::{Request, Router};
 use super::{Branch, Class, Epoch, Inner, LinkEvent, NO_BRANCH, Network, classes};
 use crate::diffserv;
+use crate::ids::Owner;
 use crate::scheduling::{ClassedLink, Expanded};
-use crate::workload::{HEADER_BYTES, UserTraffic, Users, WorkloadSpec};
+use crate::workload::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
     ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Queue, Source, WindowSource,
@@ -17,8 +18,10 @@ use crate::{
 pub(crate) const ACK_BYTES: f64 = 40.0;
 
 /// Takes nodes, links, connections and events, and makes a [`Network`] of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct NetworkBuilder {
+    /// The mark of its ids.
+    owner: Owner,
     nodes: Vec<String>,
     node_ids: HashMap<String, NodeId>,
     links: Vec<LinkSpec>,
@@ -29,14 +32,50 @@ pub struct NetworkBuilder {
     classed: Vec<ClassedLink>,
     /// Classes of the packets of connections.
     queue_class_of: HashMap<u32, String>,
+    /// Ids of other networks that were given for something, and for what.
+    foreign: Vec<BuildError>,
     expanded: Expanded,
     memory_limit_bytes: Option<u64>,
+}
+
+impl Default for NetworkBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl NetworkBuilder {
     /// An empty network.
     pub fn new() -> Self {
-        Self::default()
+        NetworkBuilder {
+            owner: Owner::new(),
+            nodes: Vec::new(),
+            node_ids: HashMap::new(),
+            links: Vec::new(),
+            connections: Vec::new(),
+            events: Vec::new(),
+            aggregates: Vec::new(),
+            workloads: Vec::new(),
+            classed: Vec::new(),
+            queue_class_of: HashMap::new(),
+            foreign: Vec::new(),
+            expanded: Expanded::default(),
+            memory_limit_bytes: None,
+        }
+    }
+
+    /// One with the nodes of a network and nothing else. It takes the ids of that network as its own:
+    /// those of nodes are right, and those of links and connections are if the same are added in the
+    /// same order.
+    pub fn with_nodes_of(network: &Network) -> Self {
+        let mut builder = NetworkBuilder {
+            owner: network.inner.owner,
+            ..Self::new()
+        };
+        for node in &network.inner.nodes {
+            builder.node(node);
+        }
+        builder
     }
 
     /// The node of this name, added if it is new.
@@ -44,7 +83,7 @@ impl NetworkBuilder {
         if let Some(&id) = self.node_ids.get(name) {
             return id;
         }
-        let id = NodeId(self.nodes.len() as u32);
+        let id = NodeId(self.nodes.len() as u32, self.owner);
         self.nodes.push(name.to_owned());
         self.node_ids.insert(name.to_owned(), id);
         id
@@ -52,36 +91,55 @@ impl NetworkBuilder {
 
     /// Adds a directed link. A duplex link is two of them.
     pub fn link(&mut self, spec: LinkSpec) -> LinkId {
+        let ends = [("from", spec.from.1), ("to", spec.to.1)];
+        self.must_own(&ends, |it| format!("link {}", it.links.len()));
         self.links.push(spec);
-        LinkId(self.links.len() as u32 - 1)
+        LinkId(self.links.len() as u32 - 1, self.owner)
     }
 
     /// Adds a connection.
     pub fn connection(&mut self, spec: ConnectionSpec) -> ConnectionId {
+        let mut nodes = vec![("from", spec.from.1), ("to", spec.to.1)];
+        for (field, path) in [("path", &spec.path), ("return_path", &spec.return_path)] {
+            nodes.extend(path.iter().flatten().map(|node| (field, node.1)));
+        }
+        self.must_own(&nodes, |_| format!("connection {}", spec.name));
         self.connections.push(spec);
-        ConnectionId(self.connections.len() as u32 - 1)
+        ConnectionId(self.connections.len() as u32 - 1, self.owner)
     }
 
     /// Adds an event.
     pub fn event(&mut self, spec: EventSpec) {
+        self.must_own(&[("link", spec.link.1)], |_| {
+            format!("event at {} s", spec.at_s)
+        });
         self.events.push(spec);
     }
 
     /// Adds an aggregate: what its members send is marked where it enters the network.
     pub fn aggregate(&mut self, spec: AggregateSpec) -> AggregateId {
+        let members: Vec<_> = spec.members.iter().map(|m| ("members", m.1)).collect();
+        self.must_own(&members, |_| format!("aggregate {}", spec.name));
         self.aggregates.push(spec);
-        AggregateId(self.aggregates.len() as u32 - 1)
+        AggregateId(self.aggregates.len() as u32 - 1, self.owner)
     }
 
     /// Adds users, and the connections on which they send, whose names it returns: requests and
-    /// replies of each pair of nodes, in this order.
+    /// replies of each pair of nodes, in this order. Of a workload whose load cannot be told there
+    /// are none, and `build` says what is wrong with it.
     pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<String> {
+        let ends = [("clients", &spec.clients), ("servers", &spec.servers)];
+        let ends = ends.map(|(field, nodes)| nodes.iter().map(move |node| (field, node.1)));
+        let ends: Vec<_> = ends.into_iter().flatten().collect();
+        self.must_own(&ends, |_| format!("workload {}", spec.name));
         let spec = Arc::new(spec);
         let nodes = spec.pairs();
-        let load = match self.is_sound(&spec) {
-            true => spec.mean_load(),
-            false => [(1.0, HEADER_BYTES + 1.0); 2], // `build` says what is wrong
-        };
+        if workload_errors(&spec).len() + self.foreign.len() > 0 {
+            let pairs = Vec::new();
+            self.workloads.push(Users { spec, pairs });
+            return Vec::new();
+        }
+        let load = spec.mean_load();
         let share = 1.0 / nodes.len().max(1) as f64;
         let acks = match spec.delayed_ack {
             true => Acks::EverySecond,
@@ -95,7 +153,7 @@ impl NetworkBuilder {
                 _ => format!("{}/{}-{}", spec.name, self.name(client), self.name(server)),
             };
             let ways = [(client, server, "requests"), (server, client, "replies")];
-            let mut pair = [ConnectionId(0); 2];
+            let mut pair = [ConnectionId(0, self.owner); 2];
             for ((id, (mean_pps, wire_bytes)), (from, to, what)) in
                 pair.iter_mut().zip(load).zip(ways)
             {
@@ -129,12 +187,16 @@ impl NetworkBuilder {
 
     /// Gives a link more queues than its own.
     pub fn schedule(&mut self, spec: ClassedLink) {
+        self.must_own(&[("link", spec.link.1)], |_| "classes of a link".to_owned());
         self.classed.push(spec);
     }
 
     /// The connection's packets, and its acknowledgements, wait in the queue of this class on links
     /// that have one.
     pub fn classify(&mut self, connection: ConnectionId, class: &str) {
+        self.must_own(&[("connection", connection.1)], |_| {
+            format!("class {class}")
+        });
         self.queue_class_of.insert(connection.0, class.to_owned());
     }
 
@@ -143,12 +205,28 @@ impl NetworkBuilder {
         self.memory_limit_bytes = Some(bytes);
     }
 
+    /// Takes down ids of other networks: there is no telling what they stand for.
+    fn must_own(&mut self, ids: &[(&'static str, Owner)], subject: impl Fn(&Self) -> String) {
+        let foreign = ids.iter().filter(|(_, owner)| *owner != self.owner);
+        let errors: Vec<BuildError> = foreign
+            .map(|&(field, _)| BuildError::Foreign {
+                subject: subject(self),
+                field,
+            })
+            .collect();
+        self.foreign.extend(errors);
+    }
+
     /// Checks everything, groups identical connections, and computes the routes.
     ///
     /// # Errors
     /// Everything that is wrong, not only the first thing.
     pub fn build(mut self) -> Result<Network, Vec<BuildError>> {
+        if !self.foreign.is_empty() {
+            return Err(self.foreign);
+        }
         let mut errors = Vec::new();
+        self.check_classes(&mut errors);
         self.expanded = Expanded::new(&mut self.links, &self.classed, &mut errors);
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
@@ -179,6 +257,7 @@ impl NetworkBuilder {
         let room_pkts = self.rooms(&classes, &routes);
         Ok(Network {
             inner: Arc::new(Inner {
+                owner: self.owner,
                 room_pkts,
                 nodes: self.nodes,
                 links: self.links,
@@ -300,56 +379,66 @@ impl NetworkBuilder {
         }
     }
 
-    /// Whether the load of a workload can be computed.
-    fn is_sound(&self, spec: &WorkloadSpec) -> bool {
-        spec.application.check().is_ok() && spec.payload_bytes() > 0.0
-    }
-
     fn check_workloads(&self, errors: &mut Vec<BuildError>) {
         let mut seen = HashSet::new();
         for spec in self.workloads.iter().map(|users| &*users.spec) {
-            let workload = || spec.name.clone();
-            let mut bad = |reason: String| {
-                errors.push(BuildError::Workload {
-                    workload: workload(),
-                    reason,
-                });
-            };
             if !seen.insert(spec.name.as_str()) {
-                bad("it exists twice".to_owned());
+                errors.push(BuildError::Workload {
+                    workload: spec.name.clone(),
+                    reason: "it exists twice".to_owned(),
+                });
             }
-            if let Err(error) = spec.application.check() {
-                bad(error.to_string());
+            errors.extend(workload_errors(spec));
+        }
+        let pairs = self.workloads.iter().flat_map(|users| &users.pairs);
+        let own: HashSet<usize> = pairs.flatten().map(|id| id.index()).collect();
+        for (i, connection) in self.connections.iter().enumerate() {
+            if let Source::Users(traffic) = &connection.source
+                && !own.contains(&i)
+            {
+                errors.push(BuildError::Workload {
+                    workload: traffic.workload.name.clone(),
+                    reason: format!(
+                        "connection `{}` is to carry its users, but only those do that \
+                         NetworkBuilder::workload adds",
+                        connection.name
+                    ),
+                });
             }
-            if let Err(error) = spec.stack.check() {
-                bad(error.to_string());
+        }
+    }
+
+    /// Classes that no link has, and links whose classes are told twice.
+    fn check_classes(&self, errors: &mut Vec<BuildError>) {
+        let mut links = HashSet::new();
+        for spec in &self.classed {
+            if !links.insert(spec.link) {
+                let link = &self.links[spec.link.index()];
+                let (from, to) = (self.name(link.from), self.name(link.to));
+                errors.push(BuildError::Class {
+                    subject: format!("link {from}->{to}"),
+                    reason: "its classes are told twice".to_owned(),
+                });
             }
-            if !(spec.users_per_s > 0.0 && spec.users_per_s <= 1e6) {
-                let is = spec.users_per_s;
-                bad(format!(
-                    "users_per_s is {is}, but must be above 0 and at most 1e6"
-                ));
+        }
+        let classes = self.classed.iter().flat_map(|spec| &spec.classes);
+        let known: BTreeSet<&str> = classes.map(|class| class.name.as_str()).collect();
+        let mut asked: Vec<(&u32, &String)> = self.queue_class_of.iter().collect();
+        asked.sort_unstable();
+        for (&connection, class) in asked {
+            if !known.contains(class.as_str()) {
+                let list: Vec<&str> = known.iter().copied().collect();
+                errors.push(BuildError::Class {
+                    subject: format!("connection {}", self.connections[connection as usize].name),
+                    reason: match list.is_empty() {
+                        true => format!("its class is `{class}`, but no link has classes"),
+                        false => format!(
+                            "its class is `{class}`, but links have only {}",
+                            list.join(", ")
+                        ),
+                    },
+                });
             }
-            if spec.clients.is_empty() || spec.servers.is_empty() {
-                bad("it has no clients or no servers".to_owned());
-            }
-            if spec.too_many_pairs() {
-                bad("it has more than 10000 pairs of a client and a server".to_owned());
-            }
-            let subject = || format!("workload {}", spec.name);
-            let mut check = |field, value, allowed| {
-                errors.extend(check_range(&subject, field, value, allowed));
-            };
-            check("start_s", spec.start_s, Allowed::NotNegative);
-            if let Some(stop_s) = spec.stop_s {
-                check("stop_s - start_s", stop_s - spec.start_s, Allowed::Positive);
-            }
-            check(
-                "packet_size_bytes - 40",
-                spec.payload_bytes(),
-                Allowed::AtLeastOne,
-            );
-            check_window(&spec.source, &mut check);
         }
     }
 
@@ -394,6 +483,50 @@ impl From<&EventSpec> for LinkEvent {
             change: e.change,
         }
     }
+}
+
+/// What is wrong with a workload, its name and nodes aside.
+fn workload_errors(spec: &WorkloadSpec) -> Vec<BuildError> {
+    let mut errors = Vec::new();
+    let mut bad = |reason: String| {
+        errors.push(BuildError::Workload {
+            workload: spec.name.clone(),
+            reason,
+        });
+    };
+    if let Err(error) = spec.application.check() {
+        bad(error.to_string());
+    }
+    if let Err(error) = spec.stack.check() {
+        bad(error.to_string());
+    }
+    if !(spec.users_per_s > 0.0 && spec.users_per_s <= 1e6) {
+        let is = spec.users_per_s;
+        bad(format!(
+            "users_per_s is {is}, but must be above 0 and at most 1e6"
+        ));
+    }
+    if spec.clients.is_empty() || spec.servers.is_empty() {
+        bad("it has no clients or no servers".to_owned());
+    }
+    if spec.too_many_pairs() {
+        bad("it has more than 10000 pairs of a client and a server".to_owned());
+    }
+    let subject = || format!("workload {}", spec.name);
+    let mut check = |field, value, allowed| {
+        errors.extend(check_range(&subject, field, value, allowed));
+    };
+    check("start_s", spec.start_s, Allowed::NotNegative);
+    if let Some(stop_s) = spec.stop_s {
+        check("stop_s - start_s", stop_s - spec.start_s, Allowed::Positive);
+    }
+    check(
+        "packet_size_bytes - 40",
+        spec.payload_bytes(),
+        Allowed::AtLeastOne,
+    );
+    check_window(&spec.source, &mut check);
+    errors
 }
 
 fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allowed)) {

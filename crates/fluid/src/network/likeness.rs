@@ -1,18 +1,38 @@
 //! Numbers for links that follow from what they are and where they lie, never from rows or names:
 //! where an order has to be chosen it is theirs.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+
+use fnv::FnvHasher;
 
 use crate::{Buffer, LinkSpec, Queue};
 
 /// How far around a link is looked at: what is alike until there is hardly different.
 const ROUNDS: usize = 4;
 
-/// The hash of whatever is fed to a hasher.
+/// A number that follows from a value, the same on every machine and with every compiler: random
+/// numbers depend on it.
 pub(crate) fn hash_of(value: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FnvHasher::default();
     value.hash(&mut hasher);
-    hasher.finish()
+    // Every bit of the sum moves all bits of the result (the end of SplitMix64).
+    let mut x = hasher.finish();
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// For each of several keys a number of its own: those that are alike are told apart by their turn
+/// among themselves.
+pub(crate) fn told_apart(keys: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut met: HashMap<u64, u32> = HashMap::new();
+    keys.map(|key| {
+        let turn = met.entry(key).or_default();
+        *turn += 1;
+        hash_of((key, *turn))
+    })
+    .collect()
 }
 
 /// A number for every link: of its own values, and of the links at its ends.
@@ -38,7 +58,7 @@ pub(crate) fn link_keys(node_count: usize, links: &[LinkSpec]) -> Vec<u64> {
     keys
 }
 
-fn link_itself(link: &LinkSpec) -> u64 {
+pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
     let LinkSpec {
         from: _,
         to: _,

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 pub(crate) use builder::ACK_BYTES;
 pub use builder::NetworkBuilder;
-pub(crate) use likeness::{hash_of, link_keys};
+pub(crate) use likeness::{hash_of, link_itself, told_apart};
 
+use crate::ids::Owner;
 use crate::scheduling::Shared;
 use crate::workload::{Users, WorkloadSpec};
 use crate::{
@@ -34,6 +35,8 @@ pub struct Network {
 /// What a [`Network`] consists of, in arrays by dense id.
 #[derive(Debug)]
 pub(crate) struct Inner {
+    /// The mark of its ids.
+    pub owner: Owner,
     pub nodes: Vec<String>,
     pub links: Vec<LinkSpec>,
     pub link_names: Vec<String>,
@@ -157,17 +160,20 @@ impl Network {
 
     /// All nodes, in the order they were added.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.node_count() as u32).map(NodeId)
+        let owner = self.inner.owner;
+        (0..self.node_count() as u32).map(move |n| NodeId(n, owner))
     }
 
     /// All links, in the order they were added.
     pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
-        (0..self.link_count() as u32).map(LinkId)
+        let owner = self.inner.owner;
+        (0..self.link_count() as u32).map(move |l| LinkId(l, owner))
     }
 
     /// All connections, in the order they were added.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + use<> {
-        (0..self.connection_count() as u32).map(ConnectionId)
+        let owner = self.inner.owner;
+        (0..self.connection_count() as u32).map(move |c| ConnectionId(c, owner))
     }
 
     /// The workloads, in the order they were added.
@@ -178,19 +184,19 @@ impl Network {
     /// The node's name.
     ///
     /// # Panics
-    /// Like all look-ups by id: if the id is of another, larger network.
+    /// Like all look-ups by id: if the id is of another network.
     pub fn node_name(&self, id: NodeId) -> &str {
-        &self.inner.nodes[id.index()]
+        &self.inner.nodes[id.within(self.inner.owner)]
     }
 
     /// The link's name, `FROM->TO`.
     pub fn link_name(&self, id: LinkId) -> &str {
-        &self.inner.link_names[id.index()]
+        &self.inner.link_names[id.within(self.inner.owner)]
     }
 
     /// The connection's name.
     pub fn connection_name(&self, id: ConnectionId) -> &str {
-        &self.inner.connections[id.index()].name
+        &self.inner.connections[id.within(self.inner.owner)].name
     }
 
     /// The link of this name (`FROM->TO`).
@@ -199,7 +205,7 @@ impl Network {
         names
             .iter()
             .position(|n| n == name)
-            .map(|i| LinkId(i as u32))
+            .map(|i| LinkId(i as u32, self.inner.owner))
     }
 
     /// The connection of this name.
@@ -207,22 +213,22 @@ impl Network {
         let all = &self.inner.connections;
         all.iter()
             .position(|c| c.name == name)
-            .map(|i| ConnectionId(i as u32))
+            .map(|i| ConnectionId(i as u32, self.inner.owner))
     }
 
     /// What the link was built from.
     pub fn link_spec(&self, id: LinkId) -> &LinkSpec {
-        &self.inner.links[id.index()]
+        &self.inner.links[id.within(self.inner.owner)]
     }
 
     /// Room of the link's queue in packets, the place in service included.
     pub fn room_pkts(&self, id: LinkId) -> f64 {
-        self.inner.room_pkts[id.index()]
+        self.inner.room_pkts[id.within(self.inner.owner)]
     }
 
     /// What the connection was built from.
     pub fn connection_spec(&self, id: ConnectionId) -> &ConnectionSpec {
-        &self.inner.connections[id.index()]
+        &self.inner.connections[id.within(self.inner.owner)]
     }
 
     /// The links from sender to receiver at time 0; empty if a failure at time 0 leaves no way.
@@ -250,7 +256,7 @@ impl Network {
     pub fn events(&self) -> impl Iterator<Item = EventSpec> + '_ {
         self.inner.events.iter().map(|event| EventSpec {
             at_s: event.at_s,
-            link: LinkId(event.link),
+            link: LinkId(event.link, self.inner.owner),
             change: event.change,
         })
     }
@@ -259,9 +265,14 @@ impl Network {
         let inner = &*self.inner;
         // The first epoch begins at 0; an event at time 0 opens a second one there.
         let begun = inner.epochs.partition_point(|e| e.at_s <= time_s.max(0.0));
-        match inner.epochs[begun - 1].branch_of[inner.class_of[id.index()] as usize] {
+        match inner.epochs[begun - 1].branch_of
+            [inner.class_of[id.within(self.inner.owner)] as usize]
+        {
             NO_BRANCH => Vec::new(),
-            branch => way(inner, branch).iter().map(|&l| LinkId(l)).collect(),
+            branch => way(inner, branch)
+                .iter()
+                .map(|&l| LinkId(l, inner.owner))
+                .collect(),
         }
     }
 }

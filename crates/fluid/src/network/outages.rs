@@ -10,7 +10,7 @@ impl Network {
         let inner = &*self.inner;
         let (start_s, end_s) = self.sends_between(id, until_s);
         let start_s = start_s.max(from_s);
-        let class = inner.class_of[id.index()] as usize;
+        let class = inner.class_of[id.within(inner.owner)] as usize;
         let ends = inner.epochs.iter().skip(1).map(|next| next.at_s);
         let epochs = inner.epochs.iter().zip(ends.chain([f64::INFINITY]));
         let mut outages: Vec<(f64, f64)> = Vec::new();

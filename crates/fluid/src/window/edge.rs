@@ -31,13 +31,13 @@ enum Marks {
 }
 
 impl Marking {
-    pub fn new(spec: &AggregateSpec, seed: u64, index: u32) -> Marking {
+    pub fn new(spec: &AggregateSpec, seed: u64, number: u64) -> Marking {
         // Until something is measured, all aggregates count as alike.
         let known = Known {
             aggregate: Aggregate::new(1.0, 1.0),
             minima: Minima::over([&Aggregate::new(1.0, 1.0)]),
         };
-        let seed = random(seed, Purpose::Edge, index).random();
+        let seed = random(seed, Purpose::Edge, number).random();
         Marking {
             marks: match &spec.edge {
                 Edge::Conditioner(conditioner) => {

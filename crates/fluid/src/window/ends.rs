@@ -14,8 +14,9 @@ use super::receiver::Receiver;
 use super::tcp::{NEVER, Sender, Sent};
 use super::wire::{Packet, Wire};
 use super::{Purpose, random};
+use crate::explain::Applied;
 use crate::workload::HEADER_BYTES;
-use crate::{Acks, Application, ConnectionSpec, Source, WindowSource, WorkloadSpec};
+use crate::{Acks, Application, ConnectionSpec, Limit, Source, WindowSource, WorkloadSpec};
 
 /// A sender and its receiver.
 #[derive(Clone, Debug)]
@@ -97,13 +98,13 @@ const ENDLESS: i32 = i32::MAX - 1;
 const USER_LIMIT: f64 = 1e4;
 
 impl Transfer {
-    pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, index: u32) -> Transfer {
+    pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, number: u64) -> Transfer {
         let start_ns = match &spec.source {
             Source::Users(_) => NEVER, // when the first user comes
             _ => ns(spec.start_s) as u64,
         };
-        let of_application = random(seed, Purpose::Application, index);
-        let of_sender = random(seed, Purpose::Sender, index);
+        let of_application = random(seed, Purpose::Application, number);
+        let of_sender = random(seed, Purpose::Sender, number);
         let kind = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                 Kind::Open(Box::new(Open {
@@ -362,6 +363,25 @@ impl Transfer {
             Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
             Kind::Paced(paced) => paced.rtt_s,
             Kind::Open(_) => 0.0,
+        }
+    }
+
+    /// What a source with a profile reckoned with last; else what limits the source now, if that
+    /// can be told.
+    pub fn applied(&self) -> Result<&Applied, Option<Limit>> {
+        match &self.kind {
+            Kind::Paced(paced) => paced.applied.as_ref().ok_or(None),
+            Kind::Open(_) => Err(Some(Limit::Own)),
+            Kind::Tcp(tcp) => Err(Some(tcp.sender.limited_by(self.size.is_some()))),
+        }
+    }
+
+    /// The largest window that it may have, in packets; infinite where there is none.
+    pub fn window_limit_pkts(&self) -> f64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.limit,
+            Kind::Paced(paced) => paced.window,
+            Kind::Open(_) => f64::INFINITY,
         }
     }
 

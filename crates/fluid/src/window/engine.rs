@@ -8,6 +8,7 @@ use super::calendar::{Calendar, Moments};
 use super::delays::Delays;
 use super::edge::{self, Marking};
 use super::ends::Transfer;
+use super::numbers::Numbers;
 use super::plan::{Ends, HopSpec, Plan};
 use super::queue::{LinkCounts, Queue};
 use super::users::Crowd;
@@ -29,6 +30,7 @@ pub(super) struct Link {
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub network: Network,
+    pub numbers: Numbers,
     pub plan: Plan,
     pub links: Vec<Link>,
     pub bandwidths_bps: Vec<f64>,
@@ -82,7 +84,8 @@ const MEAN_BITS: f64 = 8000.0;
 
 impl Engine {
     pub fn new(network: Network, seed: u64) -> Engine {
-        let plan = Plan::new(&network);
+        let numbers = Numbers::new(&network);
+        let plan = Plan::new(&network, &numbers);
         let inner = network.inner.clone();
         let link = |(i, spec): (usize, &LinkSpec)| {
             let room = inner.room_pkts[i].floor().clamp(1.0, 1e9) as usize;
@@ -95,7 +98,7 @@ impl Engine {
                         room,
                         red,
                         MEAN_BITS / spec.bandwidth_bps * 1e9,
-                        random(seed, Purpose::Queue, i as u32),
+                        random(seed, Purpose::Queue, numbers.links[i]),
                     ),
                 },
                 delay_ns: (spec.delay_s * 1e9).round() as u64,
@@ -104,7 +107,7 @@ impl Engine {
         };
         let transfer = |(i, ends): (usize, &Ends)| {
             let spec = &inner.connections[ends.connection as usize];
-            let mut transfer = Transfer::new(spec, *ends, seed, i as u32);
+            let mut transfer = Transfer::new(spec, *ends, seed, numbers.transfers[i]);
             if inner.aggregate_of(ends.connection).is_some() {
                 transfer.is_marked();
             }
@@ -128,7 +131,7 @@ impl Engine {
                 .collect(),
             edges: (0..)
                 .zip(&inner.aggregates)
-                .map(|(i, spec)| Marking::new(spec, seed, i))
+                .map(|(i, spec): (usize, _)| Marking::new(spec, seed, numbers.edges[i]))
                 .collect(),
             is_awake: vec![false; transfers.len()],
             awake: Vec::new(),
@@ -151,6 +154,7 @@ impl Engine {
             steps: 0,
             batch: Vec::new(),
             plan,
+            numbers,
             network,
         };
         engine.open_workloads();
@@ -168,7 +172,8 @@ impl Engine {
         let inner = self.network.inner.clone();
         let spec = &inner.connections[connection as usize];
         let ends = self.plan.ends[t as usize];
-        let mut transfer = Transfer::new(spec, ends, self.seed, t);
+        let number = self.numbers.of_another(connection);
+        let mut transfer = Transfer::new(spec, ends, self.seed, number);
         if inner.aggregate_of(connection).is_some() {
             transfer.is_marked();
         }
@@ -255,7 +260,7 @@ impl Engine {
             let waiting = u32::try_from(room - 1).unwrap_or(u32::MAX).max(1);
             // The network's builder has checked it.
             if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
-                let seed = random(seed, Purpose::Queue, l as u32).random();
+                let seed = random(seed, Purpose::Queue, self.numbers.links[l]).random();
                 let active = ActiveQueue::new(dropper, 0, seed);
                 self.links[l].queue = Queue::with_rio(room, active);
             }

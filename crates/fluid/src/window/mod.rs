@@ -14,6 +14,7 @@ mod ends;
 mod engine;
 mod events;
 mod maker;
+mod numbers;
 mod paced;
 mod plan;
 mod queue;
@@ -27,7 +28,9 @@ mod wire;
 
 use rand_pcg::Pcg32;
 
-pub(crate) use stepper::{Window, WindowStart};
+use crate::network::hash_of;
+
+pub(crate) use stepper::{OF_ACKS, Window, WindowStart};
 
 /// The streams of random numbers: one for each purpose and place.
 #[derive(Clone, Copy)]
@@ -38,6 +41,8 @@ enum Purpose {
     Edge = 4,
 }
 
-fn random(seed: u64, purpose: Purpose, index: u32) -> Pcg32 {
-    Pcg32::new(seed, (purpose as u64) << 32 | u64::from(index))
+/// The stream of something with this number, which follows from what it is
+/// ([`likenesses`](crate::engine::order::likenesses)) and not from its row.
+fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
+    Pcg32::new(seed, hash_of((purpose as u64, number)))
 }

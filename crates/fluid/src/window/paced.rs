@@ -10,6 +10,8 @@ use rand_pcg::Pcg32;
 
 use super::maker::exponential;
 use super::tcp::NEVER;
+use crate::Limit;
+use crate::explain::Applied;
 
 /// Seconds assumed for a round trip until one is measured.
 const FIRST_RTT_S: f64 = 1.0;
@@ -23,7 +25,7 @@ const FEWEST: u64 = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Paced {
     profile: Arc<dyn Profile>,
-    window: f64,
+    pub window: f64,
     /// Packets/s of its application at most.
     application_pps: f64,
     pub rate_pps: f64,
@@ -55,6 +57,8 @@ pub(super) struct Paced {
     since_ns: u64,
     rests_on: ProfileUse,
     random: Pcg32,
+    /// What its rate came from last.
+    pub applied: Option<Applied>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,6 +105,7 @@ impl Paced {
             since_ns: 0,
             rests_on: ProfileUse::Measured,
             random,
+            applied: None,
         }
     }
 
@@ -217,10 +222,12 @@ impl Paced {
         let most_pps = (self.window / self.rtt_s).min(self.application_pps);
         let first_pps = self.first_window / self.rtt_s;
         let received_pps = 2.0 * self.received.rate_pps();
+        let mut seen = (0.0, None);
         let wanted_pps = match self.intervals.loss_event_rate() {
             Some(loss) => {
                 self.rests_on = self.profile.rests_on(loss, self.rtt_s);
                 let profile_pps = self.profile.throughput(loss, self.rtt_s);
+                seen = (loss, Some(profile_pps));
                 profile_pps.min(received_pps)
             }
             None if is_first => {
@@ -235,6 +242,25 @@ impl Paced {
         };
         let before_pps = self.rate_pps;
         self.rate_pps = wanted_pps.min(most_pps).max(SLOWEST_PPS);
+        let (loss, profile_pps) = seen;
+        self.applied = Some(Applied {
+            limit: match profile_pps {
+                _ if wanted_pps >= most_pps => match self.application_pps > most_pps {
+                    true => Limit::Window,
+                    false => Limit::Application,
+                },
+                Some(pps) if pps <= received_pps => Limit::Profile,
+                // Nothing has changed.
+                None if wanted_pps == before_pps => {
+                    self.applied.map_or(Limit::Growth, |before| before.limit)
+                }
+                _ => Limit::Growth,
+            },
+            loss,
+            rtt_s: self.rtt_s,
+            profile_pps,
+            until_s: now_ns as f64 * 1e-9,
+        });
         if self.rate_pps > 2.0 * before_pps {
             // It need not wait for a packet that was planned when it was much slower.
             let soon_ns = now_ns + (1e9 * exponential(&mut self.random) / self.rate_pps) as u64;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::advance::service_ns;
+use super::numbers::Numbers;
 use super::wire::Wire;
 use crate::network::{ACK_BYTES, NO_BRANCH, Network};
 use crate::{Acks, Source, TcpVariant};
@@ -113,11 +114,11 @@ struct Packets {
 }
 
 impl Plan {
-    pub fn new(network: &Network) -> Plan {
+    pub fn new(network: &Network, numbers: &Numbers) -> Plan {
         let mut plan = Plan::default();
-        for id in network.connections() {
-            for _ in 0..network.connection_spec(id).count {
-                plan.add(id.0);
+        for &connection in &numbers.connections {
+            for _ in 0..network.inner.connections[connection as usize].count {
+                plan.add(connection);
             }
         }
         plan

@@ -10,9 +10,9 @@ use super::ends::Transfer;
 use super::engine::Engine;
 use super::plan::HopSpec;
 use crate::explain::{ExplainedHop, Explanation};
-use crate::network::ACK_BYTES;
+use crate::network::{ACK_BYTES, NO_BRANCH};
 use crate::period::{AggregateCounts, ConnectionCounts};
-use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
 use crate::totals::Totals;
 use crate::{
     AggregateId, ConnectionId, Experience, LinkId, Network, Options, PrecedenceTotals, RunError,
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Window {
     options: Options,
     engine: Engine,
-    /// The transfers of each connection: from here to where the next one's begin.
+    /// The first of the transfers of each connection.
     first_transfer: Vec<u32>,
     /// Arrivals per interval at each link.
     arrivals: Vec<Arrivals>,
@@ -84,14 +84,17 @@ impl Window {
         let needed = needed_bytes(&network);
         let allowed_bytes = network.inner.memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
-        let mut first_transfer = vec![0];
-        for id in network.connections() {
-            let before = first_transfer[id.index()];
-            first_transfer.push(before + network.connection_spec(id).count);
+        let arrivals = vec![Arrivals::default(); network.link_count()];
+        let mut first_transfer = vec![0; network.connection_count()];
+        let engine = Engine::new(network, options.seed);
+        let mut next = 0;
+        for &connection in &engine.numbers.connections {
+            first_transfer[connection as usize] = next;
+            next += engine.network.inner.connections[connection as usize].count;
         }
         Ok(Window {
-            arrivals: vec![Arrivals::default(); network.link_count()],
-            engine: Engine::new(network, options.seed),
+            arrivals,
+            engine,
             options,
             first_transfer,
             under_way: OnceLock::new(),
@@ -197,6 +200,7 @@ impl Window {
     pub fn explain(&self, id: ConnectionId) -> Explanation {
         let network = self.network();
         let spec = network.connection_spec(id);
+        let marking = self.marking_of(id);
         let hop = |link: LinkId, back: bool| {
             let of = network.link_spec(link);
             let bits = match back {
@@ -209,6 +213,7 @@ impl Window {
             ExplainedHop {
                 link,
                 back,
+                utilization: self.utilization(link),
                 queue_pkts,
                 service_pps: match waiting_s > 0.0 {
                     true => queue_pkts / waiting_s,
@@ -217,40 +222,71 @@ impl Window {
                 waiting_s,
                 transmission_s: bits / of.bandwidth_bps,
                 propagation_s: of.delay_s,
-                loss_probability: fraction(sums.lost_pkts, sums.offered_pkts),
+                loss_probability: match self.engine.precedences(link.index()) {
+                    Some((offered, lost, _)) => {
+                        let marking = if back { OF_ACKS } else { marking };
+                        let loss = |p: usize| fraction(lost[p] as f64, offered[p] as f64);
+                        (0..3).map(|p| marking[p] * loss(p)).sum()
+                    }
+                    None => fraction(sums.lost_pkts, sums.offered_pkts),
+                },
             }
         };
-        let there = network.path(id).into_iter().map(|l| hop(l, false));
-        let back = network.return_path(id).into_iter().map(|l| hop(l, true));
-        let hops: Vec<ExplainedHop> = there.chain(back).collect();
-        let rtt_s = hops
-            .iter()
-            .map(|h| h.waiting_s + h.transmission_s + h.propagation_s)
-            .sum();
-        let there = hops.iter().filter(|h| !h.back);
-        let passed: f64 = there.map(|h| 1.0 - h.loss_probability).product();
-        let sums = self.connection_counts(id);
-        let missing = sums.lost_pkts + sums.blocked_pkts;
-        let count = f64::from(spec.count);
-        Explanation {
-            time_s: self.time_s(),
-            sending: self
-                .transfers(id)
-                .any(|t| t.is_sending(self.engine.now_ns())),
-            count: spec.count,
-            propagation_s: hops.iter().map(|h| h.propagation_s).sum(),
-            loss_probability: 1.0 - passed,
-            rtt_s,
-            seen_loss_probability: fraction(missing, missing + sums.arrived_pkts),
-            seen_rtt_s: self.transfers(id).map(|t| t.seen_rtt_s()).sum::<f64>() / count,
-            profile: None,
-            profile_pps: None,
-            outside: false,
-            window_limit_pps: None,
-            application_pps: None,
-            slow_start: false,
-            rate_pps: self.send_pps(id) / count,
-            hops,
+        let inner = &*network.inner;
+        let class = inner.class_of[id.index()] as usize;
+        let hops = match inner.epochs[self.engine.epoch].branch_of[class] {
+            NO_BRANCH => Vec::new(),
+            branch => {
+                let id = |&l: &u32| LinkId(l, inner.owner);
+                let there = inner.data_path(branch).iter().map(id);
+                let back = inner.back_path(branch).iter().map(id);
+                let there = there.map(|link| hop(link, false));
+                there.chain(back.map(|link| hop(link, true))).collect()
+            }
+        };
+        let mut explanation = Explanation::of_way(self.time_s(), spec.count, hops);
+        let now_ns = self.engine.now_ns();
+        explanation.sending = self.transfers(id).any(|t| t.is_sending(now_ns));
+        explanation.rate_pps = self.send_pps(id) / f64::from(spec.count);
+        let application_pps = spec.application.mean_pps();
+        explanation.application_pps = Some(application_pps).filter(|pps| pps.is_finite());
+        if let Source::Profile(profile) = &spec.source {
+            explanation.profile = Some(profile.name().to_owned());
+        }
+        // The first of those that are sending stands for all.
+        if let Some(transfer) = self.transfers(id).find(|t| t.is_sending(now_ns)) {
+            match transfer.applied() {
+                Ok(applied) => {
+                    explanation.apply(applied, transfer.window_limit_pkts());
+                    if let Source::Profile(profile) = &spec.source {
+                        explanation.outside = profile.outside(applied.loss, applied.rtt_s);
+                    }
+                }
+                Err(limit) => {
+                    explanation.limit = limit;
+                    let sums = self.connection_counts(id);
+                    let missing = sums.lost_pkts + sums.blocked_pkts;
+                    explanation.seen_loss_probability = mean(missing, missing + sums.arrived_pkts);
+                    let rtts_s = self.transfers(id).map(Transfer::seen_rtt_s);
+                    let (sum_s, n) = rtts_s
+                        .filter(|&rtt_s| rtt_s > 0.0)
+                        .fold((0.0, 0.0), |(sum, n), rtt_s| (sum + rtt_s, n + 1.0));
+                    explanation.seen_rtt_s = mean(sum_s, n);
+                    explanation.window_limit_pps = explanation
+                        .seen_rtt_s
+                        .map(|rtt_s| transfer.window_limit_pkts() / rtt_s)
+                        .filter(|_| spec.max_window_pkts.is_some());
+                }
+            }
+        }
+        explanation
+    }
+
+    /// How the data of a connection is marked: what belongs to nobody is DP2.
+    pub fn marking_of(&self, id: ConnectionId) -> [f64; 3] {
+        match self.network().inner.aggregate_of(id.0) {
+            Some(aggregate) => self.engine.edges[aggregate as usize].marking(),
+            None => [0.0, 0.0, 1.0],
         }
     }
 
@@ -305,6 +341,9 @@ impl Window {
             departed_pkts: (counts.accepted - queued as u64) as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
+            by_precedence: self.engine.precedences(l).map(|(offered, lost, _)| {
+                std::array::from_fn(|p| (offered[p] as f64, lost[p] as f64))
+            }),
         }
     }
 
@@ -504,9 +543,10 @@ impl Window {
                 class.1 += 1.0;
             }
         });
+        let owner = self.network().inner.owner;
         let interval = |((link, connection), (arrived, queue_pkts))| ClassInterval {
-            link: LinkId(link),
-            connection: ConnectionId(connection),
+            link: LinkId(link, owner),
+            connection: ConnectionId(connection, owner),
             queue_pkts,
             arrival_pps: arrived / length_s,
         };
@@ -516,7 +556,9 @@ impl Window {
     /// The numbers of a connection's transfers.
     fn members(&self, id: ConnectionId) -> impl Iterator<Item = usize> {
         let i = id.index();
-        let first = self.first_transfer[i] as usize..self.first_transfer[i + 1] as usize;
+        let first = self.first_transfer[i];
+        let count = self.network().inner.connections[i].count;
+        let first = first as usize..(first + count) as usize;
         let more = self.engine.more_of.get(i).into_iter().flatten();
         first.chain(more.map(|&t| t as usize))
     }
@@ -556,6 +598,9 @@ fn needed_bytes(network: &Network) -> f64 {
     });
     each.sum()
 }
+
+/// Acknowledgements are DP0.
+pub(crate) const OF_ACKS: [f64; 3] = [1.0, 0.0, 0.0];
 
 /// Bytes that a visit takes, roughly.
 const OF_VISIT: f64 = 20_000.0;

@@ -2,7 +2,7 @@
 //! ns-2.35's one-way agents: what a loss costs is in these details.
 
 use super::vegas::Vegas;
-use crate::{TcpVariant, WindowSource};
+use crate::{Limit, TcpVariant, WindowSource};
 
 /// No time at all.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -105,6 +105,17 @@ const CUBIC_BETA: f64 = 0.7;
 
 impl Sender {
     /// At rest; `offset` in [0, 1) shifts the ticks of its clock.
+    /// What keeps it from sending more: `has_size` tells whether what is available is all there will
+    /// be of it.
+    pub fn limited_by(&self, has_size: bool) -> Limit {
+        match self.next >= self.available {
+            true if has_size => Limit::Size,
+            true => Limit::Application,
+            false if self.window >= self.limit => Limit::Window,
+            false => Limit::CongestionWindow,
+        }
+    }
+
     pub fn new(source: &WindowSource, limit: f64, available: i32, offset: f64) -> Sender {
         Sender {
             variant: source.variant,

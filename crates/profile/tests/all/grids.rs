@@ -1,7 +1,7 @@
 //! Measured surfaces: the built-in ones and the rules between their points.
 
 #[path = "../../examples/make-grids/grids.rs"]
-mod grids;
+mod maker;
 
 use netflow_profile::{Grid, GridRow, GridSpec, Profile, builtin, builtin_names};
 
@@ -16,7 +16,7 @@ fn assert_within(found: f64, wanted: f64, tolerance: f64) {
 
 #[test]
 fn built_in_grids_are_what_the_measurements_say() {
-    for (path, text) in grids::grids().expect("the measurements are readable") {
+    for (path, text) in maker::grids().expect("the measurements are readable") {
         let kept = std::fs::read_to_string(&path).expect("a data file");
         assert!(
             kept == text,
