@@ -3,7 +3,7 @@
 //! A line `$ command` is run by a shell in a directory where the repository's `scenarios` are;
 //! what follows is its standard output and then its standard error. `? 2` after the command is the
 //! exit code, 0 if not given. In a line `[..]` stands for anything; a line `...` for any lines.
-//! `cargo run --release -- ` is the built command, and `cargo test` is what runs this. A block that
+//! `cargo run -- ` is the built command, and `cargo test` is what runs this. A block that
 //! begins with ```` ```console ns ```` needs a real ns-2, and is passed over where there is none; so is
 //! one that begins with ```` ```console testbed ```` where namespaces or TUN devices are not to be had.
 //!
@@ -166,7 +166,7 @@ fn run(command: &str, place: &Path) -> (i32, Vec<String>) {
             root(),
         ),
         None => (
-            command.replace("cargo run --release -- ", "netflow "),
+            command.replace("cargo run -- ", "netflow "),
             place.to_owned(),
         ),
     };

@@ -1,5 +1,7 @@
 //! The fluid stepper: equations move the queues, profiles tell what sources send.
 
+use std::collections::BTreeMap;
+
 use crate::engine::plan::NO_PROFILE;
 use crate::engine::{Engine, Span, Tolerated};
 use crate::explain::Explanation;
@@ -159,7 +161,9 @@ impl Fluid {
                 self.chosen_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
                 // Grid times are multiples of the step, so that errors do not add up.
                 let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
-                self.take_step(next_s.min(limit_s))
+                // Nothing is left over that is too short to be told.
+                let all = next_s > limit_s - (1e-6 * step_s).max(1e-9);
+                self.take_step(if all { limit_s } else { next_s })
             }
             // Checked when the run began.
             (None, Step::Adaptive { .. }) => Ok(()),
@@ -502,26 +506,30 @@ impl Fluid {
         )
     }
 
-    /// The connections whose data crosses a link.
+    /// The connections whose data crosses a link, each once: the ways of one, and its precedences,
+    /// together.
     pub(crate) fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
         let plan = &self.engine.plan;
         let l = &plan.links[self.place(link)];
-        let data = (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h));
-        data.flat_map(move |h| {
+        let mut classes: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;
             let queued = self.engine.queued(&self.state, h as usize);
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
-            self.members.of(class).iter().map(move |&c| {
-                let connection = ConnectionId(c, link.1);
-                let (_, share) = self.branches_of(connection);
-                ClassInterval {
-                    link,
-                    connection,
-                    queue_pkts: queued * share,
-                    arrival_pps: arrival_pps * share,
-                }
-            })
-        })
+            for &connection in self.members.of(class) {
+                let (_, share) = self.branches_of(ConnectionId(connection, link.1));
+                let of = classes.entry(connection).or_default();
+                of.0 += queued * share;
+                of.1 += arrival_pps * share;
+            }
+        }
+        let of = move |(connection, (queue_pkts, arrival_pps))| ClassInterval {
+            link,
+            connection: ConnectionId(connection, link.1),
+            queue_pkts,
+            arrival_pps,
+        };
+        classes.into_iter().map(of)
     }
 }
 

@@ -183,7 +183,12 @@ impl Simulation {
         let mut recordings = (self.time_s() / every_s + 1e-6).floor() as u64;
         while !self.is_done() {
             recordings += 1;
-            let due_s = recordings as f64 * every_s;
+            // Recorded times are whole nanoseconds: no interval at the end is shorter.
+            let end_s = self.options().duration_s;
+            let due_s = match recordings as f64 * every_s {
+                due_s if due_s > end_s - 1e-9 => f64::INFINITY,
+                due_s => due_s,
+            };
             let slack_s = 1e-9 * every_s;
             while let Some(bound_s) = recorder.next_bound_s()
                 && bound_s <= due_s

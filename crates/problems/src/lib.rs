@@ -6,6 +6,7 @@
 mod clamped;
 mod random;
 mod remade;
+mod scenario;
 mod wide;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use netflow_profile::{Profile, builtin};
 pub use clamped::Clamped;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
+pub use scenario::{RandomScenario, random_scenario};
 pub use wide::{WideNetwork, wide_network};
 
 /// Bits of the packets in the reference cases.

@@ -42,8 +42,9 @@ fn like_ns(protocol: Protocol, gateway: Gateway, clients: u32) -> f64 {
 
 #[test]
 fn burstiness_jumps_between_38_and_39_clients() {
-    // Single seeds at 38 clients vary; at a FIFO gateway the jump is there in the mean.
-    assert!(like_ns(Reno, Fifo, 39) > 1.4 * like_ns(Reno, Fifo, 38));
+    // Single seeds at 38 clients vary, by 2 % in the mean of three; the jump of ns is 1.45, and 1.64 with
+    // jitter.
+    assert!(like_ns(Reno, Fifo, 39) > 1.3 * like_ns(Reno, Fifo, 38));
 }
 
 #[test]

@@ -360,12 +360,9 @@ fn options_change_settings() {
 fn an_array_of_tables_may_be_written_inline() {
     let text = "link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\" }]\n\
         connection = [{ from = \"A\", to = \"B\", source.profile = \"nt\" }]\n[simulation]\nduration = \"1 s\"\n";
-    assert_eq!(
-        good(text)
-            .network
-            .connection_name(good(text).network.connections().next().unwrap()),
-        "c1"
-    );
+    let network = good(text).network;
+    let first = network.connections().next().unwrap();
+    assert_eq!(network.connection_name(first), "c1");
 }
 
 fn problem_of(options: &[&str]) -> String {

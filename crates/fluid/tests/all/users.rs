@@ -402,7 +402,7 @@ fn threads_do_not_change_what_users_wait() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::cases(40))]
 
     /// Whatever users do to a network: packets are conserved, nothing comes sooner than a round
     /// trip, and those who went have what they asked for.

@@ -112,7 +112,7 @@ fn bits(state: &State) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(crate::cases(100))]
 
     #[test]
     fn packets_balance_with_windows(
@@ -160,7 +160,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20000))]
+    #![proptest_config(crate::cases(120))]
 
     #[test]
     fn packets_balance_and_queues_stay_within_bounds(r in any_network(), options in any_options()) {
@@ -179,7 +179,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(crate::cases(40))]
 
     #[test]
     fn a_resumed_run_has_the_same_bits(r in any_network(), options in any_options(), cut in 1_usize..100) {

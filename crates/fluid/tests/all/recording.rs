@@ -23,11 +23,8 @@ struct Changes {
 }
 
 fn changed(network: &Network, changes: Changes) -> Network {
-    let mut builder = NetworkBuilder::new();
-    let nodes: Vec<NodeId> = network
-        .nodes()
-        .map(|node| builder.node(network.node_name(node)))
-        .collect();
+    let mut builder = NetworkBuilder::with_nodes_of(network);
+    let nodes: Vec<NodeId> = network.nodes().collect();
     for link in network.links() {
         let mut spec = network.link_spec(link).clone();
         spec.delay_s *= changes.delays;
@@ -208,7 +205,7 @@ fn difference(one: &str, other: &str) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(crate::cases(60))]
 
     /// What packets did once hung on how often somebody looked: an end was told of a full delivery,
     /// and an edge of a window, at the end of a step, and recording ended steps.

@@ -1,7 +1,7 @@
 //! What must not change when a network is written in another way, and what must scale.
 //!
 //! Short forms of a few seconds run always; the long ones with
-//! `cargo test --release -p netflow-fluid --test metamorphic -- --ignored`.
+//! `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`.
 
 use netflow_fluid::*;
 use netflow_problems::{WideNetwork, wide_network};
@@ -105,7 +105,7 @@ fn other_rows_and_names_give_the_same_bits() {
     other_rows_and_names(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test metamorphic -- --ignored`
+/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
 #[test]
 #[ignore = "long"]
 fn other_rows_and_names_give_the_same_bits_of_many_networks() {
@@ -162,7 +162,7 @@ fn an_unused_link_changes_no_bit() {
     an_unused_link(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test metamorphic -- --ignored`
+/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
 #[test]
 #[ignore = "long"]
 fn an_unused_link_changes_no_bit_of_many_networks() {
@@ -201,7 +201,7 @@ fn a_count_in_two_rows_does_what_one_row_does() {
     a_split_count(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test metamorphic -- --ignored`
+/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
 #[test]
 #[ignore = "long"]
 fn a_count_in_two_rows_does_what_one_row_does_in_many_networks() {
@@ -268,7 +268,7 @@ fn other_units_of_time_and_of_packets_give_the_same_traffic() {
     other_scales(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test metamorphic -- --ignored`
+/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
 #[test]
 #[ignore = "long"]
 fn other_units_of_time_and_of_packets_give_the_same_traffic_in_many_networks() {

@@ -162,7 +162,7 @@ fn any_fraction() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(crate::cases(20_000))]
 
     #[test]
     fn the_inverse_undoes_the_mean(k in any_room(), fraction in any_fraction()) {

@@ -1,0 +1,31 @@
+//! Networks, from outside. One binary: it builds in a fraction of the time of one for each file.
+
+mod adaptive;
+mod application;
+mod diffserv;
+mod estimates;
+mod explain;
+mod metamorphic;
+mod misuse;
+mod mm1k;
+mod ode;
+mod outages;
+mod paced;
+mod periods;
+mod properties;
+mod recording;
+mod reference;
+mod steps;
+mod threads;
+mod users;
+mod window;
+
+use proptest::prelude::ProptestConfig;
+
+/// So many cases, or as many as the environment's `PROPTEST_CASES` asks for.
+fn cases(most: u32) -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(most),
+    }
+}

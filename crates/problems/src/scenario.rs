@@ -1,0 +1,375 @@
+//! Random scenario files: every model, transport, queue, source, aggregate, workload and event, with odd
+//! numbers.
+
+use std::fmt::Write;
+
+use netflow_profile::builtin_names;
+use rand::seq::IndexedRandom;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A scenario file, and how it is to be recorded.
+#[derive(Clone, Debug)]
+pub struct RandomScenario {
+    /// The file.
+    pub text: String,
+    /// Length of a recording interval in seconds; hardly ever a part of the duration.
+    pub every_s: f64,
+    /// How long the run is, in seconds.
+    pub duration_s: f64,
+}
+
+/// Packets that all links together could carry while a run of packets lasts, at most.
+const MOST_PACKETS: f64 = 20_000.0;
+
+/// Steps of a fluid, roughly at most.
+const MOST_STEPS: f64 = 1500.0;
+
+fn log_uniform(rng: &mut impl Rng, range: std::ops::Range<f64>) -> f64 {
+    rng.random_range(range.start.ln()..range.end.ln()).exp()
+}
+
+/// One of them.
+fn one<T: Copy>(rng: &mut impl Rng, of: &[T]) -> T {
+    *of.choose(rng).expect("there is always one")
+}
+
+/// A number with few digits, or with many.
+fn odd(rng: &mut impl Rng, x: f64) -> String {
+    match rng.random_range(0..3) {
+        0 => format!("{x:.2e}"),
+        1 => format!("{x:.0}"),
+        _ => format!("{x}"),
+    }
+}
+
+/// A time in one of the units.
+fn time(rng: &mut impl Rng, s: f64) -> String {
+    let (unit, per_s) = one(rng, &[("s", 1.0), ("ms", 1e3), ("us", 1e6)]);
+    format!("\"{} {unit}\"", s * per_s)
+}
+
+/// The parts of the networks that a scenario is made of.
+struct Making {
+    rng: ChaCha8Rng,
+    text: String,
+    nodes: usize,
+    pairs: Vec<(usize, usize)>,
+    /// Of the slowest and of all links, and the shortest delay that packets wait for.
+    slowest_bps: f64,
+    all_bps: f64,
+    shortest_s: f64,
+    duration_s: f64,
+    model: &'static str,
+    has_classes: bool,
+    aggregates: usize,
+}
+
+/// The scenario of this seed. All of them are valid.
+pub fn random_scenario(seed: u64) -> RandomScenario {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let nodes = rng.random_range(2..8_usize);
+    let mut pairs: Vec<(usize, usize)> = (1..nodes).map(|i| (rng.random_range(0..i), i)).collect();
+    for _ in 0..rng.random_range(0..3) {
+        let (a, b) = (rng.random_range(0..nodes), rng.random_range(0..nodes));
+        let pair = (a.min(b), a.max(b));
+        if a != b && !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    let model = one(
+        &mut rng,
+        &["fluid", "fluid", "window", "window", "fluid-literal"],
+    );
+    let mut making = Making {
+        text: String::new(),
+        nodes,
+        pairs,
+        slowest_bps: f64::INFINITY,
+        all_bps: 0.0,
+        shortest_s: f64::INFINITY,
+        duration_s: 0.0,
+        model,
+        has_classes: model == "fluid" && rng.random_bool(0.15),
+        aggregates: match model {
+            "fluid-literal" => 0,
+            _ if rng.random_bool(0.3) => rng.random_range(1..3),
+            _ => 0,
+        },
+        rng,
+    };
+    making.links();
+    making.duration();
+    making.aggregates();
+    making.connections();
+    making.workloads();
+    making.events();
+    let header = making.simulation();
+    let duration_s = making.duration_s;
+    let every_s = duration_s * log_uniform(&mut making.rng, 0.003..1.5);
+    RandomScenario {
+        text: header + &making.text,
+        every_s: every_s.max(1e-6),
+        duration_s,
+    }
+}
+
+impl Making {
+    fn put(&mut self, key: &str, value: impl std::fmt::Display) {
+        writeln!(self.text, "{key} = {value}").expect("strings take everything");
+    }
+
+    fn sometimes(&mut self, p: f64) -> bool {
+        self.rng.random_bool(p)
+    }
+
+    fn links(&mut self) {
+        let bandwidth_bps = log_uniform(&mut self.rng, 1e5..1e9);
+        let delay_s = log_uniform(&mut self.rng, 1e-5..0.2);
+        for (a, b) in self.pairs.clone() {
+            let bps = bandwidth_bps * log_uniform(&mut self.rng, 0.2..5.0);
+            let delay_s = delay_s * log_uniform(&mut self.rng, 0.2..5.0);
+            self.slowest_bps = self.slowest_bps.min(bps);
+            self.all_bps += 2.0 * bps;
+            self.shortest_s = self.shortest_s.min(2.0 * delay_s + 16_000.0 / bps);
+            self.text.push_str("\n[[link]]\n");
+            self.put("from", format!("\"n{a}\""));
+            self.put("to", format!("\"n{b}\""));
+            let value = odd(&mut self.rng, bps);
+            self.put("bandwidth", format!("\"{value} bit/s\""));
+            if self.sometimes(0.95) {
+                let value = time(&mut self.rng, delay_s);
+                self.put("delay", value);
+            }
+            let room = log_uniform(&mut self.rng, 2.0..500.0);
+            if self.has_classes && self.sometimes(0.5) {
+                let queue = one(&mut self.rng, &["wfq", "priority"]);
+                self.put("queue", format!("\"{queue}\""));
+                for name in ["K1", "K2"] {
+                    self.text.push_str("[[link.class]]\n");
+                    self.put("name", format!("\"{name}\""));
+                    if queue == "wfq" {
+                        let weight = self.rng.random_range(0.1..9.0);
+                        self.put("weight", weight);
+                    }
+                }
+                continue;
+            }
+            let room = match self.rng.random_range(0..3) {
+                0 => format!("\"{} pkt\"", room.ceil()),
+                1 => format!("\"{} KB\"", (room * 1.5).max(3.5)),
+                _ => format!("\"{} pkt\"", (room * 2.0).ceil() / 2.0),
+            };
+            self.put("buffer", room);
+            self.queue();
+        }
+    }
+
+    fn queue(&mut self) {
+        let curve = "min = \"5 pkt\", max = \"15 pkt\", max-p";
+        match self.rng.random_range(0..10) {
+            0 | 1 => {
+                let gentle = self.sometimes(0.5);
+                self.put(
+                    "queue",
+                    format!("{{ discipline = \"red\", {curve} = 0.1, weight = 0.002, gentle = {gentle} }}"),
+                );
+            }
+            2 if self.aggregates > 0 => {
+                let p = self.rng.random_range(0.05..0.5);
+                self.put(
+                    "queue",
+                    format!(
+                        "{{ discipline = \"rio\", dp0 = {{ {curve} = 0.02 }}, dp1 = {{ {curve} = 0.05 }}, dp2 = {{ {curve} = {p} }} }}"
+                    ),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// As long as the run may cost.
+    fn duration(&mut self) {
+        let packets_s = MOST_PACKETS * 8000.0 / self.all_bps;
+        let steps_s = MOST_STEPS * self.shortest_s / 12.0;
+        let most_s = match self.model {
+            "window" => packets_s,
+            _ => steps_s,
+        };
+        let wanted_s = log_uniform(&mut self.rng, 0.02..30.0);
+        self.duration_s = wanted_s.min(most_s).max(1e-3);
+    }
+
+    fn aggregates(&mut self) {
+        for i in 0..self.aggregates {
+            self.text.push_str("\n[[aggregate]]\n");
+            self.put("name", format!("\"A{i}\""));
+            let conditioners = [
+                "standard", "rtt", "rtt-rto", "rtt-sw", "sw", "srtcm", "trtcm",
+            ];
+            let conditioner = one(&mut self.rng, &conditioners);
+            self.put("conditioner", format!("\"{conditioner}\""));
+            let rate_bps = self.slowest_bps * self.rng.random_range(0.05..1.0);
+            self.put("committed-rate", format!("\"{rate_bps} bit/s\""));
+            if ["standard", "sw", "trtcm"].contains(&conditioner) {
+                let peak_bps = rate_bps * self.rng.random_range(1.0..3.0);
+                self.put("peak-rate", format!("\"{peak_bps} bit/s\""));
+            }
+        }
+    }
+
+    fn source(&mut self) -> String {
+        let kind = self.rng.random_range(0..10);
+        if self.model == "window" && kind < 6 {
+            let tcp = one(
+                &mut self.rng,
+                &["tahoe", "reno", "newreno", "vegas", "cubic"],
+            );
+            let delayed = self.sometimes(0.3);
+            return format!("{{ window = \"{tcp}\", delayed-ack = {delayed} }}");
+        }
+        let rate_bps = self.slowest_bps * log_uniform(&mut self.rng, 0.01..1.5);
+        match kind {
+            8 => format!("{{ constant = \"{rate_bps} bit/s\" }}"),
+            9 => format!("{{ poisson = \"{rate_bps} bit/s\" }}"),
+            _ => format!(
+                "{{ profile = \"{}\" }}",
+                one(&mut self.rng, &builtin_names())
+            ),
+        }
+    }
+
+    fn connections(&mut self) {
+        for i in 0..self.rng.random_range(self.aggregates.max(1)..7) {
+            let from = self.rng.random_range(0..self.nodes);
+            let to = (from + self.rng.random_range(1..self.nodes)) % self.nodes;
+            let source = self.source();
+            let answered = !source.contains("bit/s");
+            self.text.push_str("\n[[connection]]\n");
+            if self.sometimes(0.7) {
+                self.put("name", format!("\"flow {i} é\""));
+            }
+            self.put("from", format!("\"n{from}\""));
+            self.put("to", format!("\"n{to}\""));
+            self.put("source", &source);
+            let start_s = match self.sometimes(0.5) {
+                true => self.rng.random_range(0.0..0.6) * self.duration_s,
+                false => 0.0,
+            };
+            if start_s > 0.0 {
+                let value = time(&mut self.rng, start_s);
+                self.put("start", value);
+            }
+            if self.sometimes(0.2) {
+                let stop_s = start_s + self.rng.random_range(0.05..0.5) * self.duration_s;
+                let value = time(&mut self.rng, stop_s);
+                self.put("stop", value);
+            }
+            if self.sometimes(0.2) {
+                let size = log_uniform(&mut self.rng, 1.0..2000.0).ceil();
+                self.put("size", format!("\"{size} pkt\""));
+            }
+            if self.sometimes(0.3) {
+                let count = self.rng.random_range(1..8);
+                self.put("count", count);
+            }
+            let size = one(&mut self.rng, &[200.0, 576.0, 1000.0, 1237.0, 1500.0]);
+            if self.sometimes(0.3) {
+                self.put("packet-size", format!("\"{size} B\""));
+            }
+            if answered && self.sometimes(0.2) {
+                let window = log_uniform(&mut self.rng, 1.0..300.0).ceil();
+                self.put("max-window", format!("\"{window} pkt\""));
+            }
+            // Every aggregate has a member.
+            if self.aggregates > 0 && (i < self.aggregates || self.sometimes(0.6)) {
+                self.put("aggregate", format!("\"A{}\"", i % self.aggregates));
+            }
+        }
+    }
+
+    fn workloads(&mut self) {
+        if self.model == "fluid-literal" || self.sometimes(0.85) {
+            return;
+        }
+        let application = one(&mut self.rng, &["http", "telnet"]);
+        self.text.push_str("\n[[workload]]\nname = \"users\"\n");
+        self.put("application", format!("\"{application}\""));
+        // Two or three users, whatever the scale.
+        let value = time(&mut self.rng, 0.4 * self.duration_s);
+        self.put("interarrival", value);
+        self.put("clients", "\"n0\"");
+        self.put("servers", "\"n1\"");
+    }
+
+    fn events(&mut self) {
+        if self.sometimes(0.6) {
+            return;
+        }
+        let (a, b) = one(&mut self.rng, &self.pairs.clone());
+        let (a, b) = match self.sometimes(0.5) {
+            true => (a, b),
+            false => (b, a),
+        };
+        let mut at_s = 0.0;
+        for i in 0..self.rng.random_range(1..5) {
+            at_s += self.rng.random_range(0.01..0.25) * self.duration_s;
+            let at = time(&mut self.rng, at_s);
+            self.text.push_str("\n[[event]]\n");
+            self.put("at", at);
+            self.put("link", format!("\"n{a}->n{b}\""));
+            match (self.sometimes(0.4), i % 2) {
+                (true, _) => {
+                    let bps = self.slowest_bps * log_uniform(&mut self.rng, 0.3..3.0);
+                    self.put("set", format!("{{ bandwidth = \"{bps} bit/s\" }}"));
+                }
+                (false, 0) => self.put("down", true),
+                (false, _) => self.put("up", true),
+            }
+        }
+    }
+
+    fn simulation(&mut self) -> String {
+        let rest = std::mem::take(&mut self.text);
+        self.text.push_str("[simulation]\n");
+        self.put("duration", format!("\"{} s\"", self.duration_s));
+        self.put("model", format!("\"{}\"", self.model));
+        let seed = self.rng.random_range(0..1_u64 << 40);
+        self.put("seed", seed);
+        if self.sometimes(0.3) {
+            let size = one(&mut self.rng, &[500.0, 1000.0, 1500.0]);
+            self.put("packet-size", format!("\"{size} B\""));
+        }
+        if self.sometimes(0.3) {
+            let acks = self.sometimes(0.5);
+            self.put("acks", acks);
+        }
+        match self.model {
+            "fluid" => {
+                if self.sometimes(0.3) {
+                    self.put("transport", "\"well-mixed\"");
+                    if self.sometimes(0.5) {
+                        let coupling = one(&mut self.rng, &["learned", "lagged", "implicit"]);
+                        self.put("coupling", format!("\"{coupling}\""));
+                    }
+                }
+                if self.sometimes(0.2) {
+                    let step_s = self.duration_s * self.rng.random_range(0.002..0.9);
+                    let value = time(&mut self.rng, step_s);
+                    self.put("step", value);
+                }
+            }
+            "window" => {
+                if self.sometimes(0.3) {
+                    let value = time(&mut self.rng, self.duration_s / 17.0);
+                    self.put("burstiness-interval", value);
+                }
+            }
+            _ => {
+                let value = time(&mut self.rng, self.duration_s / 333.0);
+                self.put("step", value);
+            }
+        }
+        std::mem::replace(&mut self.text, rest)
+    }
+}
