@@ -234,7 +234,7 @@ impl Making {
             9 => format!("{{ poisson = \"{rate_bps} bit/s\" }}"),
             _ => format!(
                 "{{ profile = \"{}\" }}",
-                one(&mut self.rng, &builtin_names())
+                one(&mut self.rng, builtin_names())
             ),
         }
     }
