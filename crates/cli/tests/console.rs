@@ -162,7 +162,11 @@ fn run(command: &str, place: &Path) -> (i32, Vec<String>) {
     }
     let (command, place) = match command.strip_prefix("cargo run --release -p netflow --example ") {
         Some(example) => (
-            format!("cargo run --quiet -p netflow --example {example} 2> /dev/null"),
+            // As all tests are built, so that nothing is built twice.
+            format!(
+                "cargo build --quiet --workspace --example {example} 2> /dev/null && \
+                 ${{CARGO_TARGET_DIR:-target}}/debug/examples/{example}"
+            ),
             root(),
         ),
         None => (
