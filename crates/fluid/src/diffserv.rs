@@ -10,6 +10,7 @@ use netflow_diffserv::{
 
 use crate::fluid::Fluid;
 use crate::period::AggregateCounts;
+use crate::record::fraction;
 use crate::totals::Totals;
 use crate::{
     AggregateId, BuildError, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Model, Network, Queue,
@@ -188,6 +189,40 @@ pub struct PrecedenceTotals {
     pub average_pkts: f64,
 }
 
+impl PrecedenceTotals {
+    /// Of what was counted for each.
+    pub(crate) fn each(
+        offered_pkts: [f64; 3],
+        lost_pkts: [f64; 3],
+        average_pkts: [f64; 3],
+    ) -> [PrecedenceTotals; 3] {
+        std::array::from_fn(|p| PrecedenceTotals {
+            offered_pkts: offered_pkts[p],
+            lost_pkts: lost_pkts[p],
+            loss_probability: fraction(lost_pkts[p], offered_pkts[p]).min(1.0),
+            average_pkts: average_pkts[p],
+        })
+    }
+
+    /// What was counted since then.
+    pub(crate) fn since(now: [Self; 3], before: [Self; 3]) -> [Self; 3] {
+        let of =
+            |count: fn(&Self) -> f64| std::array::from_fn(|p| count(&now[p]) - count(&before[p]));
+        let average_pkts = now.map(|it| it.average_pkts);
+        Self::each(
+            of(|it| it.offered_pkts),
+            of(|it| it.lost_pkts),
+            average_pkts,
+        )
+    }
+
+    /// The part lost of packets marked like this.
+    pub(crate) fn lost_of(each: [Self; 3], marking: [f64; 3]) -> f64 {
+        let parts = each.iter().zip(marking);
+        parts.map(|(it, part)| part * it.loss_probability).sum()
+    }
+}
+
 /// An aggregate since the period began, all its connections together; arrays are by drop precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AggregateTotals {
@@ -278,15 +313,10 @@ impl Fluid {
     pub(crate) fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
         let rio = self.engine.plan.links[self.place(id)].rio?;
         let state = &self.state.rio[rio as usize];
-        let totals = |p: usize| PrecedenceTotals {
-            offered_pkts: state.offered_pkts[p],
-            lost_pkts: state.lost_pkts[p],
-            loss_probability: match state.offered_pkts[p] {
-                offered if offered > 0.0 => state.lost_pkts[p] / offered,
-                _ => 0.0,
-            },
-            average_pkts: state.average_pkts[p],
-        };
-        Some([totals(0), totals(1), totals(2)])
+        Some(PrecedenceTotals::each(
+            state.offered_pkts,
+            state.lost_pkts,
+            state.average_pkts,
+        ))
     }
 }

@@ -8,7 +8,7 @@ use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
 use crate::period::{BranchCounts, ConnectionCounts};
 use crate::played::{self, Paths};
-use crate::record::{ClassInterval, ConnectionSums, LinkSums};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums, fraction};
 use crate::state::State;
 use crate::totals::Totals;
 use crate::{
@@ -293,7 +293,7 @@ impl Fluid {
             departed_pkts: link.departed_pkts,
             queue_time: link.queue_time,
             busy_s: link.busy_s,
-            by_precedence: None,
+            precedences: self.precedence_totals(id),
         }
     }
 
@@ -552,10 +552,6 @@ fn switches(engine: &Engine, adapts: bool) -> Vec<f64> {
         all.clear();
     }
     all
-}
-
-fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 impl Options {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::fluid::Fluid;
-use crate::record::{LinkSums, mean};
+use crate::record::{LinkSums, fraction, mean};
 use crate::simulation::{Simulation, Stepper};
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::window::WindowStart;
@@ -24,7 +24,6 @@ pub struct Period {
 struct Start {
     time_s: f64,
     links: Vec<LinkSums>,
-    precedences: Vec<Option<[PrecedenceTotals; 3]>>,
     connections: Vec<ConnectionCounts>,
     aggregates: Vec<AggregateCounts>,
     data: Totals,
@@ -80,22 +79,6 @@ pub(crate) struct BranchCounts {
     pub delivered_pkts: f64,
 }
 
-impl LinkSums {
-    pub(crate) fn since(&self, before: &LinkSums) -> LinkSums {
-        LinkSums {
-            offered_pkts: self.offered_pkts - before.offered_pkts,
-            lost_pkts: self.lost_pkts - before.lost_pkts,
-            departed_pkts: self.departed_pkts - before.departed_pkts,
-            queue_time: self.queue_time - before.queue_time,
-            busy_s: self.busy_s - before.busy_s,
-            by_precedence: self.by_precedence.map(|now| {
-                let before = before.by_precedence.unwrap_or_default();
-                std::array::from_fn(|p| (now[p].0 - before[p].0, now[p].1 - before[p].1))
-            }),
-        }
-    }
-}
-
 /// A queue counts as busy once it has refused so many packets, or its link has been busy for more than
 /// this part of the time; and as filled by profiles if they sent this part of its data.
 const FULL_PKTS: f64 = 1.0;
@@ -118,10 +101,6 @@ impl Simulation {
         let start = Start {
             time_s: self.time_s(),
             links: network.links().map(|id| self.link_sums(id)).collect(),
-            precedences: network
-                .links()
-                .map(|id| self.precedences_from_start(id))
-                .collect(),
             connections: connections.map(|id| self.connection_counts(id)).collect(),
             aggregates: network
                 .aggregates()
@@ -163,8 +142,7 @@ impl Simulation {
     pub fn link_totals(&self, id: LinkId) -> LinkTotals {
         id.within(self.owner());
         let start = self.start();
-        let before = start.links.get(id.index()).copied().unwrap_or_default();
-        let sums = self.link_sums(id).since(&before);
+        let sums = self.sums_of(id);
         let per_s = self.per_s();
         let is_busy = sums.lost_pkts >= FULL_PKTS || sums.busy_s * per_s > BUSY;
         let longest = self.longest.iter().skip(start.longest);
@@ -172,7 +150,7 @@ impl Simulation {
         LinkTotals {
             mean_queue_pkts: sums.queue_time * per_s,
             max_queue_pkts: longest.fold(self.longest_now(id), |a, &b| a.max(b)),
-            loss_probability: fraction(sums.lost_pkts, sums.offered_pkts).min(1.0),
+            loss_probability: sums.loss_probability(),
             utilization: sums.busy_s * per_s,
             queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
             offered_pkts: sums.offered_pkts,
@@ -190,6 +168,13 @@ impl Simulation {
                 Stepper::Window(window) => window.arrival_cov(id, &start.window),
             },
         }
+    }
+
+    /// What the link has done since the period began.
+    fn sums_of(&self, id: LinkId) -> LinkSums {
+        let before = self.start().links.get(id.index());
+        self.link_sums(id)
+            .since(&before.copied().unwrap_or_default())
     }
 
     /// The connection since the period began; without [`begin_period`](Self::begin_period) that is the
@@ -256,8 +241,7 @@ impl Simulation {
             let pkts = fluid.branch_counts_of(b).delivered_pkts - before.delivered_pkts;
             let inner = &self.network().inner;
             let of = |&l: &u32| {
-                let before = start.links.get(l as usize).copied().unwrap_or_default();
-                let sums = fluid.link_sums(LinkId(l, inner.owner)).since(&before);
+                let sums = self.sums_of(LinkId(l, inner.owner));
                 let queueing_s = mean(sums.queue_time, sums.departed_pkts)?;
                 Some(queueing_s + inner.links[l as usize].delay_s)
             };
@@ -307,19 +291,7 @@ impl Simulation {
     /// tell them apart.
     pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
         id.within(self.owner());
-        let before = self.start().precedences.get(id.index());
-        let before = before.copied().flatten().unwrap_or_default();
-        let now = self.precedences_from_start(id)?;
-        Some(std::array::from_fn(|p| {
-            let offered_pkts = now[p].offered_pkts - before[p].offered_pkts;
-            let lost_pkts = now[p].lost_pkts - before[p].lost_pkts;
-            PrecedenceTotals {
-                offered_pkts,
-                lost_pkts,
-                loss_probability: fraction(lost_pkts, offered_pkts).min(1.0),
-                average_pkts: now[p].average_pkts,
-            }
-        }))
+        self.sums_of(id).precedences
     }
 
     /// What the users of each workload have met with since the period began. With the window model,
@@ -358,8 +330,4 @@ impl Totals {
             in_flight_pkts: self.in_flight_pkts,
         }
     }
-}
-
-fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }

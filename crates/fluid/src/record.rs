@@ -2,7 +2,7 @@
 
 use crate::simulation::{Simulation, Stepper};
 use crate::window::OF_ACKS;
-use crate::{ConnectionId, Explanation, LinkId, Network, RunError};
+use crate::{ConnectionId, Explanation, LinkId, Network, PrecedenceTotals, RunError};
 
 /// One link over one recording interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,8 +61,37 @@ pub(crate) struct LinkSums {
     pub departed_pkts: f64,
     pub queue_time: f64,
     pub busy_s: f64,
-    /// Offered and lost packets by drop precedence, where packets tell them apart.
-    pub by_precedence: Option<[(f64, f64); 3]>,
+    /// By drop precedence, where the queue tells them apart.
+    pub precedences: Option<[PrecedenceTotals; 3]>,
+}
+
+impl LinkSums {
+    /// What the link has done since then.
+    pub fn since(&self, before: &LinkSums) -> LinkSums {
+        LinkSums {
+            offered_pkts: self.offered_pkts - before.offered_pkts,
+            lost_pkts: self.lost_pkts - before.lost_pkts,
+            departed_pkts: self.departed_pkts - before.departed_pkts,
+            queue_time: self.queue_time - before.queue_time,
+            busy_s: self.busy_s - before.busy_s,
+            precedences: self
+                .precedences
+                .map(|now| PrecedenceTotals::since(now, before.precedences.unwrap_or_default())),
+        }
+    }
+
+    /// Which part was lost of all packets; at most 1, though some may have been offered before.
+    pub fn loss_probability(&self) -> f64 {
+        fraction(self.lost_pkts, self.offered_pkts).min(1.0)
+    }
+
+    /// Which part was lost of packets marked like this.
+    pub fn lost_of(&self, marking: [f64; 3]) -> f64 {
+        match self.precedences {
+            Some(each) => PrecedenceTotals::lost_of(each, marking),
+            None => self.loss_probability(),
+        }
+    }
 }
 
 /// What a connection (all `count` of it together) has done since the start.
@@ -139,20 +168,16 @@ impl<'a> Interval<'a> {
     /// The link with this id.
     pub fn link(&self, id: LinkId) -> LinkInterval {
         let i = id.within(self.network.inner.owner);
-        let (now, before) = (&self.now.links[i], &self.before.links[i]);
+        let sums = self.now.links[i].since(&self.before.links[i]);
         let per_s = 1.0 / self.length_s;
-        let offered = now.offered_pkts - before.offered_pkts;
         LinkInterval {
-            arrival_pps: offered * per_s,
-            departure_pps: (now.departed_pkts - before.departed_pkts) * per_s,
-            queue_pkts: (now.queue_time - before.queue_time) * per_s,
-            loss_probability: fraction(now.lost_pkts - before.lost_pkts, offered).min(1.0),
+            arrival_pps: sums.offered_pkts * per_s,
+            departure_pps: sums.departed_pkts * per_s,
+            queue_pkts: sums.queue_time * per_s,
+            loss_probability: sums.loss_probability(),
             // Differences of long sums are rounded.
-            utilization: ((now.busy_s - before.busy_s) * per_s).clamp(0.0, 1.0),
-            queueing_delay_s: mean(
-                now.queue_time - before.queue_time,
-                now.departed_pkts - before.departed_pkts,
-            ),
+            utilization: (sums.busy_s * per_s).clamp(0.0, 1.0),
+            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
         }
     }
 
@@ -192,7 +217,9 @@ impl<'a> Interval<'a> {
             let marking = window.marking_of(id);
             for hop in &mut explanation.hops {
                 let marking = if hop.back { OF_ACKS } else { marking };
-                hop.loss_probability = self.loss_of(hop.link, marking);
+                let i = hop.link.index();
+                let sums = self.now.links[i].since(&self.before.links[i]);
+                hop.loss_probability = sums.lost_of(marking);
             }
             explanation.sum_losses();
             if explanation.profile.is_none() && explanation.seen_loss_probability.is_some() {
@@ -200,18 +227,6 @@ impl<'a> Interval<'a> {
             }
         }
         explanation
-    }
-
-    /// The part of packets marked like this that a link lost.
-    fn loss_of(&self, link: LinkId, marking: [f64; 3]) -> f64 {
-        let i = link.index();
-        let (now, before) = (&self.now.links[i], &self.before.links[i]);
-        match now.by_precedence.zip(before.by_precedence) {
-            None => self.link(link).loss_probability,
-            Some((now, before)) => (0..3)
-                .map(|p| marking[p] * fraction(now[p].1 - before[p].1, now[p].0 - before[p].0))
-                .sum(),
-        }
     }
 
     /// What the links of a connection's way cost on average: queueing and propagation.
@@ -231,7 +246,8 @@ impl<'a> Interval<'a> {
     }
 }
 
-fn fraction(part: f64, whole: f64) -> f64 {
+/// Part of a whole; 0 of nothing.
+pub(crate) fn fraction(part: f64, whole: f64) -> f64 {
     mean(part, whole).unwrap_or(0.0)
 }
 

@@ -10,9 +10,7 @@ use crate::record::{ClassInterval, ConnectionSums, Interval, LinkSums, Mark, Rec
 use crate::state::State;
 use crate::totals::Totals;
 use crate::window::Window;
-use crate::{
-    AggregateId, ConnectionId, LinkId, Model, Network, Options, PrecedenceTotals, RunError,
-};
+use crate::{AggregateId, ConnectionId, LinkId, Model, Network, Options, RunError};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,10 +314,6 @@ impl Simulation {
 
     pub(crate) fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
         either!(&self.stepper, it => it.aggregate_counts(id))
-    }
-
-    pub(crate) fn precedences_from_start(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
-        either!(&self.stepper, it => it.precedence_totals(id))
     }
 
     pub(crate) fn data_from_start(&self) -> Totals {

@@ -14,7 +14,6 @@ use super::sources::{self, ln_pass};
 use super::{Engine, Span};
 use crate::Limit;
 use crate::diffserv::{AggregateSpec, Edge};
-use crate::explain::Applied;
 use crate::state::State;
 
 /// The shortest retransmission timeout of TCP in seconds.
@@ -191,7 +190,7 @@ impl Engine {
                     state.branches[b].learn_from(looks, branch, [ln_pass, rtt_now_s], step, span);
             }
             let from_profile = profile.throughput(loss, rtt_s);
-            rate = from_profile.min(branch.window_pkts / rtt_s);
+            rate = branch.within_window(from_profile, rtt_s);
             let may_pps = rate;
             rate_after = rate;
             if self.learns {
@@ -209,16 +208,8 @@ impl Engine {
         }
         let wanted = rate * branch.weight * active_s;
         let sent = wanted.min(self.scratch.may_send[b]);
-        if sent < wanted {
-            limit = branch.limit_of_data(span.end_s);
-        }
-        state.branches[b].applied = Some(Applied {
-            limit,
-            loss,
-            rtt_s,
-            profile_pps,
-            until_s: span.end_s,
-        });
+        let applied = branch.applied(limit, sent < wanted, [loss, rtt_s], profile_pps, span.end_s);
+        state.branches[b].applied = Some(applied);
         if sent < wanted && branch.application_pps < f64::INFINITY {
             rate = sent / (branch.weight * active_s);
             rate_after = rate;

@@ -10,7 +10,6 @@ use super::shares::Arrivals;
 use super::sources::{self, BATCH, Condition, look};
 use super::{Engine, Span};
 use crate::Limit;
-use crate::explain::Applied;
 use crate::state::{BranchState, Seen, State};
 
 /// Sources that one thread evaluates at least.
@@ -63,16 +62,9 @@ impl Engine {
             };
             let rests_on = ProfileUse::Measured;
             state.branches[b].account(sent, rate_pps, [ln_pass, rtt_s], active_s, rests_on);
-            state.branches[b].applied = Some(Applied {
-                limit: match sent < wanted {
-                    true => branch.limit_of_data(span.end_s),
-                    false => Limit::Own,
-                },
-                loss: -ln_pass.exp_m1(),
-                rtt_s,
-                profile_pps: None,
-                until_s: span.end_s,
-            });
+            let (short, seen) = (sent < wanted, [-ln_pass.exp_m1(), rtt_s]);
+            let applied = branch.applied(Limit::Own, short, seen, None, span.end_s);
+            state.branches[b].applied = Some(applied);
         }
     }
 
@@ -138,7 +130,8 @@ impl Engine {
         let sources_at = |tried: &Solution, each: &mut dyn FnMut(SentWithin)| {
             let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
             let waiting_s = tried.queue_pkts * span.length_s / step.service_pkts - here.waiting_s;
-            let (mut loss, mut rtt, mut rate) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
+            let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
+            let mut from_profile = [0.0; BATCH];
             for (_, profile, range) in self.active.runs_at(place) {
                 for batch in self.active.by_link[range.clone()].chunks(BATCH) {
                     let n = batch.len();
@@ -147,20 +140,21 @@ impl Engine {
                         loss[i] = -(seen[0] + ln_pass).exp_m1();
                         rtt[i] = seen[1] + waiting_s;
                     }
-                    let windows = batch.iter().map(|&b| plan.branches[b as usize].window_pkts);
                     let profile = &*plan.profiles[*profile as usize];
-                    sources::rates(profile, &loss[..n], &rtt[..n], windows, &mut rate[..n]);
+                    profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
                     for (i, &b) in batch.iter().enumerate() {
                         let b = b as usize;
                         let branch = &plan.branches[b];
                         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-                        let wanted = rate[i] * branch.weight * active_s;
+                        let rate_pps = branch.within_window(from_profile[i], rtt[i]);
+                        let wanted = rate_pps * branch.weight * active_s;
                         each(SentWithin {
                             branch: b,
-                            rate_pps: rate[i],
+                            rate_pps,
                             wanted,
                             sent: wanted.min(self.scratch.may_send[b]),
                             seen: [loss[i], rtt[i]],
+                            profile_pps: from_profile[i],
                         });
                     }
                 }
@@ -177,21 +171,12 @@ impl Engine {
         for it in &sent_by {
             let (b, sent) = (it.branch, it.sent);
             let branch = &plan.branches[b];
-            let [loss, rtt_s] = it.seen;
-            let profile = &*plan.profiles[branch.profile as usize];
-            let profile_pps = profile.throughput(loss, rtt_s);
+            let limit = branch.limit(it.seen[1], it.profile_pps, it.rate_pps, it.rate_pps);
+            let (short, from_profile) = (sent < it.wanted, Some(it.profile_pps));
+            let applied = branch.applied(limit, short, it.seen, from_profile, span.end_s);
             state.handed[b] = sent;
             state.branches[b].rate_pps = it.rate_pps;
-            state.branches[b].applied = Some(Applied {
-                limit: match sent < it.wanted {
-                    true => branch.limit_of_data(span.end_s),
-                    false => branch.limit(rtt_s, profile_pps, it.rate_pps, it.rate_pps),
-                },
-                loss,
-                rtt_s,
-                profile_pps: Some(profile_pps),
-                until_s: span.end_s,
-            });
+            state.branches[b].applied = Some(applied);
             state.branches[b].sent_pkts += sent;
             let hop = plan.branches[b].first_hop as usize;
             state.inflow[hop] = sent;
@@ -212,6 +197,7 @@ pub(crate) struct SentWithin {
     sent: f64,
     /// Loss probability, and round-trip time in seconds.
     seen: [f64; 2],
+    profile_pps: f64,
 }
 
 impl BranchState {
@@ -335,7 +321,7 @@ impl SharedView<'_> {
             for (i, &b) in batch.iter().enumerate() {
                 let b = b as usize;
                 let branch = &plan.branches[b];
-                let may_pps = from_profile[i].min(branch.window_pkts / rtt[i]);
+                let may_pps = branch.within_window(from_profile[i], rtt[i]);
                 let state = &mut work.branches[b - work.first];
                 let mut mean_pps = may_pps;
                 if learns {
@@ -348,16 +334,11 @@ impl SharedView<'_> {
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let wanted = mean_pps * branch.weight * active_s;
                 let sent = wanted.min(scratch.may_send[b]);
-                state.applied = Some(Applied {
-                    limit: match sent < wanted {
-                        true => branch.limit_of_data(self.span.end_s),
-                        false => branch.limit(rtt[i], from_profile[i], may_pps, state.rate_pps),
-                    },
-                    loss: loss[i],
-                    rtt_s: rtt[i],
-                    profile_pps: Some(from_profile[i]),
-                    until_s: self.span.end_s,
-                });
+                let limit = branch.limit(rtt[i], from_profile[i], may_pps, state.rate_pps);
+                let (short, seen) = (sent < wanted, [loss[i], rtt[i]]);
+                let end_s = self.span.end_s;
+                state.applied =
+                    Some(branch.applied(limit, short, seen, Some(from_profile[i]), end_s));
                 if sent < wanted && branch.application_pps < f64::INFINITY {
                     // It neither grows nor loses with what it does not send.
                     state.rate_pps = sent / (branch.weight * active_s);

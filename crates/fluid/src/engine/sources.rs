@@ -1,8 +1,7 @@
 //! What sources see of their paths, and what they send.
 
-use netflow_profile::Profile;
-
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
+use crate::explain::Applied;
 use crate::network::{ACK_BYTES, Inner, NO_BRANCH};
 use crate::state::{LinkState, State};
 use crate::{Coupling, Limit, Options, Transport};
@@ -196,21 +195,34 @@ pub(crate) fn look(
     [ln_pass, rtt_s]
 }
 
-/// Rates in packets/s of single connections that see this, limited by their windows.
-pub(crate) fn rates(
-    profile: &dyn Profile,
-    loss: &[f64],
-    rtt_s: &[f64],
-    window: impl Iterator<Item = f64>,
-    out: &mut [f64],
-) {
-    profile.throughputs(loss, rtt_s, out);
-    for ((rate, rtt), window) in out.iter_mut().zip(rtt_s).zip(window) {
-        *rate = rate.min(window / rtt);
-    }
-}
-
 impl BranchPlan {
+    /// What is told of a step that ended at `end_s`, in which a source saw this loss and round-trip
+    /// time, and this was its limit; unless it was `short` of data.
+    pub fn applied(
+        &self,
+        limit: Limit,
+        short: bool,
+        [loss, rtt_s]: [f64; 2],
+        profile_pps: Option<f64>,
+        end_s: f64,
+    ) -> Applied {
+        Applied {
+            limit: match short {
+                true => self.limit_of_data(end_s),
+                false => limit,
+            },
+            loss,
+            rtt_s,
+            profile_pps,
+            until_s: end_s,
+        }
+    }
+
+    /// Packets/s of one connection, its profile giving this, with the largest window it may have.
+    pub fn within_window(&self, profile_pps: f64, rtt_s: f64) -> f64 {
+        profile_pps.min(self.window_pkts / rtt_s)
+    }
+
     /// Which limit applied to a source that may send `may_pps`, its profile giving `profile_pps`, and
     /// has come to `end_pps` at the end of the step.
     pub fn limit(&self, rtt_s: f64, profile_pps: f64, may_pps: f64, end_pps: f64) -> Limit {
@@ -223,7 +235,7 @@ impl BranchPlan {
     }
 
     /// The same of a source that had no more than this to send until `end_s`.
-    pub fn limit_of_data(&self, end_s: f64) -> Limit {
+    fn limit_of_data(&self, end_s: f64) -> Limit {
         let made_pkts = self.application_pps * self.weight * active_s(self, 0.0, end_s);
         match self.application_pps < f64::INFINITY && made_pkts < self.size_pkts {
             true => Limit::Application,

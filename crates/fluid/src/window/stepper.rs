@@ -12,7 +12,7 @@ use super::plan::HopSpec;
 use crate::explain::{ExplainedHop, Explanation};
 use crate::network::{ACK_BYTES, NO_BRANCH};
 use crate::period::{AggregateCounts, ConnectionCounts};
-use crate::record::{ClassInterval, ConnectionSums, LinkSums, mean};
+use crate::record::{ClassInterval, ConnectionSums, LinkSums, fraction, mean};
 use crate::totals::Totals;
 use crate::{
     AggregateId, ConnectionId, Experience, LinkId, Network, Options, PrecedenceTotals, RunError,
@@ -222,14 +222,7 @@ impl Window {
                 waiting_s,
                 transmission_s: bits / of.bandwidth_bps,
                 propagation_s: of.delay_s,
-                loss_probability: match self.engine.precedences(link.index()) {
-                    Some((offered, lost, _)) => {
-                        let marking = if back { OF_ACKS } else { marking };
-                        let loss = |p: usize| fraction(lost[p] as f64, offered[p] as f64);
-                        (0..3).map(|p| marking[p] * loss(p)).sum()
-                    }
-                    None => fraction(sums.lost_pkts, sums.offered_pkts),
-                },
+                loss_probability: sums.lost_of(if back { OF_ACKS } else { marking }),
             }
         };
         let inner = &*network.inner;
@@ -341,9 +334,7 @@ impl Window {
             departed_pkts: (counts.accepted - queued as u64) as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
-            by_precedence: self.engine.precedences(l).map(|(offered, lost, _)| {
-                std::array::from_fn(|p| (offered[p] as f64, lost[p] as f64))
-            }),
+            precedences: self.precedence_totals(id),
         }
     }
 
@@ -507,13 +498,8 @@ impl Window {
 
     pub fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
         let (offered, lost, averages) = self.engine.precedences(id.index())?;
-        let totals = |p: usize| PrecedenceTotals {
-            offered_pkts: offered[p] as f64,
-            lost_pkts: lost[p] as f64,
-            loss_probability: fraction(lost[p] as f64, offered[p] as f64),
-            average_pkts: averages[p],
-        };
-        Some([totals(0), totals(1), totals(2)])
+        let pkts = |counts: [u64; 3]| counts.map(|count| count as f64);
+        Some(PrecedenceTotals::each(pkts(offered), pkts(lost), averages))
     }
 
     /// Data packets that have arrived at every hop of every way.
@@ -613,8 +599,4 @@ fn no_moment(time_s: f64) -> String {
 /// two of them.
 fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
-}
-
-fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -104,7 +104,6 @@ const CUBIC_C: f64 = 0.4;
 const CUBIC_BETA: f64 = 0.7;
 
 impl Sender {
-    /// At rest; `offset` in [0, 1) shifts the ticks of its clock.
     /// What keeps it from sending more: `has_size` tells whether what is available is all there will
     /// be of it.
     pub fn limited_by(&self, has_size: bool) -> Limit {
@@ -116,6 +115,7 @@ impl Sender {
         }
     }
 
+    /// At rest; `offset` in [0, 1) shifts the ticks of its clock.
     pub fn new(source: &WindowSource, limit: f64, available: i32, offset: f64) -> Sender {
         Sender {
             variant: source.variant,
