@@ -59,7 +59,7 @@ pub use peaks::{Peaks, SATURATED};
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
 pub use rows::write_csv;
-pub use scope::{Scope, Users, Watch};
+pub use scope::{Scope, Users, Watch, Watched};
 pub use summary::{
     AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
     PrecedenceSummary, Spread, Summary, TotalsSummary,

@@ -1,6 +1,6 @@
 //! The part of a run that its summary is of, and the periods that events divide it into.
 
-use netflow_fluid::{Experience, Interval, Network, Period, RunError, Simulation};
+use netflow_fluid::{Experience, Interval, Network, Period, Recorder, RunError, Simulation};
 
 use crate::{Peaks, Summary};
 
@@ -58,7 +58,35 @@ impl Users {
     }
 }
 
-/// Follows a run and summarizes what lies in a scope: what a recorder hands on to it.
+/// A recorder whose run is watched as well.
+pub struct Watched<'a, R> {
+    /// What records the run.
+    pub recorder: R,
+    /// What summarizes it.
+    pub watch: Watch<'a>,
+}
+
+impl<R: Recorder> Recorder for Watched<'_, R> {
+    type Error = R::Error;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), R::Error> {
+        self.recorder.interval(interval)
+    }
+
+    fn piece(&mut self, piece: &Interval<'_>) {
+        self.watch.piece(piece);
+    }
+
+    fn next_bound_s(&self) -> Option<f64> {
+        self.watch.next_bound_s()
+    }
+
+    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+        self.watch.bound(simulation)
+    }
+}
+
+/// Follows a run and summarizes what lies in a scope; beside the run's recorder, in [`Watched`].
 pub struct Watch<'a> {
     scope: Scope,
     bounds_s: Vec<f64>,
@@ -115,24 +143,18 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// To be called by [`Recorder::piece`](netflow_fluid::Recorder::piece).
-    pub fn piece(&mut self, piece: &Interval<'_>) {
+    fn piece(&mut self, piece: &Interval<'_>) {
         if (1..self.bounds_s.len()).contains(&self.passed) {
             self.all.peaks.add(piece);
             self.part.peaks.add(piece);
         }
     }
 
-    /// To be called by [`Recorder::next_bound_s`](netflow_fluid::Recorder::next_bound_s).
-    pub fn next_bound_s(&self) -> Option<f64> {
+    fn next_bound_s(&self) -> Option<f64> {
         self.bounds_s.get(self.passed).copied()
     }
 
-    /// To be called by [`Recorder::bound`](netflow_fluid::Recorder::bound).
-    ///
-    /// # Errors
-    /// As [`Simulation::experiences`].
-    pub fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
         self.passed += 1;
         if self.passed == 1 {
             self.all = Part::begin(simulation);

@@ -17,7 +17,7 @@ use netflow::fluid::{
 use netflow::profile::ProfileUse;
 use netflow::results::{
     self, Beside, ConnectionSummary, ESTIMATE, Ensemble, Format, LinkSummary, Manifest, Scope,
-    Series, Spread, Stop, Summary, TotalsSummary, Users, Watch, Writer,
+    Series, Spread, Stop, Summary, TotalsSummary, Users, Watch, Watched, Writer,
 };
 use rayon::prelude::*;
 
@@ -159,17 +159,13 @@ fn evaluate(
     let writer = create_writer(arguments, scenario)?;
     let progress = Progress::new(scenario.options.duration_s, !arguments.quiet);
     let stop_playing = stop_playing();
-    let mut recorder = RunRecorder {
-        writer,
-        progress,
+    let mut recorder = Watched {
+        recorder: RunRecorder { writer, progress },
         watch: Watch::new(scope, &network, &stop_playing),
     };
     let outcome = simulation.run(arguments.every, &mut recorder, interrupt::requested);
-    let RunRecorder {
-        writer,
-        progress,
-        watch,
-    } = recorder;
+    let Watched { recorder, watch } = recorder;
+    let RunRecorder { writer, progress } = recorder;
     progress.finish();
 
     let time_s = simulation.time_s();
@@ -190,11 +186,7 @@ fn evaluate(
     Users::add_to(&mut summary, &network, std::slice::from_ref(&users));
     let mut writer = writer;
     if let Some(writer) = &mut writer {
-        // The series are of the whole run.
-        writer.waits(&[match is_whole {
-            true => users.of_scope,
-            false => simulation.experiences(&stop_playing).map_err(cannot_run)?,
-        }])?;
+        writer.waits(&[whole_waits(is_whole, &users, &simulation, &stop_playing)?])?;
     }
     if end.is_ok() && interrupt::requested() {
         end = Err(Failure::Interrupted(
@@ -224,32 +216,6 @@ struct SeedRun {
     waits: Vec<Experience>,
 }
 
-/// Keeps the series of a run with one seed of several, and summarizes it.
-struct SeedRecorder<'a> {
-    series: Series,
-    watch: Watch<'a>,
-}
-
-impl Recorder for SeedRecorder<'_> {
-    type Error = std::convert::Infallible;
-
-    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error> {
-        self.series.interval(interval)
-    }
-
-    fn piece(&mut self, piece: &Interval<'_>) {
-        self.watch.piece(piece);
-    }
-
-    fn next_bound_s(&self) -> Option<f64> {
-        self.watch.next_bound_s()
-    }
-
-    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
-        self.watch.bound(simulation)
-    }
-}
-
 /// Runs with different seeds, at the same time; what they say on average.
 fn evaluate_seeds(
     arguments: &RunArguments,
@@ -275,22 +241,19 @@ fn evaluate_seeds(
         };
         let mut simulation = Simulation::new(network.clone(), options).map_err(cannot_run)?;
         let stop_playing = stop_playing();
-        let mut recorder = SeedRecorder {
-            series: Series::default(),
+        let mut recorder = Watched {
+            recorder: Series::default(),
             watch: Watch::new(scope, &network, &stop_playing),
         };
         match simulation.run(arguments.every, &mut recorder, interrupt::requested) {
             Ok(Outcome::Finished) => {
-                let SeedRecorder { series, watch } = recorder;
+                let Watched { recorder, watch } = recorder;
                 let is_whole = watch.is_whole(options.duration_s);
                 let finished = watch.finish(&mut simulation, warnings.clone());
                 let (summary, users) = finished.map_err(cannot_run)?;
-                let waits = match is_whole {
-                    true => users.of_scope.clone(),
-                    false => simulation.experiences(&stop_playing).map_err(cannot_run)?,
-                };
+                let waits = whole_waits(is_whole, &users, &simulation, &stop_playing)?;
                 Ok((!interrupt::requested()).then(|| SeedRun {
-                    series,
+                    series: recorder,
                     summary,
                     time_s: simulation.time_s(),
                     steps: simulation.steps(),
@@ -486,13 +449,12 @@ fn manifest(
 }
 
 /// Writes the series where they are wanted, and moves the bar.
-struct RunRecorder<'a> {
+struct RunRecorder {
     writer: Option<Writer>,
     progress: Progress,
-    watch: Watch<'a>,
 }
 
-impl Recorder for RunRecorder<'_> {
+impl Recorder for RunRecorder {
     type Error = results::Error;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), results::Error> {
@@ -502,17 +464,18 @@ impl Recorder for RunRecorder<'_> {
             None => Ok(()),
         }
     }
+}
 
-    fn piece(&mut self, piece: &Interval<'_>) {
-        self.watch.piece(piece);
-    }
-
-    fn next_bound_s(&self) -> Option<f64> {
-        self.watch.next_bound_s()
-    }
-
-    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
-        self.watch.bound(simulation)
+/// What users waited in all of a run, of which the series are: in its scope, if that is all of it.
+fn whole_waits(
+    is_whole: bool,
+    users: &Users,
+    simulation: &Simulation,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<Experience>, Failure> {
+    match is_whole {
+        true => Ok(users.of_scope.clone()),
+        false => simulation.experiences(interrupted).map_err(cannot_run),
     }
 }
 
