@@ -7,13 +7,13 @@ mod clamped;
 mod random;
 mod remade;
 mod scenario;
+mod specs;
 mod wide;
 
 use std::sync::Arc;
 
 use netflow_fluid::{
-    Acks, Application, Buffer, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Network,
-    NetworkBuilder, NodeId, Queue, Source,
+    ConnectionId, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Source,
 };
 use netflow_profile::{Profile, builtin};
 
@@ -21,6 +21,7 @@ pub use clamped::Clamped;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};
+pub use specs::{connection, link, one_way};
 pub use wide::{WideNetwork, wide_network};
 
 /// Bits of the packets in the reference cases.
@@ -148,14 +149,7 @@ fn row(
         .map(|i| b.node(&format!("n{i}")))
         .collect();
     let add = |b: &mut NetworkBuilder, from, to, bandwidth_bps, delay_s, room| {
-        b.link(LinkSpec {
-            from,
-            to,
-            bandwidth_bps,
-            delay_s,
-            buffer: Buffer::Packets(room),
-            queue: Queue::DropTail,
-        })
+        b.link(link(from, to, bandwidth_bps, delay_s, room))
     };
     let forward: Vec<LinkId> = links
         .iter()
@@ -192,20 +186,13 @@ fn row(
             },
         };
         let id = b.connection(ConnectionSpec {
-            name: s.name.to_owned(),
-            from,
-            to,
-            source,
-            application: Application::Bulk,
             start_s: s.start_ms / 1000.0,
             stop_s: s.stop_ms.map(|t| t / 1000.0),
-            size_pkts: None,
             count,
-            max_window_pkts: None,
             packet_size_bytes: PACKET_BITS / 8.0,
             path: Some(nodes[s.links.0..=s.links.1 + 1].to_vec()),
             return_path: Some(vec![to, turn, from]),
-            acks: Acks::None,
+            ..one_way(s.name, from, to, source)
         });
         connections.push((s.name, id));
     }
@@ -237,30 +224,17 @@ pub fn poisson_starts(
 ) -> Network {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("a"), b.node("b"));
-    b.link(LinkSpec {
-        from,
-        to,
-        bandwidth_bps: mu_pps * PACKET_BITS,
-        delay_s,
-        buffer: Buffer::Packets(room),
-        queue: Queue::DropTail,
-    });
+    b.link(link(from, to, mu_pps * PACKET_BITS, delay_s, room));
     for (i, &start_s) in starts_s.iter().enumerate() {
         b.connection(ConnectionSpec {
-            name: format!("poisson-{i}"),
-            from,
-            to,
-            source: Source::Poisson { rate_pps },
-            application: Application::Bulk,
             start_s,
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
-            max_window_pkts: None,
             packet_size_bytes: PACKET_BITS / 8.0,
-            path: None,
-            return_path: None,
-            acks: Acks::None,
+            ..one_way(
+                &format!("poisson-{i}"),
+                from,
+                to,
+                Source::Poisson { rate_pps },
+            )
         });
     }
     match b.build() {

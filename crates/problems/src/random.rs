@@ -1,8 +1,9 @@
 //! Random networks of any size.
 
+use crate::specs::link;
 use netflow_fluid::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Network,
-    NetworkBuilder, NodeId, Queue, Red, Source, TcpVariant, WindowSource,
+    Acks, Application, Change, ConnectionSpec, EventSpec, LinkSpec, Network, NetworkBuilder,
+    NodeId, Queue, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::builtin;
 use rand::{Rng, RngExt, SeedableRng};
@@ -61,16 +62,18 @@ pub fn random_network(r: RandomNetwork) -> Network {
             gentle: rng.random(),
         };
         let spec = LinkSpec {
-            from: nodes[a],
-            to: nodes[c],
-            bandwidth_bps: 8000.0 * scale * rng.random_range(1.0..10.0),
-            delay_s: 1e-3 * rng.random_range(0..100) as f64,
-            buffer: Buffer::Packets(room),
             queue: if !r.plain && rng.random_bool(0.2) {
                 Queue::Red(red)
             } else {
                 Queue::DropTail
             },
+            ..link(
+                nodes[a],
+                nodes[c],
+                8000.0 * scale * rng.random_range(1.0..10.0),
+                1e-3 * rng.random_range(0..100) as f64,
+                room,
+            )
         };
         let back = LinkSpec {
             from: nodes[c],

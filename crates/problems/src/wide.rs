@@ -1,8 +1,8 @@
 //! Random networks of every scale: delays of 10 µs to 300 ms, 1 Mbit/s to 10 Gbit/s, every profile.
 
+use crate::specs::{connection, link};
 use netflow_fluid::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, NodeId, Queue,
-    Red, Source, Transport,
+    Acks, ConnectionSpec, LinkSpec, Network, NetworkBuilder, NodeId, Queue, Red, Source, Transport,
 };
 use netflow_profile::{builtin, builtin_names};
 use rand::seq::SliceRandom;
@@ -61,15 +61,11 @@ pub fn wide_network(seed: u64) -> WideNetwork {
             gentle: true,
         };
         let link = LinkSpec {
-            from: nobody(),
-            to: nobody(),
-            bandwidth_bps,
-            delay_s,
-            buffer: Buffer::Packets(room.round()),
             queue: match room > 20.0 && rng.random_bool(0.15) {
                 true => Queue::Red(red),
                 false => Queue::DropTail,
             },
+            ..link(nobody(), nobody(), bandwidth_bps, delay_s, room.round())
         };
         links.push((a, b, link.clone()));
         links.push((b, a, link));
@@ -82,7 +78,7 @@ pub fn wide_network(seed: u64) -> WideNetwork {
             let from = rng.random_range(0..nodes);
             let to = (from + rng.random_range(1..nodes)) % nodes;
             let name = format!("c{i}");
-            let spec = connection(&mut rng, name, duration_s, slowest_bps / 12_000.0);
+            let spec = random_connection(&mut rng, name, duration_s, slowest_bps / 12_000.0);
             (from, to, spec)
         })
         .collect();
@@ -98,7 +94,7 @@ pub fn wide_network(seed: u64) -> WideNetwork {
     }
 }
 
-fn connection(
+fn random_connection(
     rng: &mut impl Rng,
     name: String,
     duration_s: f64,
@@ -121,11 +117,6 @@ fn connection(
         _ => Acks::None,
     };
     ConnectionSpec {
-        name,
-        from: nobody(),
-        to: nobody(),
-        source,
-        application: Application::Bulk,
         start_s,
         stop_s: rng
             .random_bool(0.2)
@@ -140,9 +131,8 @@ fn connection(
             true => 1500.0,
             false => 1000.0,
         },
-        path: None,
-        return_path: None,
         acks,
+        ..connection(&name, nobody(), nobody(), source)
     }
 }
 

@@ -3,10 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use netflow_fluid::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Options, Queue,
-    Simulation, Source,
-};
+use netflow_fluid::{Network, NetworkBuilder, Options, Simulation, Source};
 use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer};
 
 /// `a -- b`, 100 packets/s, one constant source of 40 packets/s that is called `x,"y"`.
@@ -14,31 +11,14 @@ fn network() -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
     for (from, to) in [(a, b), (b, a)] {
-        builder.link(LinkSpec {
-            from,
-            to,
-            bandwidth_bps: 800_000.0,
-            delay_s: 0.01,
-            buffer: Buffer::Packets(50.0),
-            queue: Queue::DropTail,
-        });
+        builder.link(netflow_problems::link(from, to, 800_000.0, 0.01, 50.0));
     }
-    builder.connection(ConnectionSpec {
-        name: "x,\"y\"".to_owned(),
-        from: a,
-        to: b,
-        source: Source::Constant { rate_pps: 40.0 },
-        application: Application::Bulk,
-        start_s: 0.0,
-        stop_s: None,
-        size_pkts: None,
-        count: 1,
-        max_window_pkts: None,
-        packet_size_bytes: 1000.0,
-        path: None,
-        return_path: None,
-        acks: Acks::None,
-    });
+    builder.connection(netflow_problems::one_way(
+        "x,\"y\"",
+        a,
+        b,
+        Source::Constant { rate_pps: 40.0 },
+    ));
     builder.build().unwrap()
 }
 

@@ -1,23 +1,16 @@
 //! What of a run is summarized: a part of it, its periods, what is in single intervals of it.
 
 use netflow_fluid::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, Interval, LinkSpec, Network,
-    NetworkBuilder, Options, Outcome, Queue, Recorder, RunError, Simulation, Source,
+    Change, ConnectionSpec, EventSpec, Network, NetworkBuilder, Options, Outcome, Simulation,
+    Source,
 };
-use netflow_results::{Scope, Summary, Watch};
+use netflow_results::{Scope, Series, Summary, Watch, Watched};
 
 /// A link that is half full, overloaded from 4 to 6 s, and fails from 8 to 9 s.
 fn network() -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
-    let link = builder.link(LinkSpec {
-        from: a,
-        to: b,
-        bandwidth_bps: 8e6,
-        delay_s: 0.01,
-        buffer: Buffer::Packets(50.0),
-        queue: Queue::DropTail,
-    });
+    let link = builder.link(netflow_problems::link(a, b, 8e6, 0.01, 50.0));
     for (at_s, change) in [(8.0, Change::Down), (9.0, Change::Up)] {
         builder.event(EventSpec { at_s, link, change });
     }
@@ -26,45 +19,12 @@ fn network() -> Network {
         ("burst", 5000.0, 4.0, Some(6.0)),
     ] {
         builder.connection(ConnectionSpec {
-            name: name.to_owned(),
-            from: a,
-            to: b,
-            source: Source::Constant { rate_pps },
-            application: Application::Bulk,
-            count: 1,
             start_s,
             stop_s,
-            size_pkts: None,
-            packet_size_bytes: 1000.0,
-            max_window_pkts: None,
-            path: None,
-            return_path: None,
-            acks: Acks::None,
+            ..netflow_problems::one_way(name, a, b, Source::Constant { rate_pps })
         });
     }
     builder.build().unwrap()
-}
-
-struct Watching<'a>(Watch<'a>);
-
-impl Recorder for Watching<'_> {
-    type Error = std::convert::Infallible;
-
-    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn piece(&mut self, piece: &Interval<'_>) {
-        self.0.piece(piece);
-    }
-
-    fn next_bound_s(&self) -> Option<f64> {
-        self.0.next_bound_s()
-    }
-
-    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
-        self.0.bound(simulation)
-    }
 }
 
 /// Recorded every 0.5 s; stopped after `until_s`.
@@ -80,16 +40,19 @@ fn summarize(from_s: f64, to_s: f64, by_event: bool, until_s: f64) -> Summary {
     };
     let mut simulation = Simulation::new(network(), options).unwrap();
     let never = || false;
-    let mut watching = Watching(Watch::new(scope, simulation.network(), &never));
+    let mut watched = Watched {
+        recorder: Series::default(),
+        watch: Watch::new(scope, simulation.network(), &never),
+    };
     let asked = std::cell::Cell::new(0.0);
-    let outcome = simulation.run(0.5, &mut watching, || {
+    let outcome = simulation.run(0.5, &mut watched, || {
         asked.set(asked.get() + 0.5);
         asked.get() >= until_s
     });
     let stopped = until_s < 10.0;
     assert_eq!(outcome.unwrap() == Outcome::Stopped, stopped);
-    let finished = watching
-        .0
+    let finished = watched
+        .watch
         .finish(&mut simulation, vec!["careful".to_owned()]);
     let (summary, users) = finished.unwrap();
     assert_eq!(summary.warnings, ["careful"]);

@@ -1,8 +1,8 @@
 //! What users waited is written and read back.
 
 use netflow_fluid::{
-    Buffer, Experience, LinkSpec, Model, Network, NetworkBuilder, Options, Queue, Simulation,
-    WaitFor, WindowSource, WorkloadSpec,
+    Experience, Model, Network, NetworkBuilder, Options, Simulation, WaitFor, WindowSource,
+    WorkloadSpec,
 };
 use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
 use netflow_tcpmodel::Stack;
@@ -13,14 +13,7 @@ fn network() -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
     for (from, to) in [(a, b), (b, a)] {
-        builder.link(LinkSpec {
-            from,
-            to,
-            bandwidth_bps: 1e7,
-            delay_s: 0.01,
-            buffer: Buffer::Packets(50.0),
-            queue: Queue::DropTail,
-        });
+        builder.link(netflow_problems::link(from, to, 1e7, 0.01, 50.0));
     }
     for (name, application) in [
         ("web, mostly", Application::Http(Http::default())),
@@ -126,14 +119,7 @@ fn every_wait_of_every_seed_has_a_row() {
 fn networks_without_users_have_no_waits() {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
-    builder.link(LinkSpec {
-        from: a,
-        to: b,
-        bandwidth_bps: 1e7,
-        delay_s: 0.01,
-        buffer: Buffer::Packets(50.0),
-        queue: Queue::DropTail,
-    });
+    builder.link(netflow_problems::link(a, b, 1e7, 0.01, 50.0));
     let network = builder.build().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let writer = Writer::create(directory.path(), &network, Format::Csv, false).unwrap();

@@ -1,8 +1,8 @@
 //! TCP sources that send what an application makes.
 
 use netflow_fluid::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Network,
-    NetworkBuilder, Options, Queue, Simulation, Source, Transport,
+    Application, Change, ConnectionSpec, EventSpec, Network, NetworkBuilder, Options, Simulation,
+    Source, Transport,
 };
 use netflow_profile::builtin;
 
@@ -10,31 +10,14 @@ use netflow_profile::builtin;
 fn network(bandwidth_pps: f64, later: Option<(f64, f64)>) -> Network {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("a"), b.node("b"));
-    let link = |from, to, pps: f64| LinkSpec {
-        from,
-        to,
-        bandwidth_bps: 8000.0 * pps,
-        delay_s: 0.03,
-        buffer: Buffer::Packets(50.0),
-        queue: Queue::DropTail,
-    };
+    let link = |from, to, pps: f64| netflow_problems::link(from, to, 8000.0 * pps, 0.03, 50.0);
     let narrow = b.link(link(from, to, bandwidth_pps));
     b.link(link(to, from, 1e4));
     b.connection(ConnectionSpec {
-        name: "c".to_owned(),
-        from,
-        to,
-        source: Source::Profile(builtin("ns-reno").unwrap()),
         application: Application::Poisson { rate_pps: 100.0 },
         start_s: 1.0,
-        stop_s: None,
-        size_pkts: None,
-        count: 1,
         max_window_pkts: Some(20.0),
-        packet_size_bytes: 1000.0,
-        path: None,
-        return_path: None,
-        acks: Acks::EveryPacket,
+        ..netflow_problems::connection("c", from, to, Source::Profile(builtin("ns-reno").unwrap()))
     });
     if let Some((at_s, pps)) = later {
         b.event(EventSpec {

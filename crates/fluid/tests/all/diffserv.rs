@@ -18,12 +18,8 @@ impl Lab {
         let mut builder = NetworkBuilder::new();
         let (from, to) = (builder.node("A"), builder.node("B"));
         let spec = |from, to, queue| LinkSpec {
-            from,
-            to,
-            bandwidth_bps: BPS,
-            delay_s: 0.01,
-            buffer: Buffer::Packets(50.0),
             queue,
+            ..netflow_problems::link(from, to, BPS, 0.01, 50.0)
         };
         let link = builder.link(spec(from, to, queue));
         builder.link(spec(to, from, Queue::DropTail));
@@ -41,20 +37,8 @@ impl Lab {
             _ => Acks::None,
         };
         self.builder.connection(ConnectionSpec {
-            name: name.to_owned(),
-            from: self.from,
-            to: self.to,
-            source,
-            application: Application::Bulk,
-            start_s: 0.0,
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
-            max_window_pkts: None,
-            packet_size_bytes: 1000.0,
-            path: None,
-            return_path: None,
             acks,
+            ..netflow_problems::connection(name, self.from, self.to, source)
         })
     }
 

@@ -1,8 +1,8 @@
 //! Which queues are estimates: those of busy drop-tail links that TCP by profiles fills.
 
 use netflow_fluid::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Model, Network, NetworkBuilder, Options,
-    Queue, Red, Simulation, Source, TcpVariant, WindowSource,
+    Application, ConnectionSpec, LinkSpec, Model, Network, NetworkBuilder, Options, Queue, Red,
+    Simulation, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::builtin;
 
@@ -12,30 +12,15 @@ fn network(queue: Queue, sources: &[Source], application: Application) -> Networ
     let (a, b) = (builder.node("a"), builder.node("b"));
     for (from, to) in [(a, b), (b, a)] {
         builder.link(LinkSpec {
-            from,
-            to,
-            bandwidth_bps: 8e6,
-            delay_s: 0.02,
-            buffer: Buffer::Packets(50.0),
             queue,
+            ..netflow_problems::link(from, to, 8e6, 0.02, 50.0)
         });
     }
     for (i, source) in sources.iter().enumerate() {
         builder.connection(ConnectionSpec {
-            name: format!("c{i}"),
-            from: a,
-            to: b,
-            source: source.clone(),
             application,
-            count: 1,
-            start_s: 0.0,
-            stop_s: None,
-            size_pkts: None,
-            packet_size_bytes: 1000.0,
             max_window_pkts: Some(64.0),
-            path: None,
-            return_path: None,
-            acks: Acks::EveryPacket,
+            ..netflow_problems::connection(&format!("c{i}"), a, b, source.clone())
         });
     }
     builder.build().unwrap()

@@ -22,15 +22,17 @@ impl Lab {
         for (from, to, delay_s) in [(a, c, 0.01), (c, b, 0.01), (a, d, 0.03), (d, b, 0.03)] {
             for (from, to, back) in [(from, to, false), (to, from, true)] {
                 let link = builder.link(LinkSpec {
-                    from,
-                    to,
-                    bandwidth_bps: if (from, to) == (c, b) { 4e6 } else { 8e6 },
-                    delay_s,
-                    buffer: Buffer::Packets(50.0),
                     queue: match (from, to) == (c, b) {
                         true => queue,
                         false => Queue::DropTail,
                     },
+                    ..netflow_problems::link(
+                        from,
+                        to,
+                        if (from, to) == (c, b) { 4e6 } else { 8e6 },
+                        delay_s,
+                        50.0,
+                    )
                 });
                 if (from, to, back) == (c, b, false) {
                     quick = Some(link);
@@ -55,20 +57,15 @@ impl Lab {
             _ => Acks::EveryPacket,
         };
         ConnectionSpec {
-            name: format!("from {start_s} s"),
-            from: self.nodes[0],
-            to: self.nodes[1],
-            source,
-            application: Application::Bulk,
             start_s,
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
             max_window_pkts: Some(30.0),
-            packet_size_bytes: 1000.0,
-            path: None,
-            return_path: None,
             acks,
+            ..netflow_problems::connection(
+                &format!("from {start_s} s"),
+                self.nodes[0],
+                self.nodes[1],
+                source,
+            )
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Networks, from outside. One binary: it builds in a fraction of the time of one for each file.
 
 mod adaptive;
+mod alike;
 mod application;
 mod diffserv;
 mod estimates;
@@ -16,6 +17,7 @@ mod properties;
 mod recording;
 mod reference;
 mod steps;
+mod table;
 mod threads;
 mod users;
 mod window;

@@ -1,10 +1,12 @@
 //! What must not change when a network is written in another way, and what must scale.
 //!
-//! Short forms of a few seconds run always; the long ones with
-//! `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`.
+//! 25 networks always; 500 with `cargo test --release -p netflow-fluid --test all metamorphic --
+//! --ignored`.
 
 use netflow_fluid::*;
 use netflow_problems::{WideNetwork, wide_network};
+
+use crate::alike::differences;
 
 const KINDS: [Model; 2] = [Model::Fluid, Model::Window];
 const SHORT: std::ops::Range<u64> = 5000..5025;
@@ -105,13 +107,6 @@ fn other_rows_and_names_give_the_same_bits() {
     other_rows_and_names(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
-#[test]
-#[ignore = "long"]
-fn other_rows_and_names_give_the_same_bits_of_many_networks() {
-    other_rows_and_names(LONG);
-}
-
 /// Two connections and two ways that nothing but their rows tells apart: they swap what happens to
 /// them, and no more.
 #[test]
@@ -162,13 +157,6 @@ fn an_unused_link_changes_no_bit() {
     an_unused_link(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
-#[test]
-#[ignore = "long"]
-fn an_unused_link_changes_no_bit_of_many_networks() {
-    an_unused_link(LONG);
-}
-
 fn a_split_count(seeds: std::ops::Range<u64>) {
     for model in KINDS {
         for seed in seeds.clone() {
@@ -201,35 +189,9 @@ fn a_count_in_two_rows_does_what_one_row_does() {
     a_split_count(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
-#[test]
-#[ignore = "long"]
-fn a_count_in_two_rows_does_what_one_row_does_in_many_networks() {
-    a_split_count(LONG);
-}
-
-/// Within: 2 points of utilization, 2 % of the goodput, 15 % or 20 of the lost packets, and, of
-/// fluids, 10 % or one packet of a queue.
 fn assert_alike(one: &Simulation, two: &Simulation, told: &str) {
-    let model = one.options().model;
-    for (a, b) in one.network().links().zip(two.network().links()) {
-        let (a, b) = (one.link_totals(a), two.link_totals(b));
-        let points = (a.utilization - b.utilization).abs();
-        assert!(points <= 0.02, "{model:?}, {told}: {a:?} {b:?}");
-        let queue = (a.mean_queue_pkts - b.mean_queue_pkts).abs();
-        let alike = queue <= (0.1 * a.mean_queue_pkts).max(1.0);
-        assert!(
-            alike || model == Model::Window,
-            "{model:?}, {told}: {a:?} {b:?}"
-        );
-    }
-    let (a, b) = (one.totals(), two.totals());
-    let apart = |a: f64, b: f64, part: f64, least: f64| (a - b).abs() > (part * a).max(least);
-    assert!(
-        !apart(a.delivered_pkts, b.delivered_pkts, 0.02, 1.0)
-            && !apart(a.lost_pkts, b.lost_pkts, 0.15, 20.0),
-        "{model:?}, {told}: {a:?} {b:?}"
-    );
+    let found = differences(one, two, 1.0);
+    assert!(found.is_empty(), "{told}: {}", found.join("; "));
 }
 
 fn other_scales(seeds: std::ops::Range<u64>) {
@@ -257,8 +219,9 @@ fn other_scales(seeds: std::ops::Range<u64>) {
             for (_, _, spec) in &mut large.connections {
                 spec.packet_size_bytes *= 2.0;
             }
-            assert_alike(&one, &finish(&slow, model), &format!("time, seed {seed}"));
-            assert_alike(&one, &finish(&large, model), &format!("size, seed {seed}"));
+            let told = |what: &str| format!("{model:?}, {what}, seed {seed}");
+            assert_alike(&one, &finish(&slow, model), &told("time"));
+            assert_alike(&one, &finish(&large, model), &told("size"));
         }
     }
 }
@@ -268,9 +231,11 @@ fn other_units_of_time_and_of_packets_give_the_same_traffic() {
     other_scales(SHORT);
 }
 
-/// `cargo test --release -p netflow-fluid --test all metamorphic -- --ignored`
 #[test]
-#[ignore = "long"]
-fn other_units_of_time_and_of_packets_give_the_same_traffic_in_many_networks() {
+#[ignore = "MINUTES: all of the above for 500 networks"]
+fn many_networks_may_be_written_in_other_ways() {
+    other_rows_and_names(LONG);
+    an_unused_link(LONG);
+    a_split_count(LONG);
     other_scales(LONG);
 }

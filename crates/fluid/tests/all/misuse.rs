@@ -17,14 +17,7 @@ impl Lab {
     fn new() -> Lab {
         let mut builder = NetworkBuilder::new();
         let (from, to) = (builder.node("A"), builder.node("B"));
-        let spec = |from, to| LinkSpec {
-            from,
-            to,
-            bandwidth_bps: 8e6,
-            delay_s: 0.01,
-            buffer: Buffer::Packets(20.0),
-            queue: Queue::DropTail,
-        };
+        let spec = |from, to| netflow_problems::link(from, to, 8e6, 0.01, 20.0);
         let link = builder.link(spec(from, to));
         builder.link(spec(to, from));
         Lab {
@@ -36,22 +29,7 @@ impl Lab {
     }
 
     fn spec(&self, source: Source) -> ConnectionSpec {
-        ConnectionSpec {
-            name: "c1".to_owned(),
-            from: self.from,
-            to: self.to,
-            source,
-            application: Application::Bulk,
-            start_s: 0.0,
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
-            max_window_pkts: None,
-            packet_size_bytes: 1000.0,
-            path: None,
-            return_path: None,
-            acks: Acks::EveryPacket,
-        }
+        netflow_problems::connection("c1", self.from, self.to, source)
     }
 
     fn with(mut self, source: Source) -> Network {
@@ -184,14 +162,8 @@ fn ids_of_another_builder_are_told_for_what_they_were_given() {
 
     let lab = Lab::new;
     let mut it = lab();
-    it.builder.link(LinkSpec {
-        from: node,
-        to: it.to,
-        bandwidth_bps: 1e6,
-        delay_s: 0.0,
-        buffer: Buffer::Packets(5.0),
-        queue: Queue::DropTail,
-    });
+    it.builder
+        .link(netflow_problems::link(node, it.to, 1e6, 0.0, 5.0));
     assert_eq!(
         wrong(it.builder),
         ["link 2: `from` is an id of another network"]

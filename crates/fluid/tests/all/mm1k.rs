@@ -1,28 +1,10 @@
 //! One queue against values of 25 digits (`tests/reference/math/mm1k_*.csv`), and over all it may
 //! be asked.
 
-use std::path::PathBuf;
-
 use netflow_fluid::mm1k::{blocking_of_mean, equilibrium, load_of_mean};
 use proptest::prelude::*;
 
-fn table(name: &str) -> (Vec<String>, Vec<Vec<f64>>) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/reference/math")
-        .join(name);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let mut lines = text.lines().filter(|l| !l.starts_with('#'));
-    let columns = lines
-        .next()
-        .unwrap()
-        .split(',')
-        .map(str::to_owned)
-        .collect();
-    let rows = lines
-        .map(|l| l.split(',').map(|v| v.parse().unwrap()).collect())
-        .collect();
-    (columns, rows)
-}
+use crate::table::Table;
 
 fn error(found: f64, wanted: f64) -> f64 {
     if found == wanted {
@@ -35,7 +17,7 @@ fn error(found: f64, wanted: f64) -> f64 {
 /// B(x(N)) and x(N) at 406 points: K from 1 to 100 000, N/K from 1e-6 to 1 − 1e-6.
 #[test]
 fn the_inverse_agrees_with_the_table() {
-    let (columns, rows) = table("mm1k_inverse.csv");
+    let Table { columns, rows } = Table::read("mm1k_inverse.csv");
     let at = |row: &[f64], name: &str| row[columns.iter().position(|c| c == name).unwrap()];
     assert!(rows.len() > 400);
     let (mut worst_b, mut worst_tiny, mut worst_x) = ((0.0, 0.0, 0.0), 0.0_f64, 0.0_f64);
@@ -73,7 +55,7 @@ fn the_inverse_agrees_with_the_table() {
 /// N, B, π₀ at given loads.
 #[test]
 fn the_queue_agrees_with_the_table() {
-    let (columns, rows) = table("mm1k_forward.csv");
+    let Table { columns, rows } = Table::read("mm1k_forward.csv");
     let at = |row: &[f64], name: &str| row[columns.iter().position(|c| c == name).unwrap()];
     assert!(rows.len() > 290);
     let mut worst = [0.0_f64; 3];

@@ -11,8 +11,8 @@
 //! and ρ by bisection. B stays below 1 %, where the profile is one smooth piece.
 
 use netflow_fluid::{
-    Acks, Application, Buffer, ConnectionSpec, Coupling, LinkId, LinkSpec, Model, Network,
-    NetworkBuilder, Options, Queue, Simulation, Source, Step, Transport,
+    Buffer, ConnectionSpec, Coupling, LinkId, LinkSpec, Model, Network, NetworkBuilder, Options,
+    Simulation, Source, Step, Transport,
 };
 use netflow_profile::builtin;
 
@@ -98,14 +98,7 @@ fn oracle() -> Vec<f64> {
 fn network() -> (Network, LinkId) {
     let mut b = NetworkBuilder::new();
     let (from, to, turn) = (b.node("from"), b.node("to"), b.node("turn"));
-    let link = LinkSpec {
-        from,
-        to,
-        bandwidth_bps: MU * 8000.0,
-        delay_s: 0.0,
-        buffer: Buffer::Packets(f64::from(K)),
-        queue: Queue::DropTail,
-    };
+    let link = netflow_problems::link(from, to, MU * 8000.0, 0.0, f64::from(K));
     let id = b.link(link.clone());
     // A way back that is a pure delay.
     let fast = LinkSpec {
@@ -125,20 +118,10 @@ fn network() -> (Network, LinkId) {
         ..fast
     });
     b.connection(ConnectionSpec {
-        name: "tcp".to_owned(),
-        from,
-        to,
-        source: Source::Profile(builtin("nt").unwrap()),
-        application: Application::Bulk,
-        start_s: 0.0,
-        stop_s: None,
-        size_pkts: None,
         count: SOURCES,
-        max_window_pkts: None,
-        packet_size_bytes: 1000.0,
         path: Some(vec![from, to]),
         return_path: Some(vec![to, turn, from]),
-        acks: Acks::None,
+        ..netflow_problems::one_way("tcp", from, to, Source::Profile(builtin("nt").unwrap()))
     });
     (b.build().unwrap(), id)
 }

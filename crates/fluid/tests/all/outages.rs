@@ -18,14 +18,7 @@ fn line(bandwidths_bps: &[f64]) -> Line {
     let mut links = Vec::new();
     for (pair, &bandwidth_bps) in nodes.windows(2).zip(bandwidths_bps) {
         for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-            links.push(builder.link(LinkSpec {
-                from,
-                to,
-                bandwidth_bps,
-                delay_s: 0.01,
-                buffer: Buffer::Packets(50.0),
-                queue: Queue::DropTail,
-            }));
+            links.push(builder.link(netflow_problems::link(from, to, bandwidth_bps, 0.01, 50.0)));
         }
     }
     Line {
@@ -52,20 +45,14 @@ impl Line {
             _ => Acks::EveryPacket,
         };
         self.builder.connection(ConnectionSpec {
-            name: format!("{from} to {to} {acks:?}"),
-            from: self.nodes[from],
-            to: self.nodes[to],
-            source,
-            application: Application::Bulk,
-            start_s: 0.0,
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
             max_window_pkts,
-            packet_size_bytes: 1000.0,
-            path: None,
-            return_path: None,
             acks,
+            ..netflow_problems::connection(
+                &format!("{from} to {to} {acks:?}"),
+                self.nodes[from],
+                self.nodes[to],
+                source,
+            )
         })
     }
 
@@ -132,20 +119,13 @@ fn a_given_path_over_a_failed_link_loses_what_is_sent() {
         let mut line = line(&[1e6, 1e6]);
         let path = line.nodes.clone();
         let udp = line.builder.connection(ConnectionSpec {
-            name: "udp".to_owned(),
-            from: path[0],
-            to: path[2],
-            source: Source::Constant { rate_pps: 50.0 },
-            application: Application::Bulk,
-            start_s: 0.0,
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
-            max_window_pkts: None,
-            packet_size_bytes: 1000.0,
-            path: Some(path),
-            return_path: None,
-            acks: Acks::None,
+            path: Some(path.clone()),
+            ..netflow_problems::one_way(
+                "udp",
+                path[0],
+                path[2],
+                Source::Constant { rate_pps: 50.0 },
+            )
         });
         let link = line.links[2];
         line.builder.event(EventSpec {

@@ -1,8 +1,8 @@
 //! Sources with profiles among packets, beside the TCPs that the profiles stand for.
 
 use netflow_fluid::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Model, Network, NetworkBuilder, NodeId,
-    Options, Queue, Simulation, Source, TcpVariant, Totals, WindowSource,
+    ConnectionSpec, Model, Network, NetworkBuilder, NodeId, Options, Simulation, Source,
+    TcpVariant, Totals, WindowSource,
 };
 use netflow_profile::builtin;
 use rand::{RngExt, SeedableRng};
@@ -26,33 +26,21 @@ struct Lab {
 impl Lab {
     fn duplex(&mut self, from: NodeId, to: NodeId, bandwidth_bps: f64, delay_s: f64, room: f64) {
         for (from, to) in [(from, to), (to, from)] {
-            self.builder.link(LinkSpec {
+            self.builder.link(netflow_problems::link(
                 from,
                 to,
                 bandwidth_bps,
                 delay_s,
-                buffer: Buffer::Packets(room),
-                queue: Queue::DropTail,
-            });
+                room,
+            ));
         }
     }
 
     fn send(&mut self, from: NodeId, to: NodeId, source: Source, start_s: f64, count: u32) {
         self.builder.connection(ConnectionSpec {
-            name: format!("from {start_s}"),
-            from,
-            to,
-            source,
-            application: Application::Bulk,
             start_s,
-            stop_s: None,
-            size_pkts: None,
             count,
-            max_window_pkts: None,
-            packet_size_bytes: 1000.0,
-            path: None,
-            return_path: None,
-            acks: Acks::EveryPacket,
+            ..netflow_problems::connection(&format!("from {start_s}"), from, to, source)
         });
     }
 }

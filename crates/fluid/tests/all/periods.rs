@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 
 use netflow_fluid::{
-    Acks, Application, Buffer, Change, ConnectionSpec, ConnectionTotals, EventSpec, Interval,
-    LinkSpec, LinkTotals, Model, Network, NetworkBuilder, Options, Period, Queue, Recorder,
-    RunError, Simulation, Source, Step, Totals, Transport, WindowSource,
+    Change, ConnectionSpec, ConnectionTotals, EventSpec, Interval, LinkTotals, Model, Network,
+    NetworkBuilder, Options, Period, Recorder, RunError, Simulation, Source, Step, Totals,
+    Transport, WindowSource,
 };
 use netflow_profile::builtin;
 
@@ -15,14 +15,13 @@ fn network(tcp: &Source) -> Network {
     let nodes = ["a", "b", "c"].map(|name| builder.node(name));
     let mut failing = None;
     for (from, to) in [(0, 1), (1, 2), (2, 1), (1, 0)] {
-        let link = builder.link(LinkSpec {
-            from: nodes[from],
-            to: nodes[to],
-            bandwidth_bps: 4e6,
-            delay_s: 0.02,
-            buffer: Buffer::Packets(30.0),
-            queue: Queue::DropTail,
-        });
+        let link = builder.link(netflow_problems::link(
+            nodes[from],
+            nodes[to],
+            4e6,
+            0.02,
+            30.0,
+        ));
         if (from, to) == (1, 2) {
             failing = Some(link);
         }
@@ -34,20 +33,10 @@ fn network(tcp: &Source) -> Network {
     let udp = Source::Poisson { rate_pps: 150.0 };
     for (name, source, stop_s) in [("tcp", tcp, None), ("udp", &udp, Some(11.3))] {
         builder.connection(ConnectionSpec {
-            name: name.to_owned(),
-            from: nodes[0],
-            to: nodes[2],
-            source: source.clone(),
-            application: Application::Bulk,
             count: 2,
-            start_s: 0.0,
             stop_s,
-            size_pkts: None,
-            packet_size_bytes: 1000.0,
             max_window_pkts: Some(40.0),
-            path: None,
-            return_path: None,
-            acks: Acks::EveryPacket,
+            ..netflow_problems::connection(name, nodes[0], nodes[2], source.clone())
         });
     }
     builder.build().unwrap()

@@ -74,30 +74,13 @@ fn changed(network: &Network, changes: Changes) -> Network {
         builder.event(event);
     }
     let (from, to) = (builder.node("far"), builder.node("away"));
-    builder.link(LinkSpec {
+    builder.link(netflow_problems::link(from, to, 1e6, changes.far_s, 10.0));
+    builder.connection(netflow_problems::one_way(
+        "far away",
         from,
         to,
-        bandwidth_bps: 1e6,
-        delay_s: changes.far_s,
-        buffer: Buffer::Packets(10.0),
-        queue: Queue::DropTail,
-    });
-    builder.connection(ConnectionSpec {
-        name: "far away".to_owned(),
-        from,
-        to,
-        source: Source::Constant { rate_pps: 0.01 },
-        application: Application::Bulk,
-        start_s: 0.0,
-        stop_s: None,
-        size_pkts: None,
-        count: 1,
-        max_window_pkts: None,
-        packet_size_bytes: 1000.0,
-        path: None,
-        return_path: None,
-        acks: Acks::None,
-    });
+        Source::Constant { rate_pps: 0.01 },
+    ));
     builder.build().unwrap()
 }
 
@@ -329,34 +312,18 @@ fn what_was_not_measured_is_no_zero() {
         let mut builder = NetworkBuilder::new();
         let [from, to] = ["a", "b"].map(|name| builder.node(name));
         for (from, to) in [(from, to), (to, from)] {
-            builder.link(LinkSpec {
-                from,
-                to,
-                bandwidth_bps: 1e6,
-                delay_s: 0.1,
-                buffer: Buffer::Packets(10.0),
-                queue: Queue::DropTail,
-            });
+            builder.link(netflow_problems::link(from, to, 1e6, 0.1, 10.0));
         }
         builder.connection(ConnectionSpec {
-            name: "c".to_owned(),
-            from,
-            to,
-            source,
-            application: Application::Bulk,
             start_s: 1.0,
             stop_s: Some(3.0),
-            size_pkts: None,
-            count: 1,
             max_window_pkts: Some(4.0),
-            packet_size_bytes: 1000.0,
-            path: None,
-            return_path: None,
             acks: if is_tcp {
                 Acks::EveryPacket
             } else {
                 Acks::None
             },
+            ..netflow_problems::connection("c", from, to, source)
         });
         let options = Options {
             model,

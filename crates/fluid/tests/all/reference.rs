@@ -1,42 +1,11 @@
 //! Trajectories against those of an independent high-precision program
 //! (`tests/reference/math/fluid_*.csv`; rows every 500 ms).
 
-use std::path::PathBuf;
-
+use crate::table::Table;
 use netflow_fluid::{
     ConnectionId, Coupling, Explanation, Model, Options, Simulation, Source, Step, Transport,
 };
 use netflow_problems::{Case, a1, a4, a400, b3, cbr};
-
-struct Table {
-    columns: Vec<String>,
-    rows: Vec<Vec<f64>>,
-}
-
-impl Table {
-    fn read(name: &str) -> Table {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-            .join("../../tests/reference/math")
-            .join(name);
-        let text =
-            std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let mut lines = text.lines().filter(|l| !l.starts_with('#'));
-        let columns = lines
-            .next()
-            .unwrap()
-            .split(',')
-            .map(str::to_owned)
-            .collect();
-        let rows = lines
-            .map(|l| l.split(',').map(|v| v.parse().unwrap()).collect())
-            .collect();
-        Table { columns, rows }
-    }
-
-    fn get(&self, row: usize, column: &str) -> f64 {
-        self.rows[row][self.columns.iter().position(|c| c == column).unwrap()]
-    }
-}
 
 fn options(case: &Case, model: Model, coupling: Coupling, step_s: f64) -> Options {
     Options {

@@ -1,22 +1,15 @@
 //! The steps that are chosen are right: shorter ones give the same, on networks of every scale.
 
 use netflow_fluid::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network,
-    NetworkBuilder, Options, Queue, Simulation, Source, Step,
+    Change, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network, NetworkBuilder, Options,
+    Simulation, Source, Step,
 };
 use netflow_problems::{WideNetwork, wide_network};
 use netflow_profile::builtin;
 
-/// What a run came to.
-struct Run {
-    utilization: Vec<f64>,
-    queue_pkts: Vec<f64>,
-    delivered_pkts: f64,
-    lost_pkts: f64,
-    steps: u64,
-}
+use crate::alike::differences;
 
-fn run(wide: &WideNetwork, finer: f64) -> Run {
+fn run(wide: &WideNetwork, finer: f64) -> Simulation {
     let network = wide.build();
     let (longest_s, per_round_trip) = Step::DEFAULT_AUTO;
     let options = Options {
@@ -28,40 +21,11 @@ fn run(wide: &WideNetwork, finer: f64) -> Run {
         },
         ..Options::default()
     };
-    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    let mut simulation = Simulation::new(network, options).unwrap();
     while !simulation.is_done() {
         simulation.step().unwrap();
     }
-    let links: Vec<_> = network.links().map(|l| simulation.link_totals(l)).collect();
-    Run {
-        utilization: links.iter().map(|l| l.utilization).collect(),
-        queue_pkts: links.iter().map(|l| l.mean_queue_pkts).collect(),
-        delivered_pkts: simulation.totals().delivered_pkts,
-        lost_pkts: links.iter().map(|l| l.lost_pkts).sum(),
-        steps: simulation.steps(),
-    }
-}
-
-/// What differs by more than it may: the utilization of a link by 2 points, what is delivered by
-/// 2 % (or 10 packets), what is lost by 15 % or 20 packets, a queue by 10 % or one packet.
-fn differences(run: &Run, finer: &Run) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut check = |what: &str, a: f64, b: f64, allowed: f64| {
-        if (a - b).abs() > allowed {
-            found.push(format!("{what}: {a:.4} instead of {b:.4}"));
-        }
-    };
-    for (a, b) in run.utilization.iter().zip(&finer.utilization) {
-        check("utilization", *a, *b, 0.02);
-    }
-    for (a, b) in run.queue_pkts.iter().zip(&finer.queue_pkts) {
-        check("queue", *a, *b, (0.1 * b).max(1.0));
-    }
-    let (a, b) = (run.delivered_pkts, finer.delivered_pkts);
-    check("delivered", a, b, (0.02 * b).max(10.0));
-    let (a, b) = (run.lost_pkts, finer.lost_pkts);
-    check("lost", a, b, (0.15 * b).max(20.0));
-    found
+    simulation
 }
 
 /// Compares runs at the chosen step and at an eighth of it; what would take more than `most_steps`
@@ -72,12 +36,12 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64) {
     for seed in seeds {
         let wide = wide_network(seed);
         let chosen = run(&wide, 1.0);
-        if chosen.steps > most_steps {
+        if chosen.steps() > most_steps {
             left_out += 1;
             continue;
         }
         compared += 1;
-        let found = differences(&chosen, &run(&wide, 8.0));
+        let found = differences(&chosen, &run(&wide, 8.0), 10.0);
         if !found.is_empty() {
             bad.push(format!("seed {seed}: {}", found.join("; ")));
         }
@@ -104,36 +68,19 @@ fn an_eighth_of_the_step_changes_little_on_200_networks() {
 fn one_link(bandwidth_bps: f64, delay_s: f64) -> (NetworkBuilder, [LinkId; 2], ConnectionSpec) {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
-    let link = LinkSpec {
-        from,
-        to,
-        bandwidth_bps,
-        delay_s,
-        buffer: Buffer::Packets(100.0),
-        queue: Queue::DropTail,
-    };
+    let link = netflow_problems::link(from, to, bandwidth_bps, delay_s, 100.0);
     let back = LinkSpec {
         from: to,
         to: from,
         ..link.clone()
     };
     let links = [b.link(link), b.link(back)];
-    let connection = ConnectionSpec {
-        name: "c".to_owned(),
+    let connection = netflow_problems::connection(
+        "c",
         from,
         to,
-        source: Source::Profile(builtin("pftk-full").unwrap()),
-        application: Application::Bulk,
-        start_s: 0.0,
-        stop_s: None,
-        size_pkts: None,
-        count: 1,
-        max_window_pkts: None,
-        packet_size_bytes: 1000.0,
-        path: None,
-        return_path: None,
-        acks: Acks::EveryPacket,
-    };
+        Source::Profile(builtin("pftk-full").unwrap()),
+    );
     (b, links, connection)
 }
 

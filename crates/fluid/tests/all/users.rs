@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use netflow_fluid::{
-    Buffer, Change, EventSpec, Experience, LinkSpec, Model, Network, NetworkBuilder, Options,
-    Queue, Simulation, TcpVariant, WaitFor, WindowSource, WorkloadSpec,
+    Change, EventSpec, Experience, Model, Network, NetworkBuilder, Options, Simulation, TcpVariant,
+    WaitFor, WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Distribution, Http, Telnet, Times, Workload};
@@ -60,14 +60,13 @@ fn network(between: Between, specs: Vec<WorkloadSpec>, events: &[(f64, Change)])
     let mut first = None;
     for pair in nodes.windows(2) {
         for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-            let link = builder.link(LinkSpec {
+            let link = builder.link(netflow_problems::link(
                 from,
                 to,
-                bandwidth_bps: between.bandwidth_bps,
-                delay_s: RTT_S / 4.0,
-                buffer: Buffer::Packets(between.room_pkts),
-                queue: Queue::DropTail,
-            });
+                between.bandwidth_bps,
+                RTT_S / 4.0,
+                between.room_pkts,
+            ));
             first.get_or_insert(link);
         }
     }
@@ -468,14 +467,7 @@ fn medians_are_whole_round_trips() {
             let mut builder = NetworkBuilder::new();
             let nodes = ["client", "server"].map(|name| builder.node(name));
             for (from, to) in [(nodes[0], nodes[1]), (nodes[1], nodes[0])] {
-                builder.link(LinkSpec {
-                    from,
-                    to,
-                    bandwidth_bps: 1e9,
-                    delay_s: one_way_s,
-                    buffer: Buffer::Packets(1e4),
-                    queue: Queue::DropTail,
-                });
+                builder.link(netflow_problems::link(from, to, 1e9, one_way_s, 1e4));
             }
             let mut spec = workload(Application::Http(Http::default()), 20.0);
             spec.source.initial_window_pkts = 10.0;

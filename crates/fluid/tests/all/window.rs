@@ -1,23 +1,15 @@
 //! The window model against what is known in closed form.
 
 use netflow_fluid::{
-    Acks, Application, Buffer, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec,
-    Model, NetworkBuilder, NodeId, Options, Queue, RunError, Simulation, Source, TcpVariant,
-    WindowSource,
+    Acks, Application, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, Model,
+    NetworkBuilder, NodeId, Options, RunError, Simulation, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::builtin;
 
 const DELAY_S: f64 = 0.03;
 
 fn link(from: NodeId, to: NodeId, pps: f64, room: f64) -> LinkSpec {
-    LinkSpec {
-        from,
-        to,
-        bandwidth_bps: 8000.0 * pps,
-        delay_s: DELAY_S,
-        buffer: Buffer::Packets(room),
-        queue: Queue::DropTail,
-    }
+    netflow_problems::link(from, to, 8000.0 * pps, DELAY_S, room)
 }
 
 fn window(variant: TcpVariant) -> Source {
@@ -28,22 +20,7 @@ fn window(variant: TcpVariant) -> Source {
 }
 
 fn connection(from: NodeId, to: NodeId, source: Source) -> ConnectionSpec {
-    ConnectionSpec {
-        name: "c".to_owned(),
-        from,
-        to,
-        source,
-        application: Application::Bulk,
-        start_s: 0.0,
-        stop_s: None,
-        size_pkts: None,
-        count: 1,
-        max_window_pkts: None,
-        packet_size_bytes: 1000.0,
-        path: None,
-        return_path: None,
-        acks: Acks::EveryPacket,
-    }
+    netflow_problems::connection("c", from, to, source)
 }
 
 /// a->b->c, wide and narrow, and back; a connection from a to c, changed as wanted.
