@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::delays::BranchDelays;
 use crate::engine::plan::NO_PROFILE;
 use crate::engine::{Engine, Span, Tolerated};
 use crate::explain::Explanation;
@@ -168,6 +169,7 @@ impl Fluid {
             // Checked when the run began.
             (None, Step::Adaptive { .. }) => Ok(()),
         };
+        self.engine.look_at_delays(&mut self.state);
         if self.paths.are_due(self.state.time_s) {
             self.look_at_paths();
         }
@@ -493,6 +495,20 @@ impl Fluid {
 
     pub(crate) fn place(&self, id: LinkId) -> usize {
         self.engine.plan.place[id.index()] as usize
+    }
+
+    /// What packets of a connection took since branches had met with this; with nothing since the start.
+    pub(crate) fn delays_since(&self, id: ConnectionId, before: &[BranchDelays]) -> BranchDelays {
+        let (branches, _) = self.branches_of(id);
+        let mut all = BranchDelays::default();
+        for &b in branches {
+            let now = &self.state.delays[b as usize];
+            match before.get(b as usize) {
+                Some(before) => all.merge(&now.since(before)),
+                None => all.merge(now),
+            }
+        }
+        all
     }
 
     /// The branches of a connection's class, and the connection's share of them.

@@ -54,6 +54,7 @@
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
+mod delays;
 mod diffserv;
 mod engine;
 mod error;

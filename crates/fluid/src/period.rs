@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::delays::BranchDelays;
 use crate::fluid::Fluid;
 use crate::record::{LinkSums, fraction, mean};
 use crate::simulation::{Simulation, Stepper};
 use crate::totals::{ConnectionTotals, LinkTotals, Totals};
 use crate::window::WindowStart;
 use crate::{
-    AggregateId, AggregateTotals, ConnectionId, Experience, LinkId, PrecedenceTotals, RunError,
+    AggregateId, AggregateTotals, ConnectionId, Experience, LinkId, Percentiles, PrecedenceTotals,
+    RunError,
 };
 
 /// When a period of a run began, and what had happened until then.
@@ -32,6 +34,7 @@ struct Start {
     longest: usize,
     /// Of every branch of a fluid.
     branches: Vec<BranchCounts>,
+    delays: Vec<BranchDelays>,
     window: WindowStart,
 }
 
@@ -70,6 +73,15 @@ pub(crate) struct AggregateCounts {
     pub measured_bps: f64,
     pub marking: [f64; 3],
     pub rtt_s: Option<f64>,
+}
+
+/// How long packets of a connection took, from sender to receiver and back again.
+#[derive(Default)]
+struct Times {
+    mean_s: Option<f64>,
+    delay: Option<Percentiles>,
+    jitter_s: Option<f64>,
+    rtt: Option<Percentiles>,
 }
 
 /// What one branch of a fluid has come to since the start.
@@ -111,6 +123,10 @@ impl Simulation {
             longest: self.longest.len(),
             branches: match self.stepper() {
                 Stepper::Fluid(fluid) => fluid.branch_counts(),
+                Stepper::Window(_) => Vec::new(),
+            },
+            delays: match self.stepper() {
+                Stepper::Fluid(fluid) => fluid.state.delays.clone(),
                 Stepper::Window(_) => Vec::new(),
             },
             window: match self.stepper() {
@@ -197,10 +213,7 @@ impl Simulation {
             let found_before = before.losses_found.map_or(0.0, |found| found[i]);
             now.losses_found.map(|found| found[i] - found_before)
         });
-        let delays = match self.stepper() {
-            Stepper::Fluid(_) => None,
-            Stepper::Window(window) => window.delays_since(id, &start.window),
-        };
+        let times = self.times(id);
         ConnectionTotals {
             mean_send_pps: offered_pkts * per_s,
             mean_goodput_pps: (now.delivered_pkts - before.delivered_pkts) * per_s,
@@ -214,19 +227,42 @@ impl Simulation {
                 now.rtt_time - before.rtt_time,
                 now.rtt_weight - before.rtt_weight,
             ),
-            mean_delay_s: match self.stepper() {
-                Stepper::Fluid(fluid) => self.mean_delay_s(fluid, id),
-                Stepper::Window(_) => delays.as_ref().and_then(|it| it.one_way.mean_s()),
-            },
-            delay: delays.as_ref().and_then(|it| it.one_way.percentiles()),
-            jitter_s: delays.as_ref().and_then(|it| it.jitter_s()),
-            rtt: delays.as_ref().and_then(|it| it.round_trip.percentiles()),
+            mean_delay_s: times.mean_s,
+            delay: times.delay,
+            jitter_s: times.jitter_s,
+            rtt: times.rtt,
             loss_probability: mean(missing_pkts, missing_pkts + arrived_pkts),
             outside_profile_fraction: fraction(outside_s, active_s),
             unusable_profile_fraction: fraction(unusable_s, active_s),
             finished_s: now.finished_s.filter(|_| before.finished_s.is_none()),
             timeouts,
             fast_retransmits,
+        }
+    }
+
+    /// How long packets of a connection took since the period began.
+    fn times(&self, id: ConnectionId) -> Times {
+        let start = self.start();
+        match self.stepper() {
+            Stepper::Fluid(fluid) => {
+                let delays = fluid.delays_since(id, &start.delays);
+                let is_answered = self.network().connection_spec(id).source.is_answered();
+                Times {
+                    mean_s: self.mean_delay_s(fluid, id),
+                    delay: delays.one_way(),
+                    jitter_s: delays.jitter_s(),
+                    rtt: delays.round_trip().filter(|_| is_answered),
+                }
+            }
+            Stepper::Window(window) => match window.delays_since(id, &start.window) {
+                Some(delays) => Times {
+                    mean_s: delays.one_way.mean_s(),
+                    delay: delays.one_way.percentiles(),
+                    jitter_s: delays.jitter_s(),
+                    rtt: delays.round_trip.percentiles(),
+                },
+                None => Times::default(),
+            },
         }
     }
 

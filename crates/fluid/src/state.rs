@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::delays::BranchDelays;
 use crate::engine::marked::AggregateState;
 use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
@@ -41,6 +42,8 @@ pub struct State {
     /// What sources that learn saw and did, as rings of
     /// [`LOOKS`](crate::engine::feedback::LOOKS) for every branch.
     pub(crate) seen: Vec<Seen>,
+    /// What packets took, by branch.
+    pub(crate) delays: Vec<BranchDelays>,
     /// The queues that tell precedences apart, and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
@@ -219,6 +222,7 @@ impl State {
             next_event: 0,
             links: plan.links.iter().map(link).collect(),
             branches: vec![BranchState::default(); branches],
+            delays: vec![BranchDelays::default(); branches],
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
             handed: vec![0.0; branches + hops],
             inflow: vec![0.0; hops],
@@ -237,6 +241,7 @@ impl Clone for State {
         State {
             links: self.links.clone(),
             branches: self.branches.clone(),
+            delays: self.delays.clone(),
             content: self.content.clone(),
             handed: self.handed.clone(),
             inflow: self.inflow.clone(),
@@ -262,6 +267,7 @@ impl Clone for State {
         self.next_event = other.next_event;
         self.links.clone_from(&other.links);
         self.branches.clone_from(&other.branches);
+        self.delays.clone_from(&other.delays);
         self.content.clone_from(&other.content);
         self.handed.clone_from(&other.handed);
         self.inflow.clone_from(&other.inflow);
@@ -282,6 +288,7 @@ impl State {
             let engine = [
                 s.links.len(),
                 s.branches.len(),
+                s.delays.len(),
                 s.content.len(),
                 s.handed.len(),
                 s.inflow.len(),

@@ -73,12 +73,11 @@ pub struct ConnectionTotals {
     pub mean_rtt_s: Option<f64>,
     /// Mean time in seconds from sending a packet to its arrival; `None` if none arrived.
     pub mean_delay_s: Option<f64>,
-    /// The same times, within 1 %; of packets only.
+    /// The same times: of packets within 1 %, of fluids by the law of their queues.
     pub delay: Option<Percentiles>,
-    /// Mean difference in seconds between the delays of packets that arrive one after the other; of
-    /// packets only.
+    /// Mean difference in seconds between the delays of packets that arrive one after the other, likewise.
     pub jitter_s: Option<f64>,
-    /// Round-trip times that were measured, within 1 %; of packets only.
+    /// Round-trip times, likewise.
     pub rtt: Option<Percentiles>,
     /// (Lost + blocked) / (lost + blocked + delivered); `None` if neither happened.
     pub loss_probability: Option<f64>,

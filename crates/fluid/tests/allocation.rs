@@ -65,7 +65,8 @@ fn allocations(model: Model, transport: Transport, coupling: Coupling, step: Ste
         ..Options::default()
     };
     let mut sim = Simulation::new(network, options).unwrap();
-    while sim.time_s() < 8.0 {
+    // Until then delays are met with that are told apart from those before.
+    while sim.time_s() < 40.0 {
         sim.step().unwrap();
     }
     let before = ALLOCATIONS.load(Ordering::Relaxed);

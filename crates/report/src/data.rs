@@ -146,6 +146,9 @@ pub struct Connection {
     pub rtt: Short,
     pub delay: Short,
     pub delay99: Short,
+    /// The sign at these three if they are estimates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign: Option<&'static str>,
     pub loss: Short,
     pub outside: Short,
     #[serde(skip_serializing_if = "Option::is_none")]

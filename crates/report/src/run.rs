@@ -130,6 +130,7 @@ pub fn read(
             rtt: Short(connection.mean_rtt_s.unwrap_or(f64::NAN)),
             delay: Short(connection.mean_delay_s.unwrap_or(f64::NAN)),
             delay99: Short(connection.delay_p99_s.unwrap_or(f64::NAN)),
+            sign: connection.delay_is_estimate.then_some(ESTIMATE),
             loss: Short(connection.loss_probability.unwrap_or(f64::NAN)),
             outside: Short(connection.outside_profile_fraction),
             profile_use: connection.profile_use.clone(),

@@ -219,8 +219,7 @@ pub struct ConnectionSummary {
     /// Mean round-trip time in seconds; null where none was measured.
     #[serde(default)]
     pub mean_rtt_s: Option<f64>,
-    /// Round-trip times that half of those measured, 95 %, 99 % and 99.9 % are at most; of packets
-    /// only.
+    /// Round-trip times that half of all, 95 %, 99 % and 99.9 % are at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p50_s: Option<f64>,
     /// 95 %.
@@ -235,7 +234,7 @@ pub struct ConnectionSummary {
     /// Mean time in seconds from sending a packet to its arrival; null where none arrived.
     #[serde(default)]
     pub mean_delay_s: Option<f64>,
-    /// Of packets only: what half of these times, 95 %, 99 % and 99.9 % are at most.
+    /// What half of these times, 95 %, 99 % and 99.9 % are at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p50_s: Option<f64>,
     /// 95 %.
@@ -250,6 +249,9 @@ pub struct ConnectionSummary {
     /// Mean difference in seconds between these times of packets that arrived one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_s: Option<f64>,
+    /// Whether its delays and round-trip times are estimates: those of a queue on its way are.
+    #[serde(default)]
+    pub delay_is_estimate: bool,
     /// Loss probability of the path; null where nothing was sent.
     #[serde(default)]
     pub loss_probability: Option<f64>,
@@ -407,8 +409,10 @@ impl Summary {
                 spread: Spread::new(),
             }
         };
+        let links: Vec<LinkSummary> = network.links().map(link).collect();
         let connection = |id| {
             let totals = simulation.connection_totals(id);
+            let crossed = network.crossed(id, from_s, to_s);
             ConnectionSummary {
                 connection: network.connection_name(id).to_owned(),
                 mean_send_pps: totals.mean_send_pps,
@@ -429,6 +433,8 @@ impl Summary {
                 delay_p99_s: totals.delay.map(|of| of.p99_s),
                 delay_p999_s: totals.delay.map(|of| of.p999_s),
                 jitter_s: totals.jitter_s,
+                delay_is_estimate: totals.mean_delay_s.is_some()
+                    && crossed.iter().any(|it| links[it.index()].queue_is_estimate),
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
                 unusable_profile_fraction: totals.unusable_profile_fraction,
@@ -440,13 +446,14 @@ impl Summary {
                 spread: Spread::new(),
             }
         };
+        let connections = network.connections().map(connection).collect();
         Summary {
             from_s,
             duration_s: to_s - from_s,
             model: simulation.options().model,
             seeds: 1,
-            links: network.links().map(link).collect(),
-            connections: network.connections().map(connection).collect(),
+            links,
+            connections,
             events: happened()
                 .map(|event| EventSummary::of(network, &event))
                 .collect(),

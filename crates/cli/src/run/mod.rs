@@ -582,10 +582,7 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         "lost pkt",
     ]);
     for link in used.iter().take(top) {
-        let sign = match link.queue_is_estimate {
-            true => ESTIMATE.to_owned(),
-            false => String::new(),
-        };
+        let sign = sign(link.queue_is_estimate);
         table.add_row([
             link.link.clone(),
             percent(link.utilization),
@@ -594,10 +591,9 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
             link.offered_load.map_or_else(|| "any".to_owned(), percent),
             link.throughput_bps
                 .map_or_else(nothing, |bps| short(bps / 1e6)),
-            sign.clone() + &with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
-            sign.clone() + &short(link.max_queue_pkts),
-            link.queueing_delay_s
-                .map_or_else(nothing, |time_s| sign + &ms(time_s)),
+            sign.to_owned() + &with_std(link.mean_queue_pkts, "mean_queue_pkts", &link.spread),
+            sign.to_owned() + &short(link.max_queue_pkts),
+            signed_ms(sign, link.queueing_delay_s),
             percent(link.loss_probability),
             short(link.offered_pkts),
             with_std(link.lost_pkts, "lost_pkts", &link.spread),
@@ -633,6 +629,7 @@ fn print_connections(
     ]);
     for (id, connection) in rows.iter().take(top) {
         let spec = network.connection_spec(*id);
+        let sign = sign(connection.delay_is_estimate);
         let name = match spec.count {
             1 => connection.connection.clone(),
             n => format!("{} ×{n}", connection.connection),
@@ -647,9 +644,9 @@ fn print_connections(
             ),
             short(connection.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6),
             connection.loss_probability.map_or_else(nothing, percent),
-            connection.mean_delay_s.map_or_else(nothing, ms),
-            connection.delay_p99_s.map_or_else(nothing, ms),
-            connection.mean_rtt_s.map_or_else(nothing, ms),
+            signed_ms(sign, connection.mean_delay_s),
+            signed_ms(sign, connection.delay_p99_s),
+            signed_ms(sign, connection.mean_rtt_s),
             short(connection.delivered_pkts),
             outside_profile(connection),
         ]);
@@ -692,6 +689,15 @@ fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
         Some(std) => format!("{} ± {}", text(mean), text(std)),
         None => text(mean),
     }
+}
+
+/// What stands before numbers that are estimates.
+fn sign(is_estimate: bool) -> &'static str {
+    if is_estimate { ESTIMATE } else { "" }
+}
+
+fn signed_ms(sign: &str, time_s: Option<f64>) -> String {
+    time_s.map_or_else(nothing, |time_s| sign.to_owned() + &ms(time_s))
 }
 
 fn ms(time_s: f64) -> String {

@@ -56,6 +56,8 @@ impl Fluid {
             .take()
             .unwrap_or_else(|| Box::new((self.state.clone(), self.state.clone())));
         let (whole, halves) = &mut *trials;
+        // What is only told of is not tried, nor copied.
+        let delays = std::mem::take(&mut self.state.delays);
         let result = loop {
             let wanted_s = self.state.next_step_s.clamp(min_s, max_s);
             let left_s = limit_s - self.state.time_s;
@@ -97,6 +99,7 @@ impl Fluid {
             self.state.evaluations += 3;
             self.state.next_step_s = length_s * factor;
         };
+        self.state.delays = delays;
         self.trials = Some(trials);
         result
     }

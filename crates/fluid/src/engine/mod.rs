@@ -21,6 +21,7 @@ mod step;
 
 use std::sync::Arc;
 
+use crate::delays::Wait;
 pub(crate) use adaptive::Tolerated;
 use feedback::LOOKS;
 use pace::Pace;
@@ -48,6 +49,8 @@ pub(crate) struct Engine {
     /// What does not change in each branch's round-trip time.
     pub fixed_s: Vec<f64>,
     pub scratch: Scratch,
+    /// What links made packets wait when it was looked at last.
+    pub waits: Vec<Wait>,
     /// Branches that were just evaluated within the step.
     sent_by: Vec<send::SentWithin>,
 }
@@ -102,6 +105,7 @@ impl Engine {
             active: ActiveSources::default(),
             fixed_s: Vec::new(),
             scratch: Scratch::default(),
+            waits: Vec::with_capacity(plan.links.len()),
             sent_by: Vec::with_capacity(plan.branches.len()),
             network,
             options,

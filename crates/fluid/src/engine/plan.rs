@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use netflow_profile::Profile;
 
+use crate::delays::BranchDelays;
 use crate::network::{ACK_BYTES, Inner};
 use crate::state::Seen;
 use crate::workload::{Ramp, WorkloadSpec};
@@ -405,7 +406,7 @@ impl Plan {
     /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
         let per_hop = 4 + 4 + 4 + 8 * 4;
-        let per_branch = std::mem::size_of::<BranchPlan>() + 200;
+        let per_branch = std::mem::size_of::<BranchPlan>() + BranchDelays::BYTES + 200;
         let cells = self.queue_cells + self.flight_cells;
         let looks = std::mem::size_of::<Seen>() * self.looks;
         (per_hop * self.hop_count() + per_branch * self.branches.len() + 8 * cells + looks) as u64

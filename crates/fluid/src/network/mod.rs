@@ -7,6 +7,7 @@ mod likeness;
 mod outages;
 mod routing;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) use builder::ACK_BYTES;
@@ -250,6 +251,17 @@ impl Network {
     /// The links from receiver to sender at this time (s), likewise.
     pub fn return_path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
         self.way_at(id, time_s, |inner, b| inner.back_path(b))
+    }
+
+    /// The links that it crosses at any time from `from_s` to `to_s` (s), on its way or back.
+    pub fn crossed(&self, id: ConnectionId, from_s: f64, to_s: f64) -> BTreeSet<LinkId> {
+        let within = self.inner.epochs.iter().map(|epoch| epoch.at_s);
+        let times = within.filter(|at_s| (from_s..to_s).contains(at_s));
+        let ways = std::iter::once(from_s).chain(times).flat_map(|at_s| {
+            let ways = [self.path_at(id, at_s), self.return_path_at(id, at_s)];
+            ways.into_iter().flatten()
+        });
+        ways.collect()
     }
 
     /// What happens to links, in order of time.

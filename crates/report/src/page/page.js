@@ -38,8 +38,8 @@
   }
   const clock = (v) => (known(v) ? `${Number(v.toPrecision(6))}\u00a0s` : "–");
   const percent = (v) => (known(v) ? short(100 * v) + "\u00a0%" : "–");
-  /* With the sign of an estimate where the link's queue is one. */
-  const signed = (link, text) => (link.sign || "") + text;
+  /* With the sign of an estimate where the link's queue, or one on the connection's way, is one. */
+  const signed = (it, text) => (it.sign || "") + text;
   const notUsable = (connection) => (connection.profile_use === "not usable" ? ", not usable" : "");
   const ms = (v) => (known(v) ? short(1000 * v) : "–");
   const packets = (v) => (known(v) ? short(v) + "\u00a0pkt" : "–");
@@ -473,7 +473,7 @@
       about = c ? [
         c.from ? `${c.from} to ${c.to}` : null, c.source || null, c.count > 1 ? `×${c.count}` : null,
         `goodput ${short(c.goodput)} pkt/s` + (known(mbps(c)) ? ` = ${short(mbps(c))} Mbit/s` : ""),
-        `delay ${ms(c.delay)} ms`, `rtt ${ms(c.rtt)} ms`, `loss ${percent(c.loss)}`, `outside its profile ${percent(c.outside)} of the time${notUsable(c)}`,
+        `delay ${signed(c, ms(c.delay))} ms`, `rtt ${signed(c, ms(c.rtt))} ms`, `loss ${percent(c.loss)}`, `outside its profile ${percent(c.outside)} of the time${notUsable(c)}`,
       ].filter(Boolean).join(" · ") : "These results have no such connection.";
       if (c) {
         chips("its path", "link", c.path.map((i) => run.links[i]).filter(Boolean).map((it) => it.name));
@@ -591,9 +591,9 @@
       { title: "goodput pkt/s", value: (it) => it.goodput, text: (it) => short(it.goodput) },
       ...others(connectionOf, "goodput", (it) => it.goodput, (it) => short(it.goodput)),
       { title: "Mbit/s", value: mbps, text: (it) => short(mbps(it)) },
-      { title: "delay ms", value: (it) => it.delay, text: (it) => ms(it.delay) },
-      { title: "p99 ms", value: (it) => it.delay99, text: (it) => ms(it.delay99) },
-      { title: "rtt ms", value: (it) => it.rtt, text: (it) => ms(it.rtt) },
+      { title: "delay ms", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)) },
+      { title: "p99 ms", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)) },
+      { title: "rtt ms", value: (it) => it.rtt, text: (it) => signed(it, ms(it.rtt)) },
       { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss) },
       { title: "delivered pkt", value: (it) => it.delivered, text: (it) => short(it.delivered) },
       { title: "outside profile", value: (it) => it.outside, text: (it) => percent(it.outside) + notUsable(it) },

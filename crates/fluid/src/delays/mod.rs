@@ -1,0 +1,205 @@
+//! How long packets take in a fluid, by the law of its queues.
+//!
+//! Of each queue the equations know the mean. Assumed is, at every moment:
+//!
+//! - a packet that is accepted finds as many in a queue as it does in an M/M/1/K queue with this mean,
+//!   and each of them takes as long to send as the mean packet there;
+//! - the queues of a way are independent of each other, and their sum, between nothing and all buffers
+//!   full, is distributed as Beta with its mean, its variance and, where one has it, its skewness;
+//! - how many there are in a queue is forgotten exponentially, at the rate at which an M/M/1/K queue
+//!   comes to equilibrium: that tells how much consecutive packets differ.
+//!
+//! Moments are mixed by the packets that get through.
+
+mod mixture;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Percentiles;
+use crate::engine::Engine;
+use crate::engine::plan::{BranchPlan, Plan};
+use crate::engine::sources::Condition;
+use crate::mm1k::{equilibrium, load_of_mean};
+use crate::record::mean;
+use crate::state::{LinkState, State};
+use mixture::{Law, Mixture};
+
+/// Of so many steps one is looked at: steps are much shorter than a round trip.
+const EVERY: u64 = 4;
+
+/// What packets of one branch took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BranchDelays {
+    one_way: Mixture,
+    round_trip: Mixture,
+    /// Sum over packets of how much each differs from the next, in seconds.
+    difference: f64,
+    pkts: f64,
+    /// What had been sent when it was looked at last.
+    sent_pkts: f64,
+}
+
+impl BranchDelays {
+    /// Bytes of a branch, with a few moments that differ.
+    pub const BYTES: usize = std::mem::size_of::<Self>() + 8 * mixture::CELL_BYTES;
+
+    /// What it met with since this was `before`.
+    pub fn since(&self, before: &BranchDelays) -> BranchDelays {
+        BranchDelays {
+            one_way: self.one_way.since(&before.one_way),
+            round_trip: self.round_trip.since(&before.round_trip),
+            difference: self.difference - before.difference,
+            pkts: self.pkts - before.pkts,
+            sent_pkts: self.sent_pkts,
+        }
+    }
+
+    /// Adds what another branch of the connection met with.
+    pub fn merge(&mut self, other: &BranchDelays) {
+        self.one_way.merge(&other.one_way);
+        self.round_trip.merge(&other.round_trip);
+        self.difference += other.difference;
+        self.pkts += other.pkts;
+    }
+
+    pub fn one_way(&self) -> Option<Percentiles> {
+        self.one_way.percentiles()
+    }
+
+    pub fn round_trip(&self) -> Option<Percentiles> {
+        self.round_trip.percentiles()
+    }
+
+    pub fn jitter_s(&self) -> Option<f64> {
+        mean(self.difference, self.pkts)
+    }
+}
+
+/// What one queue makes a packet wait that is accepted now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wait {
+    mean_s: f64,
+    variance: f64,
+    third: f64,
+    most_s: f64,
+    /// One over the time in which it forgets how long it was, in 1/s.
+    forgets_per_s: f64,
+    ln_pass: f64,
+}
+
+impl Wait {
+    fn of(link: &LinkState, room_pkts: f64) -> Wait {
+        let here = Condition::of(link);
+        if link.queue_pkts <= 0.0 || link.down {
+            let ln_pass = here.ln_pass;
+            return Wait {
+                ln_pass,
+                ..Wait::default()
+            };
+        }
+        let packet_s = here.waiting_s / link.queue_pkts;
+        let load = load_of_mean(link.queue_pkts, room_pkts);
+        // Those who are accepted find a place: one less than there is room for.
+        let room = (room_pkts - 1.0).max(0.0);
+        let found = equilibrium(load, room);
+        // The moments of how many there are follow from each other by their slopes over the load.
+        let aside = 1e-3 / room_pkts;
+        let [less, more] = [load - aside, load + aside].map(|load| equilibrium(load, room).slope);
+        let root = (0.5 * load.min(700.0)).exp();
+        let turn = std::f64::consts::PI / (room_pkts + 1.0);
+        let forgets = (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - turn.cos());
+        Wait {
+            mean_s: found.mean_pkts * packet_s,
+            variance: found.slope * packet_s.powi(2),
+            third: (more - less) / (2.0 * aside) * packet_s.powi(3),
+            most_s: room * packet_s,
+            forgets_per_s: forgets / packet_s,
+            ln_pass: here.ln_pass,
+        }
+    }
+}
+
+/// The sum over the queues of a way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    law: Law,
+    /// Of the difference between one packet and the next.
+    step_variance: f64,
+    ln_pass: f64,
+}
+
+impl Way {
+    fn add(&mut self, wait: &Wait, transmission_s: f64, gap_s: f64) {
+        self.law.fixed_s += transmission_s;
+        self.law.mean_s += wait.mean_s;
+        self.law.variance += wait.variance;
+        self.law.third += wait.third;
+        self.law.most_s += wait.most_s;
+        self.step_variance += -2.0 * wait.variance * (-gap_s * wait.forgets_per_s).exp_m1();
+        self.ln_pass += wait.ln_pass;
+    }
+}
+
+impl Engine {
+    /// Looks at what packets meet that are sent now, if it is time for that.
+    pub fn look_at_delays(&mut self, state: &mut State) {
+        if state.steps % EVERY != 1 {
+            return;
+        }
+        let plan = &*self.plan;
+        let links = state.links.iter().zip(&plan.links);
+        let waits = &mut self.waits;
+        waits.clear();
+        waits.extend(links.map(|(link, l)| Wait::of(link, l.room_pkts)));
+        for (b, branch) in plan.branches.iter().enumerate() {
+            let (now, delays) = (&state.branches[b], &mut state.delays[b]);
+            let sent_pkts = now.sent_pkts - delays.sent_pkts;
+            if sent_pkts <= 0.0 {
+                continue;
+            }
+            delays.sent_pkts = now.sent_pkts;
+            let (there, round) = ways(
+                plan,
+                branch,
+                &state.links,
+                waits,
+                1.0 / now.rate_pps.max(1e-9),
+            );
+            let pkts = sent_pkts * there.ln_pass.exp();
+            if pkts > 0.0 {
+                delays.one_way.add(pkts, there.law);
+                delays.difference += pkts * (0.5 * there.step_variance).sqrt();
+                delays.pkts += pkts;
+            }
+            if pkts > 0.0 && branch.way_back.0 < branch.way_back.1 {
+                delays.round_trip.add(pkts, round.law);
+            }
+        }
+    }
+}
+
+/// From the sender to the receiver, and back again, for packets of a branch so far apart.
+fn ways(
+    plan: &Plan,
+    branch: &BranchPlan,
+    links: &[LinkState],
+    waits: &[Wait],
+    gap_s: f64,
+) -> (Way, Way) {
+    let mut way = Way::default();
+    let mut over = |places: (u32, u32), bits: f64, propagation_s: f64| {
+        way.law.fixed_s += propagation_s;
+        for &place in &plan.path[places.0 as usize..places.1 as usize] {
+            let bandwidth_bps = links[place as usize].bandwidth_bps;
+            way.add(&waits[place as usize], bits / bandwidth_bps, gap_s);
+        }
+        way
+    };
+    let there = over(branch.path, branch.data_bits, branch.forward_s);
+    let round = over(
+        branch.way_back,
+        8.0 * crate::network::ACK_BYTES,
+        branch.back_s,
+    );
+    (there, round)
+}
