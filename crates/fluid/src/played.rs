@@ -8,7 +8,7 @@ use netflow_workload::Session;
 use rayon::prelude::*;
 
 use crate::explain::Explanation;
-use crate::workload::{HEADER_BYTES, empty_rtt_s, own_seed};
+use crate::workload::{HEADER_BYTES, empty_rtt_s};
 use crate::{Experience, Network, Options, RunError, Wait, WaitFor, WorkloadSpec};
 
 /// Paths that are kept at most, of all pairs of nodes and all times.
@@ -119,7 +119,8 @@ pub(crate) fn experiences(
 ) -> Result<Vec<Experience>, RunError> {
     let mut first_pair = 0;
     let mut all = Vec::new();
-    for (w, users) in network.inner.workloads.iter().enumerate() {
+    let seeds = network.workload_seeds(seed);
+    for (users, seed) in network.inner.workloads.iter().zip(seeds) {
         let rtts_s: Vec<f64> = users
             .pairs
             .iter()
@@ -127,14 +128,14 @@ pub(crate) fn experiences(
             .collect();
         let player = Player {
             conversations: conversations(&users.spec),
-            seed: own_seed(w, seed),
+            seed,
             paths,
             first_pair,
             rtts_s,
         };
         let mut arrivals = users
             .spec
-            .arrivals(w, seed)
+            .arrivals(seed)
             .skip_while(|session| session.start_s < from_s)
             .take_while(|session| session.start_s < until_s);
         let mut experience = Experience::default();

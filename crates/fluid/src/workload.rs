@@ -5,6 +5,8 @@ use std::sync::Arc;
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Session, Sessions, Workload};
 
+use crate::engine::order::likenesses;
+use crate::network::{hash_of, told_apart};
 use crate::{ConnectionId, Network, NodeId, WindowSource};
 
 /// Bytes of headers in a packet.
@@ -90,12 +92,11 @@ impl WorkloadSpec {
         })
     }
 
-    /// The users of a run with this seed, as they come; `index` is the workload's place in the
-    /// network.
-    pub(crate) fn arrivals(&self, index: usize, seed: u64) -> Arrivals {
+    /// Its users as they come, of a run whose seed made this one of the [`workload_seeds`](Network::workload_seeds).
+    pub(crate) fn arrivals(&self, own_seed: u64) -> Arrivals {
         let workload = Workload {
             application: self.application.clone(),
-            seed: own_seed(index, seed),
+            seed: own_seed,
         };
         Arrivals {
             // The network's builder has checked it.
@@ -106,9 +107,40 @@ impl WorkloadSpec {
     }
 }
 
-/// Workloads with the same users have others all the same.
-pub(crate) fn own_seed(index: usize, seed: u64) -> u64 {
-    seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+impl Network {
+    /// The seeds of the users of each workload in a run with this seed, as
+    /// [`Workload`] takes them: by what users do and where, not by its row. Workloads with the same users have
+    /// others all the same.
+    pub fn workload_seeds(&self, seed: u64) -> Vec<u64> {
+        let inner = &*self.inner;
+        if inner.workloads.is_empty() {
+            return Vec::new();
+        }
+        let (_, of_connection) = likenesses(inner);
+        let number = |users: &Users| {
+            let WorkloadSpec {
+                name: _,
+                application,
+                users_per_s,
+                clients: _,
+                servers: _,
+                start_s,
+                stop_s,
+                source,
+                delayed_ack,
+                packet_size_bytes,
+                stack,
+            } = &*users.spec;
+            let pairs = users.pairs.iter().flatten();
+            let ways: Vec<u64> = pairs.map(|id| of_connection[id.index()]).collect();
+            let what = format!("{application:?}{source:?}{stack:?}");
+            let times = [Some(*start_s), *stop_s, Some(*users_per_s)];
+            let bits = times.map(|it| it.map(f64::to_bits));
+            hash_of((what, bits, delayed_ack, packet_size_bytes.to_bits(), ways))
+        };
+        let numbers = told_apart(inner.workloads.iter().map(number));
+        numbers.into_iter().map(|it| hash_of((seed, it))).collect()
+    }
 }
 
 /// Users as they come between start and stop.
@@ -241,7 +273,7 @@ pub(crate) struct Ramp {
 impl Ramp {
     pub fn new(spec: &WorkloadSpec) -> Ramp {
         let mut ages_s: Vec<f64> = Vec::new();
-        for session in spec.arrivals(0, 1).take(SAMPLED_USERS) {
+        for session in spec.arrivals(1).take(SAMPLED_USERS) {
             let mut age_s = 0.0;
             for turn in &session.turns {
                 age_s += turn.pause_s;

@@ -24,8 +24,11 @@ use crate::record::mean;
 use crate::state::{LinkState, State};
 use mixture::{Law, Mixture};
 
-/// Of so many steps one is looked at: steps are much shorter than a round trip.
-const EVERY: u64 = 4;
+/// Of so many steps one is looked at, since they are much shorter than a round trip; in a short run of
+/// fewer.
+const EVERY: u64 = 16;
+/// So many are looked at while one of 1, 2, 4, … is.
+const LOOKS: u64 = 256;
 
 /// What packets of one branch took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -143,7 +146,8 @@ impl Way {
 impl Engine {
     /// Looks at what packets meet that are sent now, if it is time for that.
     pub fn look_at_delays(&mut self, state: &mut State) {
-        if state.steps % EVERY != 1 {
+        let every = (state.steps / LOOKS).next_power_of_two().min(EVERY);
+        if !state.steps.is_multiple_of(every) {
             return;
         }
         let plan = &*self.plan;

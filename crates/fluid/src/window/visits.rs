@@ -32,12 +32,13 @@ impl Engine {
             let first = &mut first_of[ends.connection as usize];
             *first = t.min(*first);
         }
-        for (c, users) in inner.workloads.iter().enumerate() {
+        let seeds = self.network.workload_seeds(self.seed);
+        for ((c, users), seed) in inner.workloads.iter().enumerate().zip(seeds) {
             let rtt_s = users
                 .pairs
                 .iter()
                 .map(|pair| empty_rtt_s(&self.network, pair[0]));
-            let arrivals = users.spec.arrivals(c, self.seed);
+            let arrivals = users.spec.arrivals(seed);
             let mut crowd = Crowd::new(arrivals, rtt_s.collect());
             for (p, pair) in users.pairs.iter().enumerate() {
                 let first = first_of[pair[0].index()];

@@ -224,10 +224,9 @@ fn the_network_carries_what_users_send() {
 
     let spec = network.workloads().next().unwrap();
     let (mut requests, mut replies, mut files, mut pages) = (0, 0, 0, 0);
-    // The seed of the first workload.
     let sessions = Workload {
         application: spec.application.clone(),
-        seed: 3 ^ 0x9e37_79b9_7f4a_7c15,
+        seed: network.workload_seeds(3)[0],
     };
     for session in sessions.sessions(10.0).unwrap() {
         if session.start_s >= 20.0 {
@@ -497,5 +496,36 @@ fn medians_are_whole_round_trips() {
                 assert_eq!(trips, [1, 2, 3]);
             }
         }
+    }
+}
+
+/// Users have their times and wishes from what they do, not from the row of their workload.
+#[test]
+fn workloads_may_change_their_rows() {
+    let slow = Between {
+        bandwidth_bps: 5e6,
+        room_pkts: 20.0,
+    };
+    let named = |name: &str, users_per_s: f64| WorkloadSpec {
+        name: name.to_owned(),
+        ..workload(Application::Http(http(3.0, 20_000.0)), users_per_s)
+    };
+    let experiences = |model: Model, specs: Vec<WorkloadSpec>| {
+        let options = Options {
+            duration_s: 20.0,
+            model,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network(slow, specs, &[]), options).unwrap();
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        simulation.experiences(|| false).unwrap()
+    };
+    for model in [Model::Fluid, Model::Window] {
+        let one = experiences(model, vec![named("few", 2.0), named("many", 9.0)]);
+        let mut other = experiences(model, vec![named("many", 9.0), named("few", 2.0)]);
+        other.reverse();
+        assert!(one[0].came > 10 && one == other);
     }
 }
