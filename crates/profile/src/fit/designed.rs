@@ -1,11 +1,11 @@
 //! Fits to experiments whose settings are known.
 
 use super::condition::{Condition, condition};
+use super::holes::fill_holes;
 use super::sample::Sample;
 use super::slice::{self, SlicePoint};
 use super::surface::{UNKNOWN_ERROR, plain};
 use super::{Cell, Fit, FitError, Method, Names, Origin, startup};
-use crate::extension::Extension;
 use crate::{Grid, GridRow, GridSpec};
 
 /// What was seen at one setting.
@@ -92,7 +92,17 @@ pub fn fit_designed(cells: &[DesignedCell], names: &Names<'_>) -> Result<Fit, Fi
             extended: Vec::new(),
         });
     }
-    extend_holes(&mut rows, &mut fit.cells, &rtts_s);
+    for (row, column) in fill_holes(&mut rows, rtts_s.len()) {
+        let cell = Cell {
+            loss: rows[row].loss,
+            rtt_s: rtts_s[column],
+            throughput_pps: rows[row].throughput_pps[column],
+            relative_error: None,
+            samples: 0,
+            origin: Origin::Filled,
+        };
+        fit.cells.insert(row * rtts_s.len() + column, cell);
+    }
     if let (Some(&least_s), Some(&most_s)) = (rtts_s.first(), rtts_s.last()) {
         let (name, description) = (names.name, names.description);
         fit.power_law = slice::power_law(name, description, &fit.slices, least_s, most_s)?;
@@ -105,61 +115,6 @@ pub fn fit_designed(cells: &[DesignedCell], names: &Names<'_>) -> Result<Fit, Fi
         rows,
     })?);
     Ok(fit)
-}
-
-/// Fills what is not there: along its round-trip time, between two measured losses by a straight line
-/// in the logarithms, beyond them by the power of the loss that all round-trip times measured near
-/// there have in common.
-fn extend_holes(rows: &mut [GridRow], cells: &mut Vec<Cell>, rtts_s: &[f64]) {
-    let measured: Vec<Vec<f64>> = rows.iter().map(|row| row.throughput_pps.clone()).collect();
-    let losses: Vec<f64> = rows.iter().map(|row| row.loss).collect();
-    let is_there = |row: usize, column: usize| !measured[row][column].is_nan();
-    for (row, column) in (0..rows.len()).flat_map(|i| (0..rtts_s.len()).map(move |j| (i, j))) {
-        if is_there(row, column) {
-            continue;
-        }
-        let below = (0..row).rev().find(|&i| is_there(i, column));
-        let above = (row + 1..losses.len()).find(|&i| is_there(i, column));
-        let throughput_pps = match (below, above) {
-            (Some(low), Some(high)) => {
-                let t = (losses[row] / losses[low]).ln() / (losses[high] / losses[low]).ln();
-                let ends = [measured[low][column], measured[high][column]];
-                ends[0] * (ends[1] / ends[0]).powf(t)
-            }
-            (None, None) => continue, // every round-trip time was measured at some loss
-            (Some(edge), None) | (None, Some(edge)) => {
-                // The rows from the edge inwards, and the round-trip times that all of them have.
-                let span: Vec<usize> = match above {
-                    Some(_) => (edge..losses.len()).take(3).collect(),
-                    None => (edge.saturating_sub(2)..=edge).collect(),
-                };
-                let shared: Vec<usize> = (0..rtts_s.len())
-                    .filter(|&j| span.iter().all(|&i| is_there(i, j)))
-                    .collect();
-                let near: Vec<(f64, Vec<f64>)> = span
-                    .iter()
-                    .map(|&i| {
-                        let rates = shared.iter().map(|&j| measured[i][j].ln());
-                        (losses[i], rates.collect())
-                    })
-                    .collect();
-                let law = Extension::fitted(&near, true);
-                let (_, more) = law.split(law.log_loss(losses[row]));
-                measured[edge][column] * more.exp()
-            }
-        };
-        let cell = Cell {
-            loss: losses[row],
-            rtt_s: rtts_s[column],
-            throughput_pps: plain(throughput_pps),
-            relative_error: None,
-            samples: 0,
-            origin: Origin::Filled,
-        };
-        rows[row].throughput_pps[column] = cell.throughput_pps;
-        rows[row].extended.push(column);
-        cells.insert(row * rtts_s.len() + column, cell);
-    }
 }
 
 /// No cell counts more in a line than with this relative error.

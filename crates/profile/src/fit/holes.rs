@@ -1,0 +1,57 @@
+//! Grids of which not every cell was measured.
+
+use super::surface::plain;
+use crate::GridRow;
+use crate::extension::Extension;
+
+/// Fills what was not measured, and is NaN: along its round-trip time, between two measured losses by a straight line
+/// in the logarithms, beyond them by the power of the loss that all round-trip times measured near
+/// there have in common.
+///
+/// Says in the rows which they are, and returns their rows and columns, in order. Columns of which nothing
+/// was measured are left as they are.
+pub fn fill_holes(rows: &mut [GridRow], columns: usize) -> Vec<(usize, usize)> {
+    let measured: Vec<Vec<f64>> = rows.iter().map(|row| row.throughput_pps.clone()).collect();
+    let mut filled = Vec::new();
+    let losses: Vec<f64> = rows.iter().map(|row| row.loss).collect();
+    let is_there = |row: usize, column: usize| !measured[row][column].is_nan();
+    for (row, column) in (0..rows.len()).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+        if is_there(row, column) {
+            continue;
+        }
+        let below = (0..row).rev().find(|&i| is_there(i, column));
+        let above = (row + 1..losses.len()).find(|&i| is_there(i, column));
+        let throughput_pps = match (below, above) {
+            (Some(low), Some(high)) => {
+                let t = (losses[row] / losses[low]).ln() / (losses[high] / losses[low]).ln();
+                let ends = [measured[low][column], measured[high][column]];
+                ends[0] * (ends[1] / ends[0]).powf(t)
+            }
+            (None, None) => continue, // every round-trip time was measured at some loss
+            (Some(edge), None) | (None, Some(edge)) => {
+                // The rows from the edge inwards, and the round-trip times that all of them have.
+                let span: Vec<usize> = match above {
+                    Some(_) => (edge..losses.len()).take(3).collect(),
+                    None => (edge.saturating_sub(2)..=edge).collect(),
+                };
+                let shared: Vec<usize> = (0..columns)
+                    .filter(|&j| span.iter().all(|&i| is_there(i, j)))
+                    .collect();
+                let near: Vec<(f64, Vec<f64>)> = span
+                    .iter()
+                    .map(|&i| {
+                        let rates = shared.iter().map(|&j| measured[i][j].ln());
+                        (losses[i], rates.collect())
+                    })
+                    .collect();
+                let law = Extension::fitted(&near, true);
+                let (_, more) = law.split(law.log_loss(losses[row]));
+                measured[edge][column] * more.exp()
+            }
+        };
+        rows[row].throughput_pps[column] = plain(throughput_pps);
+        rows[row].extended.push(column);
+        filled.push((row, column));
+    }
+    filled
+}
