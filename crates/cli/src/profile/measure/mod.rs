@@ -308,7 +308,30 @@ fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
             }),
         }
     }
+    let seen = seen_s(&cells);
+    for cell in &mut cells {
+        let seen = seen.iter().find(|(set_s, _)| *set_s == cell.rtt_s);
+        cell.rtt_s = seen.map_or(cell.rtt_s, |&(_, seen_s)| seen_s);
+    }
     Ok(cells)
+}
+
+/// For every round-trip time that was set, the mean of those that senders saw, to three digits: the stacks
+/// take their time, and bursts wait for their link.
+fn seen_s(cells: &[DesignedCell]) -> Vec<(f64, f64)> {
+    let mut set_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
+    set_s.sort_by(f64::total_cmp);
+    set_s.dedup();
+    let seen = |set_s: f64| {
+        let there = cells.iter().filter(|cell| cell.rtt_s == set_s);
+        // Of samples in which no packet was timed there is none.
+        let times = there.flat_map(|cell| cell.transfers.iter().flatten());
+        let times: Vec<f64> = times.map(|it| it.rtt_s).filter(|it| *it > 0.0).collect();
+        let mean_s = times.iter().sum::<f64>() / times.len() as f64;
+        let rounded = format!("{mean_s:.2e}").parse().unwrap_or(set_s);
+        (set_s, if rounded > 0.0 { rounded } else { set_s })
+    };
+    set_s.into_iter().map(seen).collect()
 }
 
 /// The rates of whole transfers.
