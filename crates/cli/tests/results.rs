@@ -219,7 +219,7 @@ packet-size = "1500 B"
 source = { profile = "linux-cubic" }
 "#;
 
-/// `linux-cubic` was measured from 1 % loss and 61 ms on; held to the nearest of that, it sent
+/// `linux-cubic` was once measured from 1 % loss and 61 ms on; held to the nearest of that, it sent
 /// 2.15 Mbit/s.
 #[test]
 fn an_idle_path_is_used_by_a_profile_measured_at_higher_losses() {
@@ -234,7 +234,8 @@ fn an_idle_path_is_used_by_a_profile_measured_at_higher_losses() {
     };
     let mbit_s = |it: &Value| it["mean_goodput_pps"].as_f64().unwrap() * 1500.0 * 8.0 / 1e6;
     let idle = summary("");
-    assert!(mbit_s(&idle) >= 95.0, "{idle}");
+    // Packets have 98.7; of the fluid's queue 31 packets wait, and 3 % of the time none.
+    assert!(mbit_s(&idle) >= 94.0, "{idle}");
     assert_eq!(idle["profile_use"], "extended");
     assert_eq!(idle["unusable_profile_fraction"], 0.0);
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use netflow_profile::fit::fill_holes;
 use netflow_profile::{Grid, GridRow, GridSpec, to_toml};
 
 const COMMENT: &str =
@@ -65,7 +66,7 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
     let linux = read(
         &data.join("measurements/linux.csv"),
         &["cc"],
-        "throughput_pkt_per_ms",
+        "throughput_pkt_per_s",
     )?;
     let mut texts = Vec::new();
     for &(tcp, window, name, title) in NS {
@@ -76,7 +77,7 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
                 "ns-2.35 {title}: one flow, random loss of 1000 B data packets, no delayed ACKs"
             ),
             window_pkts: Some(window.parse()?),
-            ..surface(cells, 0.0)?
+            ..surface(cells, 3)?
         };
         let comment = "# Loss 0 is window / rtt: runs without loss that got beyond their start-up are within 0.5 % of it.\n";
         texts.push((data.join(format!("{name}.toml")), text(spec, comment)?));
@@ -89,12 +90,11 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
         let spec = GridSpec {
             name: name.to_owned(),
             description: format!(
-                "Linux 6.18 {title}: 60 s transfers of 1500 B packets through an emulated link"
+                "Linux 6.18 {title}: transfers of 1500 B packets through emulated links"
             ),
-            // The emulator adds 1 ms to the delay it is set to.
-            ..surface(cells, 1.0)?
+            ..surface(cells, 0)?
         };
-        let comment = "# Loss-free cells are left out: the emulated bottleneck, not TCP, set their throughput.\n";
+        let comment = "# Extended where the link was full, or fewer than 30 packets were lost.\n";
         texts.push((data.join(format!("{name}.toml")), text(spec, comment)?));
     }
     Ok(texts)
@@ -108,8 +108,8 @@ fn text(spec: GridSpec, comment: &str) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-/// The rows with loss; `rtt_more_ms` is what the real round-trip times are longer.
-fn surface(cells: &Cells, rtt_more_ms: f64) -> Result<GridSpec, Box<dyn Error>> {
+/// The rows with loss, of which the point of throughputs moves by so many `places` to packets/s.
+fn surface(cells: &Cells, places: i32) -> Result<GridSpec, Box<dyn Error>> {
     let mut rtts: Vec<&Decimal> = cells.keys().map(|(_, rtt)| rtt).collect();
     rtts.sort();
     rtts.dedup();
@@ -121,25 +121,19 @@ fn surface(cells: &Cells, rtt_more_ms: f64) -> Result<GridSpec, Box<dyn Error>> 
     losses.dedup();
     let mut rows = Vec::new();
     for &loss in &losses {
-        let rates: Option<Vec<f64>> = rtts
-            .iter()
-            .map(|&rtt| {
-                cells
-                    .get(&(loss.clone(), rtt.clone()))
-                    .map(|rate| rate.shifted(3))
-            })
-            .collect();
-        let throughput_pps = rates.ok_or_else(|| format!("a hole at loss {}", loss.0))?;
+        let rate = |&rtt: &&Decimal| {
+            let cell = cells.get(&(loss.clone(), rtt.clone()));
+            cell.map_or(f64::NAN, |rate| rate.shifted(places))
+        };
+        let throughput_pps = rtts.iter().map(rate).collect();
         rows.push(GridRow {
             loss: loss.value(),
             throughput_pps,
             extended: Vec::new(),
         });
     }
-    let rtts_s = rtts
-        .iter()
-        .map(|rtt| (rtt.value() + rtt_more_ms) / 1000.0)
-        .collect();
+    fill_holes(&mut rows, rtts.len());
+    let rtts_s = rtts.iter().map(|rtt| rtt.shifted(-3)).collect();
     Ok(GridSpec {
         name: String::new(),
         description: String::new(),

@@ -41,11 +41,37 @@ fn grid_points_are_met() {
         ("ns-vegas", 0.3, 5.0, 0.000176079),
         ("ns-newreno", 0.0075, 0.15, 0.0967063),
         ("ns-reno-w64", 0.0005, 0.06, 0.792529),
-        ("linux-reno", 0.2, 0.501, 0.00467),
-        ("linux-cubic", 0.01, 0.061, 0.17926),
+        ("linux-reno", 0.2, 0.608, 0.00378982),
+        ("linux-cubic", 0.01, 0.0515, 0.220414),
     ] {
         let profile = builtin(name).expect(name);
         assert_within(profile.throughput(loss, rtt_s) / 1000.0, rate, 1e-12);
+    }
+}
+
+/// The windows of Linux are those of the theory: √(3/(2p)) of Reno (Mathis et al. 1997), and of CUBIC the
+/// larger of that and 1.054·(rtt/p)^¾ (RFC 9438, equation 6), where losses are found without timeouts.
+#[test]
+fn linux_has_the_windows_of_the_theory() {
+    let reno_pkts = |loss: f64| (1.5 / loss).sqrt();
+    let cubic_pkts = |loss: f64, rtt_s: f64| 1.054 * (rtt_s / loss).powf(0.75);
+    for loss in [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02] {
+        for rtt_s in [
+            0.00128, 0.00519, 0.0206, 0.0515, 0.1026, 0.205, 0.407, 0.608,
+        ] {
+            let window = |name| builtin(name).expect(name).throughput(loss, rtt_s) * rtt_s;
+            let [reno, cubic] = [window("linux-reno"), window("linux-cubic")];
+            let off = reno / reno_pkts(loss);
+            assert!(
+                (0.85..1.3).contains(&off),
+                "Reno ×{off:.2} at {loss} and {rtt_s} s"
+            );
+            let off = cubic / cubic_pkts(loss, rtt_s).max(reno_pkts(loss));
+            assert!(
+                (0.55..1.5).contains(&off),
+                "CUBIC ×{off:.2} at {loss} and {rtt_s} s"
+            );
+        }
     }
 }
 
