@@ -8,7 +8,7 @@ use crate::engine::{Engine, Span, Tolerated};
 use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
 use crate::period::{BranchCounts, ConnectionCounts};
-use crate::played::{self, Paths};
+use crate::played;
 use crate::record::{ClassInterval, ConnectionSums, LinkSums, fraction};
 use crate::state::State;
 use crate::totals::Totals;
@@ -34,8 +34,6 @@ pub(crate) struct Fluid {
     tolerated: Option<Tolerated>,
     /// The shortest and the longest step that was chosen so far, in seconds.
     chosen_s: Option<(f64, f64)>,
-    /// What users met with.
-    paths: Paths,
     /// Room for the two tries of an adaptive step.
     pub(crate) trials: Option<Box<(State, State)>>,
 }
@@ -79,7 +77,7 @@ impl Fluid {
     /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
     pub fn new(network: Network, options: Options) -> Result<Fluid, RunError> {
         let (engine, first_step_s) = Self::engine(network, options)?;
-        let state = State::new(&engine.network.inner, &engine.plan, first_step_s);
+        let state = State::new(&engine, first_step_s);
         Ok(Self::assemble(engine, state))
     }
 
@@ -91,7 +89,7 @@ impl Fluid {
     /// network with these options.
     pub fn resume(network: Network, options: Options, state: State) -> Result<Fluid, RunError> {
         let (engine, first_step_s) = Self::engine(network, options)?;
-        let fresh = State::new(&engine.network.inner, &engine.plan, first_step_s);
+        let fresh = State::new(&engine, first_step_s);
         if !state.fits(&fresh) {
             return Err(RunError::BadOption {
                 option: "state",
@@ -128,7 +126,6 @@ impl Fluid {
             switches_s,
             tolerated,
             chosen_s: None,
-            paths: Paths::new(&engine.network, &engine.options),
             trials: None,
             engine,
             state,
@@ -170,7 +167,7 @@ impl Fluid {
             (None, Step::Adaptive { .. }) => Ok(()),
         };
         self.engine.look_at_delays(&mut self.state);
-        if self.paths.are_due(self.state.time_s) {
+        if self.state.paths.are_due(self.state.time_s) {
             self.look_at_paths();
         }
         result
@@ -178,9 +175,9 @@ impl Fluid {
 
     fn look_at_paths(&mut self) {
         let network = self.engine.network.clone();
-        let mut paths = std::mem::take(&mut self.paths);
+        let mut paths = std::mem::take(&mut self.state.paths);
         paths.look(&network, self.state.time_s, |id| self.explain(id));
-        self.paths = paths;
+        self.state.paths = paths;
     }
 
     /// What the users of each workload meet with who have come from `from_s` until now.
@@ -191,7 +188,7 @@ impl Fluid {
     ) -> Result<Vec<Experience>, RunError> {
         let (network, seed) = (&self.engine.network, self.engine.options.seed);
         let between_s = (from_s, self.state.time_s);
-        played::experiences(network, &self.paths, seed, between_s, interrupted)
+        played::experiences(network, &self.state.paths, seed, between_s, interrupted)
     }
 
     fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {

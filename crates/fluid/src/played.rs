@@ -6,6 +6,7 @@
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow_workload::Session;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::explain::Explanation;
 use crate::workload::{HEADER_BYTES, empty_rtt_s};
@@ -21,14 +22,35 @@ const AT_ONCE: usize = 1000;
 const MOST_LOSS: f64 = 0.9;
 
 /// The paths of all pairs of nodes, in the order of workloads and pairs, at several times.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Paths {
     every_s: f64,
     next_s: f64,
     times_s: Vec<f64>,
-    /// All pairs at the first time, all at the second …
-    paths: Vec<Option<Path>>,
+    /// All pairs at the first time, all at the second …; the way to the server, and back.
+    paths: Vec<Option<[Way; 2]>>,
     pairs: usize,
+}
+
+/// One way of a path, as its packets met it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Way {
+    delay_s: f64,
+    loss: f64,
+    bandwidth_bps: f64,
+    buffer_bytes: f64,
+}
+
+impl From<Way> for Direction {
+    fn from(way: Way) -> Direction {
+        Direction {
+            delay_s: way.delay_s,
+            loss: way.loss,
+            bit_error_rate: 0.0,
+            bandwidth_bps: Some(way.bandwidth_bps),
+            buffer_bytes: Some(way.buffer_bytes),
+        }
+    }
 }
 
 impl Paths {
@@ -41,7 +63,7 @@ impl Paths {
         let pairs: usize = pairs.sum();
         Paths {
             every_s: EVERY_S.max(options.duration_s * pairs as f64 / MOST_PATHS),
-            next_s: if pairs > 0 { 0.0 } else { f64::INFINITY },
+            next_s: 0.0,
             times_s: Vec::new(),
             paths: Vec::new(),
             pairs,
@@ -50,7 +72,12 @@ impl Paths {
 
     /// Whether it is time to look again.
     pub fn are_due(&self, time_s: f64) -> bool {
-        time_s >= self.next_s
+        self.pairs > 0 && time_s >= self.next_s
+    }
+
+    /// Whether they are of as many pairs.
+    pub fn fits(&self, other: &Paths) -> bool {
+        self.pairs == other.pairs && self.paths.len() == self.pairs * self.times_s.len()
     }
 
     /// Keeps what connections meet with now.
@@ -71,10 +98,7 @@ impl Paths {
                 direction(network, &explain(id), packet_bits)
             });
             let path = to_server.zip(to_client);
-            self.paths.push(path.map(|(to_server, to_client)| Path {
-                to_server,
-                to_client,
-            }));
+            self.paths.push(path.map(|(there, back)| [there, back]));
         }
         self.times_s.push(time_s);
         self.next_s = time_s + self.every_s;
@@ -86,25 +110,28 @@ impl Paths {
         let known = self.times_s.partition_point(|&t| t <= time_s).max(1);
         let at = |i: usize| self.paths.get(i * self.pairs + pair).copied().flatten();
         let later = (known - 1..self.times_s.len()).find_map(at);
-        later.or_else(|| (0..known - 1).rev().find_map(at))
+        let [to_server, to_client] = later.or_else(|| (0..known - 1).rev().find_map(at))?;
+        Some(Path {
+            to_server: to_server.into(),
+            to_client: to_client.into(),
+        })
     }
 }
 
 /// One way of a path. The slowest link is one that packets take turns on, with its buffer; elsewhere a
 /// packet takes what one of mean size does. Nothing if there is no way.
-fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Direction> {
+fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Way> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
     let bandwidth = |hop: &crate::ExplainedHop| network.link_spec(hop.link).bandwidth_bps;
     let slowest = there().min_by(|a, b| bandwidth(a).total_cmp(&bandwidth(b)))?;
     let slowest_bps = bandwidth(slowest);
     let transmissions_s: f64 = there().map(|hop| packet_bits / bandwidth(hop)).sum();
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
-    Some(Direction {
+    Some(Way {
         delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
         loss: it.loss_probability.clamp(0.0, MOST_LOSS),
-        bit_error_rate: 0.0,
-        bandwidth_bps: Some(slowest_bps),
-        buffer_bytes: Some(network.room_pkts(slowest.link) * packet_bits / 8.0),
+        bandwidth_bps: slowest_bps,
+        buffer_bytes: network.room_pkts(slowest.link) * packet_bits / 8.0,
     })
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
+use crate::engine::Engine;
 use crate::engine::marked::AggregateState;
 use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
@@ -10,7 +11,7 @@ use crate::engine::rio::RioState;
 use crate::engine::schedule::ScheduleState;
 use crate::explain::Applied;
 use crate::mm1k::{equilibrium, load_of_mean};
-use crate::network::Inner;
+use crate::played::Paths;
 
 /// Everything that changes during a run: it can be cloned, saved and resumed with the same bits.
 ///
@@ -44,6 +45,8 @@ pub struct State {
     pub(crate) seen: Vec<Seen>,
     /// What packets took, by branch.
     pub(crate) delays: Vec<BranchDelays>,
+    /// What users met with.
+    pub(crate) paths: Paths,
     /// The queues that tell precedences apart, and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
@@ -190,7 +193,8 @@ pub(crate) struct Handed {
 }
 
 impl State {
-    pub(crate) fn new(inner: &Inner, plan: &Plan, first_step_s: f64) -> State {
+    pub(crate) fn new(engine: &Engine, first_step_s: f64) -> State {
+        let (inner, plan) = (&*engine.network.inner, &*engine.plan);
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
             share: 1.0,
@@ -223,6 +227,7 @@ impl State {
             links: plan.links.iter().map(link).collect(),
             branches: vec![BranchState::default(); branches],
             delays: vec![BranchDelays::default(); branches],
+            paths: Paths::new(&engine.network, &engine.options),
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
             handed: vec![0.0; branches + hops],
             inflow: vec![0.0; hops],
@@ -242,6 +247,7 @@ impl Clone for State {
             links: self.links.clone(),
             branches: self.branches.clone(),
             delays: self.delays.clone(),
+            paths: self.paths.clone(),
             content: self.content.clone(),
             handed: self.handed.clone(),
             inflow: self.inflow.clone(),
@@ -268,6 +274,7 @@ impl Clone for State {
         self.links.clone_from(&other.links);
         self.branches.clone_from(&other.branches);
         self.delays.clone_from(&other.delays);
+        self.paths.clone_from(&other.paths);
         self.content.clone_from(&other.content);
         self.handed.clone_from(&other.handed);
         self.inflow.clone_from(&other.inflow);
@@ -307,7 +314,9 @@ impl State {
             let queues = [f.queues.len(), f.flights.len()];
             (engine, rings, queues)
         };
-        self.fingerprint == other.fingerprint && lengths(self) == lengths(other)
+        self.fingerprint == other.fingerprint
+            && self.paths.fits(&other.paths)
+            && lengths(self) == lengths(other)
     }
 
     /// The largest difference of any queue, in units of the queue (at least of one packet).

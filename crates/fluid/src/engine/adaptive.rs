@@ -58,6 +58,7 @@ impl Fluid {
         let (whole, halves) = &mut *trials;
         // What is only told of is not tried, nor copied.
         let delays = std::mem::take(&mut self.state.delays);
+        let paths = std::mem::take(&mut self.state.paths);
         let result = loop {
             let wanted_s = self.state.next_step_s.clamp(min_s, max_s);
             let left_s = limit_s - self.state.time_s;
@@ -100,6 +101,7 @@ impl Fluid {
             self.state.next_step_s = length_s * factor;
         };
         self.state.delays = delays;
+        self.state.paths = paths;
         self.trials = Some(trials);
         result
     }

@@ -529,3 +529,33 @@ fn workloads_may_change_their_rows() {
         assert!(one[0].came > 10 && one == other);
     }
 }
+
+/// A run that was saved on the way knows what users met with before.
+#[test]
+fn users_of_a_resumed_run_wait_as_if_it_had_never_stopped() {
+    let busy = Between {
+        bandwidth_bps: 2e6,
+        room_pkts: 20.0,
+    };
+    let web = workload(Application::Http(http(3.0, 20_000.0)), 9.0);
+    let network = network(busy, vec![web], &[(8.0, Change::Bandwidth(1e6))]);
+    let options = Options {
+        duration_s: 30.0,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    while simulation.time_s() < 15.0 {
+        simulation.step().unwrap();
+    }
+    let saved = serde_json::to_string(simulation.state().unwrap()).unwrap();
+    let state = serde_json::from_str(&saved).unwrap();
+    let mut resumed = Simulation::resume(network, options, state).unwrap();
+    for simulation in [&mut simulation, &mut resumed] {
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+    }
+    let waits = simulation.experiences(|| false).unwrap();
+    assert!(waits[0].came > 50);
+    assert_eq!(waits, resumed.experiences(|| false).unwrap());
+}
