@@ -2,9 +2,9 @@
 //!
 //! | beyond | law | held out: error (r.m.s.) |
 //! |---|---|---|
-//! | lower loss | F ∝ p^(−a), a fitted to the rows from the lowest loss to twice that | 10 % over a factor of 20 (`ns-reno`), 20 % over 20 (`linux-cubic`) |
-//! | higher loss | F ∝ p^(−b), b fitted to the rows from two thirds of the highest loss on | 22 % over a factor of 1.25 (`ns-reno`), 60 % over 1.5 |
-//! | shorter round-trip times | the same window: F ∝ 1/rtt | 7 % over a factor of 8 at losses to 5 %; 43 % at higher ones (`ns-reno`), where timeouts set the pace; 16 % over 8 at losses to 0.5 %, ×2.5 above (`linux-cubic`) |
+//! | lower loss | F ∝ p^(−a), a fitted to the rows from the lowest loss to twice that | 28 % over a factor of 20 (`ns-reno`, most at 1 ms), 20 % over 20 (`linux-cubic`) |
+//! | higher loss | F ∝ p^(−b), b fitted to the rows from two thirds of the highest loss on | 30 % over a factor of 1.25 (`ns-reno`), 96 % over 1.5 |
+//! | shorter round-trip times | the same window: F ∝ 1/rtt | 7 % over a factor of 8 from 500 ms at losses to 5 % (`ns-reno`); 16 % over 8 from 10 ms at losses to 0.5 % (`linux-cubic`); where timeouts set the pace, which is at ever lower losses the shorter they are, as much as the factor |
 //! | longer ones | the same | 12 % over a factor of 3.3 (`ns-reno`), 81 % over 3 (`linux-cubic`, whose window grows with them) |
 //!
 //! One exponent serves all round-trip times: fitted to each by itself, noise made the errors larger
@@ -32,9 +32,6 @@ const HIGH: (f64, f64) = (0.0, 10.0);
 /// The rows that count for a fit are within these factors of the outermost.
 const LOW_SPAN: f64 = 2.0;
 const HIGH_SPAN: f64 = 1.5;
-
-/// Up to this loss a source is paced by its acknowledgements, so that its window says its rate.
-const PACED_BY_ACKS: f64 = 0.005;
 
 /// Power laws in the loss on both sides of a domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -119,8 +116,6 @@ pub(crate) struct Reach {
     pub above_loss: f64,
     pub below_rtt: f64,
     pub above_rtt: f64,
-    /// Below the shortest round-trip time at losses at which acknowledgements set the pace.
-    pub below_rtt_paced: f64,
 }
 
 impl Reach {
@@ -129,7 +124,6 @@ impl Reach {
         above_loss: 1.25,
         below_rtt: 1.75,
         above_rtt: 2.0,
-        below_rtt_paced: 10.0,
     };
 
     /// Of coefficients fitted to measurements that are gone: nobody can say how good they are
@@ -138,7 +132,6 @@ impl Reach {
         above_loss: 1.0,
         below_rtt: 2.0,
         above_rtt: 2.0,
-        below_rtt_paced: 2.0,
     };
 
     /// Of formulas, which say themselves where they end.
@@ -146,20 +139,15 @@ impl Reach {
         above_loss: 1.0,
         below_rtt: 1.0,
         above_rtt: 1.0,
-        below_rtt_paced: 1.0,
     };
 
     pub(crate) fn of(&self, domain: Domain, loss: f64, rtt_s: f64) -> ProfileUse {
         if domain.contains(loss, rtt_s) {
             return ProfileUse::Measured;
         }
-        let below_rtt = if loss <= PACED_BY_ACKS {
-            self.below_rtt_paced
-        } else {
-            self.below_rtt
-        };
         let usable = (0.0..=(domain.loss_max * self.above_loss).min(1.0)).contains(&loss)
-            && (domain.rtt_min_s / below_rtt..=domain.rtt_max_s * self.above_rtt).contains(&rtt_s);
+            && (domain.rtt_min_s / self.below_rtt..=domain.rtt_max_s * self.above_rtt)
+                .contains(&rtt_s);
         if usable {
             ProfileUse::Extended
         } else {

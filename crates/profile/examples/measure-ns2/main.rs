@@ -1,0 +1,146 @@
+//! Measures ns-2's TCPs, one flow on its own path with random losses, for `data/measurements/ns2.csv`:
+//!
+//! `cargo run --release -p netflow-profile --example measure-ns2 -- 1 3 10 30 > rows.csv`
+//!
+//! The arguments are round-trip times in ms. Four of them take about half an hour on two cores.
+
+use std::error::Error;
+use std::io::Write;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
+
+/// Arguments: agent, sink, window, loss, round-trip time in ms, packets to measure, seed. Prints packets
+/// (retransmissions included) per ms, from a moment after the 200th packet on. Without random send delays:
+/// there is no queue in which packets could meet in a fixed rhythm, and Vegas takes the delays for one.
+const ONE_FLOW: &str = r#"
+foreach {agent sink window loss rtt_ms packets seed} $argv {}
+ns-random $seed
+set ns [new Simulator]
+set a [$ns node]
+set b [$ns node]
+$ns duplex-link $a $b 10000Mb [expr $rtt_ms / 2.0]ms DropTail
+$ns queue-limit $a $b 1000000
+$ns queue-limit $b $a 1000000
+set errors [new ErrorModel]
+$errors unit pkt
+$errors set rate_ $loss
+$errors ranvar [new RandomVariable/Uniform]
+$errors drop-target [new Agent/Null]
+$ns lossmodel $errors $a $b
+set tcp [new $agent]
+$tcp set packetSize_ 960
+$tcp set window_ $window
+set sink [new $sink]
+$ns attach-agent $a $tcp
+$ns attach-agent $b $sink
+$ns connect $tcp $sink
+set ftp [new Application/FTP]
+$ftp attach-agent $tcp
+$ns at 0 "$ftp start"
+set from_s -1
+proc check {} {
+    global ns tcp packets from_s before
+    set sent [$tcp set ndatapack_]
+    if {$from_s < 0 && $sent >= 200} { set from_s [$ns now]; set before $sent }
+    if {$from_s >= 0 && $sent >= $before + $packets} {
+        puts [format %.6g [expr ($sent - $before) / ([$ns now] - $from_s) / 1000.0]]
+        exit 0
+    }
+    $ns at [expr [$ns now] + 0.1] check
+}
+check
+$ns run
+"#;
+
+/// The names of the file, and those of ns-2: agent and sink.
+const TCPS: [(&str, &str, &str); 5] = [
+    ("reno", "Agent/TCP/Reno", "Agent/TCPSink"),
+    ("newreno", "Agent/TCP/Newreno", "Agent/TCPSink"),
+    ("sack1", "Agent/TCP/Sack1", "Agent/TCPSink/Sack1"),
+    ("vegas", "Agent/TCP/Vegas", "Agent/TCPSink"),
+    ("tahoe", "Agent/TCP", "Agent/TCPSink"),
+];
+const WINDOWS: [u32; 2] = [10_000, 64];
+
+struct Cell {
+    tcp: usize,
+    window: u32,
+    loss: f64,
+    rtt_ms: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rtts_ms: Vec<f64> = std::env::args()
+        .skip(1)
+        .map(|it| it.parse())
+        .collect::<Result<_, _>>()?;
+    let losses = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075]
+        .into_iter()
+        .chain((1..=30).map(|percent| f64::from(percent) / 100.0));
+    let losses: Vec<f64> = losses.collect();
+    let mut cells = Vec::new();
+    for (tcp, window) in (0..TCPS.len()).flat_map(|tcp| WINDOWS.map(|window| (tcp, window))) {
+        if TCPS[tcp].0 == "tahoe" && window == 64 {
+            continue;
+        }
+        for (&loss, &rtt_ms) in losses
+            .iter()
+            .flat_map(|p| rtts_ms.iter().map(move |r| (p, r)))
+        {
+            cells.push(Cell {
+                tcp,
+                window,
+                loss,
+                rtt_ms,
+            });
+        }
+    }
+    let script = std::env::temp_dir().join(format!("one-flow-{}.tcl", std::process::id()));
+    fs::write(&script, ONE_FLOW)?;
+    let (next, out) = (AtomicUsize::new(0), Mutex::new(std::io::stdout()));
+    let workers = thread::available_parallelism()?.get();
+    let results: Vec<Result<(), String>> = thread::scope(|scope| {
+        let work = || {
+            while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let row = measured(&script, cell)?;
+                let mut out = out.lock().map_err(|e| e.to_string())?;
+                writeln!(out, "{row}").map_err(|e| e.to_string())?;
+            }
+            Ok(())
+        };
+        let all: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        all.into_iter()
+            .map(|worker| worker.join().unwrap_or(Err("a worker panicked".to_owned())))
+            .collect()
+    });
+    fs::remove_file(&script)?;
+    results.into_iter().collect::<Result<(), _>>()?;
+    Ok(())
+}
+
+/// The row of a cell: at least 100 of its packets are lost.
+fn measured(script: &std::path::Path, cell: &Cell) -> Result<String, String> {
+    let (name, agent, sink) = TCPS[cell.tcp];
+    let packets = (300.0 / cell.loss).clamp(40_000.0, 200_000.0);
+    // Others for every cell, so that what is luck is not the same for all.
+    let seed = 1 + (cell.loss * 1e4) as u32 + 10_000 * cell.rtt_ms as u32;
+    let output = Command::new("ns")
+        .arg(script)
+        .args([agent, sink])
+        .args([cell.window.to_string(), cell.loss.to_string()])
+        .args([
+            cell.rtt_ms.to_string(),
+            packets.to_string(),
+            seed.to_string(),
+        ])
+        .output()
+        .map_err(|e| format!("cannot run ns: {e}"))?;
+    let rate: f64 = String::from_utf8_lossy(&output.stdout)
+        .trim()
+        .parse()
+        .map_err(|_| format!("ns: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let (window, loss, rtt_ms) = (cell.window, cell.loss, cell.rtt_ms);
+    Ok(format!("{name},{window},{loss:.4},{rtt_ms},{rate}"))
+}
