@@ -2,7 +2,7 @@
 //!
 //! - ns-2: traces of one Reno flow's first link, over a grid of losses and round-trip times, against
 //!   `crates/profile/data/measurements/ns2.csv`, which was counted inside ns-2 by true loss.
-//! - Linux: a capture, against the throughput measured for it (`linux.csv` beside it).
+//! - Linux: a capture, against the throughput measured for it (`tests/reference/linux/profile_table.csv`).
 //!
 //! The long part, five minutes on two cores:
 //! `cargo test --release --test fitted_profiles -- --ignored --nocapture`
@@ -120,7 +120,7 @@ fn a_capture_of_linux_gives_its_cell() {
     let trace = root().join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
     let flows = samples(open(&trace).unwrap(), "reno_0.1_60_0.pcap.gz", 100);
     let fit = fitted(&flows, Method::LongRun);
-    let measured = reference("linux.csv", "reno");
+    let measured = reference("tests/reference/linux/profile_table.csv", "reno");
     let (loss, rtt_ms, rate_pps) = *measured
         .iter()
         .find(|(loss, rtt_ms, _)| *loss == 0.1 && (60.0..62.0).contains(rtt_ms))
@@ -215,7 +215,9 @@ fn errors(fit: &Fit, wanted: impl Fn(f64, f64) -> bool) -> Vec<f64> {
     let profile = fit.profile().unwrap();
     let mut errors = Vec::new();
     println!("loss    rtt ms  measured  fitted  error %");
-    for (loss, rtt_ms, rate_pps) in reference("ns2.csv", "reno,10000") {
+    for (loss, rtt_ms, rate_pps) in
+        reference("crates/profile/data/measurements/ns2.csv", "reno,10000")
+    {
         if wanted(loss, rtt_ms) {
             let fitted_pps = profile.throughput(loss, 1e-3 * rtt_ms);
             let error = fitted_pps / rate_pps - 1.0;
@@ -243,8 +245,7 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
 
 /// Loss, round-trip time in ms and throughput in packets/s of the lines that begin so.
 fn reference(file: &str, begin: &str) -> Vec<(f64, f64, f64)> {
-    let path = root().join("crates/profile/data/measurements").join(file);
-    let text = fs::read_to_string(path).unwrap();
+    let text = fs::read_to_string(root().join(file)).unwrap();
     text.lines()
         .filter_map(|line| line.strip_prefix(begin)?.strip_prefix(','))
         .map(|rest| {

@@ -150,6 +150,11 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         for warning in input::warning_texts(&scenario) {
             problems::warn_of(&warning);
         }
+        if scenario.warmup_s > 0.0 {
+            problems::warn_of(
+                "`warmup` is not left out: both sides are compared over the whole run",
+            );
+        }
     }
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let settings = Settings {
