@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::place::{FileId, Place};
 use crate::sources::Sources;
+use crate::suggest;
 
 /// Whether a scenario can be run in spite of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +157,8 @@ impl std::error::Error for Problems {}
 
 /// Nobody reads more than this; the rest is counted.
 const MOST_PROBLEMS: usize = 200;
+/// Nobody waits longer than this takes for help with spelling: about a second.
+const MOST_COMPARED: usize = 1_000_000;
 
 /// A problem on its way: still without line and column.
 #[derive(Debug)]
@@ -179,6 +182,8 @@ pub(crate) struct Findings {
     list: Vec<Finding>,
     errors: usize,
     left_out: usize,
+    /// With how many names others were compared.
+    compared: usize,
     /// The last finding, if it is not kept.
     last: Option<Finding>,
 }
@@ -229,6 +234,35 @@ impl Findings {
         self.list.push(finding);
         let end = self.list.len() - 1;
         &mut self.list[end]
+    }
+
+    /// ``did you mean `link`? allowed: ...`` for the finding that comes next; nothing if it will not be kept. Of
+    /// very many names only the first findings are compared with.
+    pub(crate) fn allowed<'a>(
+        &mut self,
+        name: &str,
+        what: &str,
+        allowed: impl Iterator<Item = &'a str> + Clone,
+    ) -> String {
+        if self.is_full() {
+            return String::new();
+        }
+        let near = self.nearest(name, allowed.clone());
+        suggest::listed(near, what, allowed)
+    }
+
+    /// The one of the names that was meant, likewise.
+    pub(crate) fn nearest<'a>(
+        &mut self,
+        name: &str,
+        allowed: impl Iterator<Item = &'a str> + Clone,
+    ) -> Option<&'a str> {
+        let names = allowed.clone().take(MOST_COMPARED + 1).count();
+        if self.is_full() || self.compared + names > MOST_COMPARED {
+            return None;
+        }
+        self.compared += names;
+        suggest::nearest(name, allowed)
     }
 
     /// Adds help to the last finding.

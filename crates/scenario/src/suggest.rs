@@ -52,8 +52,17 @@ pub(crate) fn help<'a>(
     what: &str,
     allowed: impl Iterator<Item = &'a str> + Clone,
 ) -> String {
-    let list = listed(allowed.clone());
-    match nearest(name, allowed) {
+    listed(nearest(name, allowed.clone()), what, allowed)
+}
+
+/// The same with the nearest name already found.
+pub(crate) fn listed<'a>(
+    near: Option<&str>,
+    what: &str,
+    allowed: impl Iterator<Item = &'a str> + Clone,
+) -> String {
+    let list = cut(allowed);
+    match near {
         Some(near) => format!("did you mean `{near}`? {what}: {list}"),
         None => format!("{what}: {list}"),
     }
@@ -62,7 +71,7 @@ pub(crate) fn help<'a>(
 /// A long list is cut.
 const LONGEST_LIST: usize = 20;
 
-fn listed<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+fn cut<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let all = names.clone().count();
     let shown: Vec<&str> = names.take(LONGEST_LIST).collect();
     match all.saturating_sub(LONGEST_LIST) {

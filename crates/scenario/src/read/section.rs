@@ -227,10 +227,13 @@ impl<'r, 'a> Section<'r, 'a> {
         let Fields::Toml(table) = self.fields else {
             return false;
         };
-        let mut unknown = table
+        let unknown = table
             .keys()
             .map(|key| key.get_ref().as_ref())
             .filter(|name| !self.is_known(name));
+        /// One of the first, if it was meant.
+        const LOOKED_AT: usize = 1000;
+        let mut unknown = unknown.take(LOOKED_AT);
         unknown.any(|name| suggest::nearest(name, self.keys.iter().copied()) == Some(key))
     }
 
@@ -360,7 +363,9 @@ impl<'r, 'a> Section<'r, 'a> {
                 continue;
             }
             let message = format!("unknown key `{name}` in {}", self.what);
-            let help = suggest::help(name, "allowed here", self.keys.iter().copied());
+            let help = self
+                .findings
+                .allowed(name, "allowed here", self.keys.iter().copied());
             self.findings
                 .error(ProblemKind::UnknownKey, place, message)
                 .help(help);

@@ -10,7 +10,6 @@ use std::borrow::Cow;
 use super::{Element, Fields, Kind, Value};
 use crate::place::{FileId, Place};
 use crate::problem::{Findings, ProblemKind};
-use crate::suggest;
 
 /// One cell: its text and its bytes in the file.
 #[derive(Clone, Debug)]
@@ -128,7 +127,7 @@ pub(crate) fn open<'t, T: Element>(
             };
             let help = match name.contains([';', '\t']) {
                 true => "columns are separated by commas".to_owned(),
-                false => suggest::help(name, "columns", keys()),
+                false => findings.allowed(name, "columns", keys()),
             };
             findings
                 .error(ProblemKind::UnknownKey, cell.place, message)

@@ -6,7 +6,6 @@ use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 use super::{Row, Scope, not_available};
 use crate::place::{FileId, Place, Spanned};
 use crate::problem::{Findings, ProblemKind};
-use crate::suggest;
 
 /// What stands for a key.
 #[derive(Clone, Debug)]
@@ -313,7 +312,7 @@ pub(crate) fn word<T: Copy>(
         return None;
     }
     let message = format!("unknown {key} `{text}`");
-    let help = suggest::help(text, "allowed", names);
+    let help = findings.allowed(text, "allowed", names);
     findings
         .error(ProblemKind::BadValue, value.place, message)
         .help(help);

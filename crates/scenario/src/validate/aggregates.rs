@@ -11,7 +11,6 @@ use super::names::Names;
 use crate::file::{self, Aggregate, ConditionerName, RioDiscipline, Scenario};
 use crate::place::{Place, Spanned};
 use crate::problem::ProblemKind;
-use crate::suggest;
 
 /// Token buckets must hold something; a fluid does not notice how much.
 const BURST_BYTES: u64 = 1_000_000;
@@ -66,7 +65,7 @@ impl Assembly<'_> {
                 let names: Vec<&str> = self.aggregates.names.iter().collect();
                 let help = match names.is_empty() {
                     true => "the scenario has no [[aggregate]]".to_owned(),
-                    false => suggest::help(name, "aggregates", names.into_iter()),
+                    false => self.findings.allowed(name, "aggregates", names.into_iter()),
                 };
                 self.error(ProblemKind::UnknownName, name.place(), message, &help);
             }

@@ -6,7 +6,6 @@ use super::Assembly;
 use crate::file::Event;
 use crate::place::{Place, Spanned};
 use crate::problem::ProblemKind;
-use crate::suggest;
 
 /// A failure or a repair and where it was given.
 pub(super) struct PlacedChange {
@@ -98,7 +97,7 @@ impl Assembly<'_> {
             .collect();
         let help = match self.links.contains_key(&(to, from)) {
             true => "only the other direction exists".to_owned(),
-            false => suggest::help(
+            false => self.findings.allowed(
                 &wanted,
                 "links at its ends",
                 near.iter().map(String::as_str),

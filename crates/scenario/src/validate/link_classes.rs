@@ -6,7 +6,6 @@ use super::Assembly;
 use crate::file::{Link, Plain, QueueSetting};
 use crate::place::Spanned;
 use crate::problem::ProblemKind;
-use crate::suggest;
 
 impl Assembly<'_> {
     /// The classes of a link, if it has any, and how they share it.
@@ -86,7 +85,9 @@ impl Assembly<'_> {
         names.sort();
         let help = match names.is_empty() {
             true => "no link has a [[link.class]]".to_owned(),
-            false => suggest::help(class, "classes", names.iter().map(String::as_str)),
+            false => self
+                .findings
+                .allowed(class, "classes", names.iter().map(String::as_str)),
         };
         self.error(ProblemKind::UnknownName, class.place(), message, &help);
     }

@@ -10,7 +10,6 @@ use crate::file::{Link, Node, QueueSetting, Red, SizeSetting};
 use crate::place::{Place, Spanned};
 use crate::prepared::NodeNote;
 use crate::problem::ProblemKind;
-use crate::suggest;
 
 /// Room of a queue unless the link says otherwise.
 const BUFFER: Buffer = Buffer::Packets(100.0);
@@ -158,7 +157,7 @@ impl Assembly<'_> {
         }
         let message = format!("unknown node `{name}`: no link begins or ends there");
         let names = self.node_names.iter().map(String::as_str);
-        let help = suggest::help(name, "nodes", names);
+        let help = self.findings.allowed(name, "nodes", names);
         self.error(ProblemKind::UnknownName, place, message, &help);
     }
 
@@ -256,7 +255,7 @@ impl Assembly<'_> {
             if !self.incomplete {
                 let message = format!("node `{name}` is on no link");
                 let names = self.node_names.iter().map(String::as_str);
-                let help = match suggest::nearest(name, names) {
+                let help = match self.findings.nearest(name, names) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => String::new(),
                 };

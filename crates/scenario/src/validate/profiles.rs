@@ -10,7 +10,6 @@ use super::{Assembly, tables};
 use crate::place::{Place, Spanned};
 use crate::problem::ProblemKind;
 use crate::sources::{LARGEST_SCENARIO, read_text};
-use crate::suggest;
 
 /// The profiles asked for so far; `None` for those that do not exist.
 #[derive(Default)]
@@ -42,7 +41,7 @@ impl Assembly<'_> {
         let message = format!("unknown profile `{}`", **name);
         let names = builtin_names().iter().copied();
         let names = names.chain(aliases().iter().map(|(alias, _)| *alias));
-        let help = suggest::help(name, "built-in profiles", names);
+        let help = self.findings.allowed(name, "built-in profiles", names);
         let help = format!("{help}; a profile file's name ends with .toml");
         self.error(ProblemKind::UnknownName, name.place(), message, &help);
     }

@@ -11,7 +11,6 @@ use crate::file::{
 };
 use crate::place::{Place, Spanned};
 use crate::problem::{Findings, ProblemKind};
-use crate::suggest;
 
 /// Users, and what they wait for, that a run may have: all of it is kept.
 const MOST_USERS: f64 = 1e6;
@@ -146,7 +145,7 @@ impl Assembly<'_> {
         if stack.is_none() {
             let message = format!("unknown stack `{}`", **name);
             let names = netflow_tcpmodel::builtin_names().iter().copied();
-            let help = suggest::help(name, "stacks", names);
+            let help = self.findings.allowed(name, "stacks", names);
             self.error(ProblemKind::UnknownName, name.place(), message, &help);
         }
         stack

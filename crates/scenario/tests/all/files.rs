@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use netflow_scenario::{Prepared, ProblemKind, Problems, load};
 
@@ -176,6 +177,43 @@ fn a_table_full_of_errors_is_reported_in_part() {
     assert_eq!(
         (last.kind, last.message.as_str()),
         (ProblemKind::More, "99800 more problems are not listed")
+    );
+}
+
+/// Help with spelling took a minute: every one of thousands of unknown names was compared with every
+/// known one, though only 200 problems are kept.
+#[test]
+fn thousands_of_misspelt_names_take_no_time() {
+    let links: String = (0..20_000)
+        .map(|i| format!("A,node{i},1 Mbit/s\n"))
+        .collect();
+    let rows: String = (0..20_000)
+        .map(|i| format!("c{i},nude{i},A,ns-reno\n"))
+        .collect();
+    let began = Instant::now();
+    let problems = read(&[
+        ("topology.toml", SCENARIO),
+        ("links.csv", &format!("from,to,bandwidth\n{links}")),
+        ("connections.csv", &format!("name,from,to,profile\n{rows}")),
+    ]);
+    let problems = problems.unwrap_err().into_vec();
+    assert_eq!(problems.len(), 201);
+    // The first are helped.
+    let help = problems[0].help.as_deref().unwrap_or_default();
+    assert!(help.contains("did you mean `node0`?"), "{help}");
+    let unknown: String = (0..100_000).map(|i| format!("delai{i} = 1\n")).collect();
+    let text = format!("[[link]]\nfrom = \"A\"\nto = \"B\"\n{unknown}");
+    assert_eq!(
+        read(&[("topology.toml", &text)])
+            .unwrap_err()
+            .into_vec()
+            .len(),
+        201
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
     );
 }
 
