@@ -137,9 +137,9 @@ fn span(plain: f64, jittered: f64) -> (f64, f64) {
     (plain.min(jittered), plain.max(jittered))
 }
 
-/// How far the standard deviation of 60 runs may be from that of ns's 20: three times what two such
-/// estimates of the same one differ by, since eight are compared.
-const SPREADS: f64 = 1.75;
+/// How far the standard deviation of 60 runs may be from that of ns's 20: twice what two such
+/// estimates of the same one differ by.
+const SPREADS: f64 = 1.5;
 
 fn four_transfers(name: &str, scenario: &str) {
     let runs = runs(scenario, 60);
