@@ -44,7 +44,7 @@ fn like_ns(protocol: Protocol, gateway: Gateway, clients: u32) -> f64 {
 fn burstiness_jumps_between_38_and_39_clients() {
     // Single seeds at 38 clients vary, by 2 % in the mean of three; the jump of ns is 1.45, and 1.64 with
     // jitter.
-    assert!(like_ns(Reno, Fifo, 39) > 1.3 * like_ns(Reno, Fifo, 38));
+    assert!(like_ns(Reno, Fifo, 39) > 1.35 * like_ns(Reno, Fifo, 38));
 }
 
 #[test]

@@ -41,8 +41,8 @@ struct Cell {
 
 /// Bytes of laws that are put together.
 pub(super) const CELL_BYTES: usize = std::mem::size_of::<Cell>();
-/// Steps in which the means of laws differ that are told apart: the eighth part of a factor 2.
-const PARTS: f64 = 8.0;
+/// Steps in which the means of laws differ that are told apart: the fourth part of a factor 2.
+const PARTS: f64 = 4.0;
 /// Means below this part of the fixed time are alike.
 const LITTLE: f64 = 1.0 / 256.0;
 /// Such a part of all packets is rounding.
@@ -137,6 +137,7 @@ impl Cell {
             weight: self.pkts / all_pkts,
             fixed_s: law.fixed_s,
             most_s: law.most_s,
+            span_s: law.span_s(),
             waiting: Waiting::new(law),
         }
     }
@@ -147,7 +148,19 @@ struct Part {
     weight: f64,
     fixed_s: f64,
     most_s: f64,
+    /// Waiting times of next to none are shorter or longer.
+    span_s: (f64, f64),
     waiting: Waiting,
+}
+
+impl Law {
+    /// Below and beyond are fewer than one of 10¹² waiting times: narrow laws are nearly normal, and wide
+    /// ones have no longer tail than exponential ones.
+    fn span_s(&self) -> (f64, f64) {
+        let deviation_s = self.variance.max(0.0).sqrt();
+        let least_s = (self.mean_s - 8.0 * deviation_s).max(0.0);
+        (least_s, self.mean_s + 30.0 * deviation_s)
+    }
 }
 
 /// So many times the longest waiting time are as good as no end.
@@ -217,7 +230,8 @@ impl Part {
         let waiting_s = time_s - self.fixed_s;
         match self.waiting {
             Waiting::Always(always_s) => f64::from(u8::from(waiting_s >= always_s)),
-            Waiting::Beta(_) if waiting_s <= 0.0 => 0.0,
+            Waiting::Beta(_) if waiting_s <= self.span_s.0 => 0.0,
+            Waiting::Beta(_) if waiting_s >= self.span_s.1 => 1.0,
             Waiting::Beta(beta) if waiting_s >= beta.end_s.min(self.most_s) => 1.0,
             Waiting::Beta(Beta { a, b, end_s }) => beta_reg(a, b, waiting_s / end_s),
         }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Percentiles;
 use crate::engine::Engine;
-use crate::engine::plan::{BranchPlan, Plan};
+use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::Condition;
 use crate::mm1k::{equilibrium, load_of_mean};
 use crate::record::mean;
@@ -91,7 +91,7 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    fn of(link: &LinkState, room_pkts: f64) -> Wait {
+    fn of(link: &LinkState, plan: &LinkPlan) -> Wait {
         let here = Condition::of(link);
         if link.queue_pkts <= 0.0 || link.down {
             let ln_pass = here.ln_pass;
@@ -100,26 +100,46 @@ impl Wait {
                 ..Wait::default()
             };
         }
-        let packet_s = here.waiting_s / link.queue_pkts;
-        let load = load_of_mean(link.queue_pkts, room_pkts);
+        let (mean_pkts, room_pkts) = (link.queue_pkts, plan.room_pkts);
+        let packet_s = here.waiting_s / mean_pkts;
         // Those who are accepted find a place: one less than there is room for.
         let room = (room_pkts - 1.0).max(0.0);
-        let found = equilibrium(load, room);
-        // The moments of how many there are follow from each other by their slopes over the load.
-        let aside = 1e-3 / room_pkts;
-        let [less, more] = [load - aside, load + aside].map(|load| equilibrium(load, room).slope);
-        let root = (0.5 * load.min(700.0)).exp();
-        let turn = std::f64::consts::PI / (room_pkts + 1.0);
-        let forgets = (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - turn.cos());
+        let rho = mean_pkts / (1.0 + mean_pkts);
+        let [mean, variance, third, forgets] = match rho < plan.light_rho {
+            true => light(mean_pkts),
+            false => within(load_of_mean(mean_pkts, room_pkts), room),
+        };
         Wait {
-            mean_s: found.mean_pkts * packet_s,
-            variance: found.slope * packet_s.powi(2),
-            third: (more - less) / (2.0 * aside) * packet_s.powi(3),
+            mean_s: mean * packet_s,
+            variance: variance * packet_s.powi(2),
+            third: third * packet_s.powi(3),
             most_s: room * packet_s,
             forgets_per_s: forgets / packet_s,
             ln_pass: here.ln_pass,
         }
     }
+}
+
+/// Mean, variance and third moment of what is found in a queue whose end is far, and how fast that is
+/// forgotten, in packets served.
+fn light(mean_pkts: f64) -> [f64; 4] {
+    let variance = mean_pkts * (1.0 + mean_pkts);
+    let root = (mean_pkts / (1.0 + mean_pkts)).sqrt();
+    let third = variance * (1.0 + 2.0 * mean_pkts);
+    [mean_pkts, variance, third, (1.0 - root) * (1.0 - root)]
+}
+
+/// The same at this load ln ρ, where there is room for so many.
+fn within(load: f64, room: f64) -> [f64; 4] {
+    let found = equilibrium(load, room);
+    // The moments of how many there are follow from each other by their slopes over the load.
+    let aside = 1e-3 / (1.0 + room);
+    let [less, more] = [load - aside, load + aside].map(|load| equilibrium(load, room).slope);
+    let root = (0.5 * load.min(700.0)).exp();
+    let turn = std::f64::consts::PI / (room + 2.0);
+    let forgets = (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - turn.cos());
+    let third = (more - less) / (2.0 * aside);
+    [found.mean_pkts, found.slope, third, forgets]
 }
 
 /// The sum over the queues of a way.
@@ -138,7 +158,9 @@ impl Way {
         self.law.variance += wait.variance;
         self.law.third += wait.third;
         self.law.most_s += wait.most_s;
-        self.step_variance += -2.0 * wait.variance * (-gap_s * wait.forgets_per_s).exp_m1();
+        if wait.variance > 0.0 {
+            self.step_variance += -2.0 * wait.variance * (-gap_s * wait.forgets_per_s).exp_m1();
+        }
         self.ln_pass += wait.ln_pass;
     }
 }
@@ -154,7 +176,7 @@ impl Engine {
         let links = state.links.iter().zip(&plan.links);
         let waits = &mut self.waits;
         waits.clear();
-        waits.extend(links.map(|(link, l)| Wait::of(link, l.room_pkts)));
+        waits.extend(links.map(|(link, l)| Wait::of(link, l)));
         for (b, branch) in plan.branches.iter().enumerate() {
             let (now, delays) = (&state.branches[b], &mut state.delays[b]);
             let sent_pkts = now.sent_pkts - delays.sent_pkts;
@@ -206,4 +228,24 @@ fn ways(
         branch.back_s,
     );
     (there, round)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{light, within};
+    use crate::mm1k::load_of_mean;
+
+    /// A queue whose end is far is the same by both formulas.
+    #[test]
+    fn light_queues_are_those_with_much_room() {
+        for mean_pkts in [1e-3, 0.1, 1.0, 20.0] {
+            let there = within(load_of_mean(mean_pkts, 1e4), 9999.0);
+            for (one, other) in light(mean_pkts).into_iter().zip(there) {
+                assert!(
+                    (one / other - 1.0).abs() < 1e-3,
+                    "{mean_pkts}: {one} {other}"
+                );
+            }
+        }
+    }
 }
