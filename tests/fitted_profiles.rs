@@ -23,33 +23,10 @@ use tempfile::TempDir;
 
 /// One Reno flow on its own 10 Gbit/s path, delay rtt/2 each way, Bernoulli loss of data alone: as
 /// the reference was measured. Only the sender's link is traced, to the standard output.
-const ONE_FLOW: &str = r#"
-foreach {loss rtt_ms packets seed} $argv {}
-ns-random $seed
-set ns [new Simulator]
-set a [$ns node]
-set b [$ns node]
-$ns duplex-link $a $b 10000Mb [expr $rtt_ms / 2.0]ms DropTail
-$ns queue-limit $a $b 1000000
-$ns queue-limit $b $a 1000000
-set errors [new ErrorModel]
-$errors unit pkt
-$errors set rate_ $loss
-$errors ranvar [new RandomVariable/Uniform]
-$errors drop-target [new Agent/Null]
-$ns lossmodel $errors $a $b
+const ONE_FLOW: &str = include_str!("../crates/profile/data/measurements/one-flow.tcl");
+const TRACED: &str = r#"
 $ns trace-queue $a $b stdout
 $ns trace-queue $b $a stdout
-set tcp [new Agent/TCP/Reno]
-$tcp set packetSize_ 960
-$tcp set window_ 10000
-set sink [new Agent/TCPSink]
-$ns attach-agent $a $tcp
-$ns attach-agent $b $sink
-$ns connect $tcp $sink
-set ftp [new Application/FTP]
-$ftp attach-agent $tcp
-$ns at 0 "$ftp start"
 proc check {} {
     global ns tcp packets
     if {[$tcp set ndatapack_] >= $packets} { exit 0 }
@@ -172,7 +149,7 @@ fn ns() -> Option<TempDir> {
 
 fn script(place: &TempDir) -> PathBuf {
     let script = place.path().join("one_flow.tcl");
-    fs::write(&script, ONE_FLOW).unwrap();
+    fs::write(&script, [ONE_FLOW, TRACED].concat()).unwrap();
     script
 }
 
@@ -180,6 +157,7 @@ fn script(place: &TempDir) -> PathBuf {
 fn run(script: &Path, loss: f64, rtt_ms: f64, packets: u32, seed: usize) -> (Child, Reader) {
     let mut ns = Command::new("ns")
         .arg(script)
+        .args(["Agent/TCP/Reno", "Agent/TCPSink", "10000"])
         .args([loss, rtt_ms].map(|x| x.to_string()))
         .args([packets.to_string(), seed.to_string()])
         .stdout(Stdio::piped())

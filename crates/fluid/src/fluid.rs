@@ -167,7 +167,7 @@ impl Fluid {
             (None, Step::Adaptive { .. }) => Ok(()),
         };
         self.engine.look_at_delays(&mut self.state);
-        if self.state.paths.are_due(self.state.time_s) {
+        if self.state.told.paths.are_due(self.state.time_s) {
             self.look_at_paths();
         }
         result
@@ -175,9 +175,9 @@ impl Fluid {
 
     fn look_at_paths(&mut self) {
         let network = self.engine.network.clone();
-        let mut paths = std::mem::take(&mut self.state.paths);
+        let mut paths = std::mem::take(&mut self.state.told.paths);
         paths.look(&network, self.state.time_s, |id| self.explain(id));
-        self.state.paths = paths;
+        self.state.told.paths = paths;
     }
 
     /// What the users of each workload meet with who have come from `from_s` until now.
@@ -188,7 +188,13 @@ impl Fluid {
     ) -> Result<Vec<Experience>, RunError> {
         let (network, seed) = (&self.engine.network, self.engine.options.seed);
         let between_s = (from_s, self.state.time_s);
-        played::experiences(network, &self.state.paths, seed, between_s, interrupted)
+        played::experiences(
+            network,
+            &self.state.told.paths,
+            seed,
+            between_s,
+            interrupted,
+        )
     }
 
     fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {
@@ -499,7 +505,7 @@ impl Fluid {
         let (branches, _) = self.branches_of(id);
         let mut all = BranchDelays::default();
         for &b in branches {
-            let now = &self.state.delays[b as usize];
+            let now = &self.state.told.delays[b as usize];
             match before.get(b as usize) {
                 Some(before) => all.merge(&now.since(before)),
                 None => all.merge(now),

@@ -77,7 +77,7 @@ pub(crate) struct AggregateCounts {
 
 /// How long packets of a connection took, from sender to receiver and back again.
 #[derive(Default)]
-struct Times {
+struct Took {
     mean_s: Option<f64>,
     delay: Option<Percentiles>,
     jitter_s: Option<f64>,
@@ -126,7 +126,7 @@ impl Simulation {
                 Stepper::Window(_) => Vec::new(),
             },
             delays: match self.stepper() {
-                Stepper::Fluid(fluid) => fluid.state.delays.clone(),
+                Stepper::Fluid(fluid) => fluid.state.told.delays.clone(),
                 Stepper::Window(_) => Vec::new(),
             },
             window: match self.stepper() {
@@ -241,13 +241,13 @@ impl Simulation {
     }
 
     /// How long packets of a connection took since the period began.
-    fn times(&self, id: ConnectionId) -> Times {
+    fn times(&self, id: ConnectionId) -> Took {
         let start = self.start();
         match self.stepper() {
             Stepper::Fluid(fluid) => {
                 let delays = fluid.delays_since(id, &start.delays);
                 let is_answered = self.network().connection_spec(id).source.is_answered();
-                Times {
+                Took {
                     mean_s: self.mean_delay_s(fluid, id),
                     delay: delays.one_way(),
                     jitter_s: delays.jitter_s(),
@@ -255,13 +255,13 @@ impl Simulation {
                 }
             }
             Stepper::Window(window) => match window.delays_since(id, &start.window) {
-                Some(delays) => Times {
+                Some(delays) => Took {
                     mean_s: delays.one_way.mean_s(),
                     delay: delays.one_way.percentiles(),
                     jitter_s: delays.jitter_s(),
                     rtt: delays.round_trip.percentiles(),
                 },
-                None => Times::default(),
+                None => Took::default(),
             },
         }
     }

@@ -43,14 +43,20 @@ pub struct State {
     /// What sources that learn saw and did, as rings of
     /// [`LOOKS`](crate::engine::feedback::LOOKS) for every branch.
     pub(crate) seen: Vec<Seen>,
-    /// What packets took, by branch.
-    pub(crate) delays: Vec<BranchDelays>,
-    /// What users met with.
-    pub(crate) paths: Paths,
+    pub(crate) told: Told,
     /// The queues that tell precedences apart, and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
     pub(crate) schedules: Vec<ScheduleState>,
+}
+
+/// What is kept only to be told: no step depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// What packets took, by branch.
+    pub delays: Vec<BranchDelays>,
+    /// What users met with.
+    pub paths: Paths,
 }
 
 /// One queue, in the order of processing. Packets are packets of any size.
@@ -226,8 +232,10 @@ impl State {
             next_event: 0,
             links: plan.links.iter().map(link).collect(),
             branches: vec![BranchState::default(); branches],
-            delays: vec![BranchDelays::default(); branches],
-            paths: Paths::new(&engine.network, &engine.options),
+            told: Told {
+                delays: vec![BranchDelays::default(); branches],
+                paths: Paths::new(&engine.network, &engine.options),
+            },
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
             handed: vec![0.0; branches + hops],
             inflow: vec![0.0; hops],
@@ -246,8 +254,7 @@ impl Clone for State {
         State {
             links: self.links.clone(),
             branches: self.branches.clone(),
-            delays: self.delays.clone(),
-            paths: self.paths.clone(),
+            told: self.told.clone(),
             content: self.content.clone(),
             handed: self.handed.clone(),
             inflow: self.inflow.clone(),
@@ -273,8 +280,7 @@ impl Clone for State {
         self.next_event = other.next_event;
         self.links.clone_from(&other.links);
         self.branches.clone_from(&other.branches);
-        self.delays.clone_from(&other.delays);
-        self.paths.clone_from(&other.paths);
+        self.told.clone_from(&other.told);
         self.content.clone_from(&other.content);
         self.handed.clone_from(&other.handed);
         self.inflow.clone_from(&other.inflow);
@@ -295,7 +301,7 @@ impl State {
             let engine = [
                 s.links.len(),
                 s.branches.len(),
-                s.delays.len(),
+                s.told.delays.len(),
                 s.content.len(),
                 s.handed.len(),
                 s.inflow.len(),
@@ -315,7 +321,7 @@ impl State {
             (engine, rings, queues)
         };
         self.fingerprint == other.fingerprint
-            && self.paths.fits(&other.paths)
+            && self.told.paths.fits(&other.told.paths)
             && lengths(self) == lengths(other)
     }
 

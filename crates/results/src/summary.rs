@@ -410,9 +410,9 @@ impl Summary {
             }
         };
         let links: Vec<LinkSummary> = network.links().map(link).collect();
+        let has_estimates = links.iter().any(|link| link.queue_is_estimate);
         let connection = |id| {
             let totals = simulation.connection_totals(id);
-            let crossed = network.crossed(id, from_s, to_s);
             ConnectionSummary {
                 connection: network.connection_name(id).to_owned(),
                 mean_send_pps: totals.mean_send_pps,
@@ -434,7 +434,9 @@ impl Summary {
                 delay_p999_s: totals.delay.map(|of| of.p999_s),
                 jitter_s: totals.jitter_s,
                 delay_is_estimate: totals.mean_delay_s.is_some()
-                    && crossed.iter().any(|it| links[it.index()].queue_is_estimate),
+                    && has_estimates
+                    && (network.crossed(id, from_s, to_s).iter())
+                        .any(|it| links[it.index()].queue_is_estimate),
                 loss_probability: totals.loss_probability,
                 outside_profile_fraction: totals.outside_profile_fraction,
                 unusable_profile_fraction: totals.unusable_profile_fraction,

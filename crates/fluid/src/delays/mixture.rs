@@ -154,12 +154,13 @@ struct Part {
 }
 
 impl Law {
-    /// Below and beyond are fewer than one of 10¹² waiting times: narrow laws are nearly normal, and wide
-    /// ones have no longer tail than exponential ones.
+    /// Below and beyond are fewer than one of 10¹² waiting times of a Gamma distribution with this mean and
+    /// this variance (Chernoff's bounds), and of Beta distributions, which have shorter tails.
     fn span_s(&self) -> (f64, f64) {
-        let deviation_s = self.variance.max(0.0).sqrt();
+        let variance = self.variance.max(0.0);
+        let (deviation_s, scale_s) = (variance.sqrt(), variance / self.mean_s);
         let least_s = (self.mean_s - 8.0 * deviation_s).max(0.0);
-        (least_s, self.mean_s + 30.0 * deviation_s)
+        (least_s, self.mean_s + 10.0 * deviation_s + 40.0 * scale_s)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::engine::Engine;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::Condition;
 use crate::mm1k::{equilibrium, load_of_mean};
+use crate::network::ACK_BYTES;
 use crate::record::mean;
 use crate::state::{LinkState, State};
 use mixture::{Law, Mixture};
@@ -178,7 +179,7 @@ impl Engine {
         waits.clear();
         waits.extend(links.map(|(link, l)| Wait::of(link, l)));
         for (b, branch) in plan.branches.iter().enumerate() {
-            let (now, delays) = (&state.branches[b], &mut state.delays[b]);
+            let (now, delays) = (&state.branches[b], &mut state.told.delays[b]);
             let sent_pkts = now.sent_pkts - delays.sent_pkts;
             if sent_pkts <= 0.0 {
                 continue;
@@ -222,11 +223,7 @@ fn ways(
         way
     };
     let there = over(branch.path, branch.data_bits, branch.forward_s);
-    let round = over(
-        branch.way_back,
-        8.0 * crate::network::ACK_BYTES,
-        branch.back_s,
-    );
+    let round = over(branch.way_back, 8.0 * ACK_BYTES, branch.back_s);
     (there, round)
 }
 

@@ -56,9 +56,8 @@ impl Fluid {
             .take()
             .unwrap_or_else(|| Box::new((self.state.clone(), self.state.clone())));
         let (whole, halves) = &mut *trials;
-        // What is only told of is not tried, nor copied.
-        let delays = std::mem::take(&mut self.state.delays);
-        let paths = std::mem::take(&mut self.state.paths);
+        // Neither tried nor copied.
+        let told = std::mem::take(&mut self.state.told);
         let result = loop {
             let wanted_s = self.state.next_step_s.clamp(min_s, max_s);
             let left_s = limit_s - self.state.time_s;
@@ -100,8 +99,7 @@ impl Fluid {
             self.state.evaluations += 3;
             self.state.next_step_s = length_s * factor;
         };
-        self.state.delays = delays;
-        self.state.paths = paths;
+        self.state.told = told;
         self.trials = Some(trials);
         result
     }

@@ -255,13 +255,20 @@ impl Network {
 
     /// The links that it crosses at any time from `from_s` to `to_s` (s), on its way or back.
     pub fn crossed(&self, id: ConnectionId, from_s: f64, to_s: f64) -> BTreeSet<LinkId> {
-        let within = self.inner.epochs.iter().map(|epoch| epoch.at_s);
-        let times = within.filter(|at_s| (from_s..to_s).contains(at_s));
-        let ways = std::iter::once(from_s).chain(times).flat_map(|at_s| {
-            let ways = [self.path_at(id, at_s), self.return_path_at(id, at_s)];
-            ways.into_iter().flatten()
-        });
-        ways.collect()
+        let inner = &*self.inner;
+        let class = inner.class_of[id.within(inner.owner)] as usize;
+        let first = inner.epochs.partition_point(|e| e.at_s <= from_s.max(0.0)) - 1;
+        let until = inner
+            .epochs
+            .partition_point(|e| e.at_s < to_s)
+            .max(first + 1);
+        let branches = inner.epochs[first..until]
+            .iter()
+            .map(|e| e.branch_of[class]);
+        let branches: BTreeSet<u32> = branches.filter(|&b| b != NO_BRANCH).collect();
+        let links = |b: u32| inner.data_path(b).iter().chain(inner.back_path(b));
+        let links = branches.into_iter().flat_map(links);
+        links.map(|&l| LinkId(l, inner.owner)).collect()
     }
 
     /// What happens to links, in order of time.

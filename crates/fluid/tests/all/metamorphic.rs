@@ -232,7 +232,7 @@ fn other_units_of_time_and_of_packets_give_the_same_traffic() {
 }
 
 #[test]
-#[ignore = "half a minute in release, ten in dev: all of the above for 500 networks"]
+#[ignore = "half a minute: all of the above for 500 networks"]
 fn many_networks_may_be_written_in_other_ways() {
     other_rows_and_names(LONG);
     an_unused_link(LONG);

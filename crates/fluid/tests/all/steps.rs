@@ -59,7 +59,7 @@ fn an_eighth_of_the_step_changes_little() {
 }
 
 #[test]
-#[ignore = "five minutes: an_eighth_of_the_step_changes_little for 200 networks"]
+#[ignore = "a minute in release: an_eighth_of_the_step_changes_little for 200 networks"]
 fn an_eighth_of_the_step_changes_little_on_200_networks() {
     compare(1000..1200, 1_000_000);
 }

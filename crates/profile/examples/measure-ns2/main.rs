@@ -11,34 +11,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
-/// Arguments: agent, sink, window, loss, round-trip time in ms, packets to measure, seed. Prints packets
-/// (retransmissions included) per ms, from a moment after the 200th packet on. Without random send delays:
-/// there is no queue in which packets could meet in a fixed rhythm, and Vegas takes the delays for one.
-const ONE_FLOW: &str = r#"
-foreach {agent sink window loss rtt_ms packets seed} $argv {}
-ns-random $seed
-set ns [new Simulator]
-set a [$ns node]
-set b [$ns node]
-$ns duplex-link $a $b 10000Mb [expr $rtt_ms / 2.0]ms DropTail
-$ns queue-limit $a $b 1000000
-$ns queue-limit $b $a 1000000
-set errors [new ErrorModel]
-$errors unit pkt
-$errors set rate_ $loss
-$errors ranvar [new RandomVariable/Uniform]
-$errors drop-target [new Agent/Null]
-$ns lossmodel $errors $a $b
-set tcp [new $agent]
-$tcp set packetSize_ 960
-$tcp set window_ $window
-set sink [new $sink]
-$ns attach-agent $a $tcp
-$ns attach-agent $b $sink
-$ns connect $tcp $sink
-set ftp [new Application/FTP]
-$ftp attach-agent $tcp
-$ns at 0 "$ftp start"
+/// The flow: agent, sink, window, loss, round-trip time in ms, packets to measure, seed. Without random send
+/// delays: there is no queue in which packets could meet in a fixed rhythm, and Vegas takes the delays for one.
+const ONE_FLOW: &str = include_str!("../../data/measurements/one-flow.tcl");
+
+/// Prints packets (retransmissions included) per ms, from a moment after the 200th packet on.
+const RATE: &str = r#"
 set from_s -1
 proc check {} {
     global ns tcp packets from_s before
@@ -98,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let script = std::env::temp_dir().join(format!("one-flow-{}.tcl", std::process::id()));
-    fs::write(&script, ONE_FLOW)?;
+    fs::write(&script, [ONE_FLOW, RATE].concat())?;
     let (next, out) = (AtomicUsize::new(0), Mutex::new(std::io::stdout()));
     let workers = thread::available_parallelism()?.get();
     let results: Vec<Result<(), String>> = thread::scope(|scope| {
