@@ -6,8 +6,8 @@
 //!   and each of them takes as long to send as the mean packet there;
 //! - the queues of a way are independent of each other, and their sum, between nothing and all buffers
 //!   full, is distributed as Beta with its mean, its variance and, where one has it, its skewness;
-//! - how many there are in a queue is forgotten exponentially, at the rate at which an M/M/1/K queue
-//!   comes to equilibrium: that tells how much consecutive packets differ.
+//! - of how many there are in a queue 1/(1 + rt) is still known after a time t, with the rate r at which
+//!   an M/M/1/K queue comes to equilibrium: that tells how much consecutive packets differ.
 //!
 //! Moments are mixed by the packets that get through.
 
@@ -25,11 +25,10 @@ use crate::record::mean;
 use crate::state::{LinkState, State};
 use mixture::{Law, Mixture};
 
-/// Of so many steps one is looked at, since they are much shorter than a round trip; in a short run of
-/// fewer.
-const EVERY: u64 = 16;
-/// So many are looked at while one of 1, 2, 4, … is.
-const LOOKS: u64 = 256;
+/// Of so many steps one is looked at, since they are much shorter than a round trip; at first of fewer.
+const EVERY: u64 = 32;
+/// It becomes rarer as steps add up: one of n after 16 n of them.
+const RARER: u64 = 16;
 
 /// What packets of one branch took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -160,7 +159,8 @@ impl Way {
         self.law.third += wait.third;
         self.law.most_s += wait.most_s;
         if wait.variance > 0.0 {
-            self.step_variance += -2.0 * wait.variance * (-gap_s * wait.forgets_per_s).exp_m1();
+            let forgotten = gap_s * wait.forgets_per_s;
+            self.step_variance += 2.0 * wait.variance * forgotten / (1.0 + forgotten);
         }
         self.ln_pass += wait.ln_pass;
     }
@@ -169,7 +169,7 @@ impl Way {
 impl Engine {
     /// Looks at what packets meet that are sent now, if it is time for that.
     pub fn look_at_delays(&mut self, state: &mut State) {
-        let every = (state.steps / LOOKS).next_power_of_two().min(EVERY);
+        let every = (state.steps / RARER).next_power_of_two().min(EVERY);
         if !state.steps.is_multiple_of(every) {
             return;
         }
