@@ -481,9 +481,12 @@ impl Fluid {
         (data, acks)
     }
 
-    /// Data that was delivered in the last step, and whose acknowledgements start in the next
-    /// because the first link of the way back had its turn before.
+    /// Well-mixed: data that was delivered in the last step, and whose acknowledgements start in
+    /// the next because the first link of the way back had its turn before.
     fn turning(&self, b: usize) -> f64 {
+        if self.engine.options.transport == Transport::Fifo {
+            return 0.0;
+        }
         let plan = &self.engine.plan;
         let hop = plan.branches[b].last_data_hop;
         let place = plan

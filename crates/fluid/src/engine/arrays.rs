@@ -30,6 +30,21 @@ impl Divide for ArriveWork<'_> {
     }
 }
 
+/// What `hand_on_late` writes, from `first_hop` on.
+pub(super) struct HandWork<'a> {
+    pub first_hop: usize,
+    pub handed: &'a mut [f64],
+}
+
+impl Divide for HandWork<'_> {
+    fn divide(self, block: &Block, _index: usize) -> (Self, Self) {
+        let cut = block.first_hop as usize;
+        let (left, right) = self.handed.split_at_mut(cut - self.first_hop);
+        let part = |first_hop, handed| HandWork { first_hop, handed };
+        (part(self.first_hop, left), part(cut, right))
+    }
+}
+
 /// What `share` writes, from the named hop and cells on.
 pub(super) struct ShareWork<'a> {
     pub first_hop: usize,

@@ -88,13 +88,13 @@ impl Engine {
             .sum()
     }
 
-    /// Packets of data that one hop has on the way: over the link, or handed on in the last step
-    /// to a link that had its turn before.
+    /// Packets of data that one hop has on the way: over the link, or, well-mixed, handed on in the
+    /// last step to a link that had its turn before.
     pub fn in_flight(&self, state: &State, hop: usize) -> f64 {
         let (place, block) = self.block_of(hop);
         let l = &self.plan.links[place];
         let late = hop as u32 >= l.late_hop;
-        let pending = if late {
+        let pending = if late && !self.fifo {
             state.handed[self.plan.branches.len() + hop]
         } else {
             0.0

@@ -120,6 +120,11 @@ impl BranchState {
         span: Span,
     ) -> [f64; 2] {
         let learnt = &mut self.learnt;
+        if span.end_s <= branch.start_s {
+            // What is met before the start is no experience.
+            (learnt.rtt_s, learnt.before_rtt_s) = (rtt_s, rtt_s);
+            return [-ln_pass.exp_m1(), rtt_s];
+        }
         learnt.begin(span.start_s, step);
         let now = learnt.look(looks, [ln_pass, rtt_s], span.start_s);
         let ago_s = rtt_s - branch.forward_s;

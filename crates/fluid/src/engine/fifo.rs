@@ -5,8 +5,10 @@
 //! until it is as long as its part of the delay. So what is kept, and how finely, does not depend
 //! on the step, as long as that is short.
 
-use super::plan::LinkPlan;
-use super::shares::{Arrivals, FifoFate, Weight};
+use super::arrays::HandWork;
+use super::parallel::for_blocks;
+use super::plan::{LinkPlan, Plan};
+use super::shares::{self, Arrivals, FifoFate, Weight};
 use super::{Engine, Span};
 use crate::state::{Flight, Handed, Slot, State};
 
@@ -116,11 +118,54 @@ impl Engine {
         };
         let weights = &mut self.scratch.soon[range.clone()];
         fate.soon = batches.hand_on(span.end_s - l.delay_s, &mut flight.soon, weights);
-        if l.late_hop < l.end_hop {
-            let until_s = (span.end_s + span.length_s - l.delay_s).min(span.end_s);
-            let weights = &mut self.scratch.late[range];
-            fate.late = batches.hand_on(until_s, &mut flight.late, weights);
+    }
+
+    /// What links whose turn comes in the same or a later level than that of the next link hand on
+    /// during the step: of what left their queues before it. They do so before any link has its
+    /// turn, and after the sources have seen what arrived in the step before.
+    pub(super) fn hand_on_late(&mut self, plan: &Plan, state: &mut State, span: Span, fork: bool) {
+        if plan.all_soon || !self.fifo {
+            return;
         }
+        for (place, l) in plan.links.iter().enumerate() {
+            if l.late_hop == l.end_hop || state.links[place].quiet_steps > 0 {
+                continue;
+            }
+            let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
+            let flight = &mut state.fifo.flights[place];
+            let batches = Batches {
+                starts: &state.fifo.batch_start_s[range.clone()],
+                slots: l.flight_slots,
+                begun: flight.begun,
+                end_s: span.start_s,
+            };
+            let until_s = (span.end_s - l.delay_s).min(span.start_s);
+            let weights = &mut self.scratch.late[range];
+            self.scratch.late_rows[place] = batches.hand_on(until_s, &mut flight.late, weights);
+        }
+        let (links, scratch) = (&state.links, &self.scratch);
+        let cells = &state.fifo.flight_cells;
+        let work = HandWork {
+            first_hop: 0,
+            handed: &mut state.handed[plan.branches.len()..],
+        };
+        for_blocks(work, &plan.blocks, fork, &|work: HandWork<'_>, block| {
+            let place = block.place as usize;
+            let l = &plan.links[place];
+            if l.late_hop >= block.end_hop || links[place].quiet_steps > 0 {
+                return;
+            }
+            let weights = &scratch.late[l.first_flight as usize..];
+            let weights = &weights[..scratch.late_rows[place] as usize];
+            let cells = &cells[block.first_flight_cell..plan.flight_cells_end(block)];
+            let soon = l.late_hop.max(block.first_hop) - block.first_hop;
+            shares::hand_on(
+                weights,
+                cells,
+                soon as usize,
+                &mut work.handed[..block.hops()],
+            );
+        });
     }
 }
 

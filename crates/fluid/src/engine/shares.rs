@@ -42,7 +42,6 @@ pub(crate) struct FifoFate {
     /// Whether the departures are added to what is in that row.
     pub flight_adds: bool,
     pub soon: u32,
-    pub late: u32,
 }
 
 /// A row of a block's ring, and how much of it counts.
@@ -121,12 +120,11 @@ pub(crate) struct Rings<'a> {
 pub(crate) struct Weights<'a> {
     pub departures: &'a [Weight],
     pub soon: &'a [Weight],
-    pub late: &'a [Weight],
 }
 
 /// First in, first out: what departs has the mix of the arrival slots it came in with, and what
-/// is handed on the mix of the steps it departed in. `soon` hops of the block hand on by the
-/// first of the two lists of weights.
+/// is handed on the mix of the steps it departed in. Only the first `soon` hops of the block hand
+/// on now, the others before the next step.
 pub(crate) fn first_in_first_out(
     fate: &Fate,
     inflow: &[f64],
@@ -160,9 +158,13 @@ pub(crate) fn first_in_first_out(
     } else {
         weigh_rows(weights.departures, rings.queue, n, flight, 0);
     }
-    let (now, later) = handed.split_at_mut(soon);
-    weigh_rows(weights.soon, rings.flight, n, now, 0);
-    weigh_rows(weights.late, rings.flight, n, later, soon);
+    weigh_rows(weights.soon, rings.flight, n, &mut handed[..soon], 0);
+}
+
+/// What the hops of a block from `first` on hand on of its rows of departures.
+pub(crate) fn hand_on(weights: &[Weight], flight: &[f64], first: usize, handed: &mut [f64]) {
+    let n = handed.len();
+    weigh_rows(weights, flight, n, &mut handed[first..], first);
 }
 
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.

@@ -24,6 +24,8 @@ pub(crate) struct Scratch {
     pub departures: Vec<Weight>,
     pub soon: Vec<Weight>,
     pub late: Vec<Weight>,
+    /// How many of them each link has.
+    pub late_rows: Vec<u32>,
     /// What sources that are evaluated within the step see at its start.
     pub seen: Vec<[f64; 2]>,
     /// Packets that each branch may still send.
@@ -39,6 +41,7 @@ impl Scratch {
             departures: vec![(0, 0.0); plan.queue_slots],
             soon: vec![(0, 0.0); plan.flight_batches],
             late: vec![(0, 0.0); plan.flight_batches],
+            late_rows: vec![0; plan.links.len()],
             seen: vec![[0.0; 2]; plan.branches.len()],
             may_send: vec![f64::INFINITY; plan.branches.len()],
         }
@@ -65,7 +68,6 @@ impl Scratch {
         let weights = Weights {
             departures: list(&self.departures, link.first_slot, fate.fifo.departures),
             soon: list(&self.soon, link.first_flight, fate.fifo.soon),
-            late: list(&self.late, link.first_flight, fate.fifo.late),
         };
         let soon = link.late_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
         shares::lose(fate, inflow, lost);
@@ -88,6 +90,7 @@ impl Engine {
         let plan = self.plan.clone();
         self.schedule(state);
         self.send(state, span, fork);
+        self.hand_on_late(&plan, state, span, fork);
         for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
             if fork || at_once {
                 self.step_level(&plan, state, first..end, span)?;
@@ -147,6 +150,7 @@ impl Engine {
             && link.queue_pkts == 0.0
             && self.active.runs_at(place).is_empty()
             && l.rio.is_none()
+            && self.scratch.late_rows[place] == 0
             && !(self.fifo && state.fifo.flights[place].carries(l));
         if quiet && link.quiet_steps > 0 {
             return Ok(()); // nothing here, nothing on the way, and the hops know it
