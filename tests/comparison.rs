@@ -44,7 +44,7 @@ fn pages_say_what_a_run_says() {
     assert_eq!(used, blocks.len(), "every table has its place");
 }
 
-/// Far from good, but no worse than it was: each bound is what was reached, and some room.
+/// Far from good, but no worse than it was: each bound lies a tenth beyond what was reached.
 #[test]
 fn no_further_from_ns_than_it_was() {
     let Cases {
@@ -52,33 +52,32 @@ fn no_further_from_ns_than_it_was() {
         limited,
         unlimited,
     } = Cases::evaluate();
-    let (queues, goodput) = (
-        hundred.queue_error(&hundred.plain),
-        hundred.jittered_error(),
-    );
-    assert!(queues < 0.19, "queues of a hundred nodes: {queues}");
-    assert!(goodput.median < 0.09, "{}", goodput.median);
-    assert!(goodput.ninth_decile < 0.36, "{}", goodput.ninth_decile);
-    let total = hundred.goodput_ratio(&hundred.plain);
-    assert!((0.97..1.03).contains(&total), "{total}");
-    let lost = hundred.lost_ratio(&hundred.plain);
-    assert!((0.5..1.6).contains(&lost), "{lost}");
+    let check = |case: &Case, queues: f64, [median, ninth_decile]: [f64; 2], lost: [f64; 2]| {
+        let is = case.queue_error(&case.plain);
+        assert!(is < queues, "queues: {is}");
+        let goodput = case.jittered_error();
+        assert!(goodput.median < median, "{}", goodput.median);
+        assert!(
+            goodput.ninth_decile < ninth_decile,
+            "{}",
+            goodput.ninth_decile
+        );
+        let is = case.lost_ratio(&case.plain);
+        assert!((lost[0]..lost[1]).contains(&is), "lost: {is}");
+    };
+    check(&hundred, 0.18, [0.07, 0.28], [0.8, 1.33]);
+    check(&limited, 0.66, [0.11, 0.145], [0.8, 1.34]);
+    check(&unlimited, 0.6, [0.18, 0.21], [0.85, 1.2]);
 
-    let lost = limited.lost_ratio(&limited.plain);
-    assert!((0.7..1.5).contains(&lost), "{lost}");
-    let queue = limited.queue_error(&limited.plain);
-    assert!(queue < 0.65, "{queue}");
-    let total = limited.goodput_ratio(&limited.jittered);
-    assert!((0.96..1.04).contains(&total), "{total}");
-    assert!(limited.jittered_error().ninth_decile < 0.20);
-
-    let lost = unlimited.lost_ratio(&unlimited.plain);
-    assert!((0.3..2.0).contains(&lost), "{lost}");
-    let queue = unlimited.queue_error(&unlimited.plain);
-    assert!(queue < 0.62, "{queue}");
+    let totals = [
+        hundred.goodput_ratio(&hundred.plain),
+        limited.goodput_ratio(&limited.jittered),
+    ];
+    for total in totals {
+        assert!((0.97..1.03).contains(&total), "{totals:?}");
+    }
     let total = unlimited.goodput_ratio(&unlimited.jittered);
-    assert!((0.87..1.1).contains(&total), "{total}");
-    assert!(unlimited.jittered_error().ninth_decile < 0.30);
+    assert!((0.95..1.05).contains(&total), "{total}");
 }
 
 // ---- what ns said
