@@ -1,9 +1,12 @@
 //! The scenario that a subcommand works on.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use netflow::scenario::Prepared;
+use netflow::scenario::changes::Version;
+use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::problems::plain;
@@ -40,7 +43,9 @@ pub type Scenario = Prepared;
 
 /// Reads and validates it; every problem found is in the failure.
 pub fn load(arguments: &ScenarioArguments) -> Result<Scenario, Failure> {
-    netflow::scenario::load(&arguments.path, &arguments.overrides)
+    let mut overrides = arguments.overrides.clone();
+    overrides.extend(older_keeper(&arguments.path));
+    netflow::scenario::load(&arguments.path, &overrides)
         .map_err(|problems| Failure::Input((&problems).into()))
 }
 
@@ -51,4 +56,23 @@ pub fn warning_texts(scenario: &Scenario) -> Vec<String> {
         .iter()
         .map(|warning| plain(&warning.into()))
         .collect()
+}
+
+/// What the manifest of a run says of the copy of its scenario that it keeps.
+#[derive(Deserialize)]
+struct Keeper {
+    version: String,
+    kept: Option<PathBuf>,
+}
+
+/// As what the version is set that kept this file beside its results, if it was an older one:
+/// defaults may have changed since.
+fn older_keeper(path: &Path) -> Option<String> {
+    path.ancestors().skip(1).find_map(|results| {
+        let manifest = fs::read_to_string(results.join("manifest.json")).ok()?;
+        let keeper: Keeper = serde_json::from_str(&manifest).ok()?;
+        let is_older = keeper.version.parse::<Version>().ok()? < Version::current();
+        let is_kept = results.join(keeper.kept?) == path;
+        (is_older && is_kept).then(|| format!("simulation.written-for={:?}", keeper.version))
+    })
 }

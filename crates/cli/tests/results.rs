@@ -326,6 +326,20 @@ fn a_run_can_be_repeated_from_its_results() {
         let read = |name: &str| fs::read(place.path(name).join(file)).unwrap();
         assert!(read("first") == read("second"), "{file}");
     }
+
+    // Had an older version made them, its answers may have been others.
+    let check = format!("check first/{}", first["kept"].as_str().unwrap());
+    assert!(!text(&place.expect(&check, 0).stderr).contains("changed in"));
+    let path = place.path("first/manifest.json");
+    let old = fs::read_to_string(&path).unwrap();
+    let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(old.contains(&version), "{old}");
+    fs::write(&path, old.replace(&version, "\"version\": \"0.1.0\"")).unwrap();
+    let said = text(&place.expect(&check, 0).stderr);
+    assert!(
+        said.contains("the default of `simulation.step` changed in 0.2"),
+        "{said}"
+    );
 }
 
 /// A report of it showed the beginning, and said nothing.
