@@ -68,6 +68,7 @@ fn run(scenario: &RandomScenario, directory: &Path) -> Result<(), String> {
         sources: Vec::new(),
         kept: None,
         overrides: Vec::new(),
+        allow_outside: false,
         seed: prepared.options.seed,
         seeds: 1,
         options: prepared.options,

@@ -114,7 +114,6 @@ struct Answer<'a> {
 }
 
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    interrupt::listen();
     let (side, ensemble, times) = match arguments.traces.as_slice() {
         [] => run_both(arguments)?,
         traces => read_both(&arguments.what, traces)?,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use netflow::results;
 
+use crate::interrupt;
 use crate::problems::{self, Report};
 
 /// The ways to end other than well.
@@ -103,7 +104,7 @@ impl Failure {
             | Failure::Report(_) => 3,
             #[cfg(target_os = "linux")]
             Failure::Status(code) => *code,
-            Failure::Interrupted(_) => 130,
+            Failure::Interrupted(_) => interrupt::CODE,
         })
     }
 

@@ -1,11 +1,11 @@
 //! The scenario that a subcommand works on.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use netflow::scenario::Prepared;
 use netflow::scenario::changes::Version;
+use netflow::scenario::{Prepared, Reach};
+use netflow_files::{Kind, read_text};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use crate::problems::plain;
 /// Which scenario, and what is different about it this time.
 #[derive(Args)]
 pub struct ScenarioArguments {
-    /// The scenario's file
+    /// The scenario's file; `-` is the standard input
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     path: PathBuf,
 
@@ -26,6 +26,10 @@ pub struct ScenarioArguments {
     /// `link.A->B.queue={ discipline = "red", min = "5 pkt", max = "15 pkt" }`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+
+    /// Let the scenario read tables and profiles that are not below its folder
+    #[arg(long)]
+    allow_outside: bool,
 }
 
 impl ScenarioArguments {
@@ -36,6 +40,10 @@ impl ScenarioArguments {
     pub fn overrides(&self) -> &[String] {
         &self.overrides
     }
+
+    pub fn allow_outside(&self) -> bool {
+        self.allow_outside
+    }
 }
 
 /// A scenario ready to run.
@@ -45,7 +53,11 @@ pub type Scenario = Prepared;
 pub fn load(arguments: &ScenarioArguments) -> Result<Scenario, Failure> {
     let mut overrides = arguments.overrides.clone();
     overrides.extend(older_keeper(&arguments.path));
-    netflow::scenario::load(&arguments.path, &overrides)
+    let reach = match arguments.allow_outside {
+        true => Reach::Anywhere,
+        false => Reach::Below,
+    };
+    netflow::scenario::load_within(&arguments.path, &overrides, reach)
         .map_err(|problems| Failure::Input((&problems).into()))
 }
 
@@ -69,7 +81,7 @@ struct Keeper {
 /// defaults may have changed since.
 fn older_keeper(path: &Path) -> Option<String> {
     path.ancestors().skip(1).find_map(|results| {
-        let manifest = fs::read_to_string(results.join("manifest.json")).ok()?;
+        let manifest = read_text(&results.join("manifest.json"), Kind::Summary).ok()?;
         let keeper: Keeper = serde_json::from_str(&manifest).ok()?;
         let is_older = keeper.version.parse::<Version>().ok()? < Version::current();
         let is_kept = results.join(keeper.kept?) == path;

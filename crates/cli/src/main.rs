@@ -37,6 +37,7 @@ use args::{Arguments, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    interrupt::listen();
     let arguments = Arguments::parse();
     let mut out = BufWriter::new(io::stdout().lock());
     let result = dispatch(&arguments.command, &mut out).and_then(|()| Ok(out.flush()?));

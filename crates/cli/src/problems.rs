@@ -1,16 +1,17 @@
 //! Problems of input files, shown with their place.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
 use netflow::profile::{ProfileFileError, ProfileFileErrorKind};
 use netflow::scenario;
+use netflow_files::{Kind, read_text};
 use serde::Serialize;
 
 use crate::input::Scenario;
@@ -229,7 +230,7 @@ struct Texts(HashMap<PathBuf, Option<String>>);
 impl Texts {
     fn of(&mut self, problem: &Problem) -> Option<&str> {
         let file = problem.file.as_ref()?;
-        let read = || fs::read_to_string(file).ok();
+        let read = || read_text(file, Kind::Table).ok();
         self.0.entry(file.clone()).or_insert_with(read).as_deref()
     }
 }

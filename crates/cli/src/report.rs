@@ -1,12 +1,12 @@
 //! `netflow report RESULTS…`
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::report::{Error, Figure, ProfileSample, Report, profile_figure, results_figure};
 use netflow::results::write_whole;
+use netflow_files::{Kind, read};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -127,10 +127,10 @@ fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
         rtt_s: f64,
         throughput_pps: f64,
     }
-    let bytes = fs::read(path).map_err(|source| Failure::File {
+    let bytes = read(path, Kind::Samples).map_err(|refusal| Failure::File {
         action: "read",
         path: path.to_owned(),
-        source,
+        source: refusal.into(),
     })?;
     let mut samples = Vec::new();
     for sample in csv::Reader::from_reader(bytes.as_slice()).deserialize() {

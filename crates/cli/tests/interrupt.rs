@@ -3,11 +3,114 @@
 
 mod common;
 
-use std::process::{Command, Stdio};
+use std::fs::{self, DirEntry};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Workplace, names, text};
 use netflow::results::Results;
+
+fn send(signal: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    assert!(
+        kill.args([signal, &process.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+fn until(mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it does not come to that");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A process that does not outlive its test.
+struct Running(Option<Child>);
+
+impl Running {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.as_mut().map(Child::kill);
+    }
+}
+
+/// How long a process takes to end that is told so.
+fn ended(running: &mut Running, signals: &[&str]) -> (Option<i32>, Duration) {
+    let child = running.child();
+    let _open = child.stdin.take(); // waiting would close it
+    let told = Instant::now();
+    for signal in signals {
+        send(signal, child.id());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = child.wait().unwrap();
+    (status.code(), told.elapsed())
+}
+
+/// With a machine that does other things as well.
+const SOON: Duration = Duration::from_millis(2500);
+
+/// Some took ten seconds, some never ended: a scenario that is long to read, to route or to run,
+/// with packets, with users, with seeds; input that never ends.
+#[test]
+fn every_command_ends_soon_after_a_signal() {
+    let place = Workplace::new();
+    place.expect(
+        "new random --nodes 3000 --links 9000 --connections 20000 -o large.toml",
+        0,
+    );
+    let long = "--set simulation.duration=10000h";
+    let commands = [
+        format!("run dumbbell.toml -q {long}"),
+        format!("run dumbbell.toml -q -o out {long} --set simulation.model=window"),
+        format!("run dumbbell.toml -q -o seeds {long} --set simulation.model=window --seeds 4"),
+        format!("run dumbbell.toml -q {long} --every 1000h"),
+        format!("run dumbbell.toml -q {long} --every 1000h --set simulation.model=window"),
+        format!("explain dumbbell.toml first --at 9000h {long}"),
+        "trace summary -".to_owned(),
+        "mark --committed-rate 1Mbit/s --peak-rate 2Mbit/s -".to_owned(),
+        "check -".to_owned(),
+        "run -".to_owned(),
+        "ipb serve --port 0".to_owned(),
+        "run large.toml -q -o large".to_owned(),
+        "run large.toml -q --set simulation.model=window".to_owned(),
+    ];
+    let signals = [["-INT"].as_slice(), &["-TERM"], &["-TERM", "-TERM"]];
+    for (command, signals) in commands.iter().zip(signals.iter().cycle()) {
+        let mut netflow = place.netflow(command.split_whitespace());
+        netflow.stdin(Stdio::piped());
+        netflow.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = Running(Some(netflow.spawn().unwrap()));
+        std::thread::sleep(Duration::from_millis(300));
+        if let Some(status) = running.child().try_wait().unwrap() {
+            panic!("{command} ended by itself: {status}");
+        }
+        let (code, took) = ended(&mut running, signals);
+        assert!(took < SOON, "{command} took {took:?} after {signals:?}");
+        let serves = command.starts_with("ipb");
+        assert!(code == Some(130) || serves, "{command}: {code:?}");
+    }
+    for name in ["out", "seeds", "large"] {
+        if !place.path(name).exists() {
+            continue;
+        }
+        let left = names(&place.path(name));
+        assert!(left.iter().all(|name| !name.starts_with('.')), "{left:?}");
+    }
+}
 
 #[test]
 fn an_interrupted_run_leaves_complete_files_up_to_then() {
@@ -23,24 +126,17 @@ fn an_interrupted_run_leaves_complete_files_up_to_then() {
         "10s",
     ];
     for signal in ["-INT", "-TERM"] {
-        let child = place
-            .netflow(endless)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        let partial = place.path("out/.links.csv.partial");
-        while !partial.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-            assert!(Instant::now() < deadline, "the run does not write");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let sent = Command::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(sent.success());
-        let output = child.wait_with_output().unwrap();
+        let mut netflow = place.netflow(endless);
+        netflow.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = Running(Some(netflow.spawn().unwrap()));
+        until(|| {
+            let entries = fs::read_dir(place.path("out")).into_iter().flatten();
+            let hidden = |entry: &DirEntry| entry.file_name().as_encoded_bytes()[0] == b'.';
+            let mut partial = entries.flatten().filter(hidden);
+            partial.any(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() > 0))
+        });
+        send(signal, running.child().id());
+        let output = running.output();
 
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
         assert!(

@@ -287,7 +287,8 @@ fn a_run_can_be_repeated_from_its_results() {
     let profile = "format = 1\nkind = \"mathis\"\nname = \"own\"\nwindow = \"20 pkt\"\n";
     fs::write(place.path("mine/own.toml"), profile).unwrap();
     place.expect(
-        "run mine/scenario.toml -q -o first --every 0.7s --set connection.c1.count=3 --set simulation.seed=5",
+        "run mine/scenario.toml -q -o first --every 0.7s --set connection.c1.count=3 --set simulation.seed=5 \
+         --allow-outside",
         0,
     );
     // What it was made of is gone.
@@ -308,6 +309,8 @@ fn a_run_can_be_repeated_from_its_results() {
         "second".to_owned(),
         format!("--every={}s", first["every_s"]),
     ];
+    assert_eq!(first["allow_outside"], true);
+    arguments.push("--allow-outside".to_owned());
     for setting in first["overrides"].as_array().unwrap() {
         arguments.push(format!("--set={}", setting.as_str().unwrap()));
     }
@@ -328,7 +331,8 @@ fn a_run_can_be_repeated_from_its_results() {
     }
 
     // Had an older version made them, its answers may have been others.
-    let check = format!("check first/{}", first["kept"].as_str().unwrap());
+    let kept = first["kept"].as_str().unwrap();
+    let check = format!("check first/{kept} --allow-outside");
     assert!(!text(&place.expect(&check, 0).stderr).contains("changed in"));
     let path = place.path("first/manifest.json");
     let old = fs::read_to_string(&path).unwrap();

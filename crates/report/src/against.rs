@@ -1,8 +1,9 @@
 //! What `netflow compare -o DIR` says of ns-2, to be drawn behind the curves.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
+
+use netflow_files::Kind;
 
 use crate::columns::Columns;
 use crate::data::{Against, Reference, Referred};
@@ -42,9 +43,9 @@ fn reference(
     quantities: [&str; 2],
     names: Vec<&str>,
 ) -> Result<Reference, Error> {
-    let bytes = fs::read(path).map_err(|source| Error::Read {
+    let bytes = netflow_files::read(path, Kind::Samples).map_err(|refusal| Error::Read {
         path: path.to_owned(),
-        source,
+        source: refusal.into(),
     })?;
     let bad = |line: Option<u64>, reason: String| Error::Malformed {
         path: path.to_owned(),

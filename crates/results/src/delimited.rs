@@ -1,9 +1,9 @@
 //! Series as comma-separated values.
 
 use crate::number::push_time;
-use crate::partial::PartialFile;
 use crate::sheet::Sheet;
 use crate::{Error, Exporter, Names, Table};
+use netflow_files::PartialFile;
 
 /// Names are quoted once, before the first row.
 pub(crate) struct Csv {

@@ -17,6 +17,12 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// Another run is writing to the directory.
+    #[error("another run is writing to {}: give each a directory of its own", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A file could not be created or written.
     #[error("cannot write {}: {source}", path.display())]
     Write {

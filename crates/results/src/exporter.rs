@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::partial::PartialFile;
+use netflow_files::PartialFile;
+
+use crate::partial;
 use crate::{Error, Format, Table, delimited, json_lines};
 
 /// The names a key column can hold; a row gives the place in this list.
@@ -26,7 +28,7 @@ pub trait Exporter: Send {
     fn finish(self: Box<Self>) -> Result<PartialFile, Error>;
 }
 
-/// Starts the file of a series in a directory that is there, as `.NAME.partial`.
+/// Starts the file of a series in a directory that is there, under a name that nobody knows.
 ///
 /// # Errors
 /// If the file cannot be made, or the format is not in this build.
@@ -39,7 +41,7 @@ pub fn export(
     if !format.is_available() {
         return Err(Error::FormatMissing { format });
     }
-    let file = PartialFile::create(directory, &format!("{}.{format}", table.name))?;
+    let file = partial::create(directory, &format!("{}.{format}", table.name))?;
     match format {
         Format::Csv => Ok(Box::new(delimited::Csv::new(file, table, names)?)),
         Format::Jsonl => Ok(Box::new(json_lines::JsonLines::new(file, table, names))),

@@ -1,9 +1,9 @@
 //! Series as one JSON object a line.
 
 use crate::number::push_time;
-use crate::partial::PartialFile;
 use crate::sheet::Sheet;
 use crate::{Error, Exporter, Names, Table};
+use netflow_files::PartialFile;
 
 /// Everything but the numbers is put together before the first row.
 pub(crate) struct JsonLines {

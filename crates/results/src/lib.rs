@@ -54,7 +54,7 @@ pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
 pub use manifest::{Manifest, Stop};
-pub use partial::{PartialFile, write_whole};
+pub use partial::write_whole;
 pub use peaks::{Peaks, SATURATED};
 pub use read::Results;
 pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};

@@ -24,6 +24,9 @@ pub struct Manifest {
     pub kept: Option<String>,
     /// Settings changed on the command line, as `KEY=VALUE`.
     pub overrides: Vec<String>,
+    /// Whether the scenario may read files that are not below its folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_outside: bool,
     /// What everything random hangs on.
     pub seed: u64,
     /// Runs with this seed and those that follow it, all of which the results are the mean of.

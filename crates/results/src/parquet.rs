@@ -17,10 +17,10 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use crate::partial::PartialFile;
 use crate::read::{Interner, malformed};
 use crate::table::LATER;
 use crate::{Error, Exporter, Names, Row, Table};
+use netflow_files::PartialFile;
 
 /// Rows in a batch.
 const BATCH: usize = 64 * 1024;

@@ -1,10 +1,10 @@
 //! Reads a results directory.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use netflow_files::{Kind, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -199,16 +199,18 @@ pub(crate) fn malformed(path: &Path, line: Option<u64>, reason: impl ToString) -
     }
 }
 
-fn read_text(path: &Path) -> Result<String, Error> {
-    let bytes = fs::read(path).map_err(|source| Error::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    String::from_utf8(bytes).map_err(|_| malformed(path, None, "not UTF-8"))
+fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
+    netflow_files::read_text(path, kind).map_err(|refusal| match refusal {
+        Refusal::NotUtf8 { .. } => malformed(path, None, "not UTF-8"),
+        refusal => Error::Read {
+            path: path.to_owned(),
+            source: refusal.into(),
+        },
+    })
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    serde_json::from_str(&read_text(path)?).map_err(|error| {
+    serde_json::from_str(&read_text(path, Kind::Summary)?).map_err(|error| {
         malformed(
             path,
             Some(error.line() as u64).filter(|&line| line > 0),
@@ -227,7 +229,7 @@ fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
-    let text = read_text(path)?;
+    let text = read_text(path, Kind::Series)?;
     refuse_cut_line(path, &text)?;
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let at = |error: csv::Error| malformed(path, error.position().map(csv::Position::line), error);
@@ -289,7 +291,7 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
 }
 
 fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
-    let text = read_text(path)?;
+    let text = read_text(path, Kind::Series)?;
     refuse_cut_line(path, &text)?;
     let mut rows = Vec::new();
     let mut names = Interner::default();

@@ -1,8 +1,10 @@
 //! Rows put together in one large buffer that goes to a file in large parts.
 
+use netflow_files::PartialFile;
+
 use crate::Error;
 use crate::number::{LONGEST, put_value};
-use crate::partial::{CHUNK, PartialFile};
+use crate::partial::{CHUNK, append};
 
 /// A file with the buffer in front of it.
 pub(crate) struct Sheet {
@@ -36,7 +38,7 @@ impl Sheet {
 
     #[cold]
     fn make_room(&mut self, room: usize) -> Result<(), Error> {
-        self.file.append(&self.buffer[..self.used])?;
+        append(&mut self.file, &self.buffer[..self.used])?;
         self.used = 0;
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);

@@ -4,10 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use netflow_files::{Claim, PartialFile, publish};
 use netflow_fluid::{ConnectionId, Experience, Interval, LinkId, Network, Recorder, WaitFor};
 
 use crate::ensemble::{Ensemble, Statistic};
-use crate::partial::PartialFile;
+use crate::partial;
 use crate::row::empty;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::{
@@ -29,13 +30,16 @@ pub struct Writer {
     spread: Vec<(Table, Box<dyn Exporter>)>,
     topology: Topology,
     format: Format,
+    /// Nobody else writes to the directory meanwhile.
+    _claim: Claim,
 }
 
 impl Writer {
     /// Makes the directory and starts its series; with `classes`, those too.
     ///
     /// # Errors
-    /// If the directory or a file in it cannot be made, or the format is not in this build.
+    /// If the directory or a file in it cannot be made, another run is writing to it, or the format
+    /// is not in this build.
     pub fn create(
         directory: &Path,
         network: &Network,
@@ -44,7 +48,9 @@ impl Writer {
     ) -> Result<Writer, Error> {
         let (links, connections) = &names(network);
         make_directory(directory)?;
+        let claim = claim(directory)?;
         Ok(Writer {
+            _claim: claim,
             links: export(directory, LINKS, format, &[links])?,
             connections: export(directory, CONNECTIONS, format, &[connections])?,
             classes: match classes {
@@ -155,23 +161,22 @@ impl Writer {
             series.push(spread.finish()?);
         }
         let network = self.topology.to_json();
-        let network = PartialFile::of(&directory, "network.json", network.as_bytes())?;
-        let summary = PartialFile::of(&directory, "summary.json", summary.to_json().as_bytes())?;
-        let manifest = PartialFile::of(&directory, "manifest.json", manifest.to_json().as_bytes())?;
+        let network = partial::of(&directory, "network.json", network.as_bytes())?;
+        let summary = partial::of(&directory, "summary.json", summary.to_json().as_bytes())?;
+        let manifest = partial::of(&directory, "manifest.json", manifest.to_json().as_bytes())?;
 
-        remove(&directory.join("manifest.json"))?;
+        // Without it, no results are complete.
+        let mut obsolete = vec![directory.join("manifest.json")];
         for table in ALL {
-            for format in Format::ALL {
-                let old = directory.join(format!("{}.{format}", table.name));
-                if series.iter().all(|file| file.path() != old) {
-                    remove(&old)?;
-                }
-            }
+            let names = Format::ALL.iter().map(|f| format!("{}.{f}", table.name));
+            let paths = names.map(|name| directory.join(name));
+            obsolete.extend(paths.filter(|old| series.iter().all(|file| file.path() != old)));
         }
-        series.into_iter().try_for_each(PartialFile::publish)?;
-        network.publish()?;
-        summary.publish()?;
-        manifest.publish()
+        publish(
+            &obsolete,
+            series.into_iter().chain([network, summary, manifest]),
+        )
+        .map_err(|(path, source)| Error::Replace { path, source })
     }
 }
 
@@ -273,13 +278,25 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
     })
 }
 
-/// Removes a file that may not be there.
-fn remove(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Error::Replace {
-            path: path.to_owned(),
-            source,
-        }),
-        _ => Ok(()),
+/// Keeps other runs out of the directory, and removes what those that were killed have left there.
+fn claim(directory: &Path) -> Result<Claim, Error> {
+    let cannot = |source| Error::MakeDirectory {
+        path: directory.to_owned(),
+        source,
+    };
+    let claim = Claim::of(directory).map_err(|source| match source.kind() {
+        io::ErrorKind::ResourceBusy => Error::InUse {
+            path: directory.to_owned(),
+        },
+        _ => cannot(source),
+    })?;
+    let tables = ALL.iter().flat_map(|table| {
+        let name = |format: &Format| format!("{}.{format}", table.name);
+        Format::ALL.iter().map(name).collect::<Vec<_>>()
+    });
+    let others = ["network.json", "summary.json", "manifest.json"].map(str::to_owned);
+    for name in tables.chain(others) {
+        PartialFile::clear(directory, &name).map_err(cannot)?;
     }
+    Ok(claim)
 }

@@ -36,6 +36,7 @@ fn manifest(
         sources: vec!["x.toml".to_owned()],
         kept: None,
         overrides: Vec::new(),
+        allow_outside: false,
         seed: 1,
         seeds: 1,
         options: *simulation.options(),
@@ -230,47 +231,30 @@ fn an_early_stop_is_in_the_manifest() {
     assert!(last > 0.0 && last <= results.summary.duration_s + 1e-9);
 }
 
-/// A full disk, as far as the writer can tell: its partial file leads to a device that is full.
-#[cfg(target_os = "linux")]
+/// Two runs that wrote into one directory left a mixture of both, which said that it was complete.
 #[test]
-fn a_full_disk_leaves_nothing_half_written() {
-    for full in [
-        "links.csv",
-        "connections.csv",
-        "network.json",
-        "summary.json",
-        "manifest.json",
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(
-            "/dev/full",
-            directory.path().join(format!(".{full}.partial")),
-        )
-        .unwrap();
-        let error = run(directory.path(), Format::Csv, false).unwrap_err();
-        let message = error.to_string();
-        assert!(matches!(error, Error::Write { .. }), "{full}: {message}");
-        assert!(
-            message.contains(full) && message.contains("No space left"),
-            "{full}: {message}"
-        );
-        assert_eq!(names(directory.path()), Vec::<String>::new(), "{full}");
-    }
+fn a_directory_is_written_to_by_one_run_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let claim = netflow_files::Claim::of(directory.path()).unwrap();
+    let error = run(directory.path(), Format::Csv, false).unwrap_err();
+    assert!(matches!(error, Error::InUse { .. }), "{error}");
+    assert!(error.to_string().contains("another run is writing to"));
+    assert_eq!(names(directory.path()), Vec::<String>::new());
+    drop(claim);
+    run(directory.path(), Format::Csv, false).unwrap();
 }
 
 #[test]
-fn a_full_disk_keeps_the_results_of_an_earlier_run() {
+fn what_a_killed_run_left_is_gone_after_the_next() {
     let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join(".links.csv.Ab12Cd.partial"), "half").unwrap();
+    fs::write(directory.path().join(".mine.partial"), "").unwrap();
     run(directory.path(), Format::Csv, false).unwrap();
-    let before = fs::read(directory.path().join("links.csv")).unwrap();
-    // A directory in the way of the summary stands for any failure after the series.
-    fs::create_dir(directory.path().join(".summary.json.partial")).unwrap();
-    run(directory.path(), Format::Csv, false).unwrap_err();
-    assert_eq!(
-        fs::read(directory.path().join("links.csv")).unwrap(),
-        before
-    );
-    assert!(Results::open(directory.path()).is_ok());
+    let hidden: Vec<String> = names(directory.path())
+        .into_iter()
+        .filter(|name| name.starts_with('.'))
+        .collect();
+    assert_eq!(hidden, [".mine.partial"]);
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn every_wait_of_every_seed_has_a_row() {
             sources: Vec::new(),
             kept: None,
             overrides: Vec::new(),
+            allow_outside: false,
             seed: 1,
             seeds: 2,
             options: *simulation.options(),

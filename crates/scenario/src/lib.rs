@@ -45,7 +45,7 @@ mod sources;
 mod suggest;
 mod validate;
 
-pub use load::{FileWorkload, from_str, load, parse, workloads};
+pub use load::{FileWorkload, Reach, from_str, load, load_within, parse, workloads};
 pub use place::{FileId, Place, Spanned};
 pub use prepared::{NodeNote, Prepared};
 pub use problem::{Problem, ProblemKind, Problems, Severity};

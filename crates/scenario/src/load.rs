@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use netflow_files::{Kind, Refusal, read_text};
 use netflow_workload::Application;
 use toml::de::DeTable;
 
@@ -10,10 +11,21 @@ use crate::place::{FileId, Place};
 use crate::prepared::Prepared;
 use crate::problem::{Findings, ProblemKind, Problems};
 use crate::read::Overrides;
-use crate::sources::{LARGEST_SCENARIO, Refusal, Sources, read_text};
+use crate::sources::Sources;
 use crate::validate::{Surroundings, application, not_utf8, plain, validate};
 
-/// Reads a scenario file and everything it includes, checks it, and builds its network.
+/// Which files a scenario may name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those below its own folder: a scenario from somebody else reads nothing else.
+    #[default]
+    Below,
+    /// All that can be read.
+    Anywhere,
+}
+
+/// Reads a scenario file, or the standard input if the path is `-`, and everything it includes from
+/// below its folder, checks it, and builds its network.
 ///
 /// `overrides` are settings that are different this time, each as `KEY=VALUE`:
 /// `simulation.duration=10 s`, `link.A->B.bandwidth=4 Mbit/s`, `connection.c1.max-window=20 pkt`.
@@ -21,10 +33,18 @@ use crate::validate::{Surroundings, application, not_utf8, plain, validate};
 /// # Errors
 /// Everything that is wrong, and everything suspicious beside it.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Prepared, Problems> {
-    match read_text(path, LARGEST_SCENARIO) {
+    load_within(path, overrides, Reach::Below)
+}
+
+/// As [`load`], with files from where they may be.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_within(path: &Path, overrides: &[String], reach: Reach) -> Result<Prepared, Problems> {
+    match read_text(path, Kind::Scenario) {
         Ok(text) => {
             let directory = path.parent().unwrap_or(Path::new(""));
-            prepare(path, text, directory, overrides)
+            prepare(path, text, directory, overrides, reach)
         }
         Err(refusal) => Err(unread(path, refusal)),
     }
@@ -41,7 +61,8 @@ pub fn from_str(
     directory: &Path,
     overrides: &[String],
 ) -> Result<Prepared, Problems> {
-    prepare(Path::new(name), text.to_owned(), directory, overrides)
+    let text = text.to_owned();
+    prepare(Path::new(name), text, directory, overrides, Reach::Below)
 }
 
 /// Reads what a scenario's text says, without its includes, and without asking whether it makes
@@ -77,7 +98,7 @@ pub struct FileWorkload {
 /// # Errors
 /// Everything that is wrong with them; and that there are none.
 pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
-    let text = read_text(path, LARGEST_SCENARIO).map_err(|refusal| unread(path, refusal))?;
+    let text = read_text(path, Kind::Scenario).map_err(|refusal| unread(path, refusal))?;
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (_, text) = sources.add(path, text);
@@ -115,6 +136,7 @@ fn prepare(
     text: String,
     directory: &Path,
     overrides: &[String],
+    reach: Reach,
 ) -> Result<Prepared, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
@@ -124,6 +146,7 @@ fn prepare(
         let surroundings = Surroundings {
             directory,
             own_path: path,
+            reach,
             overrides: &overrides,
         };
         validate(&scenario, &surroundings, &mut sources, &mut findings)
@@ -197,15 +220,16 @@ fn unread(path: &Path, refusal: Refusal) -> Problems {
             let message = format!("cannot be read: {}", plain(&error));
             findings.error(ProblemKind::Unreadable, start, message);
         }
-        Refusal::Directory => {
-            let message = "cannot be read: it is a directory";
+        Refusal::NotRegular(is) => {
+            let message = format!("cannot be read: it is {is}");
             let finding = findings.error(ProblemKind::Unreadable, start, message);
-            finding.help("name the scenario file in it");
+            finding.help(match is {
+                "a directory" => "name the scenario file in it",
+                _ => "name a file, or `-` for the standard input",
+            });
         }
-        Refusal::TooLarge { bytes, largest } => {
-            let message =
-                format!("the scenario has {bytes} bytes, more than the {largest} that can be read");
-            let finding = findings.error(ProblemKind::TooLarge, start, message);
+        refusal @ Refusal::TooLarge(_) => {
+            let finding = findings.error(ProblemKind::TooLarge, start, refusal.to_string());
             finding.help("put links and connections into CSV tables and include them");
         }
         Refusal::NotUtf8 { .. } => {}

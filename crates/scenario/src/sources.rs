@@ -1,18 +1,11 @@
 //! The texts that a scenario was read from.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::place::FileId;
-
-/// Largest scenario or profile file: what is larger belongs into CSV tables.
-pub(crate) const LARGEST_SCENARIO: u64 = 64 << 20;
-/// Largest CSV table: places are counted in 32 bits.
-pub(crate) const LARGEST_TABLE: u64 = u32::MAX as u64;
 
 /// The files that a scenario was read from, in the order of reading: the scenario itself, its
 /// tables, and the profile files it names.
@@ -33,21 +26,6 @@ enum Role {
     File,
     /// The text of a `--set` option.
     Override,
-}
-
-/// Why a file could not be had.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    Unreadable(std::io::Error),
-    Directory,
-    TooLarge {
-        bytes: u64,
-        largest: u64,
-    },
-    NotUtf8 {
-        /// What stands before the first byte that is not.
-        before: String,
-    },
 }
 
 impl Sources {
@@ -127,33 +105,4 @@ pub fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     }
     let bytes = hash.finalize();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Reads a text file of at most `largest` bytes.
-pub(crate) fn read_text(path: &Path, largest: u64) -> Result<String, Refusal> {
-    let file = File::open(path).map_err(Refusal::Unreadable)?;
-    let metadata = file.metadata().map_err(Refusal::Unreadable)?;
-    if metadata.is_dir() {
-        return Err(Refusal::Directory);
-    }
-    let too_large = |bytes| Refusal::TooLarge { bytes, largest };
-    if metadata.len() > largest {
-        return Err(too_large(metadata.len()));
-    }
-    // A pipe does not say how much it holds.
-    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-    file.take(largest + 1)
-        .read_to_end(&mut bytes)
-        .map_err(Refusal::Unreadable)?;
-    if bytes.len() as u64 > largest {
-        return Err(too_large(bytes.len() as u64));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let end = error.utf8_error().valid_up_to();
-        let mut bytes = error.into_bytes();
-        bytes.truncate(end);
-        Refusal::NotUtf8 {
-            before: String::from_utf8(bytes).unwrap_or_default(),
-        }
-    })
 }

@@ -113,7 +113,6 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 fn play(options: &RunOptions) -> Result<Measured, Failure> {
-    interrupt::listen();
     let mut bar = Progress::of("the benchmark", 1.0, true);
     let measured = netflow_ipb::run(options, &mut |progress| {
         bar.at(progress.share);

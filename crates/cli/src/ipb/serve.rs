@@ -40,7 +40,6 @@ pub struct ServeArguments {
 }
 
 pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    interrupt::listen();
     let server = Server::bind(ServerOptions {
         address: arguments.address,
         port: arguments.port,

@@ -1,10 +1,10 @@
 //! A built-in stack's name or a stack file's path.
 
-use std::fs;
 use std::path::Path;
 
 use netflow::tcpmodel::{Stack, StackError, builtin_names};
 use netflow::units::nearest_name;
+use netflow_files::{Kind, read_text};
 
 use crate::failure::Failure;
 use crate::problems::{Problem, Report, Severity};
@@ -31,10 +31,10 @@ pub fn find(name: &str) -> Result<Stack, Failure> {
 }
 
 fn read(path: &Path) -> Result<Stack, Failure> {
-    let text = fs::read_to_string(path).map_err(|source| Failure::File {
+    let text = read_text(path, Kind::Stack).map_err(|refusal| Failure::File {
         action: "read",
         path: path.to_owned(),
-        source,
+        source: refusal.into(),
     })?;
     Stack::from_toml(&text).map_err(|error| {
         Failure::Input(Report {

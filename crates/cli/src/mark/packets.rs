@@ -9,6 +9,7 @@ use std::path::Path;
 use csv::ByteRecord;
 use netflow::diffserv::DropPrecedence;
 use netflow::trace::{Format, Link, Reader, What};
+use netflow_files::ShortLines;
 
 use crate::failure::Failure;
 use crate::problems::{Problem, Report, Severity};
@@ -56,7 +57,6 @@ fn each_of_trace(
     link: Option<&str>,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
 ) -> Result<Seen, Failure> {
-    interrupt::listen();
     let mut reader = netflow::trace::open(file).map_err(trace::cannot_read)?;
     reader.only(&[What::Enqueued]);
     if reader.format() != Format::Ns2 && link.is_some() {
@@ -145,7 +145,9 @@ fn each_of_table(
         path: file.to_owned(),
         source,
     })?;
-    let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(source);
+    let mut rows = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(ShortLines::new(source));
     let header = rows
         .byte_headers()
         .map_err(|error| unreadable(file, error))?

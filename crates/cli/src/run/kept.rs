@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use netflow::results::{self, write_whole};
 use netflow::scenario::digest;
+use netflow_files::{Kind, read_text};
 
 use crate::input::Scenario;
 
@@ -59,11 +60,7 @@ pub fn keep(scenario: &Scenario, directory: &Path) -> Result<Kept, results::Erro
     let Some(places) = places(scenario) else {
         return Ok(kept);
     };
-    let read = |path: &PathBuf| {
-        path.is_file()
-            .then(|| fs::read_to_string(path).ok())
-            .flatten()
-    };
+    let read = |path: &PathBuf| read_text(path, Kind::Table).ok();
     let texts: Option<Vec<String>> = places.iter().map(read).collect();
     let same = |texts: &Vec<String>| digest(texts.iter().map(String::as_str)) == scenario.digest;
     let Some(texts) = texts.filter(same) else {

@@ -153,7 +153,6 @@ fn evaluate(
     scope: Scope,
     started: Instant,
 ) -> Result<Evaluation, Failure> {
-    interrupt::listen();
     let network = scenario.network.clone();
     let mut simulation = Simulation::new(network.clone(), scenario.options).map_err(cannot_run)?;
     let writer = create_writer(arguments, scenario)?;
@@ -224,7 +223,6 @@ fn evaluate_seeds(
     seeds: u32,
     started: Instant,
 ) -> Result<Evaluation, Failure> {
-    interrupt::listen();
     let network = scenario.network.clone();
     let mut writer = create_writer(arguments, scenario)?;
     let progress = Mutex::new(Progress::new(f64::from(seeds), !arguments.quiet));
@@ -431,6 +429,7 @@ fn manifest(
             .collect(),
         kept,
         overrides: arguments.scenario.overrides().to_vec(),
+        allow_outside: arguments.scenario.allow_outside(),
         seed: scenario.seed,
         seeds: evaluation.summary.seeds,
         options: scenario.options,
@@ -747,7 +746,7 @@ fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::
 /// Whether users need not be played any more: an interrupted run still plays some of those who came
 /// until then.
 fn stop_playing() -> impl Fn() -> bool + Sync {
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const PATIENCE: Duration = Duration::from_millis(300);
     let noticed: OnceLock<Instant> = OnceLock::new();
     move || interrupt::requested() && noticed.get_or_init(Instant::now).elapsed() > PATIENCE
 }

@@ -89,7 +89,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     if !inside_cage()? {
         return outside();
     }
-    interrupt::listen_and(|| ());
+    interrupt::end_by_oneself(|_| ());
     let testbed = Testbed::new(&link, &stack)?;
     let server = arguments.server.as_ref().map(|server| {
         let mut shell = Command::new("sh");
@@ -120,7 +120,7 @@ static INSIDE: AtomicI32 = AtomicI32::new(0);
 /// it, and with this one.
 fn outside() -> Result<(), Failure> {
     become_root()?;
-    interrupt::listen_and(pass_on);
+    interrupt::end_by_oneself(pass_on);
     let system = |source: io::Error| Error::System {
         doing: "run netflow inside".to_owned(),
         source,
@@ -129,10 +129,11 @@ fn outside() -> Result<(), Failure> {
     let mut inside = spawn_caged(Command::new(program).args(std::env::args_os().skip(1)))?;
     INSIDE.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
     if interrupt::requested() {
-        pass_on();
+        pass_on(interrupt::Again::First);
     }
     let status = inside.wait().map_err(system)?;
     match status.signal() {
+        Some(_) if interrupt::requested() => finish(status),
         Some(signal) => Err(Failure::Evaluation(format!(
             "the testbed was killed by signal {signal}, and all commands with it"
         ))),
@@ -140,16 +141,20 @@ fn outside() -> Result<(), Failure> {
     }
 }
 
-/// An interrupt, to the process inside.
-fn pass_on() {
+/// An interrupt, to the process inside. With the second everything dies.
+fn pass_on(again: interrupt::Again) {
+    let signal = match again {
+        interrupt::Again::First => Signal::TERM,
+        interrupt::Again::Later => Signal::KILL,
+    };
     if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
         // It may be gone by now.
-        let _ = kill_process(inside, Signal::TERM);
+        let _ = kill_process(inside, signal);
     }
 }
 
 /// How long an interrupted command may take to end.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
     let system = |source: io::Error| Error::System {
@@ -176,9 +181,10 @@ fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
     }
 }
 
-/// The command's exit code, as shells tell it.
+/// The command's exit code, as shells tell it; that of an interrupt, if there was one.
 fn finish(status: ExitStatus) -> Result<(), Failure> {
     let code = match (status.code(), status.signal()) {
+        _ if interrupt::requested() => interrupt::CODE.into(),
         (Some(code), _) => code,
         (None, Some(signal)) => 128 + signal,
         (None, None) => 1,

@@ -95,7 +95,6 @@ impl Files {
 
 /// Reads a trace to its end, and says what was malformed in it.
 pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> {
-    interrupt::listen();
     let mut reader = trace::open(file).map_err(cannot_read)?;
     let mut events = 0_u32;
     while let Some(event) = reader.next().map_err(cannot_read)? {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::profile::fit::{FlowSamples, Sample};
 use netflow::trace::sender::{Options, RttMethod, Samplers};
+use netflow_files::ShortLines;
 use serde::{Deserialize, Serialize};
 
 use super::{read, warn_of_vantage};
@@ -113,7 +114,7 @@ fn of_csv(file: &Path, flows: &mut Vec<FlowSamples>) -> Result<(), Failure> {
         source,
     })?;
     let begin = flows.len();
-    let mut lines = csv::Reader::from_reader(source);
+    let mut lines = csv::Reader::from_reader(ShortLines::new(source));
     for line in lines.deserialize() {
         let line: Line<String> = line.map_err(|error| wrong(file, &error))?;
         let known = flows[begin..]

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 pub use error::{ProfileFileError, ProfileFileErrorKind};
 
+use netflow_files::{Kind, read_text};
+
 use crate::{Analytic, Grid, PowerLaw, Profile};
 
 /// The version of the format that is read and written.
@@ -41,8 +43,8 @@ pub enum Definition<'a> {
 /// The file cannot be read, or [`from_toml`]'s errors; the message begins with path, line and
 /// column.
 pub fn load(path: &Path) -> Result<Arc<dyn Profile>, ProfileFileError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| ProfileFileError::unreadable(path, error))?;
+    let text = read_text(path, Kind::Profile)
+        .map_err(|refusal| ProfileFileError::unreadable(path, refusal.into()))?;
     from_toml(&text).map_err(|error| error.in_file(path))
 }
 

@@ -83,6 +83,7 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
         sources: Vec::new(),
         kept: None,
         overrides: Vec::new(),
+        allow_outside: false,
         seed: scenario.seed,
         seeds: 1,
         options,

@@ -29,6 +29,7 @@ use self::profiles::Profiles;
 use self::simulation::Settings;
 use crate::changes;
 use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
+use crate::load::Reach;
 use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
 use crate::problem::{Findings, ProblemKind};
@@ -53,6 +54,7 @@ pub(crate) struct Surroundings<'s> {
     pub(crate) directory: &'s Path,
     /// The scenario's own path, which its tables cannot have.
     pub(crate) own_path: &'s Path,
+    pub(crate) reach: Reach,
     pub(crate) overrides: &'s Overrides,
 }
 

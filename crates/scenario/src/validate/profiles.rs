@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use netflow_files::{Kind, read_text};
 use netflow_profile::{Profile, aliases, builtin, builtin_names, from_toml};
 
 use super::{Assembly, tables};
 use crate::place::{Place, Spanned};
 use crate::problem::ProblemKind;
-use crate::sources::{LARGEST_SCENARIO, read_text};
 
 /// The profiles asked for so far; `None` for those that do not exist.
 #[derive(Default)]
@@ -47,8 +47,8 @@ impl Assembly<'_> {
     }
 
     fn profile_file(&mut self, name: &Spanned<String>) -> Option<Arc<dyn Profile>> {
-        let path = self.surroundings.directory.join(name.as_str());
-        let text = match read_text(&path, LARGEST_SCENARIO) {
+        let path = self.reach(name)?;
+        let text = match read_text(&path, Kind::Profile) {
             Ok(text) => text,
             Err(refusal) => {
                 tables::refused(

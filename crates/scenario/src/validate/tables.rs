@@ -1,12 +1,15 @@
 //! Tables in CSV files.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
+
+use netflow_files::{Kind, Refusal, STANDARD_INPUT, read_text};
 
 use super::{Assembly, memory};
+use crate::load::Reach;
 use crate::place::{Place, Spanned};
 use crate::problem::{Findings, ProblemKind};
 use crate::read::{Element, Fields, Section, open};
-use crate::sources::{LARGEST_TABLE, Refusal, Sources, read_text};
+use crate::sources::Sources;
 
 impl Assembly<'_> {
     /// Reads a table, if there is one, row by row.
@@ -17,12 +20,15 @@ impl Assembly<'_> {
     ) {
         let Some(name) = name else { return };
         let before = self.findings.errors();
-        let path = self.surroundings.directory.join(name.as_str());
+        let Some(path) = self.reach(name) else {
+            self.incomplete = true;
+            return;
+        };
         if self.is_scenario(name, &path) {
             self.incomplete = true;
             return;
         }
-        let text = match read_text(&path, LARGEST_TABLE) {
+        let text = match read_text(&path, Kind::Table) {
             Ok(text) => text,
             Err(refusal) => {
                 let what = format!("the table of {}s", T::NAME);
@@ -73,6 +79,36 @@ impl Assembly<'_> {
         self.incomplete |= self.findings.errors() > before && T::NAME == "link";
     }
 
+    /// Where a file is that the scenario names; none if it may not go there.
+    pub(super) fn reach(&mut self, name: &Spanned<String>) -> Option<PathBuf> {
+        let here = self.surroundings.directory;
+        let path = match name.as_str() {
+            STANDARD_INPUT => Path::new(".").join(STANDARD_INPUT), // a file of that name
+            name => here.join(name),
+        };
+        // What stands on the command line is named by whoever runs it.
+        let own = self.surroundings.reach == Reach::Anywhere
+            || self.sources.is_override(name.place().file);
+        let here = match here.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => here,
+        };
+        let below = match (here.canonicalize(), path.canonicalize()) {
+            (Ok(here), Ok(path)) => path.starts_with(here),
+            // It is not there; where it is not counts all the same.
+            _ => Path::new(name.as_str())
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir)),
+        };
+        if own || below {
+            return Some(path);
+        }
+        let message = format!("`{}` is not below the scenario's folder", **name);
+        let help = "`--allow-outside` lets a scenario read files from anywhere";
+        self.error(ProblemKind::Unreadable, name.place(), message, help);
+        None
+    }
+
     /// Whether an included path leads back to the scenario, or to another one.
     fn is_scenario(&mut self, name: &Spanned<String>, path: &Path) -> bool {
         let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
@@ -117,15 +153,15 @@ pub(super) fn refused(
                 finding.help("paths are relative to the scenario's directory");
             }
         }
-        Refusal::Directory => {
-            let message = format!("{what} cannot be a directory: {shown}");
+        Refusal::NotRegular(is) => {
+            let message = format!("{what} cannot be {is}: {shown}");
             let finding = findings.error(ProblemKind::Unreadable, place, message);
-            finding.help("name a file in it");
+            if is == "a directory" {
+                finding.help("name a file in it");
+            }
         }
-        Refusal::TooLarge { bytes, largest } => {
-            let message = format!(
-                "{what}, {shown}, has {bytes} bytes, more than the {largest} that can be read"
-            );
+        refusal @ Refusal::TooLarge(_) => {
+            let message = format!("cannot read {what}, {shown}: {refusal}");
             findings.error(ProblemKind::TooLarge, place, message);
         }
         Refusal::NotUtf8 { before } => not_utf8(sources, findings, path, before),

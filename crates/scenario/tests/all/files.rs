@@ -143,7 +143,7 @@ fn a_huge_scenario_is_refused_before_it_is_read() {
     let problem = problems.iter().next().expect("a problem");
     assert_eq!(problem.kind, ProblemKind::TooLarge);
     assert!(!problems.unreadable());
-    assert!(problem.message.contains("1099511627776 bytes"), "{problem}");
+    assert!(problem.message.contains("at most 64 MB"), "{problem}");
 }
 
 #[test]

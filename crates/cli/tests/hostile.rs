@@ -1,0 +1,206 @@
+//! What may not happen, whatever is given: hanging, growing without end, overwriting, half a file.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Workplace, names, text};
+use netflow::results::Results;
+
+const WHOLE: [&str; 6] = [
+    "connections.csv",
+    "links.csv",
+    "manifest.json",
+    "network.json",
+    "scenario",
+    "summary.json",
+];
+
+/// Runs netflow in a shell with a limit.
+fn limited(place: &Workplace, limit: &str, arguments: &str) -> std::process::Output {
+    let shell = format!(
+        "{limit}; exec {} {arguments}",
+        env!("CARGO_BIN_EXE_netflow")
+    );
+    Command::new("bash")
+        .args(["-c", &shell])
+        .current_dir(place.path(""))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// The signal of a file that is too large ended the process and left partial files.
+#[test]
+fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
+    let place = Workplace::new();
+    let fresh = |kilobytes: usize| {
+        let output = limited(
+            &place,
+            &format!("ulimit -f {kilobytes}"),
+            "run dumbbell.toml -q -o out --every 20ms",
+        );
+        (output.status.code(), text(&output.stderr))
+    };
+    for kilobytes in [0, 1, 4, 64, 256] {
+        let (code, said) = fresh(kilobytes);
+        assert_eq!(code, Some(3), "{kilobytes} KB: {said}");
+        assert!(said.contains("too large"), "{said}");
+        assert_eq!(names(&place.path("out")), Vec::<String>::new(), "{said}");
+    }
+
+    place.expect("run dumbbell.toml -q -o out", 0);
+    let before = fs::read(place.path("out/links.csv")).unwrap();
+    assert_eq!(fresh(64).0, Some(3));
+    assert_eq!(names(&place.path("out")), WHOLE);
+    assert_eq!(fs::read(place.path("out/links.csv")).unwrap(), before);
+    assert!(Results::open(place.path("out")).unwrap().manifest.complete);
+}
+
+/// `.links.csv.partial`, a link to somebody's file, was followed.
+#[test]
+fn no_link_in_a_results_directory_is_followed() {
+    let place = Workplace::new();
+    fs::write(place.path("victim"), "precious").unwrap();
+    fs::create_dir(place.path("out")).unwrap();
+    for name in [
+        ".links.csv.partial",
+        "links.csv",
+        "summary.json",
+        "manifest.json",
+        "report.html",
+    ] {
+        symlink(place.path("victim"), place.path("out").join(name)).unwrap();
+    }
+    place.expect("run dumbbell.toml -q -o out", 0);
+    place.expect("report out -o out/report.html", 0);
+    place.expect("new dumbbell -o out/.links.csv.partial", 0);
+    assert_eq!(fs::read(place.path("victim")).unwrap(), b"precious");
+}
+
+/// Of two runs into one directory each time one said that all was well over a mixture of both.
+#[test]
+fn of_runs_into_one_directory_one_wins_and_the_others_say_so() {
+    let place = Workplace::new();
+    for _ in 0..3 {
+        let start = |every: &str| {
+            let arguments = ["run", "dumbbell.toml", "-q", "-o", "out", "--every", every];
+            let mut command = place.netflow(arguments);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        let runs = ["10ms", "11ms", "12ms", "13ms"].map(start);
+        let ended = runs.map(|run| run.wait_with_output().unwrap());
+        let wins = ended.iter().filter(|it| it.status.success()).count();
+        assert!(wins >= 1);
+        for output in ended.iter().filter(|it| !it.status.success()) {
+            assert_eq!(output.status.code(), Some(3));
+            let said = text(&output.stderr);
+            assert!(said.contains("another run is writing to out"), "{said}");
+        }
+        assert_eq!(names(&place.path("out")), WHOLE);
+        let results = Results::open(place.path("out")).unwrap();
+        let (links, connections) = (results.links().unwrap(), results.connections().unwrap());
+        assert_eq!(links.len(), 3 * connections.len());
+        assert!(links.is_sorted_by_key(|row| row.time_s));
+        assert_eq!(links.last().unwrap().time_s, 20.0);
+    }
+}
+
+/// Reading them, or saying that they are wrong, took all the memory, or waited for ever.
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    let place = Workplace::new();
+    let made = Command::new("mkfifo").arg(place.path("pipe.toml")).status();
+    assert!(made.unwrap().success());
+    for name in ["endless.toml", "endless.csv"] {
+        symlink("/dev/zero", place.path(name)).unwrap();
+    }
+    fs::create_dir(place.path("results")).unwrap();
+    symlink("/dev/zero", place.path("results/summary.json")).unwrap();
+    symlink("/dev/zero", place.path("results/manifest.json")).unwrap();
+    let commands = [
+        ("run /dev/zero", "it is a device"),
+        ("check pipe.toml", "it is a pipe"),
+        ("check endless.toml", "it is a device"),
+        ("run dumbbell.toml --set include.links=pipe.toml", ""),
+        ("profile show endless.toml", "it is a device"),
+        ("profile show pipe.toml", "it is a pipe"),
+        (
+            "latency --stack endless.toml --size 10KB --delay 10ms",
+            "it is a device",
+        ),
+        ("report results -o x.html", "it is a device"),
+        (
+            "mark --committed-rate 1Mbit/s --peak-rate 2Mbit/s endless.csv",
+            "a line is longer than a megabyte",
+        ),
+        ("profile fit endless.csv", ""),
+        ("trace summary /dev/zero", ""),
+    ];
+    for (command, says) in commands {
+        let started = Instant::now();
+        let output = limited(&place, "ulimit -v 4000000", command);
+        let said = text(&output.stderr);
+        let code = output.status.code();
+        assert!(matches!(code, Some(1..=3)), "{command}: {code:?} {said}");
+        assert!(said.contains(says), "{command}: {said}");
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(10), "{command}: {took:?}");
+    }
+}
+
+/// The first line of `/etc/shadow` was shown as the wrong header of a table.
+#[test]
+fn a_scenario_reads_nothing_outside_its_folder_unless_asked() {
+    let place = Workplace::new();
+    fs::create_dir(place.path("inner")).unwrap();
+    fs::write(place.path("secret.csv"), "classified\n").unwrap();
+    fs::write(place.path("secret.toml"), "classified = 1\n").unwrap();
+    symlink(place.path("secret.csv"), place.path("inner/linked.csv")).unwrap();
+    let outside = place.path("secret.csv").display().to_string();
+    let start = "[simulation]\nduration = \"1 s\"\n";
+    for name in ["../secret.csv", &outside, "linked.csv", "../missing.csv"] {
+        let scenario = format!("{start}[include]\nlinks = {name:?}\n");
+        fs::write(place.path("inner/topology.toml"), scenario).unwrap();
+        let said = text(&place.expect("check inner/topology.toml", 3).stderr);
+        assert!(
+            said.contains("is not below the scenario's folder"),
+            "{said}"
+        );
+        assert!(said.contains("--allow-outside"), "{said}");
+        assert!(!said.contains("classified"), "{said}");
+    }
+    let source =
+        "[[connection]]\nfrom=\"A\"\nto=\"B\"\nsource = { profile = \"../secret.toml\" }\n";
+    fs::write(
+        place.path("inner/topology.toml"),
+        format!("{start}{source}"),
+    )
+    .unwrap();
+    let said = text(&place.run("check inner/topology.toml").stderr);
+    assert!(
+        said.contains("is not below the scenario's folder"),
+        "{said}"
+    );
+    let said = text(
+        &place
+            .run("check inner/topology.toml --allow-outside")
+            .stderr,
+    );
+    assert!(said.contains("classified"), "with leave it is read: {said}");
+}
+
+/// A scenario can come through a pipe all the same.
+#[test]
+fn a_scenario_is_read_from_the_standard_input() {
+    let place = Workplace::new();
+    let file = fs::File::open(place.path("dumbbell.toml")).unwrap();
+    let output = place.netflow(["check", "-"]).stdin(file).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("ok: "));
+}

@@ -1,0 +1,59 @@
+//! Reading line by line, with lines that have an end.
+
+use std::io::{self, Read};
+
+/// A reader of lines, of which none may be longer than a megabyte: whoever keeps a line keeps little,
+/// whatever the file is.
+#[derive(Debug)]
+pub struct ShortLines<R> {
+    inner: R,
+    /// Bytes since the last end of a line.
+    since_end: usize,
+}
+
+/// Bytes that a line may have.
+const LONGEST: usize = 1 << 20;
+
+impl<R: Read> ShortLines<R> {
+    /// Reads from there.
+    pub fn new(inner: R) -> ShortLines<R> {
+        ShortLines {
+            inner,
+            since_end: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for ShortLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        let mut since_end = self.since_end;
+        for line in buffer[..n].split_inclusive(|&byte| byte == b'\n') {
+            since_end += line.len();
+            if since_end > LONGEST {
+                let reason = "a line is longer than a megabyte: this is no such file";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            }
+            if line.ends_with(b"\n") {
+                since_end = 0;
+            }
+        }
+        self.since_end = since_end;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_may_be_many_but_not_endless() {
+        let lines = "0123456789\n".repeat(LONGEST / 5);
+        let mut all = String::new();
+        let mut reader = ShortLines::new(lines.as_bytes());
+        assert_eq!(reader.read_to_string(&mut all).unwrap(), lines.len());
+        let endless = io::copy(&mut ShortLines::new(io::repeat(b'x')), &mut io::sink());
+        assert_eq!(endless.unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

@@ -1,0 +1,230 @@
+//! Reading whole files.
+
+use std::fs::{self, File, FileType};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The name of the standard input, where a file is asked for.
+pub const STANDARD_INPUT: &str = "-";
+
+/// What a file is read as: how large it may be, and what it is called in messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A scenario: what is larger belongs into tables.
+    Scenario,
+    /// A table that a scenario includes.
+    Table,
+    /// A profile.
+    Profile,
+    /// A TCP stack.
+    Stack,
+    /// What a results directory has beside its series.
+    Summary,
+    /// A series of a results directory.
+    Series,
+    /// A table of samples, of measurements, or of somebody else's results.
+    Samples,
+}
+
+impl Kind {
+    /// The most bytes that are read.
+    pub const fn largest(self) -> u64 {
+        match self {
+            Kind::Stack => 1 << 20,
+            Kind::Scenario | Kind::Profile => 64 << 20,
+            Kind::Summary | Kind::Table => 512 << 20,
+            Kind::Samples => 1 << 30,
+            // A day of a network with a thousand links, every second.
+            Kind::Series => 8 << 30,
+        }
+    }
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Scenario => "a scenario",
+            Kind::Table => "a table",
+            Kind::Profile => "a profile",
+            Kind::Stack => "a stack",
+            Kind::Summary => "a file of this kind",
+            Kind::Series => "a series",
+            Kind::Samples => "a table of samples",
+        }
+    }
+}
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The system says so.
+    Unreadable(io::Error),
+    /// It is no file that has an end: what it is.
+    NotRegular(&'static str),
+    /// It has more bytes than files of its kind may have.
+    TooLarge(Kind),
+    /// It is no text.
+    NotUtf8 {
+        /// What stands before the first byte that is none.
+        before: String,
+    },
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::Unreadable(error) if error.kind() == io::ErrorKind::NotFound => {
+                f.write_str("there is no such file")
+            }
+            Refusal::Unreadable(error) => write!(f, "{error}"),
+            Refusal::NotRegular(is) => {
+                write!(
+                    f,
+                    "it is {is}, but only files are read, and `-`, the standard input"
+                )
+            }
+            Refusal::TooLarge(kind) => {
+                let megabytes = kind.largest() >> 20;
+                write!(
+                    f,
+                    "it is too large: {} has at most {megabytes} MB",
+                    kind.name()
+                )
+            }
+            Refusal::NotUtf8 { before } => {
+                let line = before.matches('\n').count() + 1;
+                write!(f, "it is not UTF-8: see line {line}")
+            }
+        }
+    }
+}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> io::Error {
+        match refusal {
+            Refusal::Unreadable(error) => error,
+            Refusal::NotRegular("a directory") => io::ErrorKind::IsADirectory.into(),
+            Refusal::TooLarge(_) => {
+                io::Error::new(io::ErrorKind::FileTooLarge, refusal.to_string())
+            }
+            Refusal::NotRegular(_) | Refusal::NotUtf8 { .. } => {
+                io::Error::new(io::ErrorKind::InvalidData, refusal.to_string())
+            }
+        }
+    }
+}
+
+/// The bytes of a regular file, or of the standard input if the path is `-`.
+///
+/// # Errors
+/// If it cannot be read, is something without an end, such as a device or a pipe, or is larger
+/// than its kind may be.
+pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
+    if path == Path::new(STANDARD_INPUT) {
+        return read_at_most(io::stdin().lock(), 0, kind);
+    }
+    // Before it is opened, which waits for a writer if it is a pipe.
+    let metadata = fs::metadata(path).map_err(Refusal::Unreadable)?;
+    if let Some(is) = not_regular(metadata.file_type()) {
+        return Err(Refusal::NotRegular(is));
+    }
+    if metadata.len() > kind.largest() {
+        return Err(Refusal::TooLarge(kind));
+    }
+    let file = File::open(path).map_err(Refusal::Unreadable)?;
+    read_at_most(file, metadata.len(), kind)
+}
+
+/// As [`read`], of a text.
+///
+/// # Errors
+/// As [`read`], and if it is not UTF-8.
+pub fn read_text(path: &Path, kind: Kind) -> Result<String, Refusal> {
+    String::from_utf8(read(path, kind)?).map_err(|error| {
+        let end = error.utf8_error().valid_up_to();
+        let mut bytes = error.into_bytes();
+        bytes.truncate(end);
+        Refusal::NotUtf8 {
+            before: String::from_utf8(bytes).unwrap_or_default(),
+        }
+    })
+}
+
+fn read_at_most(from: impl Read, expected: u64, kind: Kind) -> Result<Vec<u8>, Refusal> {
+    let unreadable = |error: io::Error| Refusal::Unreadable(error);
+    let mut bytes = Vec::new();
+    let reserved = bytes.try_reserve(usize::try_from(expected).unwrap_or(usize::MAX));
+    reserved.map_err(|_| unreadable(io::ErrorKind::OutOfMemory.into()))?;
+    let mut from = from.take(kind.largest() + 1);
+    from.read_to_end(&mut bytes).map_err(unreadable)?;
+    match bytes.len() as u64 > kind.largest() {
+        true => Err(Refusal::TooLarge(kind)),
+        false => Ok(bytes),
+    }
+}
+
+/// What something is that is no regular file.
+fn not_regular(is: FileType) -> Option<&'static str> {
+    if is.is_file() {
+        return None;
+    }
+    if is.is_dir() {
+        return Some("a directory");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if is.is_fifo() {
+            return Some("a pipe");
+        }
+        if is.is_socket() {
+            return Some("a socket");
+        }
+    }
+    Some("a device")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_and_others_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "text").unwrap();
+        assert_eq!(read_text(&path, Kind::Stack).unwrap(), "text");
+        fs::write(&path, b"one\ntw\xff").unwrap();
+        let refusal = read_text(&path, Kind::Stack).unwrap_err();
+        assert_eq!(refusal.to_string(), "it is not UTF-8: see line 2");
+        let refusal = read(directory.path(), Kind::Stack).unwrap_err();
+        assert!(matches!(refusal, Refusal::NotRegular("a directory")));
+        let refusal = read(&directory.path().join("none"), Kind::Stack).unwrap_err();
+        assert_eq!(refusal.to_string(), "there is no such file");
+    }
+
+    /// `run /dev/zero` took all the memory that there was.
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let refusal = read_at_most(io::repeat(0), 0, Kind::Stack).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "it is too large: a stack has at most 1 MB"
+        );
+        if cfg!(unix) {
+            let refusal = read(Path::new("/dev/zero"), Kind::Scenario).unwrap_err();
+            assert!(matches!(refusal, Refusal::NotRegular("a device")));
+        }
+    }
+
+    #[test]
+    fn a_file_is_as_large_as_it_may_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let largest = Kind::Stack.largest();
+        File::create(&path).unwrap().set_len(largest).unwrap();
+        assert_eq!(read(&path, Kind::Stack).unwrap().len() as u64, largest);
+        File::create(&path).unwrap().set_len(largest + 1).unwrap();
+        let refusal = read(&path, Kind::Stack).unwrap_err();
+        assert!(matches!(refusal, Refusal::TooLarge(Kind::Stack)));
+    }
+}
