@@ -57,6 +57,7 @@
 
 #![warn(missing_docs)]
 
+mod connection;
 mod counts;
 mod error;
 mod outbox;

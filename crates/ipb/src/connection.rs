@@ -1,0 +1,142 @@
+//! One connection of a server.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use netflow_workload::Kind;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+
+use crate::counts::{Reason, Served, Traffic};
+use crate::outbox::Outbox;
+use crate::protocol::{Asked, Parser, filler, reply_head};
+use crate::server::{Limits, lock, seconds};
+
+/// Serves one connection to its end.
+pub async fn serve(
+    mut stream: TcpStream,
+    limits: Limits,
+    served: Arc<Mutex<Served>>,
+) -> Result<(), Reason> {
+    stream.set_nodelay(true).map_err(|e| reason(&e))?;
+    let mut connection = Connection {
+        parser: Parser::new(limits.message_bytes),
+        outbox: Outbox::default(),
+        kind: None,
+        unsent: Traffic::default(),
+        limits,
+        served,
+    };
+    let end = Instant::now() + seconds(limits.lifetime_s);
+    let talk = timeout_at(end, connection.talk(&mut stream)).await;
+    let ended = talk.unwrap_or(Err(Reason::Lifetime));
+    if ended.is_err() {
+        // What was not read is not kept for anybody.
+        let _ = stream.set_zero_linger();
+    }
+    ended
+}
+
+struct Connection {
+    parser: Parser,
+    outbox: Outbox,
+    /// Whose it is, once a request is complete.
+    kind: Option<Kind>,
+    /// What is answered by the outbox.
+    unsent: Traffic,
+    limits: Limits,
+    served: Arc<Mutex<Served>>,
+}
+
+impl Connection {
+    async fn talk(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
+        /// Replies are sent when there are so many bytes of them, or nothing more to read.
+        const ENOUGH: u64 = 32 << 10;
+        let mut buffer = vec![0; 16 << 10];
+        let mut request = None;
+        loop {
+            let (until, late) = self.patience(&mut request);
+            let read = timeout_at(until, stream.read(&mut buffer)).await;
+            let length = read.map_err(|_| late)?.map_err(|e| reason(&e))?;
+            if length == 0 {
+                let between = self.parser.left_bytes().is_none();
+                return between.then_some(()).ok_or(Reason::CutShort);
+            }
+            let mut input = buffer.get(..length).unwrap_or_default();
+            while let Some(asked) = self.parser.next(&mut input)? {
+                request = None;
+                self.answer(asked);
+                if self.outbox.left_bytes() > ENOUGH {
+                    self.send(stream).await?;
+                }
+            }
+            self.send(stream).await?;
+        }
+    }
+
+    /// How long to wait for what comes next, and what is the matter if it does not. A `request` that
+    /// has begun keeps its beginning and its end.
+    fn patience(&self, request: &mut Option<(Instant, Instant)>) -> (Instant, Reason) {
+        let now = Instant::now();
+        let Some(left_bytes) = self.parser.left_bytes() else {
+            *request = None;
+            return (now + seconds(self.limits.idle_s), Reason::Idle);
+        };
+        let (began, end) = request.unwrap_or((now, now));
+        // Only now may be known how long it is.
+        let end = end.max(began + self.allowed(self.limits.request_s, left_bytes));
+        *request = Some((began, end));
+        (end, Reason::SlowRequest)
+    }
+
+    fn allowed(&self, at_least_s: f64, bytes: u64) -> Duration {
+        seconds(at_least_s + bytes as f64 / self.limits.slowest_bytes_per_s)
+    }
+
+    fn answer(&mut self, asked: Asked) {
+        let (head, filler, filler_bytes) = match asked.kind {
+            Kind::Http => {
+                let (head, body_bytes) = reply_head(asked.reply_bytes);
+                (head, filler::BODY, body_bytes)
+            }
+            Kind::Telnet => (Vec::new(), filler::ECHO, u64::from(asked.reply_bytes)),
+        };
+        self.unsent.connections += u64::from(self.kind.is_none());
+        self.unsent.requests += 1;
+        self.unsent.request_bytes += asked.request_bytes;
+        self.unsent.reply_bytes += head.len() as u64 + filler_bytes;
+        self.unsent.script_bytes += asked.script_bytes;
+        self.kind = Some(asked.kind);
+        self.outbox.push(head, filler, filler_bytes);
+    }
+
+    /// Sends all replies, and counts them.
+    async fn send(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
+        let end = Instant::now() + self.allowed(self.limits.reply_s, self.outbox.left_bytes());
+        while !self.outbox.is_empty() {
+            let write = timeout_at(end, stream.write(self.outbox.chunk())).await;
+            let written = write
+                .map_err(|_| Reason::NotReading)?
+                .map_err(|e| reason(&e))?;
+            self.outbox.advance(written);
+        }
+        if let Some(kind) = self.kind {
+            let sent = std::mem::take(&mut self.unsent);
+            lock(&self.served).of(kind).add(sent);
+        }
+        Ok(())
+    }
+}
+
+fn reason(error: &std::io::Error) -> Reason {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::NotConnected
+        | ErrorKind::TimedOut => Reason::Reset,
+        _ => Reason::System,
+    }
+}
