@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use netflow_workload::Kind;
+#[cfg(target_os = "linux")]
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
@@ -11,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::counts::{Reason, Served, Traffic};
 use crate::outbox::Outbox;
 use crate::protocol::{Asked, Parser, filler, reply_head};
-use crate::server::{Limits, lock, seconds};
+use crate::server::{Limits, UNSENT_BYTES, lock, seconds};
 
 /// Serves one connection to its end.
 pub async fn serve(
@@ -20,6 +22,11 @@ pub async fn serve(
     served: Arc<Mutex<Served>>,
 ) -> Result<(), Reason> {
     stream.set_nodelay(true).map_err(|e| reason(&e))?;
+    // A reply may be with the system altogether, and nobody waits to write more.
+    #[cfg(target_os = "linux")]
+    SockRef::from(&stream)
+        .set_tcp_user_timeout(Some(seconds(limits.reply_s)))
+        .map_err(|e| reason(&e))?;
     let mut connection = Connection {
         parser: Parser::new(limits.message_bytes),
         outbox: Outbox::default(),
@@ -113,8 +120,10 @@ impl Connection {
 
     /// Sends all replies, and counts them.
     async fn send(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
-        let end = Instant::now() + self.allowed(self.limits.reply_s, self.outbox.left_bytes());
+        // The system takes more when it has sent half of what it keeps.
+        let patience = self.allowed(self.limits.reply_s, UNSENT_BYTES.into());
         while !self.outbox.is_empty() {
+            let end = Instant::now() + patience;
             let write = timeout_at(end, stream.write(self.outbox.chunk())).await;
             let written = write
                 .map_err(|_| Reason::NotReading)?
@@ -135,8 +144,9 @@ fn reason(error: &std::io::Error) -> Reason {
         ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
         | ErrorKind::BrokenPipe
-        | ErrorKind::NotConnected
-        | ErrorKind::TimedOut => Reason::Reset,
+        | ErrorKind::NotConnected => Reason::Reset,
+        // What was sent was not taken.
+        ErrorKind::TimedOut => Reason::NotReading,
         _ => Reason::System,
     }
 }

@@ -175,6 +175,30 @@ fn who_does_not_read_is_dropped() {
     }
 }
 
+/// Who reads a little now and then is served, however long the whole of it takes.
+#[test]
+fn who_reads_slowly_is_not_taken_for_one_who_does_not_read() {
+    let limits = Limits {
+        reply_s: 0.7,
+        slowest_bytes_per_s: 1e12,
+        ..Limits::default()
+    };
+    let found = dropped_for(limits, |server| {
+        let mut stream = connect(server);
+        let bytes = 20_000_000;
+        write!(stream, "GET /{bytes} HTTP/1.1\r\n\r\n").unwrap();
+        let began = Instant::now();
+        let mut left_bytes = bytes;
+        let mut portion = vec![0; 64 << 10];
+        while began.elapsed() < Duration::from_millis(1500) {
+            thread::sleep(Duration::from_millis(20));
+            left_bytes -= stream.read(&mut portion).unwrap();
+        }
+        stream.read_exact(&mut vec![0; left_bytes]).unwrap();
+    });
+    assert_eq!(found, None);
+}
+
 #[test]
 fn idle_connections_end() {
     let limits = Limits {

@@ -1,0 +1,115 @@
+//! What the system keeps of replies that are not read, and for how long, as `/proc/net/tcp` tells.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::serve_while;
+use netflow_ipb::{Limits, Reason, ServerOptions};
+use socket2::{Domain, Socket, Type};
+
+/// Nobody gets more time than this.
+const BOUND: Duration = Duration::from_secs(10);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Bytes that the system keeps for a connection, at its server's end: not acknowledged yet, and not
+/// read yet.
+struct Kept {
+    replies: u64,
+    requests: u64,
+}
+
+/// Nothing if there is no such connection.
+fn kept(server: SocketAddr, peer: &TcpStream) -> Option<Kept> {
+    let (server, peer) = (server.port(), peer.local_addr().unwrap().port());
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    let hexadecimal = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    table.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let port = |field: &str| hexadecimal(field.split(':').nth(1).unwrap());
+        let ports = (port(fields[1]), port(fields[2]));
+        if ports != (server.into(), peer.into()) {
+            return None;
+        }
+        let (replies, requests) = fields[4].split_once(':').unwrap();
+        Some(Kept {
+            replies: hexadecimal(replies),
+            requests: hexadecimal(requests),
+        })
+    })
+}
+
+/// Waits until so little is kept, of both, and stays so for a while. What is underway when a peer
+/// stops to read is sent again until its system takes it.
+fn wait_for_little(server: SocketAddr, peer: &TcpStream, most_bytes: u64) {
+    let began = Instant::now();
+    let mut little = Instant::now();
+    while little.elapsed() < 30 * LOOK {
+        thread::sleep(LOOK);
+        let Kept { replies, requests } = kept(server, peer).unwrap();
+        if replies == 0 || replies.max(requests) > most_bytes {
+            little = Instant::now();
+        }
+        let waited = began.elapsed();
+        assert!(waited < BOUND, "{replies} and {requests} bytes are kept");
+    }
+}
+
+/// Reads what it asks for at first, so that windows and buffers may grow; then asks for gigabytes,
+/// more and more, and reads nothing.
+#[test]
+fn a_peer_that_does_not_read_takes_little_of_the_system() {
+    let ((), _) = serve_while(ServerOptions::default(), |server| {
+        let mut peer = TcpStream::connect(server).unwrap();
+        let bytes = 20_000_000;
+        write!(peer, "GET /{bytes} HTTP/1.1\r\n\r\n").unwrap();
+        peer.read_exact(&mut vec![0; bytes]).unwrap();
+        let head = format!("POST /50 HTTP/1.1\r\nContent-Length: {bytes}\r\n\r\n");
+        peer.write_all(head.as_bytes()).unwrap();
+        peer.write_all(&vec![0; bytes]).unwrap();
+        peer.read_exact(&mut [0; 50]).unwrap();
+        peer.set_nonblocking(true).unwrap();
+        let asked = b"GET /1073741824 HTTP/1.1\r\n\r\n".repeat(1000);
+        for _ in 0..100 {
+            // As much of it as the system takes at once.
+            let _ = peer.write(&asked);
+        }
+        // A segment is up to 64 KB, and the last may be begun below the bound of 128 KB.
+        wait_for_little(server, &peer, 3 << 16);
+    });
+}
+
+/// Whether the server has more to write, or the system has it all.
+#[test]
+fn a_peer_that_does_not_read_is_let_go() {
+    for reply_bytes in [60_000, 1 << 30] {
+        let limits = Limits {
+            reply_s: 0.3,
+            ..Limits::default()
+        };
+        let options = ServerOptions {
+            limits,
+            ..ServerOptions::default()
+        };
+        let (_peer, served) = serve_while(options, |server| {
+            let peer = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            peer.set_recv_buffer_size(4096).unwrap();
+            peer.connect(&server.into()).unwrap();
+            let mut peer = TcpStream::from(peer);
+            write!(peer, "GET /{reply_bytes} HTTP/1.1\r\n\r\n").unwrap();
+            let began = Instant::now();
+            while kept(server, &peer).is_some() {
+                assert!(began.elapsed() < BOUND, "the server keeps the connection");
+                thread::sleep(LOOK);
+            }
+            peer
+        });
+        assert_eq!(served.dropped(Reason::NotReading), 1, "{reply_bytes}");
+    }
+}
