@@ -12,12 +12,14 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::counts::{Reason, Served, Traffic};
 use crate::outbox::Outbox;
+use crate::places::Place;
 use crate::protocol::{Asked, Parser, filler, reply_head};
 use crate::server::{Limits, UNSENT_BYTES, lock, seconds};
 
 /// Serves one connection to its end.
 pub async fn serve(
     mut stream: TcpStream,
+    place: Place,
     limits: Limits,
     served: Arc<Mutex<Served>>,
 ) -> Result<(), Reason> {
@@ -32,12 +34,17 @@ pub async fn serve(
         outbox: Outbox::default(),
         kind: None,
         unsent: Traffic::default(),
+        place: &place,
+        spoke: false,
         limits,
         served,
     };
     let end = Instant::now() + seconds(limits.lifetime_s);
-    let talk = timeout_at(end, connection.talk(&mut stream)).await;
-    let ended = talk.unwrap_or(Err(Reason::Lifetime));
+    let ended = tokio::select! {
+        biased;
+        () = place.given_away() => Err(Reason::GaveWay),
+        talk = timeout_at(end, connection.talk(&mut stream)) => talk.unwrap_or(Err(Reason::Lifetime)),
+    };
     if ended.is_err() {
         // What was not read is not kept for anybody.
         let _ = stream.set_zero_linger();
@@ -45,18 +52,21 @@ pub async fn serve(
     ended
 }
 
-struct Connection {
+struct Connection<'a> {
     parser: Parser,
     outbox: Outbox,
     /// Whose it is, once a request is complete.
     kind: Option<Kind>,
     /// What is answered by the outbox.
     unsent: Traffic,
+    place: &'a Place,
+    /// Whether anything came.
+    spoke: bool,
     limits: Limits,
     served: Arc<Mutex<Served>>,
 }
 
-impl Connection {
+impl Connection<'_> {
     async fn talk(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
         /// Replies are sent when there are so many bytes of them, or nothing more to read.
         const ENOUGH: u64 = 32 << 10;
@@ -70,6 +80,8 @@ impl Connection {
                 let between = self.parser.left_bytes().is_none();
                 return between.then_some(()).ok_or(Reason::CutShort);
             }
+            self.spoke = true;
+            self.place.heard();
             let mut input = buffer.get(..length).unwrap_or_default();
             while let Some(asked) = self.parser.next(&mut input)? {
                 request = None;
@@ -88,7 +100,10 @@ impl Connection {
         let now = Instant::now();
         let Some(left_bytes) = self.parser.left_bytes() else {
             *request = None;
-            return (now + seconds(self.limits.idle_s), Reason::Idle);
+            return match self.spoke {
+                true => (now + seconds(self.limits.idle_s), Reason::Idle),
+                false => (now + seconds(self.limits.first_byte_s), Reason::Silent),
+            };
         };
         let (began, end) = request.unwrap_or((now, now));
         // Only now may be known how long it is.
@@ -129,6 +144,7 @@ impl Connection {
                 .map_err(|_| Reason::NotReading)?
                 .map_err(|e| reason(&e))?;
             self.outbox.advance(written);
+            self.place.sent();
         }
         if let Some(kind) = self.kind {
             let sent = std::mem::take(&mut self.unsent);

@@ -15,12 +15,18 @@ pub enum Reason {
     SlowRequest,
     /// A reply was not taken in time.
     NotReading,
+    /// Nothing came at all.
+    Silent,
     /// Nothing was asked for during too long a time.
     Idle,
     /// The connection had lasted too long.
     Lifetime,
     /// There were too many connections already.
     TooMany,
+    /// There were too many connections from this address already.
+    TooManyFromOne,
+    /// It had been silent for longest when somebody else came, and there were no more places.
+    GaveWay,
     /// The user closed the connection in the midst of a request.
     CutShort,
     /// The user reset the connection, or was gone when a reply was to be sent.
@@ -33,15 +39,18 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 12] = [
+    pub const ALL: [Reason; 15] = [
         Self::Malformed,
         Self::HeadTooLong,
         Self::MessageTooLong,
         Self::SlowRequest,
         Self::NotReading,
+        Self::Silent,
         Self::Idle,
         Self::Lifetime,
         Self::TooMany,
+        Self::TooManyFromOne,
+        Self::GaveWay,
         Self::CutShort,
         Self::Reset,
         Self::Stopped,
@@ -56,9 +65,12 @@ impl Reason {
             Self::MessageTooLong => "message too long",
             Self::SlowRequest => "request too slow",
             Self::NotReading => "reply not read",
+            Self::Silent => "never sent anything",
             Self::Idle => "idle too long",
             Self::Lifetime => "open too long",
             Self::TooMany => "too many connections",
+            Self::TooManyFromOne => "too many connections from one address",
+            Self::GaveWay => "silent while others had no place",
             Self::CutShort => "closed within a request",
             Self::Reset => "reset",
             Self::Stopped => "open at the end",

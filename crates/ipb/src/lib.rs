@@ -52,7 +52,8 @@
 //!
 //! Whatever a peer sends, the server neither fails nor grows: heads, scripts and messages have
 //! bounds, as have the connections and every wait for a peer ([`Limits`]). A peer that breaks one is
-//! dropped, and the [`Reason`] counted. A user whose server fails is counted by [`Failure`]; the
+//! dropped, and the [`Reason`] counted. Who is silent keeps nobody out: the place is given away when
+//! there are no more. A user whose server fails is counted by [`Failure`]; the
 //! others go on.
 
 #![warn(missing_docs)]
@@ -61,6 +62,7 @@ mod connection;
 mod counts;
 mod error;
 mod outbox;
+mod places;
 pub mod protocol;
 mod reply;
 mod run;

@@ -9,11 +9,12 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::connection::serve;
 use crate::counts::{Reason, Served};
 use crate::error::Error;
+use crate::places::Places;
 
 /// Where to listen, and what to allow.
 #[derive(Clone, Debug)]
@@ -63,16 +64,21 @@ impl Default for ServerOptions {
 ///
 /// The system keeps at most 128 KB of replies that it has not sent (`TCP_NOTSENT_LOWAT`, and up to a
 /// segment of 64 KB more), and 64 KB of requests that were not read (`SO_RCVBUF`, which Linux doubles
-/// for what it needs itself). The send buffer (`SO_SNDBUF`) stays Linux's: to bound it is to bound the
-/// window, and 128 KB every 400 ms are 2.6 Mbit/s, so that waits over long links would be other than a
-/// model's of the same TCP. (20 MB over an emulated link of 200 ms each way and 155.52 Mbit/s took 5.76 s
-/// with these bounds and without.) So what was sent and is not acknowledged comes on top, up to the most of
-/// `tcp_wmem` (4 MB), while it is under way, and for `reply_s` if it is never acknowledged. Requests do have
-/// a window of 64 KB, which is what Linux begins with; those of workloads are shorter. Other systems
-/// keep of replies what they are set to.
+/// for what it needs itself). The send buffer (`SO_SNDBUF`) stays Linux's: to bound it is to bound
+/// the window, and 128 KB every 400 ms are 2.6 Mbit/s, so that waits over long links would be other
+/// than a model's of the same TCP. (20 MB over an emulated link of 200 ms each way and 155.52 Mbit/s
+/// took 5.76 s with these bounds and without.) So what was sent and is not acknowledged comes on top,
+/// up to the most of `tcp_wmem` (4 MB), while it is under way, and for `reply_s` if it is never
+/// acknowledged. Requests do have a window of 64 KB, which is what Linux begins with; those of
+/// workloads are shorter. Other systems keep of replies what they are set to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Connections at a time.
+    /// Connections at a time. One address has at most a quarter of these places, a network of 64 bits
+    /// counting as one address of version 6; all users of this machine come from loopback, which may
+    /// have all of them.
+    ///
+    /// When there are no more, who has been silent for longest gives way: first who has never sent
+    /// anything, then who was silent for `first_byte_s`. If nobody was, who comes is dropped.
     pub connections: usize,
     /// Length of a request or a reply, in bytes.
     pub message_bytes: u32,
@@ -80,11 +86,14 @@ pub struct Limits {
     /// `slowest_bytes_per_s` allows.
     pub request_s: f64,
     /// How long a peer may take nothing of what it is sent, in seconds. This is the system's to tell
-    /// (`TCP_USER_TIMEOUT`). Where it does not, as on other systems than Linux, or where something is taken
-    /// now and then, each 128 KB have to be taken in so long, besides what `slowest_bytes_per_s` allows.
+    /// (`TCP_USER_TIMEOUT`). Where it does not, as on other systems than Linux, or where something is
+    /// taken now and then, each 128 KB have to be taken in so long, besides what
+    /// `slowest_bytes_per_s` allows.
     pub reply_s: f64,
     /// The slowest that a peer may send a long request, or read a long reply.
     pub slowest_bytes_per_s: f64,
+    /// How long after connecting a first byte may take, in seconds.
+    pub first_byte_s: f64,
     /// How long nothing may be asked for, in seconds.
     pub idle_s: f64,
     /// How long a connection may last, in seconds.
@@ -92,7 +101,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Users think up to a quarter of an hour; messages are as long as workloads may make them.
+    /// Users send as soon as they are connected, which is to survive three losses in a row (1, 2 and
+    /// 4 s), and think up to a quarter of an hour; messages are as long as workloads may make them.
     fn default() -> Self {
         Self {
             connections: 1024,
@@ -100,6 +110,7 @@ impl Default for Limits {
             request_s: 60.0,
             reply_s: 120.0,
             slowest_bytes_per_s: 100.0,
+            first_byte_s: 10.0,
             idle_s: 1200.0,
             lifetime_s: 86_400.0,
         }
@@ -109,6 +120,8 @@ impl Default for Limits {
 /// Looks this often whether to stop, and waits this long for users who are about to leave then.
 const TICK: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_millis(200);
+/// How long a connection that gives way takes to be closed.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// A server that listens.
 #[derive(Debug)]
@@ -166,6 +179,8 @@ impl Server {
     async fn serve(self, stop: &dyn Fn() -> bool) -> std::io::Result<Served> {
         let listener = TcpListener::from_std(self.listener)?;
         let served = Arc::new(Mutex::new(Served::default()));
+        let quiet = seconds(self.limits.first_byte_s);
+        let places = Places::new(self.limits.connections, quiet);
         let mut connections = JoinSet::new();
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -180,19 +195,25 @@ impl Server {
                     count(&served, ended);
                 }
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => {
-                        let mut served_now = lock(&served);
-                        served_now.accepted += 1;
-                        if connections.len() < self.limits.connections {
-                            connections.spawn(serve(stream, self.limits, served.clone()));
-                        } else {
-                            served_now.drop_for(Reason::TooMany);
+                    Ok((stream, peer)) => {
+                        lock(&served).accepted += 1;
+                        match places.take(peer.ip(), Instant::now()) {
+                            Ok(place) => {
+                                let limits = self.limits;
+                                connections.spawn(serve(stream, place, limits, served.clone()));
+                            }
+                            Err(reason) => lock(&served).drop_for(reason),
                         }
                     }
-                    // Out of descriptors, or a peer that is gone already: others may do better.
+                    // Out of descriptors, most likely, and who comes waits for one: the system has
+                    // fewer places than there were to be.
                     Err(_) => {
-                        lock(&served).drop_for(Reason::System);
-                        sleep(TICK).await;
+                        if places.make_room(Instant::now()) {
+                            sleep(MOMENT).await;
+                        } else {
+                            lock(&served).drop_for(Reason::System);
+                            sleep(TICK).await;
+                        }
                     }
                 },
             }

@@ -200,14 +200,69 @@ fn who_reads_slowly_is_not_taken_for_one_who_does_not_read() {
 }
 
 #[test]
+fn who_never_sends_anything_is_let_go_soon() {
+    let limits = Limits {
+        first_byte_s: 0.2,
+        ..Limits::default()
+    };
+    let found = dropped_for(limits, |server| {
+        assert_eq!(read_to_end(&mut connect(server)), 0);
+    });
+    assert_eq!(found, Some(Reason::Silent));
+}
+
+/// As many as there may be connections say nothing; whoever comes then is served.
+#[test]
+fn silent_connections_do_not_shut_others_out() {
+    let limits = Limits {
+        connections: 8,
+        ..Limits::default()
+    };
+    let ((), served) = serve_while(limited(limits), |server| {
+        let mut silent: Vec<TcpStream> = (0..8).map(|_| connect(server)).collect();
+        ask_well(server);
+        // The first of them had to go.
+        assert_eq!(read_to_end(&mut silent[0]), 0);
+        for stream in &mut silent[1..] {
+            stream.write_all(b"GET /50 HTTP/1.1\r\n\r\n").unwrap();
+            stream.read_exact(&mut [0; 50]).unwrap();
+        }
+    });
+    assert_eq!(served.http.requests, 8);
+    assert_eq!(served.dropped(Reason::GaveWay), 1);
+    assert_eq!(served.dropped(Reason::TooMany), 0);
+}
+
+/// Once they spoke they may think, until others have no place.
+#[test]
+fn who_spoke_once_and_is_silent_since_gives_way_too() {
+    let limits = Limits {
+        connections: 4,
+        first_byte_s: 0.6,
+        ..Limits::default()
+    };
+    let ((), served) = serve_while(limited(limits), |server| {
+        let mut kept: Vec<TcpStream> = (0..4).map(|_| connect(server)).collect();
+        for stream in &mut kept {
+            stream.write_all(b"GET /50 HTTP/1.1\r\n\r\n").unwrap();
+            stream.read_exact(&mut [0; 50]).unwrap();
+        }
+        thread::sleep(Duration::from_millis(700));
+        ask_well(server);
+        assert_eq!(read_to_end(&mut kept[0]), 0);
+    });
+    assert_eq!(served.http.requests, 5);
+    assert_eq!(served.dropped(Reason::GaveWay), 1);
+}
+
+#[test]
 fn idle_connections_end() {
     let limits = Limits {
         idle_s: 0.2,
         ..Limits::default()
     };
     for asked in [
-        b"".as_slice(),
-        b"GET /100 HTTP/1.1\r\n\r\n",
+        b"GET /100 HTTP/1.1\r\n\r\n".as_slice(),
         b"T\x01\x02\x01\x01k",
     ] {
         let found = dropped_for(limits, |server| {
@@ -258,13 +313,17 @@ fn there_are_only_so_many_connections() {
     };
     let ((), served) = serve_while(limited(limits), |server| {
         let mut kept: Vec<TcpStream> = (0..3).map(|_| connect(server)).collect();
+        let mut ask_all = || {
+            for stream in &mut kept {
+                stream.write_all(b"GET /50 HTTP/1.1\r\n\r\n").unwrap();
+                stream.read_exact(&mut [0; 50]).unwrap();
+            }
+        };
+        ask_all();
         for _ in 0..5 {
             assert_eq!(read_to_end(&mut connect(server)), 0);
         }
-        for stream in &mut kept {
-            stream.write_all(b"GET /50 HTTP/1.1\r\n\r\n").unwrap();
-            stream.read_exact(&mut [0; 50]).unwrap();
-        }
+        ask_all();
         drop(kept);
         // The places are free again, if not at once.
         let began = Instant::now();
@@ -277,7 +336,7 @@ fn there_are_only_so_many_connections() {
             assert!(began.elapsed() < BOUND, "no place becomes free");
         }
     });
-    assert_eq!(served.http.requests, 4);
+    assert_eq!(served.http.requests, 7);
     assert!(served.dropped(Reason::TooMany) >= 5);
     assert_eq!(served.accepted, 4 + served.dropped(Reason::TooMany));
 }
