@@ -15,6 +15,11 @@ use crate::number::count;
 use crate::{interrupt, json, table};
 
 /// Answer users, until interrupted: then say how much was served, and who was dropped
+///
+/// Dropped is who sends nothing within 10 s of connecting, asks for nothing during 20 min, needs more
+/// than a minute for a request, or reads nothing of a reply during 2 min; a day is the longest for all.
+/// A connection that does not read takes 0.2 MB of memory, of the system's and of this process
+/// together; at most 0.4 MB if it goes on asking.
 #[derive(Args)]
 pub struct ServeArguments {
     /// Listen at this address; only this machine reaches the default
@@ -30,6 +35,10 @@ pub struct ServeArguments {
     cc: Option<String>,
 
     /// Connections at a time
+    ///
+    /// One address may have a quarter of them, and this machine's loopback all. When there are no more,
+    /// who has been silent for longest gives way to who comes: first those who have never sent
+    /// anything, then those who were silent for 10 s.
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,
