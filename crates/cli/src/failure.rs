@@ -8,6 +8,7 @@ use netflow::results;
 
 use crate::interrupt;
 use crate::problems::{self, Report};
+use crate::visible::Visible;
 
 /// The ways to end other than well.
 #[derive(Debug, thiserror::Error)]
@@ -111,12 +112,16 @@ impl Failure {
     /// Says on the standard error what happened.
     pub fn report(&self) {
         // If the standard error cannot be written, there is nowhere to say so.
-        let mut stderr = io::stderr().lock();
+        let mut raw = io::stderr().lock();
+        if let Failure::Input(report) = self {
+            let _ = problems::print(report, &mut raw);
+            return;
+        }
+        let mut stderr = Visible::new(raw);
         let _ = match self {
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             #[cfg(target_os = "linux")]
             Failure::Status(_) => Ok(()),
-            Failure::Input(report) => problems::print(report, &mut stderr),
             Failure::Interrupted(what) => writeln!(stderr, "interrupted: {what}"),
             Failure::Usage {
                 message,

@@ -27,19 +27,28 @@ mod table;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod trace;
+mod visible;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Arguments, Command};
 use failure::Failure;
+use visible::Visible;
 
 fn main() -> ExitCode {
     interrupt::listen();
-    let arguments = Arguments::parse();
-    let mut out = BufWriter::new(io::stdout().lock());
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(said) => return answered(&said),
+    };
+    let stdout = io::stdout().lock();
+    let mut out: BufWriter<Box<dyn Write>> = BufWriter::new(match stdout.is_terminal() {
+        true => Box::new(Visible::new(stdout)),
+        false => Box::new(stdout),
+    });
     let result = dispatch(&arguments.command, &mut out).and_then(|()| Ok(out.flush()?));
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,6 +58,19 @@ fn main() -> ExitCode {
             failure.report();
             failure.exit_code()
         }
+    }
+}
+
+/// Help, the version, or what is wrong with the arguments; help that could not be printed was not.
+fn answered(said: &clap::Error) -> ExitCode {
+    let printed = said.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if !said.use_stderr() => {
+            let failure = Failure::Output(error);
+            failure.report();
+            failure.exit_code()
+        }
+        _ => ExitCode::from(if said.use_stderr() { 2 } else { 0 }),
     }
 }
 

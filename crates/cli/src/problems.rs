@@ -15,6 +15,7 @@ use netflow_files::{Kind, read_text};
 use serde::Serialize;
 
 use crate::input::Scenario;
+use crate::visible::{Visible, masked, visible};
 
 /// One thing that is wrong or suspicious, from whichever file.
 #[derive(Clone, Debug, Serialize)]
@@ -68,6 +69,20 @@ impl From<&ProfileFileError> for Problem {
     }
 }
 
+impl Problem {
+    /// With nothing in it that a terminal obeys.
+    fn visible(&self) -> Problem {
+        let shown = |text: &String| visible(text).into_owned();
+        let file = self.file.as_ref().map(|file| file.display().to_string());
+        Problem {
+            message: shown(&self.message),
+            file: file.as_ref().map(shown).map(PathBuf::from),
+            help: self.help.as_ref().map(shown),
+            ..self.clone()
+        }
+    }
+}
+
 /// Everything that is wrong with the input.
 #[derive(Debug)]
 pub struct Report {
@@ -109,7 +124,7 @@ pub fn warn(scenario: &Scenario) {
 
 /// Shows a warning that has no place.
 pub fn warn_of(message: &str) {
-    let _ = writeln!(io::stderr().lock(), "warning: {message}");
+    let _ = writeln!(Visible::new(io::stderr().lock()), "warning: {message}");
 }
 
 /// Shows every problem, and how many there are.
@@ -140,6 +155,7 @@ fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
     let mut texts = Texts::default();
     for problem in problems {
         let text = texts.of(problem);
+        let problem = &problem.visible();
         let mut picture = String::new();
         if terminal
             && handler
@@ -230,7 +246,10 @@ struct Texts(HashMap<PathBuf, Option<String>>);
 impl Texts {
     fn of(&mut self, problem: &Problem) -> Option<&str> {
         let file = problem.file.as_ref()?;
-        let read = || read_text(file, Kind::Table).ok();
+        let read = || {
+            let text = read_text(file, Kind::Table).ok()?;
+            Some(masked(&text).into_owned())
+        };
         self.0.entry(file.clone()).or_insert_with(read).as_deref()
     }
 }

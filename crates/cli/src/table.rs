@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::visible::visible;
+
 /// Column titles; the first column is text, the others are numbers.
 pub fn table(titles: &[&str]) -> Table {
     aligned(titles, 1)
@@ -24,7 +26,7 @@ pub fn aligned(titles: &[&str], texts: usize) -> Table {
 /// Prints it, without blanks at the ends of lines.
 pub fn print(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
+        writeln!(out, "{}", visible(line.trim_end()))?;
     }
     Ok(())
 }

@@ -204,3 +204,68 @@ fn a_scenario_is_read_from_the_standard_input() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).starts_with("ok: "));
 }
+
+/// Keys, headers, names and quoted lines reached the terminal as they were.
+#[test]
+fn nothing_that_a_terminal_obeys_comes_out() {
+    let place = Workplace::new();
+    let escape = "\u{1b}]0;mine\u{7}\u{202e}";
+    let dumbbell = common::DUMBBELL;
+    let named = dumbbell.replace(
+        "name = \"first\"",
+        &format!("name = {:?}", "fi\u{1b}[2Jrst"),
+    );
+    let named = named.replace("\\u{1b}", "\\u001b");
+    let scenarios = [
+        ("key", format!("{dumbbell}\n\"k{escape}\" = 1\n")),
+        (
+            "line",
+            dumbbell.replace("\"20 s\"", &format!("\"20 {escape}s\"")),
+        ),
+        ("name", named),
+    ];
+    for (name, text) in &scenarios {
+        fs::write(place.path(&format!("{name}.toml")), text).unwrap();
+    }
+    fs::write(place.path(&format!("f{escape}.toml")), "x = 1").unwrap();
+    let commands = [
+        vec!["check".to_owned(), "key.toml".to_owned()],
+        vec!["check".to_owned(), "line.toml".to_owned()],
+        vec!["run".to_owned(), "name.toml".to_owned()],
+        vec!["run".to_owned(), format!("f{escape}.toml")],
+        vec![
+            "profile".to_owned(),
+            "show".to_owned(),
+            format!("g{escape}.toml"),
+        ],
+        vec![
+            "trace".to_owned(),
+            "summary".to_owned(),
+            format!("h{escape}"),
+        ],
+    ];
+    for command in commands {
+        let output = place.netflow(&command).output().unwrap();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        let obeyed = ['\u{1b}', '\u{7}', '\u{202e}'];
+        assert!(!said.contains(obeyed), "{command:?}: {said:?}");
+        assert!(
+            said.contains("\\u001b") || said.contains("??"),
+            "{command:?}: {said:?}"
+        );
+    }
+}
+
+/// Help that went nowhere was a success.
+#[test]
+fn help_that_cannot_be_written_is_3() {
+    let place = Workplace::new();
+    for arguments in [["--help"].as_slice(), &["run", "--help"], &["--version"]] {
+        let full = fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let status = place.netflow(arguments).stdout(full).status().unwrap();
+        assert_eq!(status.code(), Some(3), "{arguments:?}");
+    }
+}
