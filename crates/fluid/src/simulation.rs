@@ -52,6 +52,12 @@ macro_rules! either {
     };
 }
 
+/// More intervals than these are not recorded: each costs a row of every link and every connection.
+const MOST_INTERVALS: f64 = 1e8;
+
+/// Packets are followed for so many seconds until somebody may stop them.
+const PACKETS_AT_ONCE_S: f64 = 0.1;
+
 impl Simulation {
     /// A network at time 0: all queues empty.
     ///
@@ -131,18 +137,30 @@ impl Simulation {
 
     /// Goes on until `time_s`, as exactly as time is told: packets to the nanosecond, fluids by
     /// adaptive steps to the time, and by others to the end of the step that it lies in; but never
-    /// beyond `limit_s`.
-    fn reach(&mut self, time_s: f64, slack_s: f64, limit_s: f64) -> Result<(), RunError> {
+    /// beyond `limit_s`, nor when it is told to stop.
+    fn reach(
+        &mut self,
+        time_s: f64,
+        slack_s: f64,
+        limit_s: f64,
+        stop: &impl Fn() -> bool,
+    ) -> Result<(), RunError> {
         let fluid = match &mut self.stepper {
             Stepper::Fluid(fluid) => fluid,
-            Stepper::Window(window) => return window.reach(time_s.min(limit_s)),
+            Stepper::Window(window) => {
+                let end_s = time_s.min(limit_s).min(window.options().duration_s);
+                while !window.has_reached(end_s) && !stop() {
+                    window.reach((window.time_s() + PACKETS_AT_ONCE_S).min(end_s))?;
+                }
+                return Ok(());
+            }
         };
         // Where steps follow a grid of their own, an interval ends with the step.
         let limit_s = match fluid.adapts() {
             true => time_s.min(limit_s),
             false => limit_s,
         };
-        while fluid.time_s() < time_s.min(limit_s) - slack_s && !fluid.is_done() {
+        while fluid.time_s() < time_s.min(limit_s) - slack_s && !fluid.is_done() && !stop() {
             fluid.step_until(limit_s)?;
         }
         Ok(())
@@ -150,9 +168,11 @@ impl Simulation {
 
     /// Runs to the end of the duration, and hands what happened to `recorder` every `every_s`
     /// seconds (at the first end of a step from then on). Steps end at the bounds that the recorder
-    /// names. `stop` is asked after every recording.
+    /// names. When `stop` says so, which is asked again and again, the interval ends there, and the
+    /// run.
     ///
     /// # Errors
+    /// [`RunError::BadOption`] if there would be more than 10⁸ intervals,
     /// [`RunError::Record`] with the recorder's error, or an error of [`Simulation::step`];
     /// everything up to that time has been recorded.
     pub fn run<R: Recorder>(
@@ -175,6 +195,17 @@ impl Simulation {
                 reason: format!("it is {every_s} s, but packets take whole nanoseconds"),
             });
         }
+        let intervals = self.options().duration_s / every_s;
+        if intervals > MOST_INTERVALS {
+            let least_s = self.options().duration_s / MOST_INTERVALS;
+            return Err(RunError::BadOption {
+                option: "every",
+                reason: format!(
+                    "it is {every_s} s, which makes {intervals:.3e} intervals; of at least \
+                     {least_s} s it makes no more than {MOST_INTERVALS:e}"
+                ),
+            });
+        }
         let mut before = Mark::of(self);
         // Where the piece began that is under way, if that is not `before`.
         let mut piece: Option<Mark> = None;
@@ -191,15 +222,18 @@ impl Simulation {
             while let Some(bound_s) = recorder.next_bound_s()
                 && bound_s <= due_s
             {
-                self.reach(bound_s, 0.0, bound_s)
+                self.reach(bound_s, 0.0, bound_s, &stop)
                     .map_err(RunError::retype)?;
+                if stop() {
+                    break;
+                }
                 let now = Mark::of(self);
                 Interval::new(self, piece.as_ref().unwrap_or(&before), &now).hand_to(recorder);
                 recorder.bound(self).map_err(RunError::retype)?;
                 piece = Some(now);
             }
             let limit_s = recorder.next_bound_s().unwrap_or(f64::INFINITY);
-            self.reach(due_s, slack_s, limit_s)
+            self.reach(due_s, slack_s, limit_s, &stop)
                 .map_err(RunError::retype)?;
             // A step longer than the interval covers several.
             recordings = recordings.max((self.time_s() / every_s + 1e-6).floor() as u64);

@@ -90,6 +90,14 @@ pub enum UnitErrorKind {
         /// What follows.
         text: String,
     },
+    /// A number that no network has, however it is meant.
+    #[error("`{text}` is out of range for a {noun}", noun = noun.strip_suffix('s').unwrap_or(noun))]
+    OutOfBounds {
+        /// The number and its unit.
+        text: String,
+        /// What it would be of.
+        noun: &'static str,
+    },
     /// A probability below 0 or above 1.
     #[error("`{text}` is not a probability")]
     NotAProbability {

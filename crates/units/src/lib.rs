@@ -37,6 +37,7 @@
 //! ```
 #![warn(missing_docs)]
 
+mod bounds;
 mod dimension;
 mod error;
 mod names;
@@ -47,6 +48,7 @@ mod quantity;
 mod read;
 mod sum;
 
+pub use bounds::Bounds;
 pub use error::{UnitError, UnitErrorKind};
 pub use names::nearest_name;
 pub use out_of_range::{OutOfRange, ensure};

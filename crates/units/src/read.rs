@@ -60,6 +60,15 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
             "a probability is between 0 and 1, or 0% and 100%".to_owned(),
         );
     }
+    let bounds = dimension.bounds();
+    if !bounds.allow(value) {
+        let kind = UnitErrorKind::OutOfBounds {
+            text: body.to_owned(),
+            noun: dimension.noun(),
+        };
+        let help = format!("allowed are 0 and {}", bounds.text);
+        return fail(kind, 0..body.len(), help);
+    }
     Ok((dimension, value))
 }
 

@@ -294,7 +294,7 @@ impl NetworkBuilder {
                     errors.push(e);
                 }
             };
-            check("bandwidth_bps", link.bandwidth_bps, Allowed::Positive);
+            check("bandwidth_bps", link.bandwidth_bps, Allowed::AtLeastOne);
             check("delay_s", link.delay_s, Allowed::NotNegative);
             match link.buffer {
                 Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
@@ -447,7 +447,7 @@ impl NetworkBuilder {
             let subject = || format!("event on link {}", link_names[e.link.index()]);
             errors.extend(check_range(&subject, "at_s", e.at_s, Allowed::NotNegative));
             if let Change::Bandwidth(bps) = e.change {
-                errors.extend(check_range(&subject, "bandwidth", bps, Allowed::Positive));
+                errors.extend(check_range(&subject, "bandwidth", bps, Allowed::AtLeastOne));
             }
         }
     }

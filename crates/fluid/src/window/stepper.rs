@@ -50,6 +50,9 @@ pub(crate) struct WindowStart {
     users: Vec<(u64, u64, usize)>,
 }
 
+/// Arrivals are counted in no more intervals than these: at the end of each, all links are visited.
+const MOST_COUNTED: f64 = 1e6;
+
 impl Window {
     pub fn new(network: Network, options: Options) -> Result<Window, RunError> {
         let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
@@ -79,6 +82,20 @@ impl Window {
             return bad(
                 "burstiness-interval",
                 format!("it is {is} s, but must be positive"),
+            );
+        }
+        let intervals = options.duration_s / options.burstiness_interval_s;
+        if intervals > MOST_COUNTED {
+            let (is, least_s) = (
+                options.burstiness_interval_s,
+                options.duration_s / MOST_COUNTED,
+            );
+            return bad(
+                "burstiness-interval",
+                format!(
+                    "it is {is} s, which makes {intervals:.3e} intervals; of at least {least_s} s \
+                     it makes no more than {MOST_COUNTED:e}"
+                ),
             );
         }
         let needed = needed_bytes(&network);

@@ -263,3 +263,69 @@ fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
     let told = ["connection c1: its class is `AF2`, but links have only AF1"];
     assert_eq!(wrong(it.builder), told);
 }
+
+/// Of nanoseconds there were sixty thousand million; rates of nearly nothing overflowed sums.
+#[test]
+fn what_no_network_has_is_refused() {
+    let poisson = || Lab::new().with(Source::Poisson { rate_pps: 10.0 });
+    for model in [Model::Fluid, Model::Window] {
+        let options = Options {
+            duration_s: 60.0,
+            model,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(poisson(), options).unwrap();
+        let error = simulation.run(1e-7, &mut Nothing, || false).unwrap_err();
+        assert!(error.to_string().contains("6.000e8 intervals"), "{error}");
+    }
+    let options = Options {
+        duration_s: 60.0,
+        model: Model::Window,
+        burstiness_interval_s: 1e-5,
+        ..Options::default()
+    };
+    let error = Simulation::new(poisson(), options).err().unwrap();
+    assert!(error.to_string().contains("burstiness-interval"), "{error}");
+
+    for bandwidth_bps in [5e-324, 0.5, f64::INFINITY] {
+        let mut lab = Lab::new();
+        let (from, to) = (lab.from, lab.to);
+        lab.builder
+            .link(netflow_problems::link(from, to, bandwidth_bps, 0.01, 20.0));
+        let errors = lab.builder.build().unwrap_err();
+        let text = format!("{errors:?}");
+        assert!(text.contains("bandwidth_bps"), "{text}");
+    }
+}
+
+/// The window model asked only between intervals whether it should stop.
+#[test]
+fn a_run_stops_within_an_interval() {
+    for model in [Model::Fluid, Model::Window] {
+        let options = Options {
+            duration_s: 1e5,
+            model,
+            ..Options::default()
+        };
+        let network = Lab::new().with(Source::Poisson { rate_pps: 10.0 });
+        let mut simulation = Simulation::new(network, options).unwrap();
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > 20
+        };
+        let outcome = simulation.run(1e5, &mut Nothing, stop).unwrap();
+        assert_eq!(outcome, Outcome::Stopped);
+        assert!(simulation.time_s() < 100.0, "{}", simulation.time_s());
+    }
+}
+
+struct Nothing;
+
+impl Recorder for Nothing {
+    type Error = std::convert::Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}

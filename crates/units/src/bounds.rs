@@ -1,0 +1,69 @@
+//! What quantities can be in a network: numbers beyond are slips of the pen, or would overflow
+//! something.
+
+/// The smallest and the largest value of a quantity that is not 0, without its sign.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// In base units.
+    pub smallest: f64,
+    /// In base units.
+    pub largest: f64,
+    /// Both in words.
+    pub text: &'static str,
+}
+
+impl Bounds {
+    /// Times in seconds. Clocks of packets count nanoseconds, which an `f64` tells apart until then.
+    pub const TIME: Bounds = Bounds {
+        smallest: 1e-9,
+        largest: 30.0 * 86_400.0,
+        text: "0.001 us to 720 h",
+    };
+    /// Rates in bit/s.
+    pub const BIT_RATE: Bounds = Bounds {
+        smallest: 1.0,
+        largest: 1e14,
+        text: "1 bit/s to 100000 Gbit/s",
+    };
+    /// Rates in packets per second.
+    pub const PACKET_RATE: Bounds = Bounds {
+        smallest: 1e-6,
+        largest: 1e12,
+        text: "0.000001 pkt/s to 1e12 pkt/s",
+    };
+    /// Sizes in bytes.
+    pub const BYTES: Bounds = Bounds {
+        smallest: 1e-3,
+        largest: 1e15,
+        text: "0.001 B to 1000000 GB",
+    };
+    /// Numbers of packets.
+    pub const PACKETS: Bounds = Bounds {
+        smallest: 1e-9,
+        largest: 1e12,
+        text: "0.000000001 pkt to 1e12 pkt",
+    };
+    const PROBABILITY: Bounds = Bounds {
+        smallest: 0.0,
+        largest: 1.0,
+        text: "0 to 1",
+    };
+
+    /// Whether the value lies within them, or is 0.
+    pub fn allow(&self, value: f64) -> bool {
+        value == 0.0 || (self.smallest..=self.largest).contains(&value.abs())
+    }
+}
+
+impl crate::dimension::Dimension {
+    pub(crate) fn bounds(self) -> &'static Bounds {
+        match self {
+            Self::Time => &Bounds::TIME,
+            Self::BitRate => &Bounds::BIT_RATE,
+            Self::PacketRate => &Bounds::PACKET_RATE,
+            Self::Bytes => &Bounds::BYTES,
+            Self::Packets => &Bounds::PACKETS,
+            Self::Probability => &Bounds::PROBABILITY,
+        }
+    }
+}
