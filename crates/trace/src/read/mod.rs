@@ -1,7 +1,7 @@
 //! Readers: one stream of events above every format.
 //!
 //! All of them stream, in constant memory: a buffer of a megabyte, whatever the length of the
-//! trace. Formats are recognised by their content, and gzip is taken off first.
+//! trace. (What is computed from a trace takes more: see [`analysis`](crate::analysis).) Formats are recognised by their content, and gzip is taken off first.
 //!
 //! What is malformed is counted in [`Faults`] with its place, and reading goes on with the next
 //! line or record where that is safe. Bounds: a line of an ns-2 trace has at most

@@ -48,9 +48,10 @@ const KINDS: [(u8, What); 4] = [
 
 impl Ns2 {
     pub fn new(mut buffer: Buffer) -> Result<Ns2, Error> {
-        let start = buffer.peek(1)?;
-        let text = &start[..start.len().min(4096)];
-        if let Some(at) = text.iter().position(|&b| b == 0) {
+        // In the first line: what a crash or a damaged disk left behind a good one is malformed.
+        let start = buffer.peek(4096)?;
+        let text = start.iter().take(4096).take_while(|&&b| b != b'\n');
+        if let Some(at) = text.copied().position(|b| b == 0) {
             return Err(Error::NotATrace {
                 name: buffer.name().to_owned(),
                 reason: format!("it is no text (byte {at} is 0)"),

@@ -250,16 +250,20 @@ impl Pcapng {
                 interface.link_type
             )));
         }
+        let offset_ns = i128::from(interface.offset_s) * 1_000_000_000;
+        let Some(time_ns) = moment(interface.resolution.nanoseconds(time) + offset_ns) else {
+            return Ok(Held::Nothing(
+                "the time is before 1824 or after 2116".to_owned(),
+            ));
+        };
         let captured = captured as usize;
         if self.buffer.peek(head + captured)?.len() < head + captured {
             return Ok(Held::CutOff);
         }
         self.buffer.take(head);
         block.left -= (head + captured) as u64;
-        let offset_ns = i128::from(interface.offset_s) * 1_000_000_000;
-        let time_ns = interface.resolution.nanoseconds(time) + offset_ns;
         Ok(Held::Packet(Record {
-            time_ns: time_ns.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64,
+            time_ns,
             link_type: interface.link_type,
             captured,
             length,
@@ -267,6 +271,12 @@ impl Pcapng {
             offset: block.offset,
         }))
     }
+}
+
+/// Nanoseconds after 1970, if they are so few that no difference of two such times overflows.
+fn moment(time_ns: i128) -> Option<i64> {
+    let time_ns = i64::try_from(time_ns).ok()?;
+    (time_ns.unsigned_abs() <= i64::MAX.unsigned_abs() / 2).then_some(time_ns)
 }
 
 /// The byte order of a section, from its first 12 bytes.

@@ -4,7 +4,7 @@ use super::Options;
 use super::arrivals::Needless;
 use super::flight::{Covered, Flight, Sent, newer};
 use super::rtt::RttMethod;
-use crate::Segment;
+use crate::{LONGEST_PACKET, Segment};
 
 /// What one packet or one acknowledgement showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -147,13 +147,13 @@ impl Tracker {
             let ordinal = self.totals.sent_pkts;
             self.flight
                 .resend(start, old_end, time_ns, timestamp, ordinal);
-            resent_pkts = self.packets(old_end - start);
+            resent_pkts = self.cut(segment.len, old_end - start);
             self.totals.sent_pkts += u64::from(resent_pkts);
             self.totals.resent_pkts += u64::from(resent_pkts);
             self.needless.resent(resent_pkts);
         }
         let new_start = start.max(self.high);
-        let new_pkts = self.send(new_start, end, time_ns, timestamp);
+        let new_pkts = self.send(new_start, end, time_ns, segment.len, timestamp);
         self.totals.payload += end.saturating_sub(new_start);
         Some(Observation {
             time_ns,
@@ -254,11 +254,28 @@ impl Tracker {
         u32::try_from(length.div_ceil(unit)).unwrap_or(u32::MAX)
     }
 
-    /// New packets, from one position to another.
-    fn send(&mut self, start: u64, end: u64, time_ns: i64, timestamp: Option<u32>) -> u32 {
+    /// How many packets part of a segment is. No card cuts what is longer than any captured packet: ns-2
+    /// may call it so.
+    fn cut(&self, segment: u32, length: u64) -> u32 {
+        match segment as usize > LONGEST_PACKET {
+            true => 1,
+            false => self.packets(length),
+        }
+    }
+
+    /// New packets of a segment, from one position to another.
+    fn send(
+        &mut self,
+        start: u64,
+        end: u64,
+        time_ns: i64,
+        segment: u32,
+        timestamp: Option<u32>,
+    ) -> u32 {
         let mut pkts = 0;
         let mut at = start;
-        let step = self.unit.map_or(end.saturating_sub(start), u64::from);
+        let unit = self.unit.filter(|_| segment as usize <= LONGEST_PACKET);
+        let step = unit.map_or(end.saturating_sub(start), u64::from);
         while at < end {
             let next = end.min(at + step);
             self.flight.push(Sent {

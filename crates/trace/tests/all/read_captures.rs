@@ -343,3 +343,29 @@ fn impossible_tcp_headers_are_faults() {
         assert_eq!(faults.first[0].message, message);
     }
 }
+
+/// Differences of times are taken; those of times before 1824 and after 2116 could be too large to be
+/// counted in nanoseconds.
+#[test]
+fn times_centuries_apart_are_malformed() {
+    // Seconds, from 1970 on; from 10¹⁸ s before it.
+    let far = (-1_000_000_000_000_000_000_i64).to_le_bytes();
+    let file = [
+        section(),
+        interface(101, &[9, 0, 1, 0, 0, 0, 0, 0]),
+        interface(
+            101,
+            &[&[9, 0, 1, 0, 0, 0, 0, 0, 14, 0, 8, 0], &far[..]].concat(),
+        ),
+        packet(0, 5, &[]),
+        packet(0, 4_611_686_019, &[]),
+        packet(1, 5, &[]),
+        packet(0, 4_611_686_018, &[]),
+    ]
+    .concat();
+    let (events, faults) = read(&file);
+    let times: Vec<i64> = events.iter().map(|event| event.time_ns).collect();
+    assert_eq!(times, [5_000_000_000, 4_611_686_018_000_000_000]);
+    assert_eq!(faults.count, 2);
+    assert!(faults.first[0].message.contains("1824"), "{faults:?}");
+}

@@ -1,7 +1,7 @@
 //! What stands in the lines of ns-2's traces. The lines are ns-2.35's own, but for those that say
 //! otherwise.
 
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 
 use flate2::{Compression, write::GzEncoder};
 use netflow_trace::{Event, Faults, Segment, Transport, from_reader};
@@ -161,4 +161,27 @@ fn all_members_of_a_gzip_file_are_read() {
     }
     assert_eq!(ids, [6, 7]);
     assert_eq!(trace.faults(), &Faults::default());
+}
+
+/// Gives a byte at a time, as a pipe may.
+struct Slow(Cursor<String>);
+
+impl Read for Slow {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let most = out.len().min(1);
+        self.0.read(&mut out[..most])
+    }
+}
+
+/// What a crash leaves behind a good line is malformed, and no reason to refuse the trace; whether the
+/// first line is text does not depend on how much of it comes at once.
+#[test]
+fn a_zero_behind_the_first_line_is_malformed() {
+    let line = "+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n";
+    let (events, faults) = read(&format!("{line}\0\0\0\n{line}\0"));
+    assert_eq!((events.len(), faults.count), (2, 2));
+    let binary = format!("+ 0.5 0 1 tcp\0 1000\n{line}");
+    let slow = Slow(Cursor::new(binary.clone()));
+    assert!(from_reader("a pipe", slow).is_err());
+    assert!(from_reader("a file", Cursor::new(binary)).is_err());
 }

@@ -549,3 +549,23 @@ fn a_capture_made_at_the_receiver_is_recognized() {
     let reversed = captured_after(1).vantage(&flow.reversed()).unwrap();
     assert!(reversed.is_near_the_receiver());
 }
+
+/// ns-2 may call a packet so long that cut into full ones it would be millions: it is one.
+#[test]
+fn a_packet_of_gigabytes_is_one_packet() {
+    let sent = |seq: u32, len: u32| {
+        let segment = Segment {
+            seq,
+            len,
+            ..Segment::default()
+        };
+        event(0, What::Enqueued, Some((0, 1)), NS, segment)
+    };
+    let events = [
+        sent(0, 1000),
+        sent(1000, 1_000_000_000),
+        sent(1000, 1_000_000_000),
+    ];
+    let (totals, ..) = follow(&events, None);
+    assert_eq!((totals.sent_pkts, totals.resent_pkts), (3, 1));
+}
