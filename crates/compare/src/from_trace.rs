@@ -4,7 +4,7 @@ use std::path::Path;
 
 use netflow_trace::analysis::{Connections, Links};
 use netflow_trace::open;
-use netflow_trace::sender::Options;
+use netflow_trace::sender::{MOST_FLOWS, Options};
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Side};
 
@@ -33,6 +33,12 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
         return Err(Error::Mismatch {
             what: format!("{} lasts far longer than the results", trace.display()),
             help: "a time in it may be wrong".to_owned(),
+        });
+    }
+    if connections.flows_left_out() > 0 {
+        return Err(Error::Mismatch {
+            what: format!("{} has more than {MOST_FLOWS} flows", trace.display()),
+            help: "they are not those of the results".to_owned(),
         });
     }
     let names = reader.names();

@@ -11,7 +11,7 @@ use netflow::trace::{NodeNames, Reader};
 use serde::Serialize;
 
 use super::summary::print_rest;
-use super::{Files, SeriesFormat, complete, read};
+use super::{Files, SeriesFormat, complete, few_flows, read};
 use crate::args::positive_time;
 use crate::failure::Failure;
 use crate::number::{percent, short};
@@ -41,7 +41,7 @@ pub struct ConnectionsArguments {
 
 #[derive(Serialize)]
 struct Shown<'a> {
-    connection: &'a str,
+    connection: String,
     flow_id: u32,
     whole_network: bool,
     rtt_method: Option<&'static str>,
@@ -52,22 +52,22 @@ struct Shown<'a> {
 pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
     match arguments.format {
         SeriesFormat::Text => arguments.files.each(out, |file, out| {
-            let (series, reader) = gather(arguments, file)?;
+            // Only totals are shown.
+            let (series, reader) = gather(f64::INFINITY, file)?;
             print(&series, reader.names(), arguments.top, out)
         }),
         SeriesFormat::Csv => {
-            let (series, reader) = gather(arguments, arguments.files.single("csv")?)?;
+            let (series, reader) = gather(arguments.every, arguments.files.single("csv")?)?;
             let rows = ConnectionSeries::rows(&series, reader.names());
             Ok(results::write_csv(rows, out)?)
         }
         SeriesFormat::Json => {
-            let (series, reader) = gather(arguments, arguments.files.single("json")?)?;
-            let names = ConnectionSeries::names(&series, reader.names());
+            let (series, reader) = gather(arguments.every, arguments.files.single("json")?)?;
+            let name = ConnectionSeries::namer(&series, reader.names());
             let shown: Vec<Shown<'_>> = series
                 .iter()
-                .zip(&names)
-                .map(|(series, connection)| Shown {
-                    connection,
+                .map(|series| Shown {
+                    connection: name(series),
                     flow_id: series.flow_id,
                     whole_network: series.whole_network,
                     rtt_method: series.rtt_method.map(|method| method.name()),
@@ -80,13 +80,11 @@ pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Res
     }
 }
 
-fn gather(
-    arguments: &ConnectionsArguments,
-    file: &Path,
-) -> Result<(Vec<ConnectionSeries>, Reader), Failure> {
-    let mut connections = Connections::new(arguments.every, Options::default());
+fn gather(every_s: f64, file: &Path) -> Result<(Vec<ConnectionSeries>, Reader), Failure> {
+    let mut connections = Connections::new(every_s, Options::default());
     let reader = read(file, |event| connections.on(event))?;
-    complete(connections.left_out(), arguments.every)?;
+    few_flows(file, connections.flows_left_out())?;
+    complete(connections.left_out(), every_s)?;
     Ok((connections.finish(), reader))
 }
 
@@ -96,11 +94,9 @@ fn print(
     top: usize,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut order: Vec<(&ConnectionSeries, String)> = series
-        .iter()
-        .zip(ConnectionSeries::names(series, names))
-        .collect();
-    order.sort_by_key(|(series, _)| std::cmp::Reverse(series.totals.sent_pkts));
+    let mut order: Vec<&ConnectionSeries> = series.iter().collect();
+    order.sort_by_key(|series| std::cmp::Reverse(series.totals.sent_pkts));
+    let name = ConnectionSeries::namer(series, names);
     let titles = [
         "connection",
         "rtt by",
@@ -113,10 +109,10 @@ fn print(
         "lost pkt",
     ];
     let mut rows = table::aligned(&titles, 2);
-    for (series, name) in order.iter().take(top) {
+    for series in order.iter().take(top) {
         let totals = &series.totals;
         rows.add_row([
-            name.clone(),
+            name(series),
             series
                 .rtt_method
                 .map_or("", |method| method.name())
@@ -134,7 +130,7 @@ fn print(
     }
     table::print(&rows, out)?;
     print_rest(order.len(), top, "connection", out)?;
-    if order.iter().any(|(series, _)| !series.whole_network) {
+    if order.iter().any(|series| !series.whole_network) {
         writeln!(
             out,
             " by the sender's view where no packet is seen to arrive: delivered is what was acknowledged, lost what was sent again"

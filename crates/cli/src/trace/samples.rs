@@ -11,7 +11,7 @@ use netflow::trace::sender::{Options, RttMethod, Samplers};
 use netflow_files::ShortLines;
 use serde::{Deserialize, Serialize};
 
-use super::{read, warn_of_vantage};
+use super::{few_flows, read, warn_of_vantage};
 use crate::failure::Failure;
 
 /// What the sender of every TCP flow saw: loss, round-trip time, throughput of k packets each
@@ -103,6 +103,7 @@ pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Fa
     };
     let mut samplers = Samplers::new(options, sampling.k.get());
     read(file, |event| samplers.on(event))?;
+    few_flows(file, samplers.senders().flows_left_out())?;
     warn_of_vantage(file, samplers.senders());
     Ok(samplers.finish(&file.display().to_string()))
 }

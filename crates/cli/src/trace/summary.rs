@@ -1,11 +1,12 @@
 //! `netflow trace summary FILE…`
 
+use std::cmp::Reverse;
 use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
 use netflow::trace::analysis::Summary;
-use netflow::trace::sender::{Options, Senders};
+use netflow::trace::sender::{Flow, Options, Senders, Tracker};
 use netflow::trace::{NodeNames, Reader};
 use serde::Serialize;
 
@@ -67,16 +68,17 @@ pub fn summary(arguments: &SummaryArguments, out: &mut dyn Write) -> Result<(), 
         ReportFormat::Json => {
             let file = arguments.files.single("json")?;
             let (summary, senders, reader) = gather(file)?;
-            let shown = shown(file, &summary, &senders, &reader);
+            let shown = shown(file, &summary, &tcp_senders(&senders), &reader);
             Ok(crate::json::write(&shown, out)?)
         }
         ReportFormat::Text => arguments.files.each(out, |file, out| {
             let (summary, senders, reader) = gather(file)?;
-            print(
-                &shown(file, &summary, &senders, &reader),
-                arguments.top,
-                out,
-            )
+            let mut senders = tcp_senders(&senders);
+            senders.sort_by_key(|(_, tracker)| Reverse(tracker.totals().sent_pkts));
+            // Of millions of them, only those that are shown get a name.
+            let first = senders.get(..arguments.top).unwrap_or(&senders);
+            let shown = shown(file, &summary, first, &reader);
+            print(&shown, senders.len(), arguments.top, out)
         }),
     }
 }
@@ -88,19 +90,29 @@ fn gather(file: &Path) -> Result<(Summary, Senders, Reader), Failure> {
         summary.on(event);
         senders.on(event, |_, _| {});
     })?;
+    super::few_flows(file, summary.flows_left_out().max(senders.flows_left_out()))?;
     super::warn_of_vantage(file, &senders);
     Ok((summary, senders, reader))
 }
 
-fn shown<'a>(file: &Path, summary: &'a Summary, senders: &Senders, reader: &Reader) -> Shown<'a> {
+fn tcp_senders(senders: &Senders) -> Vec<(&Flow, &Tracker)> {
+    let is_sender = |(flow, _): &(&Flow, &Tracker)| senders.is_sender(flow);
+    senders.flows().filter(is_sender).collect()
+}
+
+fn shown<'a>(
+    file: &Path,
+    summary: &'a Summary,
+    senders: &[(&Flow, &Tracker)],
+    reader: &Reader,
+) -> Shown<'a> {
     let names: &NodeNames = reader.names();
     let links = summary.links.iter().map(|(&link, events)| ShownLink {
         link: names.link(link),
         enqueued: events.enqueued,
         dropped: events.dropped,
     });
-    let tcp_senders = senders.flows().filter(|(flow, _)| senders.is_sender(flow));
-    let tcp_senders = tcp_senders.map(|(flow, tracker)| ShownSender {
+    let tcp_senders = senders.iter().map(|(flow, tracker)| ShownSender {
         connection: flow.to_string(),
         sent_pkts: tracker.totals().sent_pkts,
         resent_pkts: tracker.totals().resent_pkts,
@@ -122,7 +134,12 @@ fn shown<'a>(file: &Path, summary: &'a Summary, senders: &Senders, reader: &Read
     }
 }
 
-fn print(shown: &Shown<'_>, top: usize, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(
+    shown: &Shown<'_>,
+    senders: usize,
+    top: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let summary = shown.summary;
     let compressed = if shown.compressed { ", gzip" } else { "" };
     writeln!(
@@ -166,7 +183,7 @@ fn print(shown: &Shown<'_>, top: usize, out: &mut dyn Write) -> Result<(), Failu
     if !shown.links.is_empty() {
         writeln!(out)?;
         let mut links: Vec<&ShownLink> = shown.links.iter().collect();
-        links.sort_by_key(|link| std::cmp::Reverse((link.dropped, link.enqueued)));
+        links.sort_by_key(|link| Reverse((link.dropped, link.enqueued)));
         let mut rows = table::table(&["link", "arrived pkt", "dropped pkt", "dropped"]);
         for link in links.iter().take(top) {
             rows.add_row([
@@ -179,10 +196,8 @@ fn print(shown: &Shown<'_>, top: usize, out: &mut dyn Write) -> Result<(), Failu
         table::print(&rows, out)?;
         print_rest(links.len(), top, "link", out)?;
     }
-    if !shown.tcp_senders.is_empty() {
+    if senders > 0 {
         writeln!(out)?;
-        let mut senders: Vec<&ShownSender> = shown.tcp_senders.iter().collect();
-        senders.sort_by_key(|sender| std::cmp::Reverse(sender.sent_pkts));
         let titles = [
             "tcp sender",
             "rtt by",
@@ -192,7 +207,7 @@ fn print(shown: &Shown<'_>, top: usize, out: &mut dyn Write) -> Result<(), Failu
             "rtt ms",
         ];
         let mut rows = table::aligned(&titles, 2);
-        for sender in senders.iter().take(top) {
+        for sender in &shown.tcp_senders {
             let rtt = sender
                 .mean_rtt_s
                 .map_or("?".to_owned(), |rtt_s| short(rtt_s * 1e3));
@@ -206,7 +221,7 @@ fn print(shown: &Shown<'_>, top: usize, out: &mut dyn Write) -> Result<(), Failu
             ]);
         }
         table::print(&rows, out)?;
-        print_rest(senders.len(), top, "sender", out)?;
+        print_rest(senders, top, "sender", out)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{interval_ns, too_many};
+use super::{interval_ns, intervals, too_many};
 use crate::{Event, Link, What};
 
 /// Counts what arrives at every link (`+` in ns-2 traces: what is dropped there as well), or all
@@ -95,14 +95,10 @@ impl Burstiness {
     /// What was found, in the order of the links' first packets. Without an end, the last interval
     /// counted is the one in which the trace ends.
     pub fn finish(self) -> Vec<Spread> {
-        let length_ns = match self.until_ns {
-            Some(until_ns) => until_ns - self.from_ns,
-            None => self.last_ns + 1 - self.from_ns,
-        };
         // A rest of an interval counts as one only at the end of a trace.
         let intervals = match self.until_ns {
-            Some(_) => length_ns / self.interval_ns,
-            None => (length_ns + self.interval_ns - 1) / self.interval_ns,
+            Some(until_ns) => (until_ns - self.from_ns) / self.interval_ns,
+            None => intervals(self.last_ns + 1 - self.from_ns, self.interval_ns) as i64,
         };
         let spread = |(link, mut counts): (Option<Link>, Vec<u32>)| {
             counts.resize(intervals.max(1) as usize, 0);

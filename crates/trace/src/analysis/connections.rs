@@ -1,12 +1,14 @@
 //! What every sender sent, what arrived of it, and how long that took.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
+use indexmap::IndexMap;
+use indexmap::map::Entry;
 use netflow_results::ConnectionRow;
 use serde::Serialize;
 
-use super::{interval_ns, too_many};
-use crate::sender::{Flow, Options, RttMethod, Senders};
+use super::{interval_ns, intervals, too_many};
+use crate::sender::{Flow, MOST_FLOWS, Options, RttMethod, Senders};
 use crate::{Endpoint, Event, NodeNames, Transport, What};
 
 /// Follows all connections.
@@ -24,23 +26,29 @@ pub struct Connections {
     left_out: u64,
 }
 
-/// In the order of their first packets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Table {
-    places: HashMap<Key, usize>,
-    tracks: Vec<(Key, Track)>,
+    most: usize,
+    /// In the order of their first packets.
+    tracks: IndexMap<Key, Track>,
+    left_out: u64,
 }
 
 impl Table {
-    fn track(&mut self, key: Key, tcp: bool) -> &mut Track {
-        let next = self.tracks.len();
-        let place = *self.places.entry(key).or_insert(next);
-        if place == next {
-            let bins = Vec::new();
-            let arrives = false;
-            self.tracks.push((key, Track { tcp, bins, arrives }));
+    /// `None` if there are too many already.
+    fn track(&mut self, key: Key, tcp: bool) -> Option<&mut Track> {
+        let full = self.tracks.len() >= self.most;
+        match self.tracks.entry(key) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(_) if full => {
+                self.left_out += 1;
+                None
+            }
+            Entry::Vacant(new) => Some(new.insert(Track {
+                tcp,
+                ..Track::default()
+            })),
         }
-        &mut self.tracks[place].1
     }
 }
 
@@ -49,7 +57,9 @@ type Key = (Flow, u32);
 #[derive(Debug, Default)]
 struct Track {
     tcp: bool,
-    bins: Vec<Counts>,
+    /// From the interval of the first packet on.
+    bins: VecDeque<Counts>,
+    first: usize,
     /// Whether a packet was seen to arrive at its receiver.
     arrives: bool,
 }
@@ -120,10 +130,18 @@ impl Connections {
     /// Intervals of this many seconds: from time 0 on in ns-2 traces, from the first packet on in
     /// captures.
     pub fn new(every_s: f64, options: Options) -> Connections {
+        Connections::of_at_most(MOST_FLOWS, every_s, options)
+    }
+
+    pub(crate) fn of_at_most(most_flows: usize, every_s: f64, options: Options) -> Connections {
         Connections {
             every_ns: interval_ns(every_s),
-            senders: Senders::new(options),
-            table: Table::default(),
+            senders: Senders::of_at_most(most_flows, options),
+            table: Table {
+                most: most_flows,
+                tracks: IndexMap::new(),
+                left_out: 0,
+            },
             end_ns: 0,
             start_ns: None,
             left_out: 0,
@@ -134,6 +152,12 @@ impl Connections {
     /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
     pub fn left_out(&self) -> u64 {
         self.left_out
+    }
+
+    /// Events that were left out because they are of flows beyond the first
+    /// [`MOST_FLOWS`](crate::sender::MOST_FLOWS).
+    pub fn flows_left_out(&self) -> u64 {
+        self.table.left_out.max(self.senders.flows_left_out())
     }
 
     /// Takes the next event.
@@ -151,8 +175,10 @@ impl Connections {
         let every_ns = self.every_ns;
         let flow_id = event.packet.flow;
         let table = &mut self.table;
-        if let Some((flow, what)) = passes(event) {
-            let track = table.track((flow, flow_id), event.packet.transport == Transport::Tcp);
+        if let Some((flow, what)) = passes(event)
+            && let Some(track) =
+                table.track((flow, flow_id), event.packet.transport == Transport::Tcp)
+        {
             track.arrives |= what == Passing::Arrives;
             let counts = track.bin(now_ns, every_ns);
             match what {
@@ -162,7 +188,10 @@ impl Connections {
             }
         }
         self.senders.on(event, |flow, seen| {
-            let counts = table.track((*flow, flow_id), true).bin(now_ns, every_ns);
+            let Some(track) = table.track((*flow, flow_id), true) else {
+                return;
+            };
+            let counts = track.bin(now_ns, every_ns);
             counts.tracked += u64::from(seen.sent_pkts);
             counts.acked += u64::from(seen.acked_pkts);
             counts.resent += u64::from(seen.resent_pkts);
@@ -230,10 +259,19 @@ fn passes(event: &Event) -> Option<(Flow, Passing)> {
 impl Track {
     fn bin(&mut self, now_ns: i64, every_ns: i64) -> &mut Counts {
         let place = (now_ns / every_ns) as usize;
-        if place >= self.bins.len() {
-            self.bins.resize(place + 1, Counts::default());
+        if self.bins.is_empty() {
+            // Most of many connections are there for one interval.
+            self.bins = VecDeque::with_capacity(1);
+            self.first = place;
         }
-        &mut self.bins[place]
+        while place < self.first {
+            self.bins.push_front(Counts::default());
+            self.first -= 1;
+        }
+        if place - self.first >= self.bins.len() {
+            self.bins.resize(place - self.first + 1, Counts::default());
+        }
+        &mut self.bins[place - self.first]
     }
 
     fn finish(
@@ -245,15 +283,17 @@ impl Track {
         end_ns: i64,
     ) -> ConnectionSeries {
         let whole_network = self.arrives;
-        let count = ((end_ns + every_ns - 1) / every_ns).max(1) as usize;
-        let count = count.max(self.bins.len());
+        let count = intervals(end_ns, every_ns).max(self.first + self.bins.len());
         let mut sum = Counts::default();
         let mut bins = Vec::with_capacity(count);
         for i in 0..count {
-            let counts = self.bins.get(i).copied().unwrap_or_default();
+            let counts = i.checked_sub(self.first).and_then(|i| self.bins.get(i));
+            let counts = counts.copied().unwrap_or_default();
             sum.add(&counts);
             let begin_ns = i as i64 * every_ns;
-            let finish_ns = (begin_ns + every_ns).min(end_ns.max(begin_ns + 1));
+            let finish_ns = begin_ns
+                .saturating_add(every_ns)
+                .min(end_ns.max(begin_ns + 1));
             bins.push(shown(&counts, begin_ns, finish_ns, whole_network));
         }
         ConnectionSeries {
@@ -321,39 +361,37 @@ impl ConnectionSeries {
         format!("{}->{}", end(self.flow.from), end(self.flow.to))
     }
 
-    /// Names of all, each once.
-    pub fn names(all: &[ConnectionSeries], names: &NodeNames) -> Vec<String> {
-        let mut seen = HashMap::new();
+    /// Gives each of them a name of its own.
+    pub fn namer(
+        all: &[ConnectionSeries],
+        names: &NodeNames,
+    ) -> impl Fn(&ConnectionSeries) -> String {
+        let mut seen: HashMap<&Flow, u32> = HashMap::new();
         for series in all {
-            *seen.entry(series.name(names)).or_insert(0) += 1;
+            *seen.entry(&series.flow).or_insert(0) += 1;
         }
-        let name = |series: &ConnectionSeries| {
+        move |series| {
             let name = series.name(names);
-            match seen.get(&name) {
-                Some(1) => name,
-                _ => format!("{name}#{}", series.flow_id),
+            match seen.get(&series.flow) {
+                Some(2..) => format!("{name}#{}", series.flow_id),
+                _ => name,
             }
-        };
-        all.iter().map(name).collect()
+        }
     }
 
     /// The rows of `connections.csv` of all connections, in time order.
-    pub fn rows(all: &[ConnectionSeries], names: &NodeNames) -> Vec<ConnectionRow> {
-        let names: Vec<std::sync::Arc<str>> = Self::names(all, names)
-            .into_iter()
-            .map(Into::into)
-            .collect();
-        let bins = all
-            .iter()
-            .map(|series| series.bins.len())
-            .max()
-            .unwrap_or(0);
-        let mut rows = Vec::new();
-        for i in 0..bins {
-            for (series, name) in all.iter().zip(&names) {
-                rows.extend(series.bins.get(i).map(|bin| bin.row(name)));
-            }
-        }
-        rows
+    pub fn rows(
+        all: &[ConnectionSeries],
+        names: &NodeNames,
+    ) -> impl Iterator<Item = ConnectionRow> {
+        let name = Self::namer(all, names);
+        let names: Vec<std::sync::Arc<str>> =
+            all.iter().map(|series| name(series).into()).collect();
+        let bins = all.iter().map(|series| series.bins.len()).max();
+        (0..bins.unwrap_or(0)).flat_map(move |i| {
+            let row = |place: usize| Some(all.get(place)?.bins.get(i)?.row(names.get(place)?));
+            let rows: Vec<ConnectionRow> = (0..all.len()).filter_map(row).collect();
+            rows
+        })
     }
 }

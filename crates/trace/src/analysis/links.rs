@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::bandwidth::Inference;
 use super::queue::{Dropped, Packets};
-use super::{interval_ns, too_many};
+use super::{interval_ns, intervals, too_many};
 use crate::{Event, Link, NodeNames, What};
 
 /// Follows all links.
@@ -251,15 +251,16 @@ impl Track {
 
     fn finish(mut self, link: Link, every_ns: i64, end_ns: i64, known: Option<f64>) -> LinkSeries {
         self.sum_up(end_ns, every_ns);
-        let bins = (end_ns + every_ns - 1) / every_ns;
-        let bins = (bins.max(1) as usize).max(self.bins.len());
+        let bins = intervals(end_ns, every_ns).max(self.bins.len());
         self.bins.resize(bins, Counts::default());
         let bandwidth_bps = known.or_else(|| self.inference.bandwidth_bps());
         let mut series = Vec::with_capacity(bins);
         let (mut busy_s, mut carried_s) = (0.0, 0.0);
         for (i, counts) in self.bins.iter().enumerate() {
             let begin_ns = i as i64 * every_ns;
-            let finish_ns = (begin_ns + every_ns).min(end_ns.max(begin_ns + 1));
+            let finish_ns = begin_ns
+                .saturating_add(every_ns)
+                .min(end_ns.max(begin_ns + 1));
             let length_s = (finish_ns - begin_ns) as f64 * 1e-9;
             let utilization = bandwidth_bps.map(|bps| {
                 // What began before and what ends after belongs to two intervals.
@@ -333,23 +334,15 @@ impl LinkBin {
 
 impl LinkSeries {
     /// The rows of `links.csv` of all links, in time order.
-    pub fn rows(all: &[LinkSeries], names: &NodeNames) -> Vec<LinkRow> {
-        let names: Vec<_> = all
-            .iter()
-            .map(|series| names.link(series.link).into())
-            .collect();
-        let bins = all
-            .iter()
-            .map(|series| series.bins.len())
-            .max()
-            .unwrap_or(0);
-        let mut rows = Vec::new();
-        for i in 0..bins {
-            for (series, name) in all.iter().zip(&names) {
-                rows.extend(series.bins.get(i).map(|bin| bin.row(name)));
-            }
-        }
-        rows
+    pub fn rows(all: &[LinkSeries], names: &NodeNames) -> impl Iterator<Item = LinkRow> {
+        let names = all.iter().map(|series| names.link(series.link).into());
+        let names: Vec<_> = names.collect();
+        let bins = all.iter().map(|series| series.bins.len()).max();
+        (0..bins.unwrap_or(0)).flat_map(move |i| {
+            let row = |place: usize| Some(all.get(place)?.bins.get(i)?.row(names.get(place)?));
+            let rows: Vec<LinkRow> = (0..all.len()).filter_map(row).collect();
+            rows
+        })
     }
 }
 

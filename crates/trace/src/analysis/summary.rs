@@ -1,10 +1,12 @@
 //! What is in a trace.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use crate::{Event, Link, Transport, What};
+use crate::sender::MOST_FLOWS;
+use crate::{Endpoint, Event, Link, Transport, What};
 
 /// What is in a trace, counted.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -37,7 +39,11 @@ pub struct Summary {
     #[serde(skip)]
     pub links: BTreeMap<Link, LinkEvents>,
     #[serde(skip)]
-    senders: HashSet<(crate::Endpoint, crate::Endpoint, u32)>,
+    pairs: HashMap<(Endpoint, Endpoint, u32), Directions>,
+    #[serde(skip)]
+    flows: usize,
+    #[serde(skip)]
+    flows_left_out: u64,
 }
 
 /// Events at one link.
@@ -47,6 +53,27 @@ pub struct LinkEvents {
     pub enqueued: u64,
     /// Packets dropped there.
     pub dropped: u64,
+}
+
+/// Which ways packets went between two ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct Directions {
+    forth: bool,
+    back: bool,
+}
+
+impl Directions {
+    fn has(self, forth: bool) -> bool {
+        match forth {
+            true => self.forth,
+            false => self.back,
+        }
+    }
+
+    fn add(&mut self, forth: bool) {
+        self.forth |= forth;
+        self.back |= !forth;
+    }
 }
 
 impl Summary {
@@ -69,17 +96,39 @@ impl Summary {
             Transport::Udp => self.udp += 1,
             Transport::Other => self.other += 1,
         }
+        let packet = &event.packet;
+        let forth = packet.from <= packet.to;
+        let (low, high) = match forth {
+            true => (packet.from, packet.to),
+            false => (packet.to, packet.from),
+        };
+        let full = self.flows >= MOST_FLOWS;
+        match self.pairs.entry((low, high, packet.flow)) {
+            Entry::Occupied(known) if known.get().has(forth) => {}
+            _ if full => self.flows_left_out += 1,
+            entry => {
+                entry.or_default().add(forth);
+                self.flows += 1;
+            }
+        }
         if let Some(link) = event.link {
+            if self.links.len() >= MOST_FLOWS && !self.links.contains_key(&link) {
+                self.flows_left_out += 1;
+                return;
+            }
             let at = self.links.entry(link).or_default();
             at.enqueued += u64::from(event.what == What::Enqueued);
             at.dropped += u64::from(event.what == What::Dropped);
         }
-        let packet = &event.packet;
-        self.senders.insert((packet.from, packet.to, packet.flow));
     }
 
     /// Pairs of sender and receiver (and flow id); the two directions of a connection are two.
     pub fn flows(&self) -> usize {
-        self.senders.len()
+        self.flows
+    }
+
+    /// Events that are of flows or links beyond the first [`MOST_FLOWS`], which are not counted.
+    pub fn flows_left_out(&self) -> u64 {
+        self.flows_left_out
     }
 }

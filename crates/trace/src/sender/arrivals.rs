@@ -11,12 +11,11 @@
 /// Receivers with SACK say it themselves (DSACK, RFC 2883), and then only that counts.
 #[derive(Debug, Default)]
 pub(super) struct Needless {
-    /// Since the last moment without a hole.
-    arrived: i64,
-    acknowledged: i64,
+    /// Arrivals − packets acknowledged since the last moment without a hole.
+    surplus: i64,
     holes: bool,
+    /// Packets resent that were not found to be needless.
     resent: u64,
-    found: u64,
 }
 
 impl Needless {
@@ -26,7 +25,7 @@ impl Needless {
 
     /// An acknowledgement of nothing new. Gives how many needless resends it shows.
     pub(super) fn duplicate(&mut self, all_acknowledged: bool) -> u32 {
-        self.arrived += 1;
+        self.surplus += 1;
         if all_acknowledged {
             return self.settle();
         }
@@ -41,8 +40,9 @@ impl Needless {
         self.holes = false;
         // What fills a hole is one packet; the others it covers came before, and were counted as
         // duplicate acknowledgements. Without a hole all of them have just come.
-        self.arrived += if repair { 1 } else { i64::from(pkts) };
-        self.acknowledged += i64::from(pkts);
+        if repair {
+            self.surplus += 1 - i64::from(pkts);
+        }
         if repair && !all_acknowledged {
             return 0;
         }
@@ -56,14 +56,13 @@ impl Needless {
 
     fn settle(&mut self) -> u32 {
         // Below zero when acknowledgements were lost: then nothing is known.
-        let twice = (self.arrived - self.acknowledged).max(0);
-        (self.arrived, self.acknowledged) = (0, 0);
+        let twice = std::mem::take(&mut self.surplus).max(0);
         self.count(twice.unsigned_abs())
     }
 
     fn count(&mut self, pkts: u64) -> u32 {
-        let pkts = pkts.min(self.resent - self.found);
-        self.found += pkts;
+        let pkts = pkts.min(self.resent);
+        self.resent -= pkts;
         u32::try_from(pkts).unwrap_or(u32::MAX)
     }
 }

@@ -81,6 +81,10 @@ impl Flight {
                 };
             }
         }
+        if self.sent.is_empty() {
+            // A trace may have millions of senders, of which few have anything in flight.
+            self.clear();
+        }
         covered
     }
 
@@ -98,7 +102,7 @@ impl Flight {
     }
 
     pub(super) fn clear(&mut self) {
-        self.sent.clear();
+        self.sent = VecDeque::new();
     }
 
     fn between(&mut self, start: u64, end: u64) -> impl Iterator<Item = &mut Sent> {

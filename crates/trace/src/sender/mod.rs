@@ -27,7 +27,11 @@
 //! }
 //! ```
 //!
-//! The state of a connection is what it has in flight, at most [`MOST_IN_FLIGHT`] packets.
+//! What is kept of a flow to the end are its sums and its place in a table, about 250 bytes (of a
+//! captured connection with its handshake, and data both ways, 650); besides, what it has in flight, 48 bytes
+//! a packet and at most [`MOST_IN_FLIGHT`] of them. Nothing says that a flow has ended: ports are used
+//! again, so that no flow is forgotten. There are at most [`MOST_FLOWS`] of them; what is of others is left
+//! out and counted in [`Senders::flows_left_out`].
 
 mod arrivals;
 mod flight;
@@ -36,8 +40,11 @@ mod rtt;
 mod samples;
 mod tracker;
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::fmt;
+
+use indexmap::IndexMap;
+use indexmap::map::Entry;
 
 pub use flight::MOST_IN_FLIGHT;
 pub use handshake::Vantage;
@@ -46,6 +53,9 @@ pub use samples::{Sampler, Samplers};
 pub use tracker::{Observation, Totals, Tracker};
 
 use crate::{Endpoint, Event, Transport, What};
+
+/// Flows that are followed; each direction of a captured connection that carries data is one.
+pub const MOST_FLOWS: usize = 1 << 22;
 
 /// How connections are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,28 +103,50 @@ impl fmt::Display for Named {
 }
 
 /// All TCP senders of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Senders {
     options: Options,
-    places: HashMap<Flow, usize>,
+    most_flows: usize,
     /// In the order in which they sent first.
-    flows: Vec<(Flow, Tracker)>,
+    flows: IndexMap<Flow, Tracker>,
     handshakes: handshake::Handshakes,
+    flows_left_out: u64,
 }
 
 impl Senders {
     /// Before the first event.
     pub fn new(options: Options) -> Senders {
+        Senders::of_at_most(MOST_FLOWS, options)
+    }
+
+    pub(crate) fn of_at_most(most_flows: usize, options: Options) -> Senders {
         Senders {
             options,
-            ..Senders::default()
+            most_flows,
+            flows: IndexMap::new(),
+            handshakes: handshake::Handshakes::default(),
+            flows_left_out: 0,
         }
+    }
+
+    /// Events that were left out because they are of flows beyond the first [`MOST_FLOWS`].
+    pub fn flows_left_out(&self) -> u64 {
+        self.flows_left_out
     }
 
     /// Takes the next event; `observe` is told what it showed: nothing for most events of a whole
     /// ns-2 trace, up to two things for a captured packet (data one way, an acknowledgement the
     /// other way).
     pub fn on(&mut self, event: &Event, mut observe: impl FnMut(&Flow, &Observation)) {
+        self.on_places(event, |_, flow, seen| observe(flow, seen));
+    }
+
+    /// The same with the place of the flow among [`flows`](Self::flows).
+    pub(crate) fn on_places(
+        &mut self,
+        event: &Event,
+        mut observe: impl FnMut(usize, &Flow, &Observation),
+    ) {
         let (Transport::Tcp, Some(segment)) = (event.packet.transport, &event.packet.segment)
         else {
             return;
@@ -127,47 +159,47 @@ impl Senders {
             self.handshakes.on(event.time_ns, flow, segment);
         }
         if leaves_its_sender(event)
-            && let Some(tracker) = self.sending(flow, segment.len > 0)
+            && let Some((place, tracker)) = self.sending(flow, segment.len > 0)
             && let Some(seen) = tracker.on_data(event.time_ns, segment)
         {
-            observe(&flow, &seen);
+            observe(place, &flow, &seen);
         }
         let back = flow.reversed();
         if reaches_its_receiver(event)
-            && let Some(&place) = self.places.get(&back)
-            && let Some((_, tracker)) = self.flows.get_mut(place)
+            && let Some((place, _, tracker)) = self.flows.get_full_mut(&back)
             && let Some(seen) = tracker.on_ack(event.time_ns, segment)
         {
-            observe(&back, &seen);
+            observe(place, &back, &seen);
         }
     }
 
     /// Every direction that carried data, in the order in which they did so first.
     pub fn flows(&self) -> impl Iterator<Item = (&Flow, &Tracker)> {
-        self.flows.iter().map(|(flow, tracker)| (flow, tracker))
+        self.flows.iter()
     }
 
     /// One of them.
     pub fn get(&self, flow: &Flow) -> Option<&Tracker> {
-        self.flows
-            .get(*self.places.get(flow)?)
-            .map(|(_, tracker)| tracker)
+        self.flows.get(flow)
     }
 
     /// Whether what was found out about this flow is what its sender saw: in ns-2 traces always,
     /// in captures for the direction with more payload (the first one, if both have the same).
     pub fn is_sender(&self, flow: &Flow) -> bool {
-        let (Some(&place), back) = (self.places.get(flow), flow.reversed()) else {
+        let Some((place, _, tracker)) = self.flows.get_full(flow) else {
             return false;
         };
         if matches!(flow.from, Endpoint::Node { .. }) {
             return true;
         }
-        let payload = |flow: &Flow| self.get(flow).map_or(0, |tracker| tracker.totals().payload);
-        match self.places.get(&back) {
+        let payload = tracker.totals().payload;
+        match self.flows.get_full(&flow.reversed()) {
             None => true,
-            Some(&other) if payload(flow) == payload(&back) => place < other,
-            Some(_) => payload(flow) > payload(&back),
+            Some((other, _, back)) => match payload.cmp(&back.totals().payload) {
+                Ordering::Less => false,
+                Ordering::Equal => place < other,
+                Ordering::Greater => true,
+            },
         }
     }
 
@@ -185,17 +217,17 @@ impl Senders {
     }
 
     /// The tracker of a flow; a new one only if it is about to carry data.
-    fn sending(&mut self, flow: Flow, data: bool) -> Option<&mut Tracker> {
-        let place = match self.places.get(&flow) {
-            Some(&place) => place,
-            None if data => {
-                self.flows.push((flow, Tracker::new(self.options)));
-                self.places.insert(flow, self.flows.len() - 1);
-                self.flows.len() - 1
+    fn sending(&mut self, flow: Flow, data: bool) -> Option<(usize, &mut Tracker)> {
+        let count = self.flows.len();
+        match self.flows.entry(flow) {
+            Entry::Occupied(known) => Some((known.index(), known.into_mut())),
+            Entry::Vacant(_) if !data => None,
+            Entry::Vacant(_) if count >= self.most_flows => {
+                self.flows_left_out += 1;
+                None
             }
-            None => return None,
-        };
-        self.flows.get_mut(place).map(|(_, tracker)| tracker)
+            Entry::Vacant(new) => Some((count, new.insert(Tracker::new(self.options)))),
+        }
     }
 }
 
@@ -212,5 +244,40 @@ fn reaches_its_receiver(event: &Event) -> bool {
         (What::Captured, ..) => true,
         (What::Received, Some(link), Endpoint::Node { node, .. }) => link.to == node,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::analysis::Connections;
+    use crate::from_reader;
+
+    /// Those that are there are followed on; nothing of the others is shown, and that is told.
+    #[test]
+    fn flows_beyond_the_most_are_left_out_and_counted() {
+        let line = |port: u32, seq: u32| {
+            format!(
+                "+ 0.5 0 1 tcp 1000 ------- 1 0.{port} 1.0 {seq} {}\n",
+                10 * port + seq
+            )
+        };
+        let text = line(0, 0) + &line(1, 0) + &line(2, 0) + &line(0, 1) + &line(2, 1);
+        let mut senders = Senders::of_at_most(2, Options::default());
+        let mut connections = Connections::of_at_most(2, 1.0, Options::default());
+        let mut reader = from_reader("made", Cursor::new(text.into_bytes())).unwrap();
+        while let Some(event) = reader.next().unwrap() {
+            senders.on(event, |_, _| {});
+            connections.on(event);
+        }
+        let sent: Vec<u64> = senders
+            .flows()
+            .map(|(_, tracker)| tracker.totals().sent_pkts)
+            .collect();
+        assert_eq!((sent, senders.flows_left_out()), (vec![2, 1], 2));
+        assert_eq!(connections.flows_left_out(), 2);
+        assert_eq!(connections.finish().len(), 2);
     }
 }

@@ -1,10 +1,10 @@
 //! Samples of k consecutive packets.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use netflow_profile::fit::{FlowSamples, Sample};
 
-use super::{Flow, Observation, Options, Senders};
+use super::{Observation, Options, Senders};
 use crate::Event;
 
 /// Cuts what one sender sent into samples of k consecutive packets (\[Prof\] §2.1).
@@ -18,16 +18,24 @@ pub struct Sampler {
     sent_pkts: u64,
     /// The number of the first of the windows.
     first: u64,
-    /// Those with packets that are not acknowledged yet, and the one that is being filled.
-    windows: VecDeque<Window>,
+    /// Full ones with packets that are not acknowledged yet.
+    windows: VecDeque<Full>,
+    /// The one that is being filled, behind them.
+    filling: Option<Window>,
     last_rtt_s: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    window: Window,
+    /// When the first packet after it was sent, and the highest position then.
+    end_ns: i64,
+    high: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     start_ns: i64,
-    /// When the first packet after it was sent, and the highest position then.
-    ended: Option<(i64, u64)>,
     resent_pkts: u32,
     needless_pkts: u32,
     rtts: u32,
@@ -45,6 +53,7 @@ impl Sampler {
             sent_pkts: 0,
             first: 0,
             windows: VecDeque::new(),
+            filling: None,
             last_rtt_s: None,
         }
     }
@@ -54,27 +63,31 @@ impl Sampler {
         self.send(seen);
         if let Some(rtt_s) = seen.rtt_s {
             let window = (seen.rtt_ordinal / u64::from(self.k)).checked_sub(self.first);
-            let window = window.and_then(|at| self.windows.get_mut(usize::try_from(at).ok()?));
-            if let Some(window) = window {
+            if let Some(window) = window.and_then(|at| self.window(at)) {
                 window.rtts += 1;
                 window.rtt_sum_s += rtt_s;
             }
         }
-        if let Some(window) = self.windows.front_mut() {
+        if let Some(window) = self.window(0) {
             window.needless_pkts += seen.needless_pkts;
         }
-        while let Some(&window) = self.windows.front() {
-            let Some((end_ns, high)) = window.ended else {
-                break;
-            };
-            if seen.acked < high && self.windows.len() <= MOST_WAITING {
-                break;
+        while let Some(&full) = self.windows.front() {
+            if seen.acked < full.high && self.windows.len() < MOST_WAITING {
+                return;
             }
             self.windows.pop_front();
             self.first += 1;
-            if let Some(sample) = self.sample(&window, end_ns) {
+            if let Some(sample) = self.sample(&full.window, full.end_ns) {
                 emit(sample);
             }
+        }
+    }
+
+    /// The one so many behind the first.
+    fn window(&mut self, at: u64) -> Option<&mut Window> {
+        match usize::try_from(at).ok()? {
+            at if at == self.windows.len() => self.filling.as_mut(),
+            at => self.windows.get_mut(at).map(|full| &mut full.window),
         }
     }
 
@@ -82,16 +95,20 @@ impl Sampler {
         let mut resent_pkts = seen.resent_pkts;
         for _ in 0..seen.sent_pkts {
             if self.sent_pkts.is_multiple_of(u64::from(self.k)) {
-                if let Some(window) = self.windows.back_mut() {
-                    window.ended = Some((seen.time_ns, seen.high));
-                }
-                self.windows.push_back(Window {
+                let next = Window {
                     start_ns: seen.time_ns,
                     ..Window::default()
-                });
+                };
+                if let Some(window) = self.filling.replace(next) {
+                    self.windows.push_back(Full {
+                        window,
+                        end_ns: seen.time_ns,
+                        high: seen.high,
+                    });
+                }
             }
             self.sent_pkts += 1;
-            if let Some(window) = self.windows.back_mut().filter(|_| resent_pkts > 0) {
+            if let Some(window) = self.filling.as_mut().filter(|_| resent_pkts > 0) {
                 window.resent_pkts += 1;
                 resent_pkts -= 1;
             }
@@ -119,7 +136,8 @@ impl Sampler {
 pub struct Samplers {
     senders: Senders,
     k: u32,
-    by_flow: HashMap<Flow, (Sampler, Vec<Sample>)>,
+    /// In the order of the senders.
+    flows: Vec<(Sampler, Vec<Sample>)>,
 }
 
 impl Samplers {
@@ -128,18 +146,20 @@ impl Samplers {
         Samplers {
             senders: Senders::new(options),
             k,
-            by_flow: HashMap::new(),
+            flows: Vec::new(),
         }
     }
 
     /// Takes the next event.
     pub fn on(&mut self, event: &Event) {
-        let (by_flow, k) = (&mut self.by_flow, self.k);
-        self.senders.on(event, |flow, seen| {
-            let (sampler, samples) = by_flow
-                .entry(*flow)
-                .or_insert_with(|| (Sampler::new(k), Vec::new()));
-            sampler.on(seen, |sample| samples.push(sample));
+        let (flows, k) = (&mut self.flows, self.k);
+        self.senders.on_places(event, |place, _, seen| {
+            if place >= flows.len() {
+                flows.resize_with(place + 1, || (Sampler::new(k), Vec::new()));
+            }
+            if let Some((sampler, samples)) = flows.get_mut(place) {
+                sampler.on(seen, |sample| samples.push(sample));
+            }
         });
     }
 
@@ -150,18 +170,19 @@ impl Samplers {
 
     /// What was found: every flow whose sender's view this is, in the order of their first
     /// packets, those without a sample included.
-    pub fn finish(mut self, trace: &str) -> Vec<FlowSamples> {
+    pub fn finish(self, trace: &str) -> Vec<FlowSamples> {
+        let Samplers { senders, flows, .. } = self;
+        let mut samples = flows.into_iter().map(|(_, samples)| samples);
         let mut found = Vec::new();
-        for (flow, tracker) in self.senders.flows() {
-            if self.senders.is_sender(flow) {
+        for (flow, tracker) in senders.flows() {
+            // A flow of which nothing was observed has no place.
+            let samples = samples.next().unwrap_or_default();
+            if senders.is_sender(flow) {
                 found.push(FlowSamples {
                     trace: trace.to_owned(),
                     flow: flow.to_string(),
                     rtt_method: tracker.rtt_method().name().to_owned(),
-                    samples: self
-                        .by_flow
-                        .remove(flow)
-                        .map_or_else(Vec::new, |(_, samples)| samples),
+                    samples,
                 });
             }
         }

@@ -290,3 +290,26 @@ fn a_time_out_of_order_is_left_out() {
     assert_eq!(connections.finish()[0].bins.len(), 2);
     assert_eq!(burstiness.finish()[0].intervals, 8);
 }
+
+/// Intervals of decades and a time of centuries: ends of intervals are beyond what nanoseconds count.
+#[test]
+fn the_last_interval_may_end_beyond_all_times() {
+    for every_s in [1e9, 9e9, f64::INFINITY] {
+        let line = |time: &str| format!("+ {time} 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n");
+        let text = line("0.5") + &line("9223372035.999999999");
+        let mut trace = from_reader("made", Cursor::new(text.into_bytes())).unwrap();
+        let mut links = Links::new(every_s);
+        let mut connections = Connections::new(every_s, Options::default());
+        let mut burstiness = Burstiness::new(every_s, 0.0, None);
+        while let Some(event) = trace.next().unwrap() {
+            links.on(event);
+            connections.on(event);
+            burstiness.on(event);
+        }
+        let last_s = links.finish()[0].bins.last().unwrap().time_s;
+        assert!((last_s - 9_223_372_036.0).abs() < 1.0, "{last_s}");
+        let last_s = connections.finish()[0].bins.last().unwrap().time_s;
+        assert!((last_s - 9_223_372_036.0).abs() < 1.0, "{last_s}");
+        assert_eq!(burstiness.finish()[0].packets, 2);
+    }
+}

@@ -1,0 +1,115 @@
+//! What many flows take. Alone in its process, whose memory it looks at.
+
+use std::fmt::Write;
+use std::fs;
+use std::io::{self, Read};
+
+use netflow_needs::{Need, skip};
+use netflow_trace::analysis::{Connections, Summary};
+use netflow_trace::sender::{Options, Samplers, Senders};
+use netflow_trace::{Event, from_reader};
+
+const FLOWS: u64 = 100_000;
+
+/// Every flow, a packet and its acknowledgement, leaves a few hundred bytes behind, as documentation says:
+/// what it had in flight is gone.
+#[test]
+fn many_flows_take_bounded_memory() {
+    if resident_bytes().is_none() {
+        skip(
+            Need::System,
+            "/proc/self/statm does not tell of memory here",
+        );
+        return;
+    }
+    let mut senders = Senders::new(Options::default());
+    takes(400, |event| senders.on(event, |_, _| {}));
+    assert_eq!(senders.flows().count() as u64, FLOWS);
+
+    let mut summary = Summary::default();
+    takes(300, |event| summary.on(event));
+    assert_eq!(summary.flows() as u64, 2 * FLOWS);
+
+    let mut connections = Connections::new(100.0, Options::default());
+    takes(800, |event| connections.on(event));
+    assert_eq!(connections.finish().len() as u64, FLOWS);
+
+    let mut samplers = Samplers::new(Options::default(), 100);
+    takes(700, |event| samplers.on(event));
+    assert_eq!(samplers.finish("made").len() as u64, FLOWS);
+}
+
+/// What is kept of these flows takes at most so many bytes for each.
+fn takes(most: u64, mut on: impl FnMut(&Event)) {
+    let before = resident_bytes().unwrap();
+    let mut reader = from_reader("made", Made::default()).unwrap();
+    while let Some(event) = reader.next().unwrap() {
+        on(event);
+    }
+    let bytes = resident_bytes().unwrap().saturating_sub(before) / FLOWS;
+    assert!(bytes <= most, "{bytes} bytes a flow, not {most}");
+    println!("{bytes} bytes a flow");
+}
+
+fn resident_bytes() -> Option<u64> {
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}
+
+/// A trace of as many flows, one after the other.
+#[derive(Default)]
+struct Made {
+    flow: u64,
+    lines: String,
+    at: usize,
+}
+
+impl Read for Made {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.lines.len() && self.flow < FLOWS {
+            let (node, port, sent_ms) = (self.flow % 1000, self.flow / 1000, self.flow);
+            self.lines.clear();
+            self.at = 0;
+            for (what, from, to, kind, ends, ms) in [
+                (
+                    "+",
+                    node,
+                    1000,
+                    "tcp",
+                    format!("{node}.{port} 1000.1"),
+                    sent_ms,
+                ),
+                (
+                    "r",
+                    node,
+                    1000,
+                    "tcp",
+                    format!("{node}.{port} 1000.1"),
+                    sent_ms + 10,
+                ),
+                (
+                    "r",
+                    1000,
+                    node,
+                    "ack",
+                    format!("1000.1 {node}.{port}"),
+                    sent_ms + 20,
+                ),
+            ] {
+                let time_s = ms as f64 * 1e-3;
+                writeln!(
+                    self.lines,
+                    "{what} {time_s} {from} {to} {kind} 40 ------- 1 {ends} 0 7"
+                )
+                .unwrap();
+            }
+            self.flow += 1;
+        }
+        let rest = &self.lines.as_bytes()[self.at..];
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        self.at += count;
+        Ok(count)
+    }
+}
