@@ -1,0 +1,136 @@
+//! One function for everything that is read.
+
+mod ipb;
+mod profiles;
+mod results;
+mod scenarios;
+mod traces;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+pub use ipb::ipb;
+pub use profiles::{profile, stack};
+pub use results::{manifest, network, series, series_jsonl, summary};
+pub use scenarios::{connections_table, links_table, scenario, workloads};
+pub use traces::{capture, ns2};
+
+/// Something that reads.
+#[derive(Debug)]
+pub struct Reader {
+    /// Its name: that of its function, and of its folder in the corpus.
+    pub name: &'static str,
+    /// Reads any bytes; panics only where netflow is wrong.
+    pub read: fn(&[u8]),
+    /// Folders with more inputs to begin with, from the root of the workspace, and what their names
+    /// end in; those in `.hex` are hexadecimal numbers.
+    pub(crate) more: &'static [(&'static str, &'static str)],
+    /// Words of the format.
+    pub(crate) words: &'static [&'static str],
+}
+
+/// All of them.
+pub const READERS: &[Reader] = &[
+    Reader {
+        name: "scenario",
+        read: scenario,
+        more: &[("scenarios", ".toml"), ("tests/invalid", ".toml")],
+        words: scenarios::WORDS,
+    },
+    Reader {
+        name: "workloads",
+        read: workloads,
+        more: &[("scenarios", "web.toml")],
+        words: scenarios::WORDS,
+    },
+    Reader {
+        name: "links_table",
+        read: links_table,
+        more: &[],
+        words: scenarios::TABLE_WORDS,
+    },
+    Reader {
+        name: "connections_table",
+        read: connections_table,
+        more: &[],
+        words: scenarios::TABLE_WORDS,
+    },
+    Reader {
+        name: "profile",
+        read: profile,
+        more: &[],
+        words: profiles::WORDS,
+    },
+    Reader {
+        name: "stack",
+        read: stack,
+        more: &[],
+        words: profiles::WORDS,
+    },
+    Reader {
+        name: "ns2",
+        read: ns2,
+        more: &[("crates/trace/tests/malformed", ".tr")],
+        words: traces::WORDS,
+    },
+    Reader {
+        name: "capture",
+        read: capture,
+        more: &[("crates/trace/tests/malformed", ".hex")],
+        words: &[],
+    },
+    Reader {
+        name: "ipb",
+        read: ipb,
+        more: &[],
+        words: ipb::WORDS,
+    },
+    Reader {
+        name: "summary",
+        read: summary,
+        more: &[],
+        words: results::WORDS,
+    },
+    Reader {
+        name: "manifest",
+        read: manifest,
+        more: &[],
+        words: results::WORDS,
+    },
+    Reader {
+        name: "network",
+        read: network,
+        more: &[],
+        words: results::WORDS,
+    },
+    Reader {
+        name: "series",
+        read: series,
+        more: &[],
+        words: results::WORDS,
+    },
+    Reader {
+        name: "series_jsonl",
+        read: series_jsonl,
+        more: &[],
+        words: results::WORDS,
+    },
+];
+
+/// A folder of this thread alone.
+fn folder() -> PathBuf {
+    thread_local! {
+        static FOLDER: TempDir = {
+            // In memory, where that is to be had.
+            let memory = tempfile::tempdir_in("/dev/shm");
+            memory.or_else(|_| tempfile::tempdir()).expect("a temporary folder")
+        };
+    }
+    FOLDER.with(|folder| folder.path().to_owned())
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) {
+    fs::write(folder.join(name), bytes).expect("a file in a temporary folder");
+}

@@ -1,0 +1,72 @@
+//! Profile files, and files of TCP stacks.
+
+use netflow_profile::{from_toml, to_toml};
+use netflow_tcpmodel::Stack;
+
+pub(super) const WORDS: &[&str] = &[
+    "format = 1",
+    "kind",
+    "\"grid\"",
+    "\"power-law\"",
+    "\"mathis\"",
+    "\"pftk-full\"",
+    "name",
+    "rows",
+    "rtt",
+    "loss",
+    "throughput",
+    "extended",
+    "\"pkt/ms\"",
+    "window",
+    "timeout",
+    "like",
+    "recovery",
+    "\"newreno\"",
+    "initial-rto",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\"100 ms\"",
+    "\"64 pkt\"",
+];
+
+/// Any text is read as a profile file, or refused; what was read answers for any loss and round-trip
+/// time, and reads back the same when it is written.
+///
+/// # Panics
+/// Where netflow is wrong.
+pub fn profile(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let read = match from_toml(text) {
+        Ok(profile) => profile,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    for loss in [0.0, 1e-9, 0.01, 0.1, 0.5, 1.0] {
+        for rtt_s in [1e-6, 0.1, 10.0] {
+            let pps = read.throughput(loss, rtt_s);
+            assert!(pps >= 0.0, "{pps} at a loss of {loss} and {rtt_s} s");
+        }
+    }
+    if let Some(written) = to_toml(&*read) {
+        let again = from_toml(&written).expect("what was written");
+        assert_eq!(to_toml(&*again).as_ref(), Some(&written));
+    }
+}
+
+/// Any text is read as the file of a TCP stack, or refused.
+///
+/// # Panics
+/// Where netflow is wrong.
+pub fn stack(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Err(error) = Stack::from_toml(text) {
+        assert!(!error.to_string().is_empty());
+        let inside = |at: std::ops::Range<usize>| at.start <= at.end && at.end <= text.len();
+        assert!(error.span().is_none_or(inside), "{error}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Packet traces, and everything that is computed from them.
+
+use std::io::Cursor;
+
+use netflow_trace::analysis::{
+    Burstiness, ConnectionSeries, Connections, LinkSeries, Links, Summary,
+};
+use netflow_trace::sender::{Options, Samplers};
+use netflow_trace::{Reader, from_reader};
+
+pub(super) const WORDS: &[&str] = &[
+    "+",
+    "-",
+    "r",
+    "d",
+    "tcp",
+    "ack",
+    "cbr",
+    "exp",
+    "-------",
+    "---C---",
+    "0x10",
+    "0x12",
+    "-1.0",
+    "1e-05",
+    "1e300",
+    "9223372035.9",
+    "# netflow node 0 a\n",
+];
+
+/// A line that can be nothing but the beginning of a trace.
+const LINE: &[u8] = b"+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n";
+
+/// Any bytes behind one good line are read to their end as an ns-2 trace.
+///
+/// # Panics
+/// Where netflow is wrong.
+pub fn ns2(bytes: &[u8]) {
+    let reader = follow(&[LINE, bytes].concat());
+    assert!(reader.is_some(), "it begins well");
+}
+
+/// Any bytes are read to their end as they are, and behind the beginning of captures.
+///
+/// # Panics
+/// Where netflow is wrong.
+pub fn capture(bytes: &[u8]) {
+    const PCAP: &[u8] = &[
+        0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0,
+    ];
+    const PCAPNG: &[u8] = &[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a];
+    follow(bytes);
+    follow(&[PCAP, bytes].concat());
+    follow(&[PCAPNG, bytes].concat());
+}
+
+/// Events that come later by more than this are only counted in long intervals.
+const FAR_NS: i64 = 5_000_000_000_000;
+
+/// Rows of series that are looked at: there may be millions, all alike.
+const ROWS: usize = 1000;
+
+/// Everything that can be computed from a trace; `None` if it is none.
+fn follow(input: &[u8]) -> Option<Reader> {
+    let most = input.len() as u64;
+    // What is compressed may hold more.
+    let compressed = input.starts_with(&[0x1f, 0x8b]);
+    let mut reader = from_reader("hostile", Cursor::new(input.to_vec())).ok()?;
+    let (mut events, mut start_ns) = (0, None);
+    // The usual intervals, and ones so long that a time of centuries is a few of them.
+    let mut all: Vec<_> = [0.5, 1e5, 1e9]
+        .into_iter()
+        .map(|every_s| {
+            (
+                Links::new(every_s),
+                Connections::new(every_s, Options::default()),
+                Burstiness::new(every_s, 0.0, None),
+            )
+        })
+        .collect();
+    let mut samplers = Samplers::new(Options::default(), 3);
+    let mut summary = Summary::default();
+    while let Ok(Some(event)) = reader.next() {
+        let start_ns = *start_ns.get_or_insert(event.time_ns.max(0));
+        let far = event.time_ns.saturating_sub(start_ns) > FAR_NS;
+        // Millions of intervals are allowed, and take a second: no more than a few thousand are tried.
+        for (links, connections, burstiness) in all.iter_mut().skip(usize::from(far)) {
+            links.on(event);
+            connections.on(event);
+            burstiness.on(event);
+        }
+        samplers.on(event);
+        summary.on(event);
+        events += 1;
+        assert!(events <= most || compressed);
+    }
+    assert_eq!(summary.events, events);
+    for (links, connections, burstiness) in all {
+        let links = links.finish();
+        for series in &links {
+            let totals = &series.totals;
+            assert!(totals.lost_pkts <= totals.offered_pkts + totals.departed_pkts + events);
+            assert!(totals.loss_probability >= 0.0 && totals.mean_waiting_pkts >= 0.0);
+            assert!(
+                totals
+                    .utilization
+                    .is_none_or(|busy| (0.0..=1.0 + 1e-9).contains(&busy))
+            );
+        }
+        LinkSeries::rows(&links, reader.names()).take(ROWS).count();
+        let connections = connections.finish();
+        for series in &connections {
+            assert!((0.0..=1.0).contains(&series.totals.loss_probability()));
+        }
+        ConnectionSeries::rows(&connections, reader.names())
+            .take(ROWS)
+            .count();
+        for spread in burstiness.finish() {
+            assert!(spread.packets <= events && spread.cov >= 0.0);
+        }
+    }
+    samplers.senders().near_the_receiver().count();
+    for flow in samplers.finish("hostile") {
+        for sample in &flow.samples {
+            assert!(sample.rtt_s.is_finite() && !sample.duration_s.is_nan());
+        }
+    }
+    Some(reader)
+}

@@ -1,0 +1,61 @@
+//! Every reader for two seconds, with what failed once first. Another seed every day, so that many are
+//! tried; it is told where something fails.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use netflow_hostile::{Plan, READERS, replay, run};
+
+fn is_sound(name: &str) {
+    let reader = READERS
+        .iter()
+        .find(|reader| reader.name == name)
+        .expect("a reader");
+    if let Err(failed) = replay(reader) {
+        panic!("{}, as before: {}", failed.message, failed.kept.display());
+    }
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a time after 1970");
+    let plan = Plan {
+        seed: now.as_secs() / 86400,
+        inputs: u64::MAX,
+        time: Duration::from_secs(2),
+        threads: 1,
+    };
+    let tried = run(reader, &plan);
+    assert!(
+        tried.failed.is_empty(),
+        "seed {}: {:?}",
+        plan.seed,
+        tried.failed
+    );
+    assert!(tried.inputs > 0);
+}
+
+macro_rules! sound {
+    ($($name:ident),*) => {
+        $(#[test] fn $name() { is_sound(stringify!($name)); })*
+        #[test]
+        fn no_reader_is_left_out() {
+            let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
+            assert_eq!(names, [$(stringify!($name)),*]);
+        }
+    };
+}
+
+sound!(
+    scenario,
+    workloads,
+    links_table,
+    connections_table,
+    profile,
+    stack,
+    ns2,
+    capture,
+    ipb,
+    summary,
+    manifest,
+    network,
+    series,
+    series_jsonl
+);
