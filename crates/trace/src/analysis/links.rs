@@ -290,7 +290,8 @@ impl Track {
         let duration_s = end_ns.max(1) as f64 * 1e-9;
         let waiting_time: i128 = self.bins.iter().map(|bin| bin.waiting_time).sum();
         let mean_waiting_pkts = waiting_time as f64 * 1e-9 / duration_s;
-        let utilization = bandwidth_bps.map(|_| busy_s / duration_s);
+        // An interval that begins with the last event has a nanosecond that the trace has not.
+        let utilization = bandwidth_bps.map(|_| (busy_s / duration_s).min(1.0));
         let totals = TraceTotals {
             offered_pkts: offered,
             lost_pkts: lost,

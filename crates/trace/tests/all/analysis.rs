@@ -313,3 +313,21 @@ fn the_last_interval_may_end_beyond_all_times() {
         assert_eq!(burstiness.finish()[0].packets, 2);
     }
 }
+
+/// The last event begins another interval, which is a nanosecond long.
+#[test]
+fn a_link_is_not_busy_for_longer_than_the_trace() {
+    let text = "- 0 0 1 cbr 5 ------- 0 0.0 1.0 0 0\n- 0.4 0 1 cbr 10 ------- 0 0.0 1.0 0 2\n\
+                + 0.5 0 1 cbr 10 ------- 0 0.0 1.0 0 3\n";
+    let mut trace = from_reader("made", Cursor::new(text)).unwrap();
+    let mut links = Links::new(0.5);
+    links.bandwidth(Link { from: 0, to: 1 }, 80.0);
+    while let Some(event) = trace.next().unwrap() {
+        links.on(event);
+    }
+    let series = &links.finish()[0];
+    assert_eq!(
+        (series.bins.len(), series.totals.utilization),
+        (2, Some(1.0))
+    );
+}
