@@ -68,6 +68,7 @@ fn ignore_limits_of_files() {
 pub fn end_by_oneself(also: impl Fn(Again) + Send + Sync + 'static) {
     // The first one stays; no command asks twice.
     let _ = ALSO.set(Box::new(also));
+    listen();
 }
 
 /// Whether the run should stop.

@@ -39,11 +39,13 @@ use failure::Failure;
 use visible::Visible;
 
 fn main() -> ExitCode {
-    interrupt::listen();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(said) => return answered(&said),
     };
+    if !makes_namespaces(&arguments.command) {
+        interrupt::listen();
+    }
     let stdout = io::stdout().lock();
     let mut out: BufWriter<Box<dyn Write>> = BufWriter::new(match stdout.is_terminal() {
         true => Box::new(Visible::new(stdout)),
@@ -58,6 +60,16 @@ fn main() -> ExitCode {
             failure.report();
             failure.exit_code()
         }
+    }
+}
+
+/// A user makes namespaces while the process has one thread; who made them listens, or dies at once.
+fn makes_namespaces(command: &Command) -> bool {
+    match command {
+        #[cfg(target_os = "linux")]
+        Command::Link(_) | Command::Testbed(_) => true,
+        Command::Profile(arguments) => arguments.measures(),
+        _ => false,
     }
 }
 

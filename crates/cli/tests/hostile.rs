@@ -46,7 +46,8 @@ fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
         );
         (output.status.code(), text(&output.stderr))
     };
-    for kilobytes in [0, 1, 4, 64, 256] {
+    let random = (0..rounds(0)).map(|round| moment(round).subsec_micros() as usize % 300);
+    for kilobytes in [0, 1, 4, 64, 256].into_iter().chain(random) {
         let (code, said) = fresh(kilobytes);
         assert_eq!(code, Some(3), "{kilobytes} KB: {said}");
         assert!(said.contains("too large"), "{said}");
@@ -86,7 +87,7 @@ fn no_link_in_a_results_directory_is_followed() {
 #[test]
 fn of_runs_into_one_directory_one_wins_and_the_others_say_so() {
     let place = Workplace::new();
-    for _ in 0..3 {
+    for _ in 0..rounds(3) {
         let start = |every: &str| {
             let arguments = ["run", "dumbbell.toml", "-q", "-o", "out", "--every", every];
             let mut command = place.netflow(arguments);
@@ -268,4 +269,101 @@ fn help_that_cannot_be_written_is_3() {
         let status = place.netflow(arguments).stdout(full).status().unwrap();
         assert_eq!(status.code(), Some(3), "{arguments:?}");
     }
+}
+
+/// How often what happens at random moments is tried: `NETFLOW_ROUNDS=300` for the long form.
+fn rounds(short: u64) -> u64 {
+    let asked = std::env::var("NETFLOW_ROUNDS");
+    asked.map_or(short, |asked| asked.parse().expect("a number of rounds"))
+}
+
+/// Between nothing and a second, another every time, the same in every run of the test.
+fn moment(round: u64) -> Duration {
+    Duration::from_micros(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000)
+}
+
+/// What a run left that was killed is whole, or not there, or called what it is by its name; and the
+/// next run finds nothing in its way.
+#[test]
+fn a_killed_run_leaves_nothing_that_looks_whole_and_is_not() {
+    let place = Workplace::new();
+    let arguments = ["run", "dumbbell.toml", "-q", "-o", "out", "--every", "3ms"];
+    let mut killed = 0;
+    for round in 0..rounds(5) {
+        let mut netflow = place.netflow(arguments);
+        netflow.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = netflow.spawn().unwrap();
+        std::thread::sleep(moment(round).div_f64(4.0));
+        run.kill().unwrap();
+        killed += u64::from(!run.wait().unwrap().success());
+        let directory = place.path("out");
+        if directory.join("manifest.json").exists() {
+            let results = Results::open(&directory).unwrap();
+            assert!(results.manifest.complete);
+            assert_eq!(results.links().unwrap().last().unwrap().time_s, 20.0);
+            assert_eq!(results.connections().unwrap().last().unwrap().time_s, 20.0);
+        }
+        if round % 5 == 4 {
+            place.expect("run dumbbell.toml -q -o out", 0);
+            assert_eq!(names(&directory), WHOLE);
+        }
+    }
+    assert!(killed > 0, "every run was faster");
+}
+
+/// Told to end at any moment, a run ends soon, with files that are complete up to then or without any.
+#[test]
+fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
+    let place = Workplace::new();
+    for round in 0..rounds(5) {
+        let model = ["fluid", "window"][(round % 2) as usize];
+        let model = format!("simulation.model={model}");
+        let long = "simulation.duration=700 h";
+        let out = format!("out{round}");
+        let mut netflow = place.netflow([
+            "run",
+            "dumbbell.toml",
+            "-q",
+            "-o",
+            &out,
+            "--set",
+            &model,
+            "--set",
+            long,
+        ]);
+        netflow.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = netflow.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(60) + moment(round));
+        let told = Instant::now();
+        let signal = Command::new("kill").arg(run.id().to_string()).status();
+        assert!(signal.unwrap().success());
+        assert_eq!(run.wait().unwrap().code(), Some(130));
+        let took = told.elapsed();
+        assert!(took < Duration::from_millis(2500), "{took:?}");
+        let results = Results::open(place.path(&out)).unwrap();
+        let stop = results.manifest.stop.as_ref().unwrap().stopped_at_s;
+        assert_eq!(names(&place.path(&out)), WHOLE);
+        assert!((results.links().unwrap().last().unwrap().time_s - stop).abs() < 1e-6);
+        fs::remove_dir_all(place.path(&out)).unwrap();
+    }
+}
+
+/// Asking the system for more than the process may have aborted it.
+#[test]
+fn a_table_that_does_not_fit_into_memory_is_refused() {
+    let place = Workplace::new();
+    let rows: String = (0..300_000)
+        .map(|i| format!("N{i},N{},1 Mbit/s,1 ms\n", i + 1))
+        .collect();
+    fs::write(
+        place.path("links.csv"),
+        "from,to,bandwidth,delay\n".to_owned() + &rows,
+    )
+    .unwrap();
+    let scenario = "[simulation]\nduration = \"1 s\"\n[include]\nlinks = \"links.csv\"\n";
+    fs::write(place.path("large.toml"), scenario).unwrap();
+    let output = limited(&place, "ulimit -v 200000", "check large.toml");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("links need about 180 MB of memory"), "{said}");
 }

@@ -72,14 +72,14 @@ fn every_command_ends_soon_after_a_signal() {
         "new random --nodes 3000 --links 9000 --connections 20000 -o large.toml",
         0,
     );
-    let long = "--set simulation.duration=10000h";
+    let long = "--set simulation.duration=700h";
     let commands = [
         format!("run dumbbell.toml -q {long}"),
         format!("run dumbbell.toml -q -o out {long} --set simulation.model=window"),
         format!("run dumbbell.toml -q -o seeds {long} --set simulation.model=window --seeds 4"),
-        format!("run dumbbell.toml -q {long} --every 1000h"),
-        format!("run dumbbell.toml -q {long} --every 1000h --set simulation.model=window"),
-        format!("explain dumbbell.toml first --at 9000h {long}"),
+        format!("run dumbbell.toml -q {long} --every 600h"),
+        format!("run dumbbell.toml -q {long} --every 600h --set simulation.model=window"),
+        format!("explain dumbbell.toml first --at 690h {long}"),
         "trace summary -".to_owned(),
         "mark --committed-rate 1Mbit/s --peak-rate 2Mbit/s -".to_owned(),
         "check -".to_owned(),
@@ -119,7 +119,7 @@ fn an_interrupted_run_leaves_complete_files_up_to_then() {
         "run",
         "dumbbell.toml",
         "--set",
-        "simulation.duration=100000 h",
+        "simulation.duration=700 h",
         "-o",
         "out",
         "--every",

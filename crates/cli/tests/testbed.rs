@@ -237,7 +237,7 @@ fn an_interrupted_testbed_reports() {
     };
     kill("-INT", child.id());
     let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(128 + 15));
+    assert_eq!(status.code(), Some(130));
     let mut said = String::new();
     child
         .stderr

@@ -22,6 +22,14 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
         .first()
         .copied()
         .unwrap_or(side.summary.duration_s);
+    let (end_s, last_s) = (side.summary.duration_s, side.run.times_s.last());
+    // As many intervals will be made as there are until the end.
+    if last_s.is_some_and(|&last_s| end_s > last_s + every_s) {
+        return Err(Error::Mismatch {
+            what: format!("the summary of the results tells of {end_s} s, their series do not"),
+            help: "run the scenario again".to_owned(),
+        });
+    }
     let mut links = Links::new(every_s);
     let mut connections = Connections::new(every_s, Options::default());
     let mut reader = open(trace)?;
@@ -42,7 +50,6 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
         });
     }
     let names = reader.names();
-    let end_s = side.summary.duration_s;
     let mut run = Run {
         times_s: side.run.times_s.clone(),
         ..Run::default()

@@ -13,7 +13,7 @@
 //!
 //! The profile `hostile` is optimised and checks overflows and debug assertions. What panics, takes
 //! longer than [`LONGEST`] or more than [`MOST_BYTES`] of memory is kept under
-//! `corpus/failed/READER`; the tests of this crate, which try every reader for two seconds, read what is
+//! `corpus/failed/READER`; the tests of this crate, which try some hundred inputs a reader, read what is
 //! there first. With a nightly compiler and cargo-fuzz the same functions can be led by what they
 //! cover: see `fuzz/Cargo.toml`.
 

@@ -1,7 +1,6 @@
-//! Every reader for two seconds, with what failed once first. Another seed every day, so that many are
-//! tried; it is told where something fails.
+//! Every reader with some hundred inputs, always the same, and with what failed once first.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use netflow_hostile::{Plan, READERS, replay, run};
 
@@ -13,13 +12,10 @@ fn is_sound(name: &str) {
     if let Err(failed) = replay(reader) {
         panic!("{}, as before: {}", failed.message, failed.kept.display());
     }
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a time after 1970");
     let plan = Plan {
-        seed: now.as_secs() / 86400,
-        inputs: u64::MAX,
-        time: Duration::from_secs(2),
+        seed: 1,
+        inputs: 400,
+        time: Duration::from_secs(60),
         threads: 1,
     };
     let tried = run(reader, &plan);

@@ -1,10 +1,13 @@
 //! What of a run is summarized: a part of it, its periods, what is in single intervals of it.
 
+use std::cell::Cell;
+use std::convert::Infallible;
+
 use netflow_fluid::{
-    Change, ConnectionSpec, EventSpec, Network, NetworkBuilder, Options, Outcome, Simulation,
-    Source,
+    Change, ConnectionSpec, EventSpec, Interval, Network, NetworkBuilder, Options, Outcome,
+    Recorder, Simulation, Source,
 };
-use netflow_results::{Scope, Series, Summary, Watch, Watched};
+use netflow_results::{Scope, Summary, Watch, Watched};
 
 /// A link that is half full, overloaded from 4 to 6 s, and fails from 8 to 9 s.
 fn network() -> Network {
@@ -28,6 +31,18 @@ fn network() -> Network {
 }
 
 /// Recorded every 0.5 s; stopped after `until_s`.
+/// Shows how far the recording is.
+struct Clock<'a>(&'a Cell<f64>);
+
+impl Recorder for Clock<'_> {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        self.0.set(interval.time_s);
+        Ok(())
+    }
+}
+
 fn summarize(from_s: f64, to_s: f64, by_event: bool, until_s: f64) -> Summary {
     let options = Options {
         duration_s: 10.0,
@@ -40,15 +55,12 @@ fn summarize(from_s: f64, to_s: f64, by_event: bool, until_s: f64) -> Summary {
     };
     let mut simulation = Simulation::new(network(), options).unwrap();
     let never = || false;
+    let time_s = Cell::new(0.0);
     let mut watched = Watched {
-        recorder: Series::default(),
+        recorder: Clock(&time_s),
         watch: Watch::new(scope, simulation.network(), &never),
     };
-    let asked = std::cell::Cell::new(0.0);
-    let outcome = simulation.run(0.5, &mut watched, || {
-        asked.set(asked.get() + 0.5);
-        asked.get() >= until_s
-    });
+    let outcome = simulation.run(0.5, &mut watched, || time_s.get() >= until_s);
     let stopped = until_s < 10.0;
     assert_eq!(outcome.unwrap() == Outcome::Stopped, stopped);
     let finished = watched

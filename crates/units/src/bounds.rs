@@ -34,14 +34,14 @@ impl Bounds {
     /// Sizes in bytes.
     pub const BYTES: Bounds = Bounds {
         smallest: 1e-3,
-        largest: 1e15,
-        text: "0.001 B to 1000000 GB",
+        largest: 1e18,
+        text: "0.001 B to 1000000000 GB",
     };
     /// Numbers of packets.
     pub const PACKETS: Bounds = Bounds {
         smallest: 1e-9,
-        largest: 1e12,
-        text: "0.000000001 pkt to 1e12 pkt",
+        largest: 1e18,
+        text: "0.000000001 pkt to 1e18 pkt",
     };
     const PROBABILITY: Bounds = Bounds {
         smallest: 0.0,

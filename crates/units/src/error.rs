@@ -91,7 +91,7 @@ pub enum UnitErrorKind {
         text: String,
     },
     /// A number that no network has, however it is meant.
-    #[error("`{text}` is out of range for a {noun}", noun = noun.strip_suffix('s').unwrap_or(noun))]
+    #[error("`{text}` is no {noun} that a network has")]
     OutOfBounds {
         /// The number and its unit.
         text: String,

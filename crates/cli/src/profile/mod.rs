@@ -24,6 +24,17 @@ pub struct ProfileArguments {
     command: ProfileCommand,
 }
 
+impl ProfileArguments {
+    /// Whether it measures over emulated links, in namespaces of its own.
+    pub fn measures(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        let measures = matches!(self.command, ProfileCommand::Measure(_));
+        #[cfg(not(target_os = "linux"))]
+        let measures = false;
+        measures
+    }
+}
+
 #[derive(Subcommand)]
 enum ProfileCommand {
     List(list::ListArguments),

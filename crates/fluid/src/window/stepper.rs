@@ -50,7 +50,8 @@ pub(crate) struct WindowStart {
     users: Vec<(u64, u64, usize)>,
 }
 
-/// Arrivals are counted in no more intervals than these: at the end of each, all links are visited.
+/// Arrivals are counted in no more intervals than these that are shorter than usual: at the end of
+/// each, all links are visited.
 const MOST_COUNTED: f64 = 1e6;
 
 impl Window {
@@ -85,7 +86,8 @@ impl Window {
             );
         }
         let intervals = options.duration_s / options.burstiness_interval_s;
-        if intervals > MOST_COUNTED {
+        let is_short = options.burstiness_interval_s < Options::default().burstiness_interval_s;
+        if is_short && intervals > MOST_COUNTED {
             let (is, least_s) = (
                 options.burstiness_interval_s,
                 options.duration_s / MOST_COUNTED,

@@ -55,11 +55,11 @@ pub(super) const BUFFER: Allowed<Quantity<Size>> = Allowed {
     text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1000 GB",
 };
 pub(super) const TRANSFER: Allowed<Quantity<Size>> = Allowed {
-    test: |size| size.get() > 0.0,
-    text: "above 0, at most 1e15 B or 1e12 pkt",
+    test: |size| size.get() > 0.0 && size.get() <= 1e15,
+    text: "above 0, at most 1e15 B or pkt",
 };
 pub(super) const THRESHOLD: Allowed<Quantity<Size>> = Allowed {
-    test: |size| size.get() >= 0.0,
+    test: |size| size.get() >= 0.0 && size.get() <= 1e12,
     text: "0 pkt to 1e12 pkt",
 };
 pub(super) const WINDOW: Allowed<Quantity<Packets>> = Allowed {

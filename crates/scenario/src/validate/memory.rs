@@ -4,12 +4,30 @@
 /// the first of its state.
 const BYTES_PER_ROW: u64 = 600;
 
-/// Memory that can be had without swapping, where the system tells.
+/// Memory that can be had without swapping, and within the limit of the process (`ulimit -v`), where
+/// the system tells.
 pub(super) fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
+    let of_machine = kibibytes("/proc/meminfo", "MemAvailable:");
+    match (of_machine, addresses_left()) {
+        (Some(here), Some(left)) => Some(here.min(left)),
+        (here, left) => here.or(left),
+    }
+}
+
+fn addresses_left() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let words = limits
         .lines()
-        .find(|line| line.starts_with("MemAvailable:"))?;
+        .find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: u64 = words.split_whitespace().next()?.parse().ok()?; // or `unlimited`
+    let used = kibibytes("/proc/self/status", "VmSize:")?;
+    Some(limit.saturating_sub(used))
+}
+
+/// The bytes that a line of kibibytes tells.
+fn kibibytes(file: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     kib.checked_mul(1024)
 }
