@@ -367,3 +367,25 @@ fn a_table_that_does_not_fit_into_memory_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("links need about 180 MB of memory"), "{said}");
 }
+
+/// As many intervals were made as a summary's duration had, whatever the series said: a gigabyte for
+/// every million seconds.
+#[test]
+fn a_summary_that_tells_of_another_duration_is_refused() {
+    let place = Workplace::new();
+    place.expect("run dumbbell.toml -q -o out", 0);
+    let path = place.path("out/summary.json");
+    let summary = fs::read_to_string(&path).unwrap();
+    let edited = summary.replace("\"duration_s\": 20.0", "\"duration_s\": 1e9");
+    assert_ne!(summary, edited);
+    fs::write(&path, edited).unwrap();
+    fs::write(
+        place.path("out.tr"),
+        "+ 0.1 0 1 tcp 1000 ------- 1 0.0 1.0 0 0\n",
+    )
+    .unwrap();
+    let output = limited(&place, "ulimit -v 4000000", "compare out out.tr");
+    let said = text(&output.stderr);
+    assert!(matches!(output.status.code(), Some(1..=3)), "{said}");
+    assert!(said.contains("tells of 1000000000 s"), "{said}");
+}
