@@ -244,6 +244,15 @@ fn a_directory_is_written_to_by_one_run_at_a_time() {
     run(directory.path(), Format::Csv, false).unwrap();
 }
 
+/// The sum of nothing is -0.
+#[test]
+fn what_had_a_route_all_the_time_was_blocked_0_times() {
+    let directory = tempfile::tempdir().unwrap();
+    let summary = run(directory.path(), Format::Csv, false).unwrap();
+    let blocked = summary.connections[0].blocked_pkts;
+    assert!(blocked == 0.0 && blocked.is_sign_positive(), "{blocked}");
+}
+
 #[test]
 fn what_a_killed_run_left_is_gone_after_the_next() {
     let directory = tempfile::tempdir().unwrap();

@@ -48,7 +48,9 @@ impl Network {
             Source::Profile(_) | Source::Window(_) => return (0.0, 0.0),
         };
         let outages = self.without_route(id, 0.0, until_s);
-        let blocked_s: f64 = outages.iter().map(|(from_s, to_s)| to_s - from_s).sum();
+        // From 0: the sum of nothing is -0 else.
+        let lengths_s = outages.iter().map(|(from_s, to_s)| to_s - from_s);
+        let blocked_s = lengths_s.fold(0.0, |sum_s, length_s| sum_s + length_s);
         (rate_pps * f64::from(spec.count) * blocked_s, blocked_s)
     }
 }
