@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
+use netflow::results::Manifest;
 use netflow::scenario::changes::Version;
 use netflow::scenario::{Prepared, Reach};
 use netflow_files::{Kind, read_text};
@@ -51,8 +52,9 @@ pub type Scenario = Prepared;
 
 /// Reads and validates it; every problem found is in the failure.
 pub fn load(arguments: &ScenarioArguments) -> Result<Scenario, Failure> {
-    let mut overrides = arguments.overrides.clone();
-    overrides.extend(older_keeper(&arguments.path));
+    // What stands on the command line comes after it, and counts.
+    let mut overrides: Vec<String> = older_keeper(&arguments.path).into_iter().collect();
+    overrides.extend_from_slice(&arguments.overrides);
     let reach = match arguments.allow_outside {
         true => Reach::Anywhere,
         false => Reach::Below,
@@ -81,7 +83,7 @@ struct Keeper {
 /// defaults may have changed since.
 fn older_keeper(path: &Path) -> Option<String> {
     path.ancestors().skip(1).find_map(|results| {
-        let manifest = read_text(&results.join("manifest.json"), Kind::Summary).ok()?;
+        let manifest = read_text(&results.join(Manifest::FILE), Kind::Summary).ok()?;
         let keeper: Keeper = serde_json::from_str(&manifest).ok()?;
         let is_older = keeper.version.parse::<Version>().ok()? < Version::current();
         let is_kept = results.join(keeper.kept?) == path;

@@ -16,30 +16,27 @@ fn is_obeyed(c: char) -> bool {
 
 /// The text with what a terminal would obey as `\u001b`, the way JSON writes it.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_obeyed) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match is_obeyed(c) {
-            true => shown += &format!("\\u{:04x}", u32::from(c)),
-            false => shown.push(c),
-        }
-    }
-    Cow::Owned(shown)
+    replaced(text, is_obeyed, |c| format!("\\u{:04x}", u32::from(c)))
 }
 
 /// The same, with every place where it was: `?` for each byte.
 pub fn masked(text: &str) -> Cow<'_, str> {
     // Ends of lines may have two bytes.
-    let hides = |c: char| c != '\r' && is_obeyed(c);
-    if !text.contains(hides) {
+    replaced(
+        text,
+        |c| c != '\r' && is_obeyed(c),
+        |c| "?".repeat(c.len_utf8()),
+    )
+}
+
+fn replaced(text: &str, which: fn(char) -> bool, by: fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(which) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len());
+    let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match hides(c) {
-            true => shown.extend(std::iter::repeat_n('?', c.len_utf8())),
+        match which(c) {
+            true => shown += &by(c),
             false => shown.push(c),
         }
     }

@@ -8,17 +8,8 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Workplace, names, text};
+use common::{RESULTS, Workplace, names, text};
 use netflow::results::Results;
-
-const WHOLE: [&str; 6] = [
-    "connections.csv",
-    "links.csv",
-    "manifest.json",
-    "network.json",
-    "scenario",
-    "summary.json",
-];
 
 /// Runs netflow in a shell with a limit.
 fn limited(place: &Workplace, limit: &str, arguments: &str) -> std::process::Output {
@@ -57,7 +48,7 @@ fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
     place.expect("run dumbbell.toml -q -o out", 0);
     let before = fs::read(place.path("out/links.csv")).unwrap();
     assert_eq!(fresh(64).0, Some(3));
-    assert_eq!(names(&place.path("out")), WHOLE);
+    assert_eq!(names(&place.path("out")), RESULTS);
     assert_eq!(fs::read(place.path("out/links.csv")).unwrap(), before);
     assert!(Results::open(place.path("out")).unwrap().manifest.complete);
 }
@@ -103,7 +94,7 @@ fn of_runs_into_one_directory_one_wins_and_the_others_say_so() {
             let said = text(&output.stderr);
             assert!(said.contains("another run is writing to out"), "{said}");
         }
-        assert_eq!(names(&place.path("out")), WHOLE);
+        assert_eq!(names(&place.path("out")), RESULTS);
         let results = Results::open(place.path("out")).unwrap();
         let (links, connections) = (results.links().unwrap(), results.connections().unwrap());
         assert_eq!(links.len(), 3 * connections.len());
@@ -305,7 +296,7 @@ fn a_killed_run_leaves_nothing_that_looks_whole_and_is_not() {
         }
         if round % 5 == 4 {
             place.expect("run dumbbell.toml -q -o out", 0);
-            assert_eq!(names(&directory), WHOLE);
+            assert_eq!(names(&directory), RESULTS);
         }
     }
     assert!(killed > 0, "every run was faster");
@@ -342,7 +333,7 @@ fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
         assert!(took < Duration::from_millis(2500), "{took:?}");
         let results = Results::open(place.path(&out)).unwrap();
         let stop = results.manifest.stop.as_ref().unwrap().stopped_at_s;
-        assert_eq!(names(&place.path(&out)), WHOLE);
+        assert_eq!(names(&place.path(&out)), RESULTS);
         assert!((results.links().unwrap().last().unwrap().time_s - stop).abs() < 1e-6);
         fs::remove_dir_all(place.path(&out)).unwrap();
     }
@@ -388,4 +379,13 @@ fn a_summary_that_tells_of_another_duration_is_refused() {
     let said = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(1..=3)), "{said}");
     assert!(said.contains("tells of 1000000000 s"), "{said}");
+}
+
+/// What the help says of it is the number in the code.
+#[test]
+fn help_says_how_many_flows_a_trace_may_have() {
+    let place = Workplace::new();
+    let help = text(&place.expect("trace --help", 0).stdout);
+    let most = netflow::trace::sender::MOST_FLOWS.to_string();
+    assert!(help.contains(&most), "{help}");
 }

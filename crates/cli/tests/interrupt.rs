@@ -7,7 +7,7 @@ use std::fs::{self, DirEntry};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Workplace, names, text};
+use common::{RESULTS, Workplace, names, text};
 use netflow::results::Results;
 
 fn send(signal: &str, process: u32) {
@@ -148,17 +148,7 @@ fn an_interrupted_run_leaves_complete_files_up_to_then() {
             text(&output.stdout).contains("R->S"),
             "what was computed is shown"
         );
-        assert_eq!(
-            names(&place.path("out")),
-            [
-                "connections.csv",
-                "links.csv",
-                "manifest.json",
-                "network.json",
-                "scenario",
-                "summary.json"
-            ]
-        );
+        assert_eq!(names(&place.path("out")), RESULTS);
         let results = Results::open(place.path("out")).unwrap();
         assert!(!results.manifest.complete);
         let stop = results.manifest.stop.clone().unwrap();

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{Workplace, names, text};
+use common::{RESULTS, Workplace, names, text};
 use netflow::results::Results;
 use serde_json::Value;
 
@@ -12,15 +12,7 @@ use serde_json::Value;
 fn a_directory_has_what_is_promised() {
     let place = Workplace::new();
     place.expect("run dumbbell.toml -o out --classes", 0);
-    let files = [
-        "classes.csv",
-        "connections.csv",
-        "links.csv",
-        "manifest.json",
-        "network.json",
-        "scenario",
-        "summary.json",
-    ];
+    let files: Vec<_> = ["classes.csv"].into_iter().chain(RESULTS).collect();
     assert_eq!(names(&place.path("out")), files);
 
     let results = Results::open(place.path("out")).unwrap();

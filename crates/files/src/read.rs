@@ -58,7 +58,9 @@ impl Kind {
 pub enum Refusal {
     /// The system says so.
     Unreadable(io::Error),
-    /// It is no file that has an end: what it is.
+    /// It is a directory.
+    Directory,
+    /// It is something without an end: what it is.
     NotRegular(&'static str),
     /// It has more bytes than files of its kind may have.
     TooLarge(Kind),
@@ -76,6 +78,7 @@ impl std::fmt::Display for Refusal {
                 f.write_str("there is no such file")
             }
             Refusal::Unreadable(error) => write!(f, "{error}"),
+            Refusal::Directory => f.write_str("it is a directory"),
             Refusal::NotRegular(is) => {
                 write!(
                     f,
@@ -102,7 +105,7 @@ impl From<Refusal> for io::Error {
     fn from(refusal: Refusal) -> io::Error {
         match refusal {
             Refusal::Unreadable(error) => error,
-            Refusal::NotRegular("a directory") => io::ErrorKind::IsADirectory.into(),
+            Refusal::Directory => io::ErrorKind::IsADirectory.into(),
             Refusal::TooLarge(_) => {
                 io::Error::new(io::ErrorKind::FileTooLarge, refusal.to_string())
             }
@@ -124,6 +127,9 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
     }
     // Before it is opened, which waits for a writer if it is a pipe.
     let metadata = fs::metadata(path).map_err(Refusal::Unreadable)?;
+    if metadata.is_dir() {
+        return Err(Refusal::Directory);
+    }
     if let Some(is) = not_regular(metadata.file_type()) {
         return Err(Refusal::NotRegular(is));
     }
@@ -162,13 +168,10 @@ fn read_at_most(from: impl Read, expected: u64, kind: Kind) -> Result<Vec<u8>, R
     }
 }
 
-/// What something is that is no regular file.
+/// What something is that is neither a file nor a directory.
 fn not_regular(is: FileType) -> Option<&'static str> {
     if is.is_file() {
         return None;
-    }
-    if is.is_dir() {
-        return Some("a directory");
     }
     #[cfg(unix)]
     {
@@ -197,7 +200,7 @@ mod tests {
         let refusal = read_text(&path, Kind::Stack).unwrap_err();
         assert_eq!(refusal.to_string(), "it is not UTF-8: see line 2");
         let refusal = read(directory.path(), Kind::Stack).unwrap_err();
-        assert!(matches!(refusal, Refusal::NotRegular("a directory")));
+        assert!(matches!(refusal, Refusal::Directory));
         let refusal = read(&directory.path().join("none"), Kind::Stack).unwrap_err();
         assert_eq!(refusal.to_string(), "there is no such file");
     }

@@ -10,11 +10,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::counts::{Reason, Served, Traffic};
+use crate::counts::{Reason, Served, Traffic, lock};
 use crate::outbox::Outbox;
 use crate::places::Place;
 use crate::protocol::{Asked, Parser, filler, reply_head};
-use crate::server::{Limits, UNSENT_BYTES, lock, seconds};
+use crate::server::{Limits, UNSENT_BYTES, seconds};
 
 /// Serves one connection to its end.
 pub async fn serve(

@@ -1,6 +1,13 @@
 //! What a server counts.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use netflow_workload::Kind;
+
+/// Counts are whole even where a thread died with them.
+pub(crate) fn lock<T>(counts: &Mutex<T>) -> MutexGuard<'_, T> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Why a connection ended other than by its user closing it between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

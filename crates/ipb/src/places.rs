@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::counts::Reason;
+use crate::counts::{Reason, lock};
 
 /// The places of a server.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Places {
     /// # Errors
     /// Why there is none.
     pub fn take(&self, address: IpAddr, now: Instant) -> Result<Place, Reason> {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         let from = counted_as(address);
         if from.is_some_and(|from| state.taken_from(from) >= state.share())
             && !state.make_room(from, now)
@@ -93,12 +93,7 @@ impl Places {
 
     /// Has somebody give way where the system has no more room; whether there was anybody to.
     pub fn make_room(&self, now: Instant) -> bool {
-        self.lock().make_room(None, now)
-    }
-
-    /// Counts are whole even where a thread died with them.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).make_room(None, now)
     }
 }
 
@@ -156,7 +151,7 @@ impl Place {
     }
 
     fn stirred(&self, spoke: bool) {
-        if let Some(taken) = self.places.lock().taken.get_mut(&self.number) {
+        if let Some(taken) = lock(&self.places.0).taken.get_mut(&self.number) {
             taken.spoke |= spoke;
             taken.stirred = Instant::now();
         }
@@ -170,7 +165,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.places.lock().free(self.number);
+        lock(&self.places.0).free(self.number);
     }
 }
 
@@ -198,7 +193,7 @@ mod tests {
     }
 
     fn is_given_away(place: &Place) -> bool {
-        !place.places.lock().taken.contains_key(&place.number)
+        !lock(&place.places.0).taken.contains_key(&place.number)
     }
 
     #[test]
@@ -250,7 +245,7 @@ mod tests {
         let mut kept: Vec<Place> = (0..4).map(|_| places.take(here, took).unwrap()).collect();
         let spoke = |place: &Place| {
             place.heard();
-            place.places.lock().taken[&place.number].stirred
+            lock(&place.places.0).taken[&place.number].stirred
         };
         spoke(&kept[0]);
         let last = spoke(&kept[2]).max(spoke(&kept[0]));
@@ -272,7 +267,7 @@ mod tests {
         let gave_way = [false, true, true, true, false, false];
         assert_eq!(given_away(&kept), gave_way);
         drop(kept);
-        assert_eq!(places.lock().taken.len(), 1);
+        assert_eq!(lock(&places.0).taken.len(), 1);
     }
 
     #[test]

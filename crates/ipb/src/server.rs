@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::connection::serve;
-use crate::counts::{Reason, Served};
+use crate::counts::{Reason, Served, lock};
 use crate::error::Error;
 use crate::places::Places;
 
@@ -240,11 +240,6 @@ fn count(served: &Mutex<Served>, ended: Result<Result<(), Reason>, tokio::task::
         Ok(Err(reason)) => lock(served).drop_for(reason),
         Err(_) => lock(served).drop_for(Reason::System),
     }
-}
-
-/// Counts are whole even where a thread died with them.
-pub(crate) fn lock(served: &Mutex<Served>) -> std::sync::MutexGuard<'_, Served> {
-    served.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes that the system keeps of replies before it has sent them.

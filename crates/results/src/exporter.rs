@@ -41,7 +41,7 @@ pub fn export(
     if !format.is_available() {
         return Err(Error::FormatMissing { format });
     }
-    let file = partial::create(directory, &format!("{}.{format}", table.name))?;
+    let file = partial::create(directory, &table.file(format))?;
     match format {
         Format::Csv => Ok(Box::new(delimited::Csv::new(file, table, names)?)),
         Format::Jsonl => Ok(Box::new(json_lines::JsonLines::new(file, table, names))),

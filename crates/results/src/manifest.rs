@@ -76,6 +76,9 @@ fn one() -> u32 {
 }
 
 impl Manifest {
+    /// Its file in a results directory.
+    pub const FILE: &str = "manifest.json";
+
     /// How far the run came, in seconds.
     pub fn end_s(&self) -> f64 {
         let stopped_s = self.stop.as_ref().map(|stop| stop.stopped_at_s);

@@ -33,8 +33,8 @@ impl Results {
     /// If its summary or its manifest cannot be read, or is not one.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Results, Error> {
         let directory = directory.into();
-        let summary = read_json(&directory.join("summary.json"))?;
-        let manifest = read_json(&directory.join("manifest.json"))?;
+        let summary = read_json(&directory.join(Summary::FILE))?;
+        let manifest = read_json(&directory.join(Manifest::FILE))?;
         Ok(Results {
             directory,
             summary,
@@ -84,9 +84,7 @@ impl Results {
         names: usize,
         last_s: Option<f64>,
     ) -> Result<(), Error> {
-        let path = self
-            .directory
-            .join(format!("{}.{}", table.name, self.manifest.format));
+        let path = self.directory.join(table.file(self.manifest.format));
         let end_s = self.manifest.end_s();
         let last_s = last_s.unwrap_or(0.0);
         let missing = end_s - last_s > 1e-6 * end_s.max(self.manifest.every_s);
@@ -131,7 +129,7 @@ impl Results {
     /// # Errors
     /// If it cannot be read, or is not one.
     pub fn topology(&self) -> Result<Option<Topology>, Error> {
-        let path = self.directory.join("network.json");
+        let path = self.directory.join(Topology::FILE);
         match path.exists() {
             true => read_json(&path).map(Some),
             false => Ok(None),
@@ -148,7 +146,7 @@ impl Results {
 
     fn series<R: Row>(&self, table: Table) -> Result<Vec<R>, Error> {
         for format in Format::ALL {
-            let path = self.directory.join(format!("{}.{format}", table.name));
+            let path = self.directory.join(table.file(format));
             if path.exists() {
                 return match format {
                     Format::Csv => read_csv(&path),

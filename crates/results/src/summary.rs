@@ -358,6 +358,9 @@ impl ConnectionSummary {
 }
 
 impl Summary {
+    /// Its file in a results directory.
+    pub const FILE: &str = "summary.json";
+
     /// What a simulation has come to since its period began, by now.
     pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
         let network = simulation.network();

@@ -1,5 +1,7 @@
 //! The series and their columns.
 
+use crate::Format;
+
 /// A series: its name and its columns after `time_s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
@@ -12,6 +14,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// Its file in a results directory.
+    pub fn file(&self, format: Format) -> String {
+        format!("{}.{format}", self.name)
+    }
+
     /// Every column, in order.
     pub fn columns(&self) -> impl Iterator<Item = &'static str> + use<> {
         let (keys, values) = (self.keys, self.values);

@@ -66,6 +66,9 @@ pub struct TopologyConnection {
 }
 
 impl Topology {
+    /// Its file in a results directory.
+    pub const FILE: &str = "network.json";
+
     /// Of a network; nodes have neither labels nor positions yet.
     pub fn of(network: &Network) -> Topology {
         let name = |id| network.node_name(id).to_owned();

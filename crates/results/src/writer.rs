@@ -138,7 +138,7 @@ impl Writer {
         let series = series.into_iter().flatten();
         series
             .chain(spread)
-            .map(|table| format!("{}.{}", table.name, self.format))
+            .map(|table| table.file(self.format))
             .collect()
     }
 
@@ -161,16 +161,19 @@ impl Writer {
             series.push(spread.finish()?);
         }
         let network = self.topology.to_json();
-        let network = partial::of(&directory, "network.json", network.as_bytes())?;
-        let summary = partial::of(&directory, "summary.json", summary.to_json().as_bytes())?;
-        let manifest = partial::of(&directory, "manifest.json", manifest.to_json().as_bytes())?;
+        let network = partial::of(&directory, Topology::FILE, network.as_bytes())?;
+        let summary = partial::of(&directory, Summary::FILE, summary.to_json().as_bytes())?;
+        let manifest = partial::of(&directory, Manifest::FILE, manifest.to_json().as_bytes())?;
 
         // Without it, no results are complete.
-        let mut obsolete = vec![directory.join("manifest.json")];
+        let mut obsolete = vec![directory.join(Manifest::FILE)];
         for table in ALL {
-            let names = Format::ALL.iter().map(|f| format!("{}.{f}", table.name));
-            let paths = names.map(|name| directory.join(name));
-            obsolete.extend(paths.filter(|old| series.iter().all(|file| file.path() != old)));
+            let paths = Format::ALL.map(|format| directory.join(table.file(format)));
+            obsolete.extend(
+                paths
+                    .into_iter()
+                    .filter(|old| series.iter().all(|file| file.path() != old)),
+            );
         }
         publish(
             &obsolete,
@@ -290,11 +293,10 @@ fn claim(directory: &Path) -> Result<Claim, Error> {
         },
         _ => cannot(source),
     })?;
-    let tables = ALL.iter().flat_map(|table| {
-        let name = |format: &Format| format!("{}.{format}", table.name);
-        Format::ALL.iter().map(name).collect::<Vec<_>>()
-    });
-    let others = ["network.json", "summary.json", "manifest.json"].map(str::to_owned);
+    let tables = ALL
+        .iter()
+        .flat_map(|table| Format::ALL.map(|format| table.file(format)));
+    let others = [Topology::FILE, Summary::FILE, Manifest::FILE].map(str::to_owned);
     for name in tables.chain(others) {
         PartialFile::clear(directory, &name).map_err(cannot)?;
     }

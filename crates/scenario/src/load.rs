@@ -220,13 +220,15 @@ fn unread(path: &Path, refusal: Refusal) -> Problems {
             let message = format!("cannot be read: {}", plain(&error));
             findings.error(ProblemKind::Unreadable, start, message);
         }
+        Refusal::Directory => {
+            let message = "cannot be read: it is a directory";
+            let finding = findings.error(ProblemKind::Unreadable, start, message);
+            finding.help("name the scenario file in it");
+        }
         Refusal::NotRegular(is) => {
             let message = format!("cannot be read: it is {is}");
             let finding = findings.error(ProblemKind::Unreadable, start, message);
-            finding.help(match is {
-                "a directory" => "name the scenario file in it",
-                _ => "name a file, or `-` for the standard input",
-            });
+            finding.help("name a file, or `-` for the standard input");
         }
         refusal @ Refusal::TooLarge(_) => {
             let finding = findings.error(ProblemKind::TooLarge, start, refusal.to_string());

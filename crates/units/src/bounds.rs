@@ -43,11 +43,6 @@ impl Bounds {
         largest: 1e18,
         text: "0.000000001 pkt to 1e18 pkt",
     };
-    const PROBABILITY: Bounds = Bounds {
-        smallest: 0.0,
-        largest: 1.0,
-        text: "0 to 1",
-    };
 
     /// Whether the value lies within them, or is 0.
     pub fn allow(&self, value: f64) -> bool {
@@ -56,14 +51,15 @@ impl Bounds {
 }
 
 impl crate::dimension::Dimension {
-    pub(crate) fn bounds(self) -> &'static Bounds {
+    /// `None` of what is no quantity of anything: probabilities.
+    pub(crate) fn bounds(self) -> Option<&'static Bounds> {
         match self {
-            Self::Time => &Bounds::TIME,
-            Self::BitRate => &Bounds::BIT_RATE,
-            Self::PacketRate => &Bounds::PACKET_RATE,
-            Self::Bytes => &Bounds::BYTES,
-            Self::Packets => &Bounds::PACKETS,
-            Self::Probability => &Bounds::PROBABILITY,
+            Self::Time => Some(&Bounds::TIME),
+            Self::BitRate => Some(&Bounds::BIT_RATE),
+            Self::PacketRate => Some(&Bounds::PACKET_RATE),
+            Self::Bytes => Some(&Bounds::BYTES),
+            Self::Packets => Some(&Bounds::PACKETS),
+            Self::Probability => None,
         }
     }
 }

@@ -50,26 +50,21 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
         };
         return fail(kind, 0..end, "write a finite number".to_owned());
     }
-    if dimension == Dimension::Probability && !(0.0..=1.0).contains(&value) {
-        let kind = UnitErrorKind::NotAProbability {
-            text: body.to_owned(),
-        };
-        return fail(
-            kind,
-            0..body.len(),
-            "a probability is between 0 and 1, or 0% and 100%".to_owned(),
-        );
+    let text = body.to_owned();
+    match dimension.bounds() {
+        Some(bounds) if !bounds.allow(value) => {
+            let noun = dimension.noun();
+            let kind = UnitErrorKind::OutOfBounds { text, noun };
+            let help = format!("allowed are 0 and {}", bounds.text);
+            fail(kind, 0..body.len(), help)
+        }
+        None if !(0.0..=1.0).contains(&value) => {
+            let kind = UnitErrorKind::NotAProbability { text };
+            let help = "a probability is between 0 and 1, or 0% and 100%";
+            fail(kind, 0..body.len(), help.to_owned())
+        }
+        _ => Ok((dimension, value)),
     }
-    let bounds = dimension.bounds();
-    if !bounds.allow(value) {
-        let kind = UnitErrorKind::OutOfBounds {
-            text: body.to_owned(),
-            noun: dimension.noun(),
-        };
-        let help = format!("allowed are 0 and {}", bounds.text);
-        return fail(kind, 0..body.len(), help);
-    }
-    Ok((dimension, value))
 }
 
 fn measure(number: &Decimal, unit: &str, dimensions: &[Dimension]) -> Option<(Dimension, f64)> {

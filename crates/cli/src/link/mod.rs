@@ -75,7 +75,7 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
             testbed
         }
     };
-    interrupt::end_by_oneself(|_| ());
+    interrupt::listen_and(|_| ());
     while !interrupt::requested() && testbed.alive() {
         thread::sleep(Duration::from_millis(50));
     }

@@ -89,7 +89,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     if !inside_cage()? {
         return outside();
     }
-    interrupt::end_by_oneself(|_| ());
+    interrupt::listen_and(|_| ());
     let testbed = Testbed::new(&link, &stack)?;
     let server = arguments.server.as_ref().map(|server| {
         let mut shell = Command::new("sh");
@@ -120,7 +120,7 @@ static INSIDE: AtomicI32 = AtomicI32::new(0);
 /// it, and with this one.
 fn outside() -> Result<(), Failure> {
     become_root()?;
-    interrupt::end_by_oneself(pass_on);
+    interrupt::listen_and(pass_on);
     let system = |source: io::Error| Error::System {
         doing: "run netflow inside".to_owned(),
         source,

@@ -46,6 +46,16 @@ source = { profile = "ns-reno" }
 start = "5 s"
 "#;
 
+/// What a results directory has, without what is asked for by options.
+pub const RESULTS: [&str; 6] = [
+    "connections.csv",
+    "links.csv",
+    "manifest.json",
+    "network.json",
+    "scenario",
+    "summary.json",
+];
+
 /// A directory of its own for a test, with a scenario in it.
 pub struct Workplace {
     directory: tempfile::TempDir,

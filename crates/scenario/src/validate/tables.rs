@@ -153,12 +153,14 @@ pub(super) fn refused(
                 finding.help("paths are relative to the scenario's directory");
             }
         }
+        Refusal::Directory => {
+            let message = format!("{what} cannot be a directory: {shown}");
+            let finding = findings.error(ProblemKind::Unreadable, place, message);
+            finding.help("name a file in it");
+        }
         Refusal::NotRegular(is) => {
             let message = format!("{what} cannot be {is}: {shown}");
-            let finding = findings.error(ProblemKind::Unreadable, place, message);
-            if is == "a directory" {
-                finding.help("name a file in it");
-            }
+            findings.error(ProblemKind::Unreadable, place, message);
         }
         refusal @ Refusal::TooLarge(_) => {
             let message = format!("cannot read {what}, {shown}: {refusal}");

@@ -43,8 +43,7 @@ fn intervals(end_ns: i64, every_ns: i64) -> usize {
 
 /// Whether so many rows of intervals until this time are too many.
 fn too_many(now_ns: i64, every_ns: i64, rows: usize) -> bool {
-    let count = (now_ns / every_ns) as usize + 1;
-    count.saturating_mul(rows.max(1)) > MOST_INTERVALS
+    intervals(now_ns.saturating_add(1), every_ns).saturating_mul(rows.max(1)) > MOST_INTERVALS
 }
 
 /// Nanoseconds of a time in seconds; at least one, at most as many as there are.
