@@ -143,7 +143,7 @@ pub fn run(reader: &Reader, plan: &Plan) -> Tried {
     tried
 }
 
-/// The input of a number: always the same.
+/// The input of a number: always the same with one version of Rust, whose hashes it is made from.
 fn input(reader: &Reader, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
     let mut hash = DefaultHasher::new();
     (reader.name, seed, number).hash(&mut hash);

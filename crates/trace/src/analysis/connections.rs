@@ -7,7 +7,7 @@ use indexmap::map::Entry;
 use netflow_results::ConnectionRow;
 use serde::Serialize;
 
-use super::{interval_ns, intervals, too_many};
+use super::{in_time_order, interval_ns, intervals, too_many};
 use crate::sender::{Flow, MOST_FLOWS, Options, RttMethod, Senders};
 use crate::{Endpoint, Event, NodeNames, Transport, What};
 
@@ -385,13 +385,9 @@ impl ConnectionSeries {
         names: &NodeNames,
     ) -> impl Iterator<Item = ConnectionRow> {
         let name = Self::namer(all, names);
-        let names: Vec<std::sync::Arc<str>> =
-            all.iter().map(|series| name(series).into()).collect();
-        let bins = all.iter().map(|series| series.bins.len()).max();
-        (0..bins.unwrap_or(0)).flat_map(move |i| {
-            let row = |place: usize| Some(all.get(place)?.bins.get(i)?.row(names.get(place)?));
-            let rows: Vec<ConnectionRow> = (0..all.len()).filter_map(row).collect();
-            rows
-        })
+        let named = all
+            .iter()
+            .map(|series| (&*series.bins, name(series).into()));
+        in_time_order(named.collect(), ConnectionBin::row)
     }
 }

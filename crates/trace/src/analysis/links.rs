@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::bandwidth::Inference;
 use super::queue::{Dropped, Packets};
-use super::{interval_ns, intervals, too_many};
+use super::{in_time_order, interval_ns, intervals, too_many};
 use crate::{Event, Link, NodeNames, What};
 
 /// Follows all links.
@@ -336,14 +336,9 @@ impl LinkBin {
 impl LinkSeries {
     /// The rows of `links.csv` of all links, in time order.
     pub fn rows(all: &[LinkSeries], names: &NodeNames) -> impl Iterator<Item = LinkRow> {
-        let names = all.iter().map(|series| names.link(series.link).into());
-        let names: Vec<_> = names.collect();
-        let bins = all.iter().map(|series| series.bins.len()).max();
-        (0..bins.unwrap_or(0)).flat_map(move |i| {
-            let row = |place: usize| Some(all.get(place)?.bins.get(i)?.row(names.get(place)?));
-            let rows: Vec<LinkRow> = (0..all.len()).filter_map(row).collect();
-            rows
-        })
+        let name = |series: &LinkSeries| names.link(series.link).into();
+        let named = all.iter().map(|series| (&*series.bins, name(series)));
+        in_time_order(named.collect(), LinkBin::row)
     }
 }
 

@@ -18,6 +18,8 @@
 //! What would be more is left out and counted: `left_out`, `flows_left_out`. Numbers of which anything was left
 //! out are not to be shown.
 
+use std::sync::Arc;
+
 mod bandwidth;
 mod burstiness;
 mod connections;
@@ -44,6 +46,20 @@ fn intervals(end_ns: i64, every_ns: i64) -> usize {
 /// Whether so many rows of intervals until this time are too many.
 fn too_many(now_ns: i64, every_ns: i64, rows: usize) -> bool {
     intervals(now_ns.saturating_add(1), every_ns).saturating_mul(rows.max(1)) > MOST_INTERVALS
+}
+
+/// The rows of all series, interval by interval.
+fn in_time_order<'a, B: 'a, R>(
+    series: Vec<(&'a [B], Arc<str>)>,
+    row: fn(&B, &Arc<str>) -> R,
+) -> impl Iterator<Item = R> {
+    let intervals = series.iter().map(|(bins, _)| bins.len()).max();
+    (0..intervals.unwrap_or(0)).flat_map(move |i| {
+        let rows = series
+            .iter()
+            .filter_map(|(bins, name)| Some(row(bins.get(i)?, name)));
+        rows.collect::<Vec<R>>()
+    })
 }
 
 /// Nanoseconds of a time in seconds; at least one, at most as many as there are.
