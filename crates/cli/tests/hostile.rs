@@ -6,10 +6,12 @@ mod common;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{RESULTS, Workplace, names, text};
 use netflow::results::Results;
+use netflow_problems::random_scenario;
 
 /// Runs netflow in a shell with a limit.
 fn limited(place: &Workplace, limit: &str, arguments: &str) -> std::process::Output {
@@ -302,46 +304,83 @@ fn a_killed_run_leaves_nothing_that_looks_whole_and_is_not() {
     assert!(killed > 0, "every run was faster");
 }
 
-/// Told to end at any moment, a run ends soon, with files that are complete up to then or without any.
+/// Told to end at any moment, a run of any kind ends soon, with files that are complete up to then; or
+/// with none, if it had not begun.
 #[test]
 fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
     let place = Workplace::new();
-    for round in 0..rounds(5) {
-        let model = ["fluid", "window"][(round % 2) as usize];
-        let model = format!("simulation.model={model}");
-        let long = "simulation.duration=700 h";
-        let out = format!("out{round}");
-        let mut netflow = place.netflow([
-            "run",
-            "dumbbell.toml",
-            "-q",
-            "-o",
-            &out,
-            "--set",
-            &model,
-            "--set",
-            long,
-        ]);
-        netflow.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut run = netflow.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(60) + moment(round));
-        let told = Instant::now();
-        let signal = Command::new("kill").arg(run.id().to_string()).status();
-        assert!(signal.unwrap().success());
-        assert_eq!(run.wait().unwrap().code(), Some(130));
-        let took = told.elapsed();
-        assert!(took < Duration::from_millis(2500), "{took:?}");
-        let results = Results::open(place.path(&out)).unwrap();
-        let stop = results.manifest.stop.as_ref().unwrap().stopped_at_s;
-        assert_eq!(names(&place.path(&out)), RESULTS);
-        assert!((results.links().unwrap().last().unwrap().time_s - stop).abs() < 1e-6);
-        fs::remove_dir_all(place.path(&out)).unwrap();
-    }
+    let rounds = rounds(8);
+    let (next, stopped) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let round = next.fetch_add(1, Ordering::Relaxed);
+                    if round >= rounds {
+                        break;
+                    }
+                    let left_files = tell_to_end(&place, round);
+                    stopped.fetch_add(u64::from(left_files), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let stopped = stopped.into_inner();
+    println!("{stopped} of {rounds} were stopped and left files");
+    assert!(stopped > 0, "every run was faster");
+}
+
+/// Runs the random scenario of this number, a hundred times as long, and tells it to end; whether it was
+/// stopped with files.
+fn tell_to_end(place: &Workplace, round: u64) -> bool {
+    let (name, out) = (format!("random{round}.toml"), format!("out{round}"));
+    let scenario = random_scenario(round);
+    fs::write(place.path(&name), scenario.text).unwrap();
+    let duration_s = 100.0 * scenario.duration_s;
+    let long = format!("simulation.duration={duration_s} s");
+    let mut netflow = place.netflow(["run", &name, "-q", "-o", &out, "--set", &long]);
+    netflow.stdout(Stdio::null()).stderr(Stdio::piped());
+    let run = netflow.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(20) + moment(round).div_f64(4.0));
+    let told = Instant::now();
+    let signal = Command::new("kill").arg(run.id().to_string()).status();
+    assert!(signal.unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    let took = told.elapsed();
+    assert!(took < Duration::from_millis(2500), "{round}: {took:?}");
+    let directory = place.path(&out);
+    let stopped = match output.status.code() {
+        Some(code @ (0 | 130)) if directory.exists() => {
+            let results = Results::open(&directory).unwrap();
+            let stop = results.manifest.stop.as_ref();
+            assert_eq!(stop.is_none(), code == 0, "{round}");
+            let stop = stop.map_or(duration_s, |stop| stop.stopped_at_s);
+            let mut expected = results.manifest.files.clone();
+            expected.extend(
+                ["manifest.json", "network.json", "scenario", "summary.json"].map(String::from),
+            );
+            expected.sort();
+            assert_eq!(names(&directory), expected, "{round}");
+            if let Some(last) = results.links().unwrap().last() {
+                assert!((last.time_s - stop).abs() < 1e-6, "{round}");
+            }
+            fs::remove_dir_all(directory).unwrap();
+            code == 130
+        }
+        // It had not begun, or not even listened.
+        Some(130) | None => {
+            assert!(!directory.exists(), "{round}");
+            false
+        }
+        other => panic!("{round}: {other:?}: {}", text(&output.stderr)),
+    };
+    fs::remove_file(place.path(&name)).unwrap();
+    stopped
 }
 
 /// Asking the system for more than the process may have aborted it.
 #[test]
-fn a_table_that_does_not_fit_into_memory_is_refused() {
+fn what_does_not_fit_into_memory_is_refused() {
     let place = Workplace::new();
     let rows: String = (0..300_000)
         .map(|i| format!("N{i},N{},1 Mbit/s,1 ms\n", i + 1))
@@ -353,10 +392,20 @@ fn a_table_that_does_not_fit_into_memory_is_refused() {
     .unwrap();
     let scenario = "[simulation]\nduration = \"1 s\"\n[include]\nlinks = \"links.csv\"\n";
     fs::write(place.path("large.toml"), scenario).unwrap();
-    let output = limited(&place, "ulimit -v 200000", "check large.toml");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("links need about 180 MB of memory"), "{said}");
+    let refused = |limit_kb: u32, arguments: &str, expected: &str| {
+        let output = limited(&place, &format!("ulimit -v {limit_kb}"), arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    let rows = "links need about 330 MB of memory";
+    refused(200_000, "check large.toml", rows);
+    place.expect(
+        "new random --nodes 200 --links 600 --connections 20000 -o long.toml",
+        0,
+    );
+    refused(100_000, "check long.toml", " MB of TOML need about ");
+    refused(270_000, "run long.toml", "the run needs about ");
 }
 
 /// As many intervals were made as a summary's duration had, whatever the series said: a gigabyte for

@@ -30,6 +30,7 @@ mod marker;
 mod meter;
 mod precedence;
 mod random;
+pub mod table;
 
 pub use af::Af;
 pub use conditioner::{

@@ -119,7 +119,9 @@ pub enum RunError<E = std::convert::Infallible> {
     },
     /// The run would not fit into the memory that the network's builder allowed.
     #[error(
-        "the run needs about {needed_bytes} bytes of memory, more than the {allowed_bytes} allowed; profiles with transport \"well-mixed\" need the least"
+        "the run needs about {} MB of memory, {} MB are allowed; fluids need the least with transport \"well-mixed\"",
+        megabytes(needed_bytes),
+        megabytes(allowed_bytes)
     )]
     TooLarge {
         /// Estimated need in bytes.
@@ -142,4 +144,8 @@ pub enum RunError<E = std::convert::Infallible> {
     /// The recorder could not keep what happened.
     #[error("recording failed: {0}")]
     Record(E),
+}
+
+fn megabytes(bytes: &u64) -> u64 {
+    bytes / 1_000_000
 }

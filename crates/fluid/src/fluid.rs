@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::delays::BranchDelays;
-use crate::engine::plan::NO_PROFILE;
+use crate::engine::plan::{self, NO_PROFILE};
 use crate::engine::{Engine, Span, Tolerated};
 use crate::explain::Explanation;
 use crate::network::NO_BRANCH;
@@ -102,15 +102,17 @@ impl Fluid {
     fn engine(network: Network, options: Options) -> Result<(Engine, f64), RunError> {
         let first_step_s = options.check()?;
         crate::diffserv::check_model(&network, options.model)?;
-        let limit = network.inner.memory_limit_bytes;
+        let allowed_bytes = network.inner.memory_limit_bytes;
+        let check = |needed_bytes| match needed_bytes > allowed_bytes {
+            true => Err(RunError::TooLarge {
+                needed_bytes,
+                allowed_bytes,
+            }),
+            false => Ok(()),
+        };
+        check(plan::least_bytes(&network.inner))?;
         let engine = Engine::new(network, options);
-        let needed = engine.plan.memory_bytes();
-        if needed > limit {
-            return Err(RunError::TooLarge {
-                needed_bytes: needed,
-                allowed_bytes: limit,
-            });
-        }
+        check(engine.plan.memory_bytes())?;
         Ok((engine, first_step_s))
     }
 

@@ -53,5 +53,7 @@ sound!(
     manifest,
     network,
     series,
-    series_jsonl
+    series_jsonl,
+    samples_table,
+    packets_table
 );

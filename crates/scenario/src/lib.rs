@@ -35,6 +35,7 @@ pub mod changes;
 pub mod export;
 pub mod file;
 mod load;
+mod memory;
 pub mod new;
 mod place;
 mod prepared;

@@ -7,6 +7,7 @@ use netflow_workload::Application;
 use toml::de::DeTable;
 
 use crate::file::{Scenario, Workload};
+use crate::memory;
 use crate::place::{FileId, Place};
 use crate::prepared::Prepared;
 use crate::problem::{Findings, ProblemKind, Problems};
@@ -140,7 +141,13 @@ fn prepare(
 ) -> Result<Prepared, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
-    let (_, text) = sources.add(path, text);
+    let (file, text) = sources.add(path, text);
+    if let Err(message) = memory::check_text(&text) {
+        let start = Place::new(file, 0..0);
+        let finding = findings.error(ProblemKind::TooLarge, start, message);
+        finding.help(SMALLER);
+        return Err(findings.into_problems(sources));
+    }
     let overrides = Overrides::parse(overrides, &mut sources, &mut findings);
     let valid = read(&text, &overrides, &mut findings).and_then(|scenario| {
         let surroundings = Surroundings {
@@ -232,9 +239,12 @@ fn unread(path: &Path, refusal: Refusal) -> Problems {
         }
         refusal @ Refusal::TooLarge(_) => {
             let finding = findings.error(ProblemKind::TooLarge, start, refusal.to_string());
-            finding.help("put links and connections into CSV tables and include them");
+            finding.help(SMALLER);
         }
         Refusal::NotUtf8 { .. } => {}
     }
     findings.into_problems(sources)
 }
+
+/// What helps a scenario that is too large.
+const SMALLER: &str = "put links and connections into CSV tables and include them";

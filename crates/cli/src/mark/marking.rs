@@ -1,13 +1,14 @@
 //! Which conditioner, and what it is told.
 
 use clap::{Args, ValueEnum};
+use netflow::diffserv::table::Packet;
 use netflow::diffserv::{
     Aggregate, Conditioner, ConditionerSpec, DropPrecedence, Error, Kind, Known, Marker, Minima,
     SrTcm, TrTcm,
 };
 use netflow::units::{BitsPerSecond, Bytes, Packets};
 
-use super::packets::{Packet, Seen};
+use super::packets::Seen;
 use crate::args::positive_time;
 use crate::failure::Failure;
 use crate::problems;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::diffserv::DropPrecedence;
+use netflow::diffserv::table::Packet;
 use serde::Serialize;
 
 use self::marking::{Marking, MarkingArguments};
-use self::packets::Packet;
 use crate::failure::Failure;
 use crate::number::{count, percent, short};
 use crate::{json, table};

@@ -1,15 +1,13 @@
 //! `netflow trace samples FILE…`, and samples as input of other commands.
 
-use std::fs::File;
 use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use netflow::profile::fit::{FlowSamples, Sample};
-use netflow::trace::sender::{Options, RttMethod, Samplers};
-use netflow_files::ShortLines;
-use serde::{Deserialize, Serialize};
+use netflow::profile::fit::FlowSamples;
+use netflow::trace::sender::{Options, RttMethod, Samplers, SamplesWriter, read_samples};
+use netflow_files::{Kind, ShortLines};
 
 use super::{few_flows, read, warn_of_vantage};
 use crate::failure::Failure;
@@ -67,15 +65,13 @@ enum RttArgument {
 }
 
 pub fn samples(arguments: &SamplesArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut lines = csv::Writer::from_writer(out);
+    let mut table = SamplesWriter::new(out);
     for file in &arguments.files {
         for flow in of_trace(file, &arguments.sampling)? {
-            for sample in &flow.samples {
-                lines.serialize(Line::new(&flow, sample)).map_err(failed)?;
-            }
+            table.write(&flow)?;
         }
     }
-    Ok(lines.flush()?)
+    Ok(table.flush()?)
 }
 
 /// The samples in files: traces, or what `netflow trace samples` printed (named `*.csv`).
@@ -84,7 +80,7 @@ pub fn of_files(files: &[PathBuf], sampling: &Sampling) -> Result<Vec<FlowSample
     for file in files {
         let is_csv = |extension: &std::ffi::OsStr| extension.eq_ignore_ascii_case("csv");
         match file.extension() {
-            Some(extension) if is_csv(extension) => of_csv(file, &mut flows)?,
+            Some(extension) if is_csv(extension) => flows.extend(of_csv(file)?),
             _ => flows.extend(of_trace(file, sampling)?),
         }
     }
@@ -108,104 +104,18 @@ pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Fa
     Ok(samplers.finish(&file.display().to_string()))
 }
 
-fn of_csv(file: &Path, flows: &mut Vec<FlowSamples>) -> Result<(), Failure> {
-    let source = File::open(file).map_err(|source| Failure::File {
+fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
+    let bytes = netflow_files::read(file, Kind::Samples).map_err(|refusal| Failure::File {
         action: "read",
         path: file.to_owned(),
-        source,
+        source: refusal.into(),
     })?;
-    let begin = flows.len();
-    let mut lines = csv::Reader::from_reader(ShortLines::new(source));
-    for line in lines.deserialize() {
-        let line: Line<String> = line.map_err(|error| wrong(file, &error))?;
-        let known = flows[begin..]
-            .iter()
-            .rposition(|flow| flow.trace == line.trace && flow.flow == line.flow);
-        let sample = line.sample();
-        let good = sample.duration_s >= 0.0 && sample.rtt_s > 0.0 && sample.time_s.is_finite();
-        if !good {
-            return Err(Failure::usage(format!(
-                "{}: a sample of {} has rtt_s {} and duration_s {}: they must be above 0 and not \
-                 below 0",
-                file.display(),
-                line.flow,
-                sample.rtt_s,
-                sample.duration_s
-            )));
-        }
-        match known {
-            Some(place) => flows[begin + place].samples.push(sample),
-            None => flows.push(FlowSamples {
-                trace: line.trace,
-                flow: line.flow,
-                rtt_method: line.rtt_method,
-                samples: vec![sample],
-            }),
-        }
-    }
-    Ok(())
-}
-
-fn wrong(file: &Path, error: &csv::Error) -> Failure {
-    Failure::Usage {
+    read_samples(ShortLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {
         message: format!("{}: {error}", file.display()),
         help: Some(
             "samples have the columns that `netflow trace samples` prints; a trace's name must \
              not end in .csv"
                 .to_owned(),
         ),
-    }
-}
-
-fn failed(error: csv::Error) -> Failure {
-    Failure::Output(error.into())
-}
-
-/// A line of samples; the loss and the throughput follow from the others.
-#[derive(Serialize, Deserialize)]
-struct Line<S> {
-    trace: S,
-    flow: S,
-    time_s: f64,
-    #[serde(default)]
-    loss: f64,
-    rtt_s: f64,
-    #[serde(default)]
-    throughput_pps: f64,
-    packets: u32,
-    retransmitted: u32,
-    needless: u32,
-    duration_s: f64,
-    rtt_method: S,
-}
-
-impl<'a> Line<&'a str> {
-    fn new(flow: &'a FlowSamples, sample: &Sample) -> Line<&'a str> {
-        Line {
-            trace: &flow.trace,
-            flow: &flow.flow,
-            time_s: sample.time_s,
-            loss: sample.resent_fraction(),
-            rtt_s: sample.rtt_s,
-            throughput_pps: sample.throughput_pps(),
-            packets: sample.pkts,
-            retransmitted: sample.resent_pkts,
-            needless: sample.needless_pkts,
-            duration_s: sample.duration_s,
-            rtt_method: &flow.rtt_method,
-        }
-    }
-}
-
-impl<S> Line<S> {
-    fn sample(&self) -> Sample {
-        Sample {
-            time_s: self.time_s,
-            duration_s: self.duration_s,
-            pkts: self.packets,
-            resent_pkts: self.retransmitted,
-            needless_pkts: self.needless,
-            rtt_s: self.rtt_s,
-        }
-    }
+    })
 }

@@ -231,6 +231,20 @@ struct Kinds {
     has_precedences: bool,
 }
 
+/// What any plan for a network needs, in bytes, before there is one.
+pub(crate) fn least_bytes(inner: &Inner) -> u64 {
+    let lengths = inner.branches.iter().flat_map(|b| [b.data, b.back]);
+    let hops: usize = lengths.map(|(first, end)| (end - first) as usize).sum();
+    bytes_of(hops, inner.branches.len())
+}
+
+/// The arrays of so many hops and branches, in bytes.
+fn bytes_of(hops: usize, branches: usize) -> u64 {
+    let per_hop = 4 + 4 + 4 + 8 * 4;
+    let per_branch = std::mem::size_of::<BranchPlan>() + BranchDelays::BYTES + 200;
+    (per_hop * hops + per_branch * branches) as u64
+}
+
 impl Kinds {
     fn id(&mut self, packets: f64, bits: f64, precedence: u32) -> u32 {
         let precedence = if self.has_precedences { precedence } else { 0 };
@@ -405,11 +419,9 @@ impl Plan {
 
     /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
-        let per_hop = 4 + 4 + 4 + 8 * 4;
-        let per_branch = std::mem::size_of::<BranchPlan>() + BranchDelays::BYTES + 200;
         let cells = self.queue_cells + self.flight_cells;
         let looks = std::mem::size_of::<Seen>() * self.looks;
-        (per_hop * self.hop_count() + per_branch * self.branches.len() + 8 * cells + looks) as u64
+        bytes_of(self.hop_count(), self.branches.len()) + (8 * cells + looks) as u64
     }
 
     fn add_link(

@@ -4,6 +4,7 @@ mod ipb;
 mod profiles;
 mod results;
 mod scenarios;
+mod tables;
 mod traces;
 
 use std::fs;
@@ -15,6 +16,7 @@ pub use ipb::ipb;
 pub use profiles::{profile, stack};
 pub use results::{manifest, network, series, series_jsonl, summary};
 pub use scenarios::{connections_table, links_table, scenario, workloads};
+pub use tables::{packets_table, samples_table};
 pub use traces::{capture, ns2};
 
 /// Something that reads.
@@ -116,6 +118,18 @@ pub const READERS: &[Reader] = &[
         read: series_jsonl,
         more: &[],
         words: results::WORDS,
+    },
+    Reader {
+        name: "samples_table",
+        read: samples_table,
+        more: &[],
+        words: tables::WORDS,
+    },
+    Reader {
+        name: "packets_table",
+        read: packets_table,
+        more: &[],
+        words: tables::WORDS,
     },
 ];
 

@@ -4,8 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use netflow_files::{Kind, Refusal, STANDARD_INPUT, read_text};
 
-use super::{Assembly, memory};
+use super::Assembly;
 use crate::load::Reach;
+use crate::memory;
 use crate::place::{Place, Spanned};
 use crate::problem::{Findings, ProblemKind};
 use crate::read::{Element, Fields, Section, open};
@@ -46,7 +47,7 @@ impl Assembly<'_> {
         };
         let (file, text) = self.sources.add(&path, text);
         let rows = memory::lines(&text);
-        if let Err(message) = memory::check(rows, T::NAME) {
+        if let Err(message) = memory::check_rows(rows, T::NAME) {
             let help =
                 "split the scenario, or describe identical connections by one with a `count`";
             self.error(ProblemKind::TooLarge, name.place(), message, help);

@@ -1,0 +1,258 @@
+//! A stream's packets as a table of comma-separated values.
+
+use std::io;
+use std::ops::Range;
+
+use csv::ByteRecord;
+
+use crate::DropPrecedence;
+
+/// One packet that is to be marked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packet {
+    /// When it arrives, in seconds.
+    pub time_s: f64,
+    /// Its size.
+    pub bytes: u32,
+    /// Window of its connection in packets, where that is known.
+    pub window_pkts: Option<f64>,
+    /// The colour it comes with, where the table has them.
+    pub precedence: Option<DropPrecedence>,
+}
+
+/// The packets of a table with the columns `time_s` and `bytes`, and `window_pkts` and `precedence`
+/// where they are known, in any order; times do not fall.
+#[derive(Debug)]
+pub struct Packets<R> {
+    rows: csv::Reader<R>,
+    row: ByteRecord,
+    columns: Columns,
+    before_s: f64,
+}
+
+/// Why a table cannot be read on.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The input says so, or it is no table.
+    #[error(transparent)]
+    Csv(#[from] csv::Error),
+    /// A field that cannot be.
+    #[error("line {line}, column {column}: {message}")]
+    Field {
+        /// Line of the file, from 1.
+        line: u64,
+        /// Place in the line in characters, from 1.
+        column: usize,
+        /// Place in the file in bytes.
+        span: Range<usize>,
+        /// What is wrong.
+        message: String,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+impl<R: io::Read> Packets<R> {
+    /// Reads the names of the columns.
+    ///
+    /// # Errors
+    /// A column that is missing, unknown or there twice.
+    pub fn new(source: R) -> Result<Packets<R>, TableError> {
+        let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(source);
+        let columns = Columns::of(rows.byte_headers()?)?;
+        Ok(Packets {
+            rows,
+            row: ByteRecord::new(),
+            columns,
+            before_s: f64::NEG_INFINITY,
+        })
+    }
+
+    /// Whether the table has windows of connections.
+    pub fn has_windows(&self) -> bool {
+        self.columns.window_pkts.is_some()
+    }
+
+    /// Whether the table has colours.
+    pub fn has_precedences(&self) -> bool {
+        self.columns.precedence.is_some()
+    }
+
+    fn read(&mut self) -> Result<Option<Packet>, TableError> {
+        if !self.rows.read_byte_record(&mut self.row)? {
+            return Ok(None);
+        }
+        let row = Row(&self.row);
+        let packet = self.columns.packet(&row)?;
+        if packet.time_s < self.before_s {
+            let message = "a packet that comes before the one above: times must not fall";
+            let allowed = "sort the rows by time_s";
+            return Err(row.wrong(self.columns.time_s, message.to_owned(), allowed));
+        }
+        self.before_s = packet.time_s;
+        Ok(Some(packet))
+    }
+}
+
+impl<R: io::Read> Iterator for Packets<R> {
+    type Item = Result<Packet, TableError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+/// Where the columns are.
+#[derive(Debug)]
+struct Columns {
+    time_s: usize,
+    bytes: usize,
+    window_pkts: Option<usize>,
+    precedence: Option<usize>,
+}
+
+const NAMES: &str = "columns are time_s, bytes, window_pkts and precedence";
+
+impl Columns {
+    fn of(header: &ByteRecord) -> Result<Columns, TableError> {
+        let row = Row(header);
+        let mut found = [None; 4];
+        for i in 0..header.len() {
+            let name = row.text(i);
+            let known = ["time_s", "bytes", "window_pkts", "precedence"];
+            match known.iter().position(|known| *known == name) {
+                Some(place) if found[place].is_none() => found[place] = Some(i),
+                Some(_) => {
+                    let message = format!("column `{name}` is there twice");
+                    return Err(row.wrong(i, message, NAMES));
+                }
+                None => return Err(row.wrong(i, format!("unknown column `{name}`"), NAMES)),
+            }
+        }
+        let [time_s, bytes, window_pkts, precedence] = found;
+        let needed = |column: Option<usize>, name: &str| {
+            column.ok_or_else(|| row.wrong(0, format!("no column `{name}`"), NAMES))
+        };
+        Ok(Columns {
+            time_s: needed(time_s, "time_s")?,
+            bytes: needed(bytes, "bytes")?,
+            window_pkts,
+            precedence,
+        })
+    }
+
+    fn packet(&self, row: &Row<'_>) -> Result<Packet, TableError> {
+        let number = |column: usize, name: &str, allowed: Range<f64>| {
+            let value = row.text(column).parse::<f64>();
+            value
+                .ok()
+                .filter(|value| allowed.contains(value))
+                .ok_or_else(|| {
+                    let message = format!("`{name}` cannot be `{}`", row.text(column));
+                    let Range { start, end } = allowed;
+                    let allowed = format!("allowed: {start} to below {end:e}");
+                    row.wrong(column, message, &allowed)
+                })
+        };
+        let bytes = row.text(self.bytes).parse::<u32>().map_err(|_| {
+            let message = format!("`bytes` cannot be `{}`", row.text(self.bytes));
+            let allowed = "allowed: whole numbers from 0 to 4294967295";
+            row.wrong(self.bytes, message, allowed)
+        })?;
+        let window_pkts = match self.window_pkts {
+            Some(column) if !row.text(column).is_empty() => {
+                Some(number(column, "window_pkts", 0.0..1e9)?)
+            }
+            _ => None,
+        };
+        let precedence = match self.precedence {
+            Some(column) => Some(match row.text(column).as_str() {
+                "0" => DropPrecedence::Dp0,
+                "1" => DropPrecedence::Dp1,
+                "2" => DropPrecedence::Dp2,
+                other => {
+                    let message = format!("`precedence` cannot be `{other}`");
+                    return Err(row.wrong(column, message, "allowed: 0, 1 or 2"));
+                }
+            }),
+            None => None,
+        };
+        Ok(Packet {
+            time_s: number(self.time_s, "time_s", 0.0..9e9)?,
+            bytes,
+            window_pkts,
+            precedence,
+        })
+    }
+}
+
+/// A row with its place.
+struct Row<'a>(&'a ByteRecord);
+
+impl Row<'_> {
+    fn text(&self, column: usize) -> String {
+        let field = self.0.get(column).unwrap_or_default();
+        String::from_utf8_lossy(field).trim().to_owned()
+    }
+
+    /// A problem at a field. Numbers are not quoted, so that fields and commas add up to the place.
+    fn wrong(&self, column: usize, message: String, allowed: &str) -> TableError {
+        let fields = self.0.iter().take(column);
+        let bytes: usize = fields.clone().map(|field| field.len() + 1).sum();
+        let chars: usize = fields
+            .map(|field| String::from_utf8_lossy(field).chars().count() + 1)
+            .sum();
+        let length = self.0.get(column).map_or(0, <[u8]>::len);
+        let (line, start) = match self.0.position() {
+            Some(position) => (position.line(), position.byte()),
+            None => (1, 0),
+        };
+        let start = usize::try_from(start)
+            .unwrap_or(usize::MAX)
+            .saturating_add(bytes);
+        TableError::Field {
+            line,
+            column: chars + 1,
+            span: start..start.saturating_add(length),
+            message,
+            allowed: allowed.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(table: &str) -> Result<Vec<Packet>, TableError> {
+        Packets::new(table.as_bytes())?.collect()
+    }
+
+    #[test]
+    fn columns_come_in_any_order() {
+        let packets = all("bytes,precedence,time_s,window_pkts\n1000,2,0.5,\n40,0,0.5,3.5\n");
+        let packets = packets.unwrap();
+        assert_eq!(packets.len(), 2);
+        assert_eq!(packets[0].precedence, Some(DropPrecedence::Dp2));
+        assert_eq!(packets[0].window_pkts, None);
+        assert_eq!(packets[1].bytes, 40);
+        assert_eq!(packets[1].window_pkts, Some(3.5));
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_place() {
+        for (table, expected) in [
+            ("time_s\n", "line 1, column 1: no column `bytes`"),
+            ("time_s,bytes,bytes\n", "line 1, column 14: column `bytes`"),
+            ("time_s,bytes\n1,40\n0.5,40\n", "line 3, column 1: a packet"),
+            ("time_s,bytes\n1,-4\n", "line 2, column 3: `bytes` cannot"),
+            (
+                "time_s,bytes\n1\n",
+                "line 2, column 3: `bytes` cannot be ``",
+            ),
+        ] {
+            let error = all(table).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Samples as a table: what `netflow trace samples` prints.
+
+use std::collections::HashMap;
+use std::io;
+
+use netflow_profile::fit::{FlowSamples, Sample};
+use netflow_units::Bounds;
+use serde::{Deserialize, Serialize};
+
+/// Why a table of samples cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// It cannot be read at all, is no table of comma-separated values, or lacks a column.
+    #[error(transparent)]
+    Csv(#[from] csv::Error),
+    /// A sample that cannot be.
+    #[error("line {line}: a sample of {flow} has {what}")]
+    Sample {
+        /// Line of the file, from 1.
+        line: u64,
+        /// Name of its flow.
+        flow: String,
+        /// What is wrong with it, and what is allowed.
+        what: String,
+    },
+}
+
+/// Writes samples as comma-separated values, one line for each: trace, flow, `time_s` (its end),
+/// loss (retransmitted / packets), `rtt_s` (mean), `throughput_pps`, packets (k), retransmitted,
+/// needless, `duration_s`, `rtt_method`.
+#[derive(Debug)]
+pub struct SamplesWriter<W: io::Write>(csv::Writer<W>);
+
+impl<W: io::Write> SamplesWriter<W> {
+    /// A table that has nothing yet.
+    pub fn new(out: W) -> SamplesWriter<W> {
+        SamplesWriter(csv::Writer::from_writer(out))
+    }
+
+    /// Writes all samples of a flow.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn write(&mut self, flow: &FlowSamples) -> io::Result<()> {
+        for sample in &flow.samples {
+            self.0.serialize(Line::new(flow, sample))?;
+        }
+        Ok(())
+    }
+
+    /// Hands on what is not written yet.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Reads such a table: flows in the order of their first samples. The loss and the throughput are
+/// not read; they follow from the others.
+///
+/// # Errors
+/// [`TableError`] for the first thing that is wrong.
+pub fn read_samples(source: impl io::Read) -> Result<Vec<FlowSamples>, TableError> {
+    let mut flows: Vec<FlowSamples> = Vec::new();
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    let mut lines = csv::Reader::from_reader(source);
+    let mut lines = lines.deserialize();
+    while let Some(line) = lines.next() {
+        let line: Line<String> = line?;
+        let sample = line.sample();
+        if let Some(what) = wrong(&sample) {
+            return Err(TableError::Sample {
+                line: lines.reader().position().line().saturating_sub(1),
+                flow: line.flow,
+                what,
+            });
+        }
+        let name = (line.trace, line.flow);
+        let place = match places.get(&name) {
+            Some(&place) => place,
+            None => {
+                places.insert(name.clone(), flows.len());
+                flows.push(FlowSamples {
+                    trace: name.0,
+                    flow: name.1,
+                    rtt_method: line.rtt_method,
+                    samples: Vec::new(),
+                });
+                flows.len() - 1
+            }
+        };
+        flows[place].samples.push(sample);
+    }
+    Ok(flows)
+}
+
+fn wrong(sample: &Sample) -> Option<String> {
+    let allowed = Bounds::TIME.text;
+    let is_time = |s: f64| s >= 0.0 && Bounds::TIME.allow(s);
+    if !sample.time_s.is_finite() {
+        Some(format!("time_s {}: it must be a number", sample.time_s))
+    } else if !is_time(sample.duration_s) {
+        let duration_s = sample.duration_s;
+        Some(format!(
+            "duration_s {duration_s}: it can be 0, or {allowed}"
+        ))
+    } else if !is_time(sample.rtt_s) || sample.rtt_s == 0.0 {
+        Some(format!("rtt_s {}: it can be {allowed}", sample.rtt_s))
+    } else if sample.pkts == 0 {
+        Some("packets 0: there must be some".to_owned())
+    } else if sample.resent_pkts > sample.pkts || sample.needless_pkts > sample.resent_pkts {
+        Some(format!(
+            "{} retransmitted, {} of them needless, of {} packets: it cannot have more",
+            sample.resent_pkts, sample.needless_pkts, sample.pkts
+        ))
+    } else {
+        None
+    }
+}
+
+/// A line; the loss and the throughput follow from the others.
+#[derive(Serialize, Deserialize)]
+struct Line<S> {
+    trace: S,
+    flow: S,
+    time_s: f64,
+    #[serde(default)]
+    loss: f64,
+    rtt_s: f64,
+    #[serde(default)]
+    throughput_pps: f64,
+    packets: u32,
+    retransmitted: u32,
+    needless: u32,
+    duration_s: f64,
+    rtt_method: S,
+}
+
+impl<'a> Line<&'a str> {
+    fn new(flow: &'a FlowSamples, sample: &Sample) -> Line<&'a str> {
+        Line {
+            trace: &flow.trace,
+            flow: &flow.flow,
+            time_s: sample.time_s,
+            loss: sample.resent_fraction(),
+            rtt_s: sample.rtt_s,
+            throughput_pps: sample.throughput_pps(),
+            packets: sample.pkts,
+            retransmitted: sample.resent_pkts,
+            needless: sample.needless_pkts,
+            duration_s: sample.duration_s,
+            rtt_method: &flow.rtt_method,
+        }
+    }
+}
+
+impl<S> Line<S> {
+    fn sample(&self) -> Sample {
+        Sample {
+            time_s: self.time_s,
+            duration_s: self.duration_s,
+            pkts: self.packets,
+            resent_pkts: self.retransmitted,
+            needless_pkts: self.needless,
+            rtt_s: self.rtt_s,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(time_s: f64) -> Sample {
+        Sample {
+            time_s,
+            duration_s: 0.0,
+            pkts: 100,
+            resent_pkts: 3,
+            needless_pkts: 1,
+            rtt_s: 0.0123456789,
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let flow = |name: &str, times: &[f64]| FlowSamples {
+            trace: "a \"b\", c.tr".to_owned(),
+            flow: name.to_owned(),
+            rtt_method: "karn".to_owned(),
+            samples: times.iter().map(|&time_s| sample(time_s)).collect(),
+        };
+        let flows = [flow("1", &[0.1, 1.0 / 3.0]), flow("2", &[0.2])];
+        let mut table = Vec::new();
+        let mut writer = SamplesWriter::new(&mut table);
+        for flow in &flows {
+            writer.write(flow).unwrap();
+        }
+        writer.flush().unwrap();
+        drop(writer);
+        assert_eq!(read_samples(table.as_slice()).unwrap(), flows);
+    }
+
+    #[test]
+    fn samples_that_cannot_be_are_refused_with_their_line() {
+        let header = "trace,flow,time_s,rtt_s,packets,retransmitted,needless,duration_s,rtt_method";
+        let good = "t,1,1,0.1,100,1,0,0.5,karn";
+        for (bad, expected) in [
+            ("t,1,nan,0.1,100,1,0,0.5,karn", "time_s NaN"),
+            ("t,1,1,0,100,1,0,0.5,karn", "rtt_s 0"),
+            ("t,1,1,1e307,100,1,0,0.5,karn", "rtt_s 1"),
+            ("t,1,1,0.1,100,1,0,-1,karn", "duration_s -1"),
+            ("t,1,1,0.1,0,0,0,0.5,karn", "packets 0"),
+            ("t,1,1,0.1,100,101,0,0.5,karn", "101 retransmitted"),
+        ] {
+            let table = format!("{header}\n{good}\n{bad}\n");
+            let error = read_samples(table.as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with("line 3: "), "{error}");
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    /// Looking a flow up among all before it took minutes for 200 000.
+    #[test]
+    fn many_flows_are_found_at_once() {
+        use std::fmt::Write;
+        let mut table =
+            "trace,flow,time_s,rtt_s,packets,retransmitted,needless,duration_s,rtt_method\n"
+                .to_owned();
+        for flow in 0..200_000 {
+            writeln!(table, "a,{flow},1,0.1,100,1,0,0.5,karn").unwrap();
+        }
+        let began = std::time::Instant::now();
+        assert_eq!(read_samples(table.as_bytes()).unwrap().len(), 200_000);
+        assert!(began.elapsed().as_secs() < 10);
+    }
+}
