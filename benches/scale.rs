@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use netflow_fluid::{Coupling, Model, Network, Options, Simulation, Step, Transport};
+use netflow::simulation::{Coupling, Model, Network, Options, Simulation, Step, Transport};
 use netflow_problems::{RandomNetwork, random_network};
 
 const STEP_S: f64 = 0.05;

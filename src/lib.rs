@@ -11,7 +11,8 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`fluid`] | networks and their simulation |
+//! | [`network`] | networks: what they are made of |
+//! | [`simulation`] | networks on their way through time |
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
 //! | [`results`] | results directories, written and read |
@@ -88,11 +89,12 @@
 
 pub use netflow_compare as compare;
 pub use netflow_diffserv as diffserv;
-pub use netflow_fluid as fluid;
+pub use netflow_network as network;
 pub use netflow_profile as profile;
 pub use netflow_report as report;
 pub use netflow_results as results;
 pub use netflow_scenario as scenario;
+pub use netflow_simulation as simulation;
 pub use netflow_tcpmodel as tcpmodel;
 pub use netflow_trace as trace;
 pub use netflow_units as units;
@@ -100,12 +102,12 @@ pub use netflow_workload as workload;
 
 /// What most programs need.
 pub mod prelude {
-    pub use crate::fluid::{
-        Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling,
-        EventSpec, Explanation, Interval, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId,
-        Options, Outcome, Queue, Recorder, Red, RunError, Simulation, Source, State, Step,
-        Transport,
-    };
     pub use crate::profile::Profile;
     pub use crate::results::{Format, Results, Summary, Writer};
+    pub use crate::simulation::{
+        Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling,
+        EventSpec, Explanation, Interval, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId,
+        Options, Outcome, Queue, Recorder, Red, Run, RunError, Simulation, Source, State, Step,
+        Transport,
+    };
 }

@@ -3,6 +3,7 @@
 //! Any number of them: `NETFLOW_SCENARIOS=0..100000 cargo test --release --test random_scenarios --
 //! --nocapture`. Of one alone, `NETFLOW_SCENARIOS=5..6`, the file is shown.
 
+use netflow::simulation::Run;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,8 +12,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use netflow::fluid::{Outcome, Simulation};
 use netflow::results::{Format, Manifest, Summary, Writer};
+use netflow::simulation::{Outcome, Simulation};
 use netflow_problems::{RandomScenario, random_scenario};
 use serde_json::Value;
 
@@ -55,7 +56,7 @@ fn run(scenario: &RandomScenario, directory: &Path) -> Result<(), String> {
         Err(error) => return Err(error.to_string()),
     }
     let users = [simulation
-        .experiences(|| false)
+        .experiences(&|| false)
         .map_err(|e| e.to_string())?];
     let mut summary = Summary::of(&simulation, Vec::new());
     summary.add_users(&network, &users);

@@ -4,10 +4,11 @@
 //! TCP wait up to 1 ms before it sends, as window sources do. All started U(0, 0.5) s after their
 //! time.
 
+use netflow::simulation::Run;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use netflow::fluid::{
+use netflow::simulation::{
     Interval, Model, Network, Options, Recorder, Simulation, Source, WindowSource,
 };
 use netflow_problems::remade;

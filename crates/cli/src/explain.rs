@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::io::{self, Write};
 
 use clap::Args;
-use netflow::fluid::{
+use netflow::simulation::{
     ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Interval, Limit, Network, Recorder,
     RunError, Simulation, Source,
 };
@@ -68,7 +68,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
 /// What is told at `at_s`, with the losses and utilizations of the recording interval that ends there.
 fn explanation_at(
     network: &Network,
-    options: netflow::fluid::Options,
+    options: netflow::simulation::Options,
     id: ConnectionId,
     at_s: f64,
     every_s: f64,

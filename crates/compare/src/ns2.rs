@@ -325,7 +325,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
             place_in_interval = 0;
             start_s = *time_s;
             while let Some(event) = events.next_if(|event| event.at_s <= start_s) {
-                if let netflow_fluid::Change::Bandwidth(bps) = event.change {
+                if let netflow_network::Change::Bandwidth(bps) = event.change {
                     bandwidths[event.link.index()] = bps;
                 }
             }

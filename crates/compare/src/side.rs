@@ -4,13 +4,13 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::time::Instant;
 
-use netflow_fluid::{
+use netflow_network::{
     ConnectionSpec, EventSpec, Interval, Model, Network, NetworkBuilder, Options, Recorder,
-    Simulation,
 };
 use netflow_results::{Ensemble, Results, Series, Summary};
 use netflow_scenario::Prepared;
 use netflow_scenario::export::Ns2Trace;
+use netflow_simulation::Simulation;
 use rayon::prelude::*;
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
@@ -161,7 +161,7 @@ fn starting_later(network: &Network, by_s: f64) -> Result<Network, Error> {
     for EventSpec { at_s, link, change } in network.events() {
         builder.event(EventSpec { at_s, link, change });
     }
-    let first = |errors: Vec<netflow_fluid::BuildError>| {
+    let first = |errors: Vec<netflow_network::BuildError>| {
         let first = errors.first().map(ToString::to_string);
         Error::Evaluation(first.unwrap_or_default())
     };

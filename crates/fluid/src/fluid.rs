@@ -1,28 +1,27 @@
 //! The fluid stepper: equations move the queues, profiles tell what sources send.
 
+mod readout;
+
 use std::collections::BTreeMap;
+
+use netflow_network::readout::{Engine as _, fraction};
+use netflow_network::{
+    Application, ClassInterval, ConnectionId, Experience, LinkId, Network, Options, Queue,
+    RunError, Source, Step, Totals, Transport,
+};
 
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
 use crate::engine::{Engine, Span, Tolerated};
-use crate::explain::Explanation;
-use crate::network::NO_BRANCH;
-use crate::period::{BranchCounts, ConnectionCounts};
 use crate::played;
-use crate::record::{ClassInterval, ConnectionSums, LinkSums, fraction};
 use crate::state::State;
-use crate::totals::Totals;
-use crate::{
-    Application, ConnectionId, Experience, LinkId, Model, Network, Options, Queue, RunError,
-    Source, Step, Transport,
-};
 
 /// A network of fluids, and the state that moves.
 ///
 /// Steps of large networks are shared among the threads of the current rayon pool; the result has
 /// the same bits for any number of them.
 #[derive(Clone)]
-pub(crate) struct Fluid {
+pub struct Fluid {
     pub(crate) engine: Engine,
     pub(crate) state: State,
     /// Branches of each class, and connections of each class, one after the other.
@@ -36,6 +35,15 @@ pub(crate) struct Fluid {
     chosen_s: Option<(f64, f64)>,
     /// Room for the two tries of an adaptive step.
     pub(crate) trials: Option<Box<(State, State)>>,
+}
+
+/// What one branch of a fluid has come to since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BranchCounts {
+    /// Packets sent.
+    pub sent_pkts: f64,
+    /// Packets that reached the receiver.
+    pub delivered_pkts: f64,
 }
 
 /// Lists by class.
@@ -101,8 +109,8 @@ impl Fluid {
 
     fn engine(network: Network, options: Options) -> Result<(Engine, f64), RunError> {
         let first_step_s = options.check()?;
-        crate::diffserv::check_model(&network, options.model)?;
-        let allowed_bytes = network.inner.memory_limit_bytes;
+        netflow_network::check_model(&network, options.model)?;
+        let allowed_bytes = network.tables().memory_limit_bytes;
         let check = |needed_bytes| match needed_bytes > allowed_bytes {
             true => Err(RunError::TooLarge {
                 needed_bytes,
@@ -110,7 +118,7 @@ impl Fluid {
             }),
             false => Ok(()),
         };
-        check(plan::least_bytes(&network.inner))?;
+        check(plan::least_bytes(network.tables()))?;
         let engine = Engine::new(network, options);
         check(engine.plan.memory_bytes())?;
         Ok((engine, first_step_s))
@@ -118,7 +126,7 @@ impl Fluid {
 
     fn assemble(mut engine: Engine, state: State) -> Fluid {
         engine.prepare(&state);
-        let inner = &engine.network.inner;
+        let inner = engine.network.tables();
         let classes = inner.classes.len();
         let tolerated = Tolerated::of(&engine.options);
         let switches_s = switches(&engine, tolerated.is_some());
@@ -209,16 +217,6 @@ impl Fluid {
         self.engine.advance(&mut self.state, span)
     }
 
-    /// Simulated time in seconds.
-    pub fn time_s(&self) -> f64 {
-        self.state.time_s
-    }
-
-    /// Whether the duration is over.
-    pub fn is_done(&self) -> bool {
-        self.state.time_s >= self.engine.options.duration_s
-    }
-
     /// The shortest and the longest step in seconds that was chosen so far; before the first, those
     /// between which it will be. `None` where steps adapt.
     pub fn chosen_s(&self) -> Option<(f64, f64)> {
@@ -236,110 +234,14 @@ impl Fluid {
         self.tolerated.is_some()
     }
 
-    /// Steps taken so far.
-    pub fn steps(&self) -> u64 {
-        self.state.steps
-    }
-
     /// How often the whole network was evaluated: once a step, three times an adaptive one.
     pub fn evaluations(&self) -> u64 {
         self.state.evaluations
     }
 
-    /// The network.
-    pub fn network(&self) -> &Network {
-        &self.engine.network
-    }
-
-    /// The options.
-    pub fn options(&self) -> &Options {
-        &self.engine.options
-    }
-
     /// Everything that changes: to be cloned, saved, and resumed from.
     pub fn state(&self) -> &State {
         &self.state
-    }
-
-    /// Packets in the link's queue now, the one in service included.
-    pub fn queue_pkts(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].queue_pkts
-    }
-
-    /// Probability that a packet arriving at the link now is refused.
-    pub fn blocking(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].refused
-    }
-
-    /// Fraction of the last step for which the link was busy.
-    pub fn utilization(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].utilization
-    }
-
-    /// Packets/s that the connection (all `count` of it) sent during the last step.
-    pub fn send_pps(&self, id: ConnectionId) -> f64 {
-        let count = f64::from(self.network().connection_spec(id).count);
-        let class = self.network().inner.class_of[id.index()];
-        match self.network().inner.epochs[self.state.epoch].branch_of[class as usize] {
-            NO_BRANCH => 0.0,
-            b => self.state.branches[b as usize].rate_pps * count,
-        }
-    }
-
-    /// Why the connection sends as fast as it does, now.
-    pub fn explain(&self, id: ConnectionId) -> Explanation {
-        self.engine.explain(&self.state, id)
-    }
-
-    /// What the link has done since the start.
-    pub fn link_sums(&self, id: LinkId) -> LinkSums {
-        let link = &self.state.links[self.place(id)];
-        LinkSums {
-            offered_pkts: link.offered_pkts,
-            lost_pkts: link.lost_pkts,
-            departed_pkts: link.departed_pkts,
-            queue_time: link.queue_time,
-            busy_s: link.busy_s,
-            precedences: self.precedence_totals(id),
-        }
-    }
-
-    /// What the connection has done since the start.
-    pub fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
-        let (branches, share) = self.branches_of(id);
-        let network = self.network();
-        let hears = network.connection_spec(id).source.is_answered();
-        let mut sum = ConnectionSums::default();
-        for &b in branches {
-            let branch = &self.state.branches[b as usize];
-            sum.sent_pkts += branch.sent_pkts * share;
-            sum.delivered_pkts += branch.delivered_pkts * share;
-            if hears {
-                sum.rtt_time += branch.rtt_time;
-                sum.rtt_weight += branch.active_s;
-            }
-            sum.lost += branch.loss_time;
-            sum.loss_weight += branch.active_s;
-        }
-        let (blocked_pkts, blocked_s) = self.blocked(id);
-        if blocked_pkts > 0.0 {
-            sum.sent_pkts += blocked_pkts;
-            sum.lost += blocked_s;
-            sum.loss_weight += blocked_s;
-        }
-        sum
-    }
-
-    /// The longest queue since it was asked to restart.
-    pub fn longest_pkts(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].max_queue_pkts
-    }
-
-    /// From now on the longest queues are those from now on.
-    pub fn restart_longest(&mut self) {
-        for link in &mut self.state.links {
-            link.max_queue_pkts = link.queue_pkts;
-        }
     }
 
     /// Which part of the data, in bits, that was sent over a link since `before` was bulk TCP by
@@ -356,7 +258,7 @@ impl Fluid {
             let branch = &plan.branches[b as usize];
             let before = before.get(b as usize).copied().unwrap_or_default();
             let sent_pkts = self.branch_counts_of(b).sent_pkts - before.sent_pkts;
-            let spec = self.network().inner.spec_of_class(branch.class);
+            let spec = self.network().tables().spec_of_class(branch.class);
             all += sent_pkts * branch.data_bits;
             if matches!(spec.source, Source::Profile(_)) && spec.application == Application::Bulk {
                 filling += sent_pkts * branch.data_bits;
@@ -365,6 +267,7 @@ impl Fluid {
         fraction(filling, all)
     }
 
+    /// What a branch has come to since the start.
     pub fn branch_counts_of(&self, b: u32) -> BranchCounts {
         let branch = &self.state.branches[b as usize];
         BranchCounts {
@@ -373,39 +276,10 @@ impl Fluid {
         }
     }
 
+    /// The same of all branches.
     pub fn branch_counts(&self) -> Vec<BranchCounts> {
         let branches = 0..self.state.branches.len() as u32;
         branches.map(|b| self.branch_counts_of(b)).collect()
-    }
-
-    /// What the connection has come to since the start.
-    pub fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
-        let (branches, share) = self.branches_of(id);
-        let mut data = Totals::default();
-        let mut counts = ConnectionCounts::default();
-        for &b in branches {
-            let branch = &self.state.branches[b as usize];
-            data.add(&self.branch_totals(b as usize).0);
-            if self.network().connection_spec(id).source.is_answered() {
-                counts.rtt_time += branch.rtt_time;
-                counts.rtt_weight += branch.active_s;
-            }
-            counts.outside_s[0] += branch.outside_s;
-            counts.outside_s[1] += branch.unusable_s;
-            counts.outside_s[2] += branch.active_s;
-            counts.finished_s = counts.finished_s.or(branch.finished_s);
-        }
-        let (blocked_pkts, _) = self.blocked(id);
-        ConnectionCounts {
-            sent_pkts: data.offered_pkts * share + blocked_pkts,
-            delivered_pkts: data.delivered_pkts * share,
-            arrived_pkts: data.delivered_pkts * share,
-            lost_pkts: data.lost_pkts * share,
-            blocked_pkts,
-            queued_pkts: data.queued_pkts * share,
-            in_flight_pkts: data.in_flight_pkts * share,
-            ..counts
-        }
     }
 
     /// Packets that had no route until now or the end of what there was to send, and for how many
@@ -416,22 +290,6 @@ impl Fluid {
         let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].finished_s);
         let until_s = finished_s.fold(self.state.time_s, f64::min);
         self.network().blocked(id, until_s)
-    }
-
-    /// The data of all connections since the start.
-    pub fn totals(&self) -> Totals {
-        let mut totals = self.sum_of_branches(|(data, _)| data);
-        for id in self.network().connections() {
-            let (blocked_pkts, _) = self.blocked(id);
-            totals.offered_pkts += blocked_pkts;
-            totals.blocked_pkts += blocked_pkts;
-        }
-        totals
-    }
-
-    /// The acknowledgements of all connections since the start.
-    pub fn ack_totals(&self) -> Totals {
-        self.sum_of_branches(|(_, acks)| acks)
     }
 
     fn sum_of_branches(&self, which: fn((Totals, Totals)) -> Totals) -> Totals {
@@ -505,8 +363,13 @@ impl Fluid {
         self.engine.plan.place[id.index()] as usize
     }
 
+    /// What packets of every branch took.
+    pub fn branch_delays(&self) -> &[BranchDelays] {
+        &self.state.told.delays
+    }
+
     /// What packets of a connection took since branches had met with this; with nothing since the start.
-    pub(crate) fn delays_since(&self, id: ConnectionId, before: &[BranchDelays]) -> BranchDelays {
+    pub fn delays_since(&self, id: ConnectionId, before: &[BranchDelays]) -> BranchDelays {
         let (branches, _) = self.branches_of(id);
         let mut all = BranchDelays::default();
         for &b in branches {
@@ -520,8 +383,8 @@ impl Fluid {
     }
 
     /// The branches of a connection's class, and the connection's share of them.
-    pub(crate) fn branches_of(&self, id: ConnectionId) -> (&[u32], f64) {
-        let inner = &self.engine.network.inner;
+    pub fn branches_of(&self, id: ConnectionId) -> (&[u32], f64) {
+        let inner = self.engine.network.tables();
         let class = inner.class_of[id.index()];
         let share = f64::from(inner.connections[id.index()].count);
         (
@@ -532,7 +395,7 @@ impl Fluid {
 
     /// The connections whose data crosses a link, each once: the ways of one, and its precedences,
     /// together.
-    pub(crate) fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
+    pub fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
         let plan = &self.engine.plan;
         let l = &plan.links[self.place(link)];
         let mut classes: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
@@ -541,7 +404,7 @@ impl Fluid {
             let queued = self.engine.queued(&self.state, h as usize);
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
             for &connection in self.members.of(class) {
-                let (_, share) = self.branches_of(ConnectionId(connection, link.1));
+                let (_, share) = self.branches_of(ConnectionId::new(connection, link.owner()));
                 let of = classes.entry(connection).or_default();
                 of.0 += queued * share;
                 of.1 += arrival_pps * share;
@@ -549,7 +412,7 @@ impl Fluid {
         }
         let of = move |(connection, (queue_pkts, arrival_pps))| ClassInterval {
             link,
-            connection: ConnectionId(connection, link.1),
+            connection: ConnectionId::new(connection, link.owner()),
             queue_pkts,
             arrival_pps,
         };
@@ -576,83 +439,4 @@ fn switches(engine: &Engine, adapts: bool) -> Vec<f64> {
         all.clear();
     }
     all
-}
-
-impl Options {
-    /// The length of a step (the shortest, if steps adapt).
-    fn check(&self) -> Result<f64, RunError> {
-        let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        if !positive(self.duration_s) {
-            let is = self.duration_s;
-            return bad("duration", format!("it is {is} s, but must be positive"));
-        }
-        let step_s = match self.step {
-            Step::Fixed { step_s } => step_s,
-            Step::Auto {
-                longest_s,
-                per_round_trip,
-            } => {
-                if !(per_round_trip >= 1.0 && per_round_trip.is_finite()) {
-                    return bad(
-                        "step",
-                        format!(
-                            "{per_round_trip} steps in a round trip, but it must be at least 1"
-                        ),
-                    );
-                }
-                longest_s.min(self.duration_s)
-            }
-            Step::Adaptive {
-                tolerance,
-                min_s,
-                max_s,
-            } => {
-                if !(positive(tolerance) && tolerance < 1.0) {
-                    return bad(
-                        "tolerance",
-                        format!("it is {tolerance}, but must lie between 0 and 1"),
-                    );
-                }
-                if !(positive(max_s) && min_s <= max_s) {
-                    return bad(
-                        "step",
-                        format!("min {min_s} s and max {max_s} s are not in order"),
-                    );
-                }
-                if self.model == Model::FluidLiteral {
-                    return bad(
-                        "step",
-                        "fluid-literal takes steps of one length only".to_owned(),
-                    );
-                }
-                if self.transport == Transport::Fifo {
-                    return bad(
-                        "transport",
-                        "fifo needs steps of one length; adaptive steps need well-mixed".to_owned(),
-                    );
-                }
-                min_s
-            }
-        };
-        if !positive(step_s) {
-            return bad("step", format!("it is {step_s} s, but must be positive"));
-        }
-        if step_s > self.duration_s {
-            return bad(
-                "step",
-                format!(
-                    "it is {step_s} s, longer than the duration of {} s",
-                    self.duration_s
-                ),
-            );
-        }
-        if self.model == Model::FluidLiteral && self.transport == Transport::Fifo {
-            return bad(
-                "transport",
-                "fluid-literal mixes well: its queues have no order".to_owned(),
-            );
-        }
-        Ok(step_s)
-    }
 }

@@ -1,94 +1,19 @@
-//! A network of queues stepped through time.
+//! A network as fluids: equations move the queues, profiles tell what sources send.
 //!
-//! Every link is a finite queue. Fluid equations move the queues, M/M/1/K blocking gives the
-//! losses, and every source sends at the rate that its profile gives for the loss and the
-//! round-trip time it currently sees.
-//!
-//! The way of the data: a [`NetworkBuilder`] takes [`LinkSpec`]s, [`ConnectionSpec`]s and
-//! [`EventSpec`]s and makes an immutable [`Network`]; a [`Simulation`] is a network, [`Options`]
-//! and a [`State`]; it is stepped by [`Simulation::step`] or run to its end by
-//! [`Simulation::run`], which hands every recording interval to a [`Recorder`].
-//!
-//! ```
-//! use netflow_fluid::{
-//!     Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, Options, Queue, Simulation, Source,
-//! };
-//!
-//! let mut network = NetworkBuilder::new();
-//! let (a, b) = (network.node("a"), network.node("b"));
-//! let link = network.link(LinkSpec {
-//!     from: a,
-//!     to: b,
-//!     bandwidth_bps: 8e6, // 1000 packets/s of 1000 bytes
-//!     delay_s: 0.02,
-//!     buffer: Buffer::Packets(10.0),
-//!     queue: Queue::DropTail,
-//! });
-//! network.connection(ConnectionSpec {
-//!     name: "stream".to_owned(),
-//!     from: a,
-//!     to: b,
-//!     source: Source::Poisson { rate_pps: 1000.0 },
-//!     application: Application::Bulk,
-//!     start_s: 0.0,
-//!     stop_s: None,
-//!     size_pkts: None,
-//!     count: 1,
-//!     max_window_pkts: None,
-//!     packet_size_bytes: 1000.0,
-//!     path: None,
-//!     return_path: None,
-//!     acks: Acks::None,
-//! });
-//! let network = network.build().expect("a good network");
-//!
-//! let mut simulation = Simulation::new(network, Options::default())?;
-//! while !simulation.is_done() {
-//!     simulation.step()?;
-//! }
-//! // M/M/1/K at ρ = 1: every length is equally probable.
-//! assert!((simulation.queue_pkts(link) - 5.0).abs() < 1e-9);
-//! assert!((simulation.blocking(link) - 1.0 / 11.0).abs() < 1e-9);
-//! # Ok::<(), netflow_fluid::RunError>(())
-//! ```
+//! Every link is a finite queue. M/M/1/K blocking gives the losses, and every source sends at the rate
+//! that its profile gives for the loss and the round-trip time it currently sees. [`Fluid`] is a network
+//! on its way through time by these equations; netflow-simulation runs it, and records.
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
 mod delays;
-mod diffserv;
 mod engine;
-mod error;
-mod explain;
 mod fluid;
-mod ids;
 pub mod mm1k;
-mod network;
-mod options;
-mod period;
 mod played;
-mod record;
-mod scheduling;
-mod simulation;
-mod spec;
+mod ramp;
 mod state;
-mod totals;
-mod window;
-mod workload;
 
-pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
-pub use error::{BuildError, RunError};
-pub use explain::{ExplainedHop, Explanation, Limit};
-pub use ids::{AggregateId, ConnectionId, LinkId, NodeId};
-pub use network::{Network, NetworkBuilder};
-pub use options::{Coupling, Model, Options, Step, Transport};
-pub use period::Period;
-pub use record::{ClassInterval, ConnectionInterval, Interval, LinkInterval, Recorder};
-pub use scheduling::{ClassedLink, QueueClass, Scheduler};
-pub use simulation::{Outcome, Simulation};
-pub use spec::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,
-    TcpVariant, WindowSource,
-};
+pub use delays::BranchDelays;
+pub use fluid::{BranchCounts, Fluid};
 pub use state::State;
-pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
-pub use workload::{Experience, UserTraffic, Wait, WaitFor, WorkloadSpec};

@@ -3,14 +3,14 @@
 //! What users send loads the network as a mean; what they wait is what a TCP needs over the
 //! round-trip times and losses that the network had at the time.
 
+use netflow_network::{
+    Experience, Explanation, HEADER_BYTES, Network, Options, RunError, Wait, WaitFor, WorkloadSpec,
+    empty_rtt_s,
+};
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow_workload::Session;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-
-use crate::explain::Explanation;
-use crate::workload::{HEADER_BYTES, empty_rtt_s};
-use crate::{Experience, Network, Options, RunError, Wait, WaitFor, WorkloadSpec};
 
 /// Paths that are kept at most, of all pairs of nodes and all times.
 const MOST_PATHS: f64 = 1e6;
@@ -56,7 +56,7 @@ impl From<Way> for Direction {
 impl Paths {
     pub fn new(network: &Network, options: &Options) -> Paths {
         let pairs = network
-            .inner
+            .tables()
             .workloads
             .iter()
             .map(|users| users.pairs.len());
@@ -85,10 +85,10 @@ impl Paths {
         &mut self,
         network: &Network,
         time_s: f64,
-        explain: impl Fn(crate::ConnectionId) -> Explanation,
+        explain: impl Fn(netflow_network::ConnectionId) -> Explanation,
     ) {
         for pair in network
-            .inner
+            .tables()
             .workloads
             .iter()
             .flat_map(|users| &users.pairs)
@@ -122,7 +122,7 @@ impl Paths {
 /// packet takes what one of mean size does. Nothing if there is no way.
 fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Way> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
-    let bandwidth = |hop: &crate::ExplainedHop| network.link_spec(hop.link).bandwidth_bps;
+    let bandwidth = |hop: &netflow_network::ExplainedHop| network.link_spec(hop.link).bandwidth_bps;
     let slowest = there().min_by(|a, b| bandwidth(a).total_cmp(&bandwidth(b)))?;
     let slowest_bps = bandwidth(slowest);
     let transmissions_s: f64 = there().map(|hop| packet_bits / bandwidth(hop)).sum();
@@ -147,7 +147,7 @@ pub(crate) fn experiences(
     let mut first_pair = 0;
     let mut all = Vec::new();
     let seeds = network.workload_seeds(seed);
-    for (users, seed) in network.inner.workloads.iter().zip(seeds) {
+    for (users, seed) in network.tables().workloads.iter().zip(seeds) {
         let rtts_s: Vec<f64> = users
             .pairs
             .iter()

@@ -1,5 +1,6 @@
 //! Everything that changes during a run.
 
+use netflow_network::Applied;
 use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
@@ -9,7 +10,6 @@ use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;
 use crate::engine::schedule::ScheduleState;
-use crate::explain::Applied;
 use crate::mm1k::{equilibrium, load_of_mean};
 use crate::played::Paths;
 
@@ -200,7 +200,7 @@ pub(crate) struct Handed {
 
 impl State {
     pub(crate) fn new(engine: &Engine, first_step_s: f64) -> State {
-        let (inner, plan) = (&*engine.network.inner, &*engine.plan);
+        let (inner, plan) = (&**engine.network.tables(), &*engine.plan);
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
             share: 1.0,

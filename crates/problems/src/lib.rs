@@ -12,7 +12,7 @@ mod wide;
 
 use std::sync::Arc;
 
-use netflow_fluid::{
+use netflow_network::{
     ConnectionId, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Source,
 };
 use netflow_profile::{Profile, builtin};

@@ -1,7 +1,7 @@
 //! Random networks of any size.
 
 use crate::specs::link;
-use netflow_fluid::{
+use netflow_network::{
     Acks, Application, Change, ConnectionSpec, EventSpec, LinkSpec, Network, NetworkBuilder,
     NodeId, Queue, Red, Source, TcpVariant, WindowSource,
 };

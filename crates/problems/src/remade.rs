@@ -1,6 +1,6 @@
 //! The same network with other connections.
 
-use netflow_fluid::{ConnectionSpec, EventSpec, Network, NetworkBuilder};
+use netflow_network::{ConnectionSpec, EventSpec, Network, NetworkBuilder};
 
 /// The network with every connection changed; `change` is called in their order.
 pub fn remade(network: &Network, mut change: impl FnMut(&mut ConnectionSpec)) -> Network {

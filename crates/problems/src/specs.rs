@@ -1,6 +1,6 @@
 //! Links and connections as most tests want them: they write what differs.
 
-use netflow_fluid::{Acks, Application, Buffer, ConnectionSpec, LinkSpec, NodeId, Queue, Source};
+use netflow_network::{Acks, Application, Buffer, ConnectionSpec, LinkSpec, NodeId, Queue, Source};
 
 /// A drop-tail link with room for so many packets.
 pub fn link(from: NodeId, to: NodeId, bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {

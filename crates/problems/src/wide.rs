@@ -1,7 +1,7 @@
 //! Random networks of every scale: delays of 10 µs to 300 ms, 1 Mbit/s to 10 Gbit/s, every profile.
 
 use crate::specs::{connection, link};
-use netflow_fluid::{
+use netflow_network::{
     Acks, ConnectionSpec, LinkSpec, Network, NetworkBuilder, NodeId, Queue, Red, Source, Transport,
 };
 use netflow_profile::{builtin, builtin_names};

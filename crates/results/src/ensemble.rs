@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use netflow_fluid::{Interval, Recorder};
+use netflow_network::{Interval, Recorder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

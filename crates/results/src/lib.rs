@@ -23,7 +23,7 @@
 //!   to the nanosecond, and `summary.json` has full double precision.
 //! - **Rows are in time order**, and within an interval in the order of the scenario.
 //!
-//! Writing: a [`Writer`] is a [`netflow_fluid::Recorder`]; runs with several seeds are kept as
+//! Writing: a [`Writer`] is a [`netflow_network::Recorder`]; runs with several seeds are kept as
 //! [`Series`] and written as an [`Ensemble`]. Reading: [`Results::open`].
 
 mod delimited;

@@ -1,6 +1,6 @@
 //! `manifest.json`: what was run, with what, and how it ended.
 
-use netflow_fluid::Options;
+use netflow_network::Options;
 use serde::{Deserialize, Serialize};
 
 use crate::{EventSummary, Format};

@@ -1,6 +1,6 @@
 //! What means hide: how busy a link was in its busiest recording interval, and for how long it was full.
 
-use netflow_fluid::Interval;
+use netflow_network::Interval;
 
 use crate::Summary;
 
@@ -21,7 +21,7 @@ struct Peak {
 
 impl Peaks {
     /// Adds an interval, or a piece of one, such as
-    /// [`Recorder::piece`](netflow_fluid::Recorder::piece) hands out.
+    /// [`Recorder::piece`](netflow_network::Recorder::piece) hands out.
     pub fn add(&mut self, interval: &Interval<'_>) {
         let network = interval.network;
         self.links.resize(network.link_count(), Peak::default());

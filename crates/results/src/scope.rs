@@ -1,6 +1,6 @@
 //! The part of a run that its summary is of, and the periods that events divide it into.
 
-use netflow_fluid::{Experience, Interval, Network, Period, Recorder, RunError, Simulation};
+use netflow_network::{Experience, Interval, Network, Period, Recorder, Run, RunError};
 
 use crate::{Peaks, Summary};
 
@@ -81,7 +81,7 @@ impl<R: Recorder> Recorder for Watched<'_, R> {
         self.watch.next_bound_s()
     }
 
-    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+    fn bound(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
         self.watch.bound(simulation)
     }
 }
@@ -108,14 +108,14 @@ struct Part {
 }
 
 impl Part {
-    fn begin(simulation: &mut Simulation) -> Part {
+    fn begin(simulation: &mut dyn Run) -> Part {
         Part {
             period: simulation.begin_period(),
             peaks: Peaks::default(),
         }
     }
 
-    fn end(&self, simulation: &mut Simulation) -> Summary {
+    fn end(&self, simulation: &mut dyn Run) -> Summary {
         simulation.count_since(&self.period);
         let mut summary = Summary::of(simulation, Vec::new());
         summary.add_peaks(&self.peaks);
@@ -154,7 +154,7 @@ impl<'a> Watch<'a> {
         self.bounds_s.get(self.passed).copied()
     }
 
-    fn bound(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+    fn bound(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
         self.passed += 1;
         if self.passed == 1 {
             self.all = Part::begin(simulation);
@@ -171,7 +171,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn end_period(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+    fn end_period(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
         if self.bounds_s.len() > 2 {
             self.periods.push(self.part.end(simulation));
             let users = simulation.experiences(self.interrupted)?;
@@ -180,7 +180,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn end(&mut self, simulation: &mut Simulation) -> Result<(), RunError> {
+    fn end(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
         let mut summary = self.all.end(simulation);
         summary.periods = std::mem::take(&mut self.periods);
         self.summary = Some(summary);
@@ -196,7 +196,7 @@ impl<'a> Watch<'a> {
     /// As [`Simulation::experiences`].
     pub fn finish(
         mut self,
-        simulation: &mut Simulation,
+        simulation: &mut dyn Run,
         warnings: Vec<String>,
     ) -> Result<(Summary, Users), RunError> {
         if self.passed == 0 {

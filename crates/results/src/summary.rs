@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use netflow_fluid::{
-    Change, ConnectionTotals, EventSpec, Experience, Model, Network, PrecedenceTotals, Simulation,
-    Source, Totals,
+use netflow_network::{
+    Change, ConnectionTotals, EventSpec, Experience, Model, Network, PrecedenceTotals, Run, Source,
+    Totals,
 };
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +139,7 @@ pub struct LinkSummary {
     #[serde(default)]
     pub queueing_delay_s: Option<f64>,
     /// Whether the three about its queue (mean, longest, delay) are estimates, as
-    /// [`LinkTotals::queue_is_estimate`](netflow_fluid::LinkTotals::queue_is_estimate) says.
+    /// [`LinkTotals::queue_is_estimate`](netflow_network::LinkTotals::queue_is_estimate) says.
     #[serde(default)]
     pub queue_is_estimate: bool,
     /// Packets that arrived, data and acknowledgements.
@@ -362,7 +362,7 @@ impl Summary {
     pub const FILE: &str = "summary.json";
 
     /// What a simulation has come to since its period began, by now.
-    pub fn of(simulation: &Simulation, warnings: Vec<String>) -> Summary {
+    pub fn of(simulation: &dyn Run, warnings: Vec<String>) -> Summary {
         let network = simulation.network();
         let (from_s, to_s) = (simulation.period_start_s(), simulation.time_s());
         let demand_bps = network.demand_bps(from_s, to_s);

@@ -1,6 +1,6 @@
 //! `network.json`: what the results are of.
 
-use netflow_fluid::{ConnectionId, LinkId, Network, NodeId, Source};
+use netflow_network::{ConnectionId, LinkId, Network, NodeId, Source};
 use serde::{Deserialize, Serialize};
 
 /// The nodes, links and connections of a run, enough to draw them. Names are only ever added.

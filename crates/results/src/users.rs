@@ -1,6 +1,6 @@
 //! What users waited for, in numbers.
 
-use netflow_fluid::{Experience, Network, WaitFor};
+use netflow_network::{Experience, Network, WaitFor};
 use netflow_workload::{Step, Times};
 use serde::{Deserialize, Serialize};
 
@@ -64,20 +64,20 @@ pub(crate) fn summaries(network: &Network, runs: &[Vec<Experience>]) -> Vec<Work
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netflow_fluid::{NetworkBuilder, Wait, WindowSource, WorkloadSpec};
+    use netflow_network::{NetworkBuilder, Wait, WindowSource, WorkloadSpec};
     use netflow_workload::{Application, Http};
 
     fn network() -> Network {
         let mut builder = NetworkBuilder::new();
         let (a, b) = (builder.node("a"), builder.node("b"));
         for (from, to) in [(a, b), (b, a)] {
-            builder.link(netflow_fluid::LinkSpec {
+            builder.link(netflow_network::LinkSpec {
                 from,
                 to,
                 bandwidth_bps: 1e6,
                 delay_s: 0.1,
-                buffer: netflow_fluid::Buffer::Packets(10.0),
-                queue: netflow_fluid::Queue::DropTail,
+                buffer: netflow_network::Buffer::Packets(10.0),
+                queue: netflow_network::Queue::DropTail,
             });
         }
         builder.workload(WorkloadSpec {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use netflow_files::{Claim, PartialFile, publish};
-use netflow_fluid::{ConnectionId, Experience, Interval, LinkId, Network, Recorder, WaitFor};
+use netflow_network::{ConnectionId, Experience, Interval, LinkId, Network, Recorder, WaitFor};
 
 use crate::ensemble::{Ensemble, Statistic};
 use crate::partial;

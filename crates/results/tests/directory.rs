@@ -1,10 +1,11 @@
 //! A results directory is written, read back, replaced and refused.
 
+use netflow_simulation::Run;
 use std::fs;
 use std::path::Path;
 
-use netflow_fluid::{Network, NetworkBuilder, Options, Simulation, Source};
 use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer};
+use netflow_simulation::{Network, NetworkBuilder, Options, Simulation, Source};
 
 /// `a -- b`, 100 packets/s, one constant source of 40 packets/s that is called `x,"y"`.
 fn network() -> Network {
@@ -66,7 +67,7 @@ fn run(directory: &Path, format: Format, classes: bool) -> Result<Summary, Error
     simulation
         .run(0.5, &mut writer, || false)
         .map_err(|error| match error {
-            netflow_fluid::RunError::Record(error) => error,
+            netflow_simulation::RunError::Record(error) => error,
             other => panic!("{other}"),
         })?;
     let summary = Summary::of(&simulation, vec!["careful".to_owned()]);

@@ -1,13 +1,14 @@
 //! What of a run is summarized: a part of it, its periods, what is in single intervals of it.
 
+use netflow_simulation::Run;
 use std::cell::Cell;
 use std::convert::Infallible;
 
-use netflow_fluid::{
+use netflow_results::{Scope, Summary, Watch, Watched};
+use netflow_simulation::{
     Change, ConnectionSpec, EventSpec, Interval, Network, NetworkBuilder, Options, Outcome,
     Recorder, Simulation, Source,
 };
-use netflow_results::{Scope, Summary, Watch, Watched};
 
 /// A link that is half full, overloaded from 4 to 6 s, and fails from 8 to 9 s.
 fn network() -> Network {

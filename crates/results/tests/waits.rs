@@ -1,10 +1,11 @@
 //! What users waited is written and read back.
 
-use netflow_fluid::{
+use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
+use netflow_simulation::Run;
+use netflow_simulation::{
     Experience, Model, Network, NetworkBuilder, Options, Simulation, WaitFor, WindowSource,
     WorkloadSpec,
 };
-use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Http, Telnet};
 
@@ -47,7 +48,7 @@ fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<Experience>) {
     while !simulation.is_done() {
         simulation.step().unwrap();
     }
-    let experiences = simulation.experiences(|| false).unwrap();
+    let experiences = simulation.experiences(&|| false).unwrap();
     (simulation, experiences)
 }
 

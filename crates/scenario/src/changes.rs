@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use netflow_fluid::{Coupling, Model, Network, Options, Source, Transport};
+use netflow_network::{Coupling, Model, Network, Options, Source, Transport};
 
 use crate::file::Scenario;
 use crate::problem::{Findings, ProblemKind};

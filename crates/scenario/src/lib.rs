@@ -2,7 +2,7 @@
 //!
 //! [`load`] goes the whole way: the file is parsed into a [`Scenario`](file::Scenario) (what it
 //! says, every value with its place), its CSV tables are read, everything is checked, and a
-//! [`Network`](netflow_fluid::Network) comes out. Nothing after this looks at input again.
+//! [`Network`](netflow_network::Network) comes out. Nothing after this looks at input again.
 //!
 //! Whatever is wrong is found at once and comes back as [`Problems`], each with its file, line and
 //! column, what is allowed, and the nearest name where one was misspelt. No input makes this crate

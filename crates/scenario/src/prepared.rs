@@ -1,6 +1,6 @@
 //! What comes out: a network ready to run.
 
-use netflow_fluid::{Network, NodeId, Options};
+use netflow_network::{Network, NodeId, Options};
 
 use crate::problem::Problem;
 use crate::sources::Sources;

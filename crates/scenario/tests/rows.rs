@@ -1,7 +1,8 @@
 //! The same network, written in other rows.
 
-use netflow_fluid::{Network, Simulation};
 use netflow_scenario::from_str;
+use netflow_simulation::Run;
+use netflow_simulation::{Network, Simulation};
 
 const SETTINGS: &str = r#"
 [simulation]

@@ -11,9 +11,10 @@
 pub mod page;
 pub mod reference;
 
+use netflow_simulation::Run;
 use std::fmt;
 
-use netflow_fluid::{
+use netflow_simulation::{
     Acks, Application, Buffer, ConnectionSpec, LinkSpec, Model, NetworkBuilder, Options, Queue,
     Red, Simulation, Source, TcpVariant, WindowSource,
 };

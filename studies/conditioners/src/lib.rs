@@ -5,11 +5,12 @@
 pub mod page;
 pub mod reference;
 
+use netflow::simulation::Run;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use netflow::fluid::{AggregateTotals, Simulation};
+use netflow::simulation::{AggregateTotals, Simulation};
 use rayon::prelude::*;
 
 /// All conditioners, by the names that scenarios give them.

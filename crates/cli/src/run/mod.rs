@@ -5,19 +5,20 @@ mod kept;
 mod scope;
 mod users;
 
+use netflow::simulation::Run;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use netflow::fluid::{
-    Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
-};
 use netflow::profile::ProfileUse;
 use netflow::results::{
     self, Beside, ConnectionSummary, ESTIMATE, Ensemble, Format, LinkSummary, Manifest, Scope,
     Series, Spread, Stop, Summary, TotalsSummary, Users, Watch, Watched, Writer,
+};
+use netflow::simulation::{
+    Experience, Interval, Model, Network, Options, Outcome, Recorder, RunError, Simulation,
 };
 use rayon::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use netflow::fluid::{Change, Network};
 use netflow::results::{Scope, Summary};
+use netflow::simulation::{Change, Network};
 
 use super::RunArguments;
 use crate::failure::Failure;

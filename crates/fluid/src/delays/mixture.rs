@@ -1,10 +1,9 @@
 //! Times that follow a law which changes: what was met with at each moment, mixed.
 
+use netflow_network::Percentiles;
+use netflow_network::readout::mean;
 use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
-
-use crate::Percentiles;
-use crate::record::mean;
 
 /// How long packets of one moment take: a fixed time, and waiting times between 0 and the longest there
 /// can be.

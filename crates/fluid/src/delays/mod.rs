@@ -13,17 +13,16 @@
 
 mod mixture;
 
+use mixture::{Law, Mixture};
+use netflow_network::readout::mean;
+use netflow_network::{ACK_BYTES, Percentiles};
 use serde::{Deserialize, Serialize};
 
-use crate::Percentiles;
 use crate::engine::Engine;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::Condition;
 use crate::mm1k::{equilibrium, load_of_mean};
-use crate::network::ACK_BYTES;
-use crate::record::mean;
 use crate::state::{LinkState, State};
-use mixture::{Law, Mixture};
 
 /// Of so many steps one is looked at, since they are much shorter than a round trip; at first of fewer.
 const EVERY: u64 = 32;
@@ -32,7 +31,7 @@ const RARER: u64 = 16;
 
 /// What packets of one branch took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct BranchDelays {
+pub struct BranchDelays {
     one_way: Mixture,
     round_trip: Mixture,
     /// Sum over packets of how much each differs from the next, in seconds.
@@ -65,14 +64,17 @@ impl BranchDelays {
         self.pkts += other.pkts;
     }
 
+    /// Times from sending to delivery; `None` if nothing was delivered.
     pub fn one_way(&self) -> Option<Percentiles> {
         self.one_way.percentiles()
     }
 
+    /// Round-trip times, likewise.
     pub fn round_trip(&self) -> Option<Percentiles> {
         self.round_trip.percentiles()
     }
 
+    /// How much the times of packets that follow each other differ, on average, in seconds.
     pub fn jitter_s(&self) -> Option<f64> {
         mean(self.difference, self.pkts)
     }

@@ -9,10 +9,11 @@
 //! resolves what happens, the halves' moves differ by as much as the two tries do (δ²N''/4 for
 //! backward Euler, both), so the larger of the two differences is the measure.
 
+use netflow_network::{Options, RunError, Step};
+
 use super::Span;
 use crate::fluid::Fluid;
 use crate::state::State;
-use crate::{Options, RunError, Step};
 
 /// What [`Step::Adaptive`] says.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,15 @@
 //! What happens to links on the way: bandwidth changes, failures and repairs, new routes.
 
+use netflow_network::Change;
+
 use super::queue::LIGHT;
 use super::{Engine, sources};
-use crate::Change;
 use crate::state::{Slot, SlotQueue, State};
 
 impl Engine {
     /// Time of the next event or new routes after now; infinite if there is none.
     pub fn next_change_s(&self, state: &State) -> f64 {
-        let events = &self.network.inner.events;
+        let events = &self.network.tables().events;
         events
             .get(state.next_event)
             .map_or(f64::INFINITY, |e| e.at_s)
@@ -16,7 +17,7 @@ impl Engine {
 
     /// Carries out all events that are due.
     pub fn apply_events(&mut self, state: &mut State) {
-        let inner = self.network.inner.clone();
+        let inner = self.network.tables().clone();
         let mut changed = false;
         while let Some(e) = inner.events.get(state.next_event) {
             if e.at_s > state.time_s {

@@ -4,9 +4,8 @@
 //! source's round-trip time: looks at the path are kept by time, growth is integrated over the
 //! step, and what is learnt relaxes exponentially.
 
-use super::Span;
 use super::plan::BranchPlan;
-use super::sources;
+use super::{Span, sources};
 use crate::state::{BranchState, Learnt, Seen};
 
 /// Looks at the path that are kept for every source, so many of them in a round trip: what is

@@ -5,6 +5,7 @@
 //! first of them is the source; what it sends is divided among them.
 
 use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
+use netflow_network::{AggregateSpec, Edge, Limit};
 use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,6 @@ use super::feedback::LOOKS;
 use super::plan::{NO_PROFILE, Plan};
 use super::sources::{self, ln_pass};
 use super::{Engine, Span};
-use crate::Limit;
-use crate::diffserv::{AggregateSpec, Edge};
 use crate::state::State;
 
 /// The shortest retransmission timeout of TCP in seconds.
@@ -135,7 +134,7 @@ impl Engine {
             let b = self.active.marked[i] as usize;
             self.send_one_marked(&plan, state, b, before_s, span);
         }
-        let specs = &self.network.inner.aggregates;
+        let specs = &self.network.tables().aggregates;
         for (aggregate, spec) in state.aggregates.iter_mut().zip(specs) {
             aggregate.measure(&spec.edge, span.length_s);
         }
@@ -143,7 +142,7 @@ impl Engine {
 
     /// How each edge marks from now on.
     fn mark(&self, state: &mut State) {
-        let specs = &self.network.inner.aggregates;
+        let specs = &self.network.tables().aggregates;
         let known: Vec<Aggregate> = state
             .aggregates
             .iter()
@@ -223,7 +222,7 @@ impl Engine {
                 state.branches[lane].sent_pkts += sent * part;
             }
         }
-        let small_pkts = match &self.network.inner.aggregates[aggregate.index()].edge {
+        let small_pkts = match &self.network.tables().aggregates[aggregate.index()].edge {
             Edge::Conditioner(c) => below_window(rate * rtt_s, c.spec().small_window_pkts),
             Edge::SrTcm(_) | Edge::TrTcm(_) => 0.0,
         };

@@ -3,6 +3,7 @@
 mod adaptive;
 mod arrays;
 mod events;
+mod explain;
 pub(crate) mod feedback;
 mod fifo;
 mod literal;
@@ -21,18 +22,18 @@ mod step;
 
 use std::sync::Arc;
 
-use crate::delays::Wait;
 pub(crate) use adaptive::Tolerated;
 use feedback::LOOKS;
+use netflow_network::likeness::hash_of;
+use netflow_network::{Coupling, Model, Network, Options, RunError, Step, Transport};
 use pace::Pace;
 use plan::Plan;
 use sources::ActiveSources;
 use step::Scratch;
 pub(crate) use step::Span;
 
-use crate::network::{Network, hash_of};
+use crate::delays::Wait;
 use crate::state::State;
-use crate::{Coupling, Model, Options, RunError, Step, Transport};
 
 /// All that a step needs beside the state, derived from the network and the options.
 #[derive(Clone)]
@@ -63,7 +64,7 @@ impl Engine {
         let fifo = options.transport == Transport::Fifo;
         let learns =
             options.model == Model::Fluid && (fifo || options.coupling == Coupling::Learned);
-        let mut plan = Plan::new(&network.inner);
+        let mut plan = Plan::new(network.tables());
         plan.looks = if learns {
             plan.branches.len() * LOOKS
         } else {
@@ -75,7 +76,7 @@ impl Engine {
                 longest_s,
                 per_round_trip,
             } if learns => {
-                let round_trip_s = pace::shortest_round_trip_s(&plan, &network.inner);
+                let round_trip_s = pace::shortest_round_trip_s(&plan, network.tables());
                 let chosen = Pace::new(longest_s, per_round_trip, round_trip_s);
                 pace = Some(chosen);
                 chosen.shortest_s
@@ -85,7 +86,7 @@ impl Engine {
             | Step::Adaptive { min_s: s, .. } => s,
         };
         if fifo {
-            plan.size_rings(&network.inner, shortest_s);
+            plan.size_rings(network.tables(), shortest_s);
         }
         let Options {
             duration_s: _,
@@ -132,7 +133,7 @@ impl Engine {
         if let Err(place) = result {
             let link = self.plan.links[place].link as usize;
             return Err(RunError::NotFinite {
-                link: self.network.inner.link_names[link].clone(),
+                link: self.network.tables().link_names[link].clone(),
                 time_s: span.start_s,
                 step: state.steps,
                 value: state.links[place].queue_pkts,
@@ -158,7 +159,7 @@ impl Engine {
         }
         state.handed[..self.plan.branches.len()].fill(0.0);
         self.active.gather(
-            &self.network.inner,
+            self.network.tables(),
             &self.plan,
             state,
             &self.options,

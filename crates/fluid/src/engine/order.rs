@@ -2,14 +2,11 @@
 //! never by their rows or names, so that a file with its rows in another order gives the same bits.
 
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
 
+use netflow_network::likeness::{hash_of, keys};
+use netflow_network::tables::{Tables, Way};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
-
-use super::plan::Way;
-use crate::Source;
-use crate::network::{Inner, NO_BRANCH, hash_of, link_itself};
 
 /// The order of links, and of what passes over them.
 pub(crate) struct Order {
@@ -52,7 +49,7 @@ impl Importance {
 }
 
 impl Order {
-    pub(super) fn new(inner: &Inner, ways: &[Way<'_>]) -> Order {
+    pub(super) fn new(inner: &Tables, ways: &[Way<'_>]) -> Order {
         let n = inner.links.len();
         let feeds = feeds(inner, ways);
         let mut used = vec![false; n];
@@ -115,7 +112,7 @@ impl Order {
 }
 
 /// Which links feed which, each pair once.
-fn feeds(inner: &Inner, ways: &[Way<'_>]) -> Vec<Feed> {
+fn feeds(inner: &Tables, ways: &[Way<'_>]) -> Vec<Feed> {
     let mut known: HashMap<(u32, u32), bool> = HashMap::new();
     for way in ways {
         let links: Vec<u32> = way.links().collect();
@@ -198,106 +195,4 @@ fn without_the_least(feeds: Vec<Feed>) -> Vec<Feed> {
     let middle = feeds[most / 2].importance;
     let end = feeds.partition_point(|f| f.importance.cmp(&middle).is_le());
     feeds[end..].to_vec()
-}
-
-/// Numbers for links and connections that follow from what they are and from what they meet: the
-/// same for those that are alike, whatever their rows and names.
-pub(crate) fn likenesses(inner: &Inner) -> (Vec<u64>, Vec<u64>) {
-    let branches = 0..inner.branches.len() as u32;
-    let ways: Vec<Way<'_>> = branches.map(|b| Way::new(inner, b)).collect();
-    let (links, branches) = keys(inner, &ways);
-    let class = |class: usize| {
-        let branch_at = inner.epochs.iter().map(|epoch| epoch.branch_of[class]);
-        let keys = branch_at.map(|b| match b {
-            NO_BRANCH => 0,
-            b => branches[b as usize],
-        });
-        hash_of(keys.collect::<Vec<u64>>())
-    };
-    let classes: Vec<u64> = (0..inner.classes.len()).map(class).collect();
-    let of = |&class: &u32| classes[class as usize];
-    (links, inner.class_of.iter().map(of).collect())
-}
-
-/// Numbers for links and branches that follow from what they are and from what they meet, and
-/// from nothing else: those of different rows of a file with the same content are the same. What
-/// no branch passes over has no part in it.
-fn keys(inner: &Inner, ways: &[Way<'_>]) -> (Vec<u64>, Vec<u64>) {
-    let mut links: Vec<u64> = inner.links.iter().map(link_itself).collect();
-    for event in &inner.events {
-        let key = &mut links[event.link as usize];
-        *key = hash_of((*key, event.at_s.to_bits(), format!("{:?}", event.change)));
-    }
-    let mut branches: Vec<u64> = (0..ways.len()).map(|b| branch_itself(inner, b)).collect();
-    // What is the same after this many looks around is hardly different.
-    for _ in 0..4 {
-        for (key, way) in branches.iter_mut().zip(ways) {
-            let path = |links_of: &[u32]| -> Vec<u64> {
-                links_of.iter().map(|&l| links[l as usize]).collect()
-            };
-            *key = hash_of((*key, path(way.data), path(way.back)));
-        }
-        let mut met: Vec<Vec<(u64, usize)>> = vec![Vec::new(); links.len()];
-        for (key, way) in branches.iter().zip(ways) {
-            for (i, link) in way.data.iter().chain(way.back).enumerate() {
-                met[*link as usize].push((*key, i));
-            }
-        }
-        for (key, mut met) in links.iter_mut().zip(met) {
-            met.sort_unstable();
-            *key = hash_of((*key, met));
-        }
-    }
-    (links, branches)
-}
-
-fn branch_itself(inner: &Inner, b: usize) -> u64 {
-    let hasher = &mut fnv::FnvHasher::default();
-    let branch = &inner.branches[b];
-    let class = &inner.classes[branch.class as usize];
-    let spec = &inner.connections[class.connection as usize];
-    let crate::ConnectionSpec {
-        name: _,
-        from: _,
-        to: _,
-        source,
-        application,
-        start_s,
-        stop_s,
-        size_pkts,
-        count: _, // in the weight
-        max_window_pkts,
-        packet_size_bytes,
-        path: _,
-        return_path: _,
-        acks,
-    } = spec;
-    let bits = |x: &Option<f64>| x.map(f64::to_bits);
-    (branch.precedence, class.weight.to_bits()).hash(hasher);
-    match source {
-        Source::Window(w) => format!("{w:?}").hash(hasher),
-        Source::Profile(p) => p.name().hash(hasher),
-        Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(hasher),
-        Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(hasher),
-        Source::Users(traffic) => {
-            (3, traffic.mean_pps.to_bits(), traffic.replies).hash(hasher);
-        }
-    }
-    format!("{application:?}").hash(hasher);
-    (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
-    (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);
-    for (epoch, at) in inner.epochs.iter().enumerate() {
-        if at.branch_of.get(branch.class as usize) == Some(&(b as u32)) {
-            epoch.hash(hasher);
-        }
-    }
-    if let Some(aggregate) = class.aggregate {
-        let aggregate = &inner.aggregates[aggregate as usize];
-        format!(
-            "{:?}{:?}{:?}",
-            aggregate.edge, aggregate.rtt_s, aggregate.rto_s
-        )
-        .hash(hasher);
-    }
-    hasher.finish()
 }

@@ -1,8 +1,9 @@
 //! How long a step may be.
 
+use netflow_network::tables::Tables;
+
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::{self, ActiveSources};
-use crate::network::Inner;
 use crate::state::State;
 
 /// No step is shorter than this, in seconds, whatever the round-trip times.
@@ -53,7 +54,7 @@ fn quickness_s(branch: &BranchPlan, round_trip_s: impl Fn() -> f64) -> f64 {
 }
 
 /// The shortest round-trip time of all sources with profiles while nobody queues.
-pub(crate) fn shortest_round_trip_s(plan: &Plan, inner: &Inner) -> f64 {
+pub(crate) fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
     let bandwidth_bps = |place: u32| {
         let link = plan.links[place as usize].link;
         inner.links[link as usize].bandwidth_bps

@@ -9,18 +9,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use netflow_network::tables::{Tables, Way};
+use netflow_network::{ACK_BYTES, Acks, AggregateId, Queue, Red, Source, WorkloadSpec};
 use netflow_profile::Profile;
-
-use crate::delays::BranchDelays;
-use crate::network::{ACK_BYTES, Inner};
-use crate::state::Seen;
-use crate::workload::{Ramp, WorkloadSpec};
-use crate::{Acks, AggregateId, Queue, Red, Source};
 
 use super::order::Order;
 use super::queue::light_rho;
 use super::rio::RioQueue;
 use super::schedule::Schedule;
+use crate::delays::BranchDelays;
+use crate::ramp::Ramp;
+use crate::state::Seen;
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -232,7 +231,7 @@ struct Kinds {
 }
 
 /// What any plan for a network needs, in bytes, before there is one.
-pub(crate) fn least_bytes(inner: &Inner) -> u64 {
+pub(crate) fn least_bytes(inner: &Tables) -> u64 {
     let lengths = inner.branches.iter().flat_map(|b| [b.data, b.back]);
     let hops: usize = lengths.map(|(first, end)| (end - first) as usize).sum();
     bytes_of(hops, inner.branches.len())
@@ -260,7 +259,7 @@ impl Kinds {
 
 impl Plan {
     /// Without the rings of FIFO transport: see [`Plan::size_rings`].
-    pub fn new(inner: &Inner) -> Plan {
+    pub fn new(inner: &Tables) -> Plan {
         let ways: Vec<Way<'_>> = (0..inner.branches.len() as u32)
             .map(|b| Way::new(inner, b))
             .collect();
@@ -426,7 +425,7 @@ impl Plan {
 
     fn add_link(
         &mut self,
-        inner: &Inner,
+        inner: &Tables,
         link: u32,
         [first_hop, late_hop, end_hop]: [u32; 3],
         nominal_bits: f64,
@@ -518,7 +517,7 @@ impl Plan {
         }
     }
 
-    fn add_branches(&mut self, inner: &Inner, ways: &[Way<'_>]) {
+    fn add_branches(&mut self, inner: &Tables, ways: &[Way<'_>]) {
         let mut known: HashMap<*const (), u32> = HashMap::new();
         let mut ramps: HashMap<*const (), u32> = HashMap::new();
         for (b, way) in ways.iter().enumerate() {
@@ -547,7 +546,7 @@ impl Plan {
                 class,
                 aggregate: inner.classes[class as usize]
                     .aggregate
-                    .map(|a| AggregateId(a, inner.owner)),
+                    .map(|a| AggregateId::new(a, inner.owner)),
                 weight,
                 path: inner.branches[b].data,
                 way_back: inner.branches[b].back,
@@ -594,7 +593,7 @@ impl Plan {
 
     /// Makes room for what FIFO transport remembers, with steps of `step_s` or more; those that end
     /// early, on an event or because somebody wants to look, may be shorter.
-    pub fn size_rings(&mut self, inner: &Inner, step_s: f64) {
+    pub fn size_rings(&mut self, inner: &Tables, step_s: f64) {
         for l in &mut self.links {
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
             let longest_wait_s = l.room_pkts * bits / slowest_bps(inner, l.link);
@@ -623,44 +622,8 @@ impl Plan {
     }
 }
 
-/// The links that a branch's packets cross: those of the data, then those of acknowledgements
-/// that count as traffic.
-pub(super) struct Way<'a> {
-    pub data: &'a [u32],
-    acks: &'a [u32],
-    pub back: &'a [u32],
-}
-
-impl<'a> Way<'a> {
-    pub(super) fn new(inner: &'a Inner, branch: u32) -> Self {
-        let class = inner.branches[branch as usize].class;
-        let back = inner.back_path(branch);
-        Way {
-            data: inner.data_path(branch),
-            acks: match inner.spec_of_class(class).acks {
-                Acks::None => &[],
-                _ => back,
-            },
-            back,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.data.len() + self.acks.len()
-    }
-
-    pub fn links(&self) -> impl Iterator<Item = u32> + '_ {
-        self.data.iter().chain(self.acks).copied()
-    }
-
-    fn link(&self, position: usize) -> Option<u32> {
-        let acks = || self.acks.get(position - self.data.len());
-        self.data.get(position).or_else(acks).copied()
-    }
-}
-
 impl Kinds {
-    fn of_data(&mut self, inner: &Inner, branch: usize) -> u32 {
+    fn of_data(&mut self, inner: &Tables, branch: usize) -> u32 {
         let spec = inner.spec_of_class(inner.branches[branch].class);
         let class = inner.branches[branch].class as usize;
         let precedence = match inner.classes[class].aggregate {
@@ -686,7 +649,7 @@ impl Kinds {
         ranks
     }
 
-    fn of_acks(&mut self, inner: &Inner, branch: usize) -> u32 {
+    fn of_acks(&mut self, inner: &Tables, branch: usize) -> u32 {
         let spec = inner.spec_of_class(inner.branches[branch].class);
         let packets = packets_per_data(spec.acks);
         self.id(packets, 8.0 * ACK_BYTES * packets, 0)
@@ -712,10 +675,10 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
 }
 
 /// The lowest bandwidth that a link ever has.
-fn slowest_bps(inner: &Inner, link: u32) -> f64 {
+fn slowest_bps(inner: &Tables, link: u32) -> f64 {
     let mut slowest = inner.links[link as usize].bandwidth_bps;
     for e in inner.events.iter().filter(|e| e.link == link) {
-        if let crate::Change::Bandwidth(bps) = e.change {
+        if let netflow_network::Change::Bandwidth(bps) = e.change {
             slowest = slowest.min(bps);
         }
     }

@@ -9,7 +9,8 @@
 //! rises with x as long as the arrivals λ do not rise with the queue, so there is one root, and
 //! 0 ≤ N < K for any δ.
 
-use crate::Red;
+use netflow_network::Red;
+
 use crate::mm1k::{Equilibrium, equilibrium};
 
 /// Below this, adding to or taking from one changes nothing: such a loss is none.
@@ -303,8 +304,9 @@ impl Step {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn step(k: f64, before: f64, service: f64) -> Step {
         Step {

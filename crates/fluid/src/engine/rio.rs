@@ -5,6 +5,8 @@
 //! Euler, with the averages as they are at the step's end.
 
 use netflow_diffserv::{Discipline, Dropper, Load};
+use netflow_network::Queue;
+use netflow_network::tables::Tables;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
@@ -12,8 +14,6 @@ use super::queue::{LIGHT, NOTHING, Solution, Step};
 use super::shares::Arrivals;
 use super::sources::ln_pass;
 use super::{Engine, Span};
-use crate::Queue;
-use crate::network::Inner;
 use crate::state::State;
 
 /// One such queue, as far as it does not change.
@@ -61,7 +61,7 @@ impl RioState {
 
 impl Plan {
     /// Finds the queues that tell precedences apart.
-    pub fn add_rio_queues(&mut self, inner: &Inner) {
+    pub fn add_rio_queues(&mut self, inner: &Tables) {
         for (place, l) in self.links.iter_mut().enumerate() {
             let spec = &inner.links[l.link as usize];
             // The builder has checked that there is a dropper.

@@ -4,12 +4,12 @@
 //! admitted in the last step, do not use of theirs. So lightly loaded queues all see most of the
 //! link, and backlogged ones their shares.
 
+use netflow_network::Scheduler;
+use netflow_network::tables::Tables;
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
 use super::plan::Plan;
-use crate::network::Inner;
-use crate::scheduling::Scheduler;
 use crate::state::State;
 
 /// The least part of a link that a queue has: a round-trip time must be a number.
@@ -48,8 +48,8 @@ struct Before {
 
 impl Plan {
     /// Finds the links with several queues.
-    pub fn add_schedules(&mut self, inner: &Inner) {
-        let schedule = |shared: &crate::scheduling::Shared| Schedule {
+    pub fn add_schedules(&mut self, inner: &Tables) {
+        let schedule = |shared: &netflow_network::Shared| Schedule {
             scheduler: shared.scheduler,
             places: shared
                 .links

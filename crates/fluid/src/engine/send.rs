@@ -1,6 +1,7 @@
 //! What sources send during a step: at their own rate, by a profile and what they have seen, or
 //! by a profile within the solution of their first link's queue.
 
+use netflow_network::Limit;
 use netflow_profile::{Profile, ProfileUse};
 
 use super::feedback::LOOKS;
@@ -9,7 +10,6 @@ use super::queue::{Solution, Step};
 use super::shares::Arrivals;
 use super::sources::{self, BATCH, Condition, look};
 use super::{Engine, Span};
-use crate::Limit;
 use crate::state::{BranchState, Seen, State};
 
 /// Sources that one thread evaluates at least.

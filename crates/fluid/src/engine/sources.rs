@@ -1,10 +1,10 @@
 //! What sources see of their paths, and what they send.
 
+use netflow_network::tables::{NO_BRANCH, Tables};
+use netflow_network::{ACK_BYTES, Applied, Coupling, Limit, Options, Transport};
+
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
-use crate::explain::Applied;
-use crate::network::{ACK_BYTES, Inner, NO_BRANCH};
 use crate::state::{LinkState, State};
-use crate::{Coupling, Limit, Options, Transport};
 
 /// Sources evaluated at a time: what they see fits into the first-level cache.
 pub(crate) const BATCH: usize = 64;
@@ -59,7 +59,7 @@ impl ActiveSources {
     /// The sources that may send from `time_s` on, until the next one starts.
     pub fn gather(
         &mut self,
-        inner: &Inner,
+        inner: &Tables,
         plan: &Plan,
         state: &State,
         options: &Options,

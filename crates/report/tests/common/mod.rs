@@ -1,11 +1,12 @@
 //! Results to report on.
 #![allow(dead_code)]
 
+use netflow_simulation::Run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use netflow_fluid::{Options, Simulation};
 use netflow_results::{Format, Manifest, Results, Summary, Writer};
+use netflow_simulation::{Options, Simulation};
 
 /// Three transfers over a bottleneck of 1 Mbit/s; the names try to be HTML and script. A scenario's
 /// nodes cannot have a `>` in their names: [`run_text`] puts what is behind `SCRIPT` into the files.
@@ -73,7 +74,7 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
     let options: Options = scenario.options;
     let mut simulation = Simulation::new(network, options).unwrap();
     simulation.run(every_s, &mut writer, || false).unwrap();
-    let users = [simulation.experiences(|| false).unwrap()];
+    let users = [simulation.experiences(&|| false).unwrap()];
     writer.waits(&users).unwrap();
     let manifest = Manifest {
         program: "netflow".to_owned(),

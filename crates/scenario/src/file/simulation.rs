@@ -1,6 +1,6 @@
 //! `[simulation]`
 
-use netflow_fluid::{Coupling, Model, Transport};
+use netflow_network::{Coupling, Model, Transport};
 use netflow_units::Seconds;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `source = { window = … }` in `[[connection]]`
 
-use netflow_fluid::TcpVariant;
+use netflow_network::TcpVariant;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 

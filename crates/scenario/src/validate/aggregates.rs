@@ -3,7 +3,7 @@
 use netflow_diffserv::{
     Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
 };
-use netflow_fluid::{AggregateSpec, ConnectionId, Edge, Model, Queue, Rio};
+use netflow_network::{AggregateSpec, ConnectionId, Edge, Model, Queue, Rio};
 
 use super::Assembly;
 use super::links::WEIGHT;

@@ -1,6 +1,6 @@
 //! The traffic.
 
-use netflow_fluid::{Acks, Application, ConnectionSpec, NodeId, Source, WindowSource};
+use netflow_network::{Acks, Application, ConnectionSpec, NodeId, Source, WindowSource};
 use netflow_units::{Bytes, Rate};
 
 use super::Assembly;

@@ -1,6 +1,6 @@
 //! What happens to links on the way.
 
-use netflow_fluid::{Change, EventSpec, LinkId, NodeId};
+use netflow_network::{Change, EventSpec, LinkId, NodeId};
 
 use super::Assembly;
 use crate::file::Event;

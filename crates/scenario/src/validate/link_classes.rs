@@ -1,6 +1,6 @@
 //! Queues of classes on one link.
 
-use netflow_fluid::{ConnectionId, QueueClass, Scheduler};
+use netflow_network::{ConnectionId, QueueClass, Scheduler};
 
 use super::Assembly;
 use crate::file::{Link, Plain, QueueSetting};

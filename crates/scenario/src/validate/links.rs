@@ -1,6 +1,6 @@
 //! Nodes and links.
 
-use netflow_fluid::{
+use netflow_network::{
     Buffer, ClassedLink, LinkSpec, NodeId, Queue, QueueClass, Red as FluidRed, Scheduler,
 };
 use netflow_units::{Bytes, Rate, Size};

@@ -18,7 +18,7 @@ mod workloads;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use netflow_fluid::{
+use netflow_network::{
     BuildError, Coupling, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step, Transport,
 };
 

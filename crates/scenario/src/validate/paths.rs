@@ -1,6 +1,6 @@
 //! Paths given by their nodes.
 
-use netflow_fluid::NodeId;
+use netflow_network::NodeId;
 
 use super::Assembly;
 use crate::place::Spanned;

@@ -1,6 +1,6 @@
 //! Settings of the whole run, and their defaults.
 
-use netflow_fluid::{Coupling, Model, Options, Step, Transport};
+use netflow_network::{Coupling, Model, Options, Step, Transport};
 use netflow_units::{Bytes, Seconds};
 
 use crate::file::{Adaptive, Scenario, Simulation, StepSetting};

@@ -1,6 +1,6 @@
 //! Users.
 
-use netflow_fluid::{Model, NodeId, WindowSource, WorkloadSpec};
+use netflow_network::{Model, NodeId, WindowSource, WorkloadSpec};
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Distribution, Http, Telnet};
 

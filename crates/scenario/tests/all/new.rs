@@ -49,7 +49,7 @@ proptest! {
 }
 
 /// Whether every node can be reached from the first one (links lead both ways).
-fn is_connected(network: &netflow_fluid::Network) -> bool {
+fn is_connected(network: &netflow_simulation::Network) -> bool {
     let mut neighbours = vec![Vec::new(); network.node_count()];
     for link in network.links() {
         let spec = network.link_spec(link);

@@ -1,8 +1,8 @@
 //! What is written reads back as the same scenario.
 
-use netflow_fluid::{Coupling, Model, Transport};
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
+use netflow_simulation::{Coupling, Model, Transport};
 use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size};
 use proptest::option::of;
 use proptest::prelude::*;

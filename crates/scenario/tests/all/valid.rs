@@ -1,7 +1,10 @@
 //! What settings mean: from the text to the network.
 
-use netflow_fluid::{Acks, Buffer, Coupling, Model, Queue, Simulation, Source, Step, Transport};
 use netflow_scenario::{Prepared, Problem, Problems, from_str};
+use netflow_simulation::Run;
+use netflow_simulation::{
+    Acks, Buffer, Coupling, Model, Queue, Simulation, Source, Step, Transport,
+};
 
 const START: &str = "[simulation]\nduration = \"10 s\"\n";
 const LINK: &str = "\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"8 Mbit/s\"\n";

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use netflow_fluid::{Source, TcpVariant, WorkloadSpec};
 use netflow_scenario::{Prepared, from_str, parse, workloads};
+use netflow_simulation::{Source, TcpVariant, WorkloadSpec};
 use netflow_workload::{Application, Distribution, Http, Telnet};
 
 const NETWORK: &str = r#"

@@ -1,6 +1,6 @@
 //! The section of connections and their routes.
 
-use netflow_fluid::{
+use netflow_network::{
     Acks, Application, ConnectionId, ConnectionSpec, LinkId, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::Profile;

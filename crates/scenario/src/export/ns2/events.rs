@@ -1,6 +1,6 @@
 //! The section of what happens on the way.
 
-use netflow_fluid::{Acks, Change, EventSpec, LinkId, Queue};
+use netflow_network::{Acks, Change, EventSpec, LinkId, Queue};
 use std::collections::BTreeSet;
 
 use super::super::tcl::word;

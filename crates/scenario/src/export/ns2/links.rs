@@ -1,6 +1,6 @@
 //! The section of links.
 
-use netflow_fluid::{Buffer, LinkId, Queue, Red};
+use netflow_network::{Buffer, LinkId, Queue, Red};
 
 use super::super::ExportError;
 use super::super::tcl::word;

@@ -4,7 +4,7 @@ mod connections;
 mod events;
 mod links;
 
-use netflow_fluid::{Acks, Change, ConnectionId, EventSpec, LinkId, Network};
+use netflow_network::{Acks, Change, ConnectionId, EventSpec, LinkId, Network};
 
 use super::tcl::word;
 use super::{ExportError, Tcp};

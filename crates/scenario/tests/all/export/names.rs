@@ -1,9 +1,9 @@
 //! Names are data, whatever Tcl, CSV or a trace would make of them.
 
-use netflow_fluid::{
+use netflow_scenario::Prepared;
+use netflow_simulation::{
     Acks, Application, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Queue, Source,
 };
-use netflow_scenario::Prepared;
 
 use super::ns::{is_written, node_numbers, prepared, run, traced};
 

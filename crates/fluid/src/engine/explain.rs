@@ -1,0 +1,86 @@
+//! Why a connection sends as fast as it does, told from the state.
+
+use netflow_network::tables::NO_BRANCH;
+use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId};
+
+use super::Engine;
+use super::plan::NO_PROFILE;
+use crate::state::State;
+
+impl Engine {
+    /// The chain for one connection at the state's time.
+    pub(crate) fn explain(&self, state: &State, id: ConnectionId) -> Explanation {
+        let inner = &**self.network.tables();
+        let class = inner.class_of[id.index()];
+        let count = inner.connections[id.index()].count;
+        // The step that begins now takes the routes of now.
+        let begun = inner.epochs.partition_point(|e| e.at_s <= state.time_s);
+        let b = inner.epochs[begun.max(1) - 1].branch_of[class as usize];
+        if b == NO_BRANCH {
+            return Explanation::of_way(state.time_s, count, Vec::new());
+        }
+        let branch = &self.plan.branches[b as usize];
+        // Data of no aggregate is DP2, acknowledgements are DP0.
+        let marked = |aggregate: AggregateId| state.aggregates[aggregate.index()].marking;
+        let of_data = branch.aggregate.map_or([0.0, 0.0, 1.0], marked);
+        let hop = |place: u32, back: bool| {
+            let marking = if back { [1.0, 0.0, 0.0] } else { of_data };
+            let l = &self.plan.links[place as usize];
+            let link = &state.links[place as usize];
+            let bits = if back {
+                8.0 * ACK_BYTES
+            } else {
+                branch.data_bits
+            };
+            let mean_bits = match link.queue_pkts > 0.0 {
+                true => link.queue_bits / link.queue_pkts,
+                false => l.nominal_bits,
+            };
+            ExplainedHop {
+                link: LinkId::new(l.link, inner.owner),
+                back,
+                utilization: link.utilization,
+                queue_pkts: link.queue_pkts,
+                service_pps: link.bandwidth_bps * link.share / mean_bits,
+                waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
+                transmission_s: bits / link.bandwidth_bps,
+                propagation_s: l.delay_s,
+                loss_probability: match l.rio {
+                    Some(rio) => state.rio[rio as usize].loss(&marking, link.refused),
+                    None => link.refused,
+                },
+            }
+        };
+        let places = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];
+        let there = places(branch.path).iter().map(|&p| hop(p, false));
+        let back = places(branch.way_back).iter().map(|&p| hop(p, true));
+        let mut explanation = Explanation::of_way(state.time_s, count, there.chain(back).collect());
+        if branch.aggregate.is_some() {
+            // Of its colours each has a loss of its own, all along the way.
+            let [ln_pass, _] = self.look_marked(state, b as usize, &of_data);
+            explanation.loss_probability = -ln_pass.exp_m1();
+        }
+        let source = &state.branches[b as usize];
+        let (now, finished) = (state.time_s, source.finished_s.is_some());
+        explanation.sending = branch.start_s <= now && now < branch.stop_s && !finished;
+        if branch.application_pps < f64::INFINITY {
+            explanation.application_pps = Some(branch.application_pps);
+        }
+        let profile = match branch.profile {
+            NO_PROFILE => None,
+            p => Some(&self.plan.profiles[p as usize]),
+        };
+        explanation.profile = profile.map(|profile| profile.name().to_owned());
+        if let Some(applied) = source.applied.filter(|applied| applied.until_s == now) {
+            let window_pkts = match profile {
+                Some(_) => branch.window_pkts,
+                None => f64::INFINITY,
+            };
+            explanation.apply(&applied, window_pkts);
+            explanation.rate_pps = source.rate_pps;
+            explanation.outside =
+                profile.is_some_and(|profile| profile.outside(applied.loss, applied.rtt_s));
+        }
+        explanation
+    }
+}

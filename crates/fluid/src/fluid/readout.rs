@@ -1,0 +1,185 @@
+//! What fluids tell.
+
+use netflow_network::readout::{
+    AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums,
+};
+use netflow_network::tables::NO_BRANCH;
+use netflow_network::{
+    AggregateId, ConnectionId, Explanation, LinkId, Network, Options, PrecedenceTotals, Totals,
+};
+
+use super::Fluid;
+
+impl Engine for Fluid {
+    fn network(&self) -> &Network {
+        &self.engine.network
+    }
+
+    fn options(&self) -> &Options {
+        &self.engine.options
+    }
+
+    fn time_s(&self) -> f64 {
+        self.state.time_s
+    }
+
+    fn is_done(&self) -> bool {
+        self.state.time_s >= self.engine.options.duration_s
+    }
+
+    fn steps(&self) -> u64 {
+        self.state.steps
+    }
+
+    fn queue_pkts(&self, id: LinkId) -> f64 {
+        self.state.links[self.place(id)].queue_pkts
+    }
+
+    fn blocking(&self, id: LinkId) -> f64 {
+        self.state.links[self.place(id)].refused
+    }
+
+    fn utilization(&self, id: LinkId) -> f64 {
+        self.state.links[self.place(id)].utilization
+    }
+
+    fn send_pps(&self, id: ConnectionId) -> f64 {
+        let count = f64::from(self.network().connection_spec(id).count);
+        let class = self.network().tables().class_of[id.index()];
+        match self.network().tables().epochs[self.state.epoch].branch_of[class as usize] {
+            NO_BRANCH => 0.0,
+            b => self.state.branches[b as usize].rate_pps * count,
+        }
+    }
+
+    fn explain(&self, id: ConnectionId) -> Explanation {
+        self.engine.explain(&self.state, id)
+    }
+
+    fn longest_pkts(&self, id: LinkId) -> f64 {
+        self.state.links[self.place(id)].max_queue_pkts
+    }
+
+    fn restart_longest(&mut self) {
+        for link in &mut self.state.links {
+            link.max_queue_pkts = link.queue_pkts;
+        }
+    }
+
+    fn link_sums(&self, id: LinkId) -> LinkSums {
+        let link = &self.state.links[self.place(id)];
+        LinkSums {
+            offered_pkts: link.offered_pkts,
+            lost_pkts: link.lost_pkts,
+            departed_pkts: link.departed_pkts,
+            queue_time: link.queue_time,
+            busy_s: link.busy_s,
+            precedences: self.precedence_totals(id),
+        }
+    }
+
+    fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
+        let (branches, share) = self.branches_of(id);
+        let network = self.network();
+        let hears = network.connection_spec(id).source.is_answered();
+        let mut sum = ConnectionSums::default();
+        for &b in branches {
+            let branch = &self.state.branches[b as usize];
+            sum.sent_pkts += branch.sent_pkts * share;
+            sum.delivered_pkts += branch.delivered_pkts * share;
+            if hears {
+                sum.rtt_time += branch.rtt_time;
+                sum.rtt_weight += branch.active_s;
+            }
+            sum.lost += branch.loss_time;
+            sum.loss_weight += branch.active_s;
+        }
+        let (blocked_pkts, blocked_s) = self.blocked(id);
+        if blocked_pkts > 0.0 {
+            sum.sent_pkts += blocked_pkts;
+            sum.lost += blocked_s;
+            sum.loss_weight += blocked_s;
+        }
+        sum
+    }
+
+    fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
+        let (branches, share) = self.branches_of(id);
+        let mut data = Totals::default();
+        let mut counts = ConnectionCounts::default();
+        for &b in branches {
+            let branch = &self.state.branches[b as usize];
+            data.add(&self.branch_totals(b as usize).0);
+            if self.network().connection_spec(id).source.is_answered() {
+                counts.rtt_time += branch.rtt_time;
+                counts.rtt_weight += branch.active_s;
+            }
+            counts.outside_s[0] += branch.outside_s;
+            counts.outside_s[1] += branch.unusable_s;
+            counts.outside_s[2] += branch.active_s;
+            counts.finished_s = counts.finished_s.or(branch.finished_s);
+        }
+        let (blocked_pkts, _) = self.blocked(id);
+        ConnectionCounts {
+            sent_pkts: data.offered_pkts * share + blocked_pkts,
+            delivered_pkts: data.delivered_pkts * share,
+            arrived_pkts: data.delivered_pkts * share,
+            lost_pkts: data.lost_pkts * share,
+            blocked_pkts,
+            queued_pkts: data.queued_pkts * share,
+            in_flight_pkts: data.in_flight_pkts * share,
+            ..counts
+        }
+    }
+
+    fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
+        let inner = self.engine.network.tables();
+        let state = &self.state.aggregates[id.index()];
+        let mut sums = [Totals::default(); 3];
+        let mut delivered_bits = 0.0;
+        for (b, branch) in inner.branches.iter().enumerate() {
+            let class = &inner.classes[branch.class as usize];
+            if class.aggregate != Some(id.index() as u32) {
+                continue;
+            }
+            let (data, _) = self.branch_totals(b);
+            sums[branch.precedence as usize].add(&data);
+            delivered_bits += data.delivered_pkts * self.engine.plan.branches[b].data_bits;
+        }
+        let delivered_pkts = sums.map(|data| data.delivered_pkts);
+        AggregateCounts {
+            sent_pkts: sums.map(|data| data.offered_pkts),
+            delivered_pkts,
+            lost_pkts: sums.map(|data| data.lost_pkts),
+            goodput_pkts: delivered_pkts.iter().sum(),
+            goodput_bits: delivered_bits,
+            measured_bps: state.measured_bps,
+            marking: state.marking,
+            rtt_s: state.rtt_s,
+        }
+    }
+
+    fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+        let rio = self.engine.plan.links[self.place(id)].rio?;
+        let state = &self.state.rio[rio as usize];
+        Some(PrecedenceTotals::each(
+            state.offered_pkts,
+            state.lost_pkts,
+            state.average_pkts,
+        ))
+    }
+
+    fn totals(&self) -> Totals {
+        let mut totals = self.sum_of_branches(|(data, _)| data);
+        for id in self.network().connections() {
+            let (blocked_pkts, _) = self.blocked(id);
+            totals.offered_pkts += blocked_pkts;
+            totals.blocked_pkts += blocked_pkts;
+        }
+        totals
+    }
+
+    fn ack_totals(&self) -> Totals {
+        self.sum_of_branches(|(_, acks)| acks)
+    }
+}

@@ -1,0 +1,881 @@
+//! From specs to an immutable network: checks, rooms, classes, routes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::ids::Owner;
+use crate::routing::{Request, Router};
+use crate::scheduling::{ClassedLink, Expanded};
+use crate::tables::{Branch, Class, Epoch, LinkEvent, NO_BRANCH, Tables};
+use crate::users::{UserTraffic, Users, WorkloadSpec};
+use crate::{
+    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
+    ConnectionSpec, EventSpec, LinkId, LinkSpec, Network, NodeId, Queue, Source, WindowSource,
+    classes, diffserv,
+};
+
+/// Bytes of an acknowledgement on the wire.
+pub const ACK_BYTES: f64 = 40.0;
+
+/// Takes nodes, links, connections and events, and makes a [`Network`] of them.
+#[derive(Debug)]
+pub struct NetworkBuilder {
+    /// The mark of its ids.
+    owner: Owner,
+    nodes: Vec<String>,
+    node_ids: HashMap<String, NodeId>,
+    links: Vec<LinkSpec>,
+    connections: Vec<ConnectionSpec>,
+    events: Vec<EventSpec>,
+    aggregates: Vec<AggregateSpec>,
+    workloads: Vec<Users>,
+    classed: Vec<ClassedLink>,
+    /// Classes of the packets of connections.
+    queue_class_of: HashMap<u32, String>,
+    /// Ids of other networks that were given for something, and for what.
+    foreign: Vec<BuildError>,
+    expanded: Expanded,
+    memory_limit_bytes: Option<u64>,
+}
+
+impl Default for NetworkBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl NetworkBuilder {
+    /// An empty network.
+    pub fn new() -> Self {
+        NetworkBuilder {
+            owner: Owner::new(),
+            nodes: Vec::new(),
+            node_ids: HashMap::new(),
+            links: Vec::new(),
+            connections: Vec::new(),
+            events: Vec::new(),
+            aggregates: Vec::new(),
+            workloads: Vec::new(),
+            classed: Vec::new(),
+            queue_class_of: HashMap::new(),
+            foreign: Vec::new(),
+            expanded: Expanded::default(),
+            memory_limit_bytes: None,
+        }
+    }
+
+    /// One with the nodes of a network and nothing else. It takes the ids of that network as its own:
+    /// those of nodes are right, and those of links and connections are if the same are added in the
+    /// same order.
+    pub fn with_nodes_of(network: &Network) -> Self {
+        let mut builder = NetworkBuilder {
+            owner: network.inner.owner,
+            ..Self::new()
+        };
+        for node in &network.inner.nodes {
+            builder.node(node);
+        }
+        builder
+    }
+
+    /// The node of this name, added if it is new.
+    pub fn node(&mut self, name: &str) -> NodeId {
+        if let Some(&id) = self.node_ids.get(name) {
+            return id;
+        }
+        let id = NodeId(self.nodes.len() as u32, self.owner);
+        self.nodes.push(name.to_owned());
+        self.node_ids.insert(name.to_owned(), id);
+        id
+    }
+
+    /// Adds a directed link. A duplex link is two of them.
+    pub fn link(&mut self, spec: LinkSpec) -> LinkId {
+        let ends = [("from", spec.from.1), ("to", spec.to.1)];
+        self.must_own(&ends, |it| format!("link {}", it.links.len()));
+        self.links.push(spec);
+        LinkId(self.links.len() as u32 - 1, self.owner)
+    }
+
+    /// Adds a connection.
+    pub fn connection(&mut self, spec: ConnectionSpec) -> ConnectionId {
+        let mut nodes = vec![("from", spec.from.1), ("to", spec.to.1)];
+        for (field, path) in [("path", &spec.path), ("return_path", &spec.return_path)] {
+            nodes.extend(path.iter().flatten().map(|node| (field, node.1)));
+        }
+        self.must_own(&nodes, |_| format!("connection {}", spec.name));
+        self.connections.push(spec);
+        ConnectionId(self.connections.len() as u32 - 1, self.owner)
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, spec: EventSpec) {
+        self.must_own(&[("link", spec.link.1)], |_| {
+            format!("event at {} s", spec.at_s)
+        });
+        self.events.push(spec);
+    }
+
+    /// Adds an aggregate: what its members send is marked where it enters the network.
+    pub fn aggregate(&mut self, spec: AggregateSpec) -> AggregateId {
+        let members: Vec<_> = spec.members.iter().map(|m| ("members", m.1)).collect();
+        self.must_own(&members, |_| format!("aggregate {}", spec.name));
+        self.aggregates.push(spec);
+        AggregateId(self.aggregates.len() as u32 - 1, self.owner)
+    }
+
+    /// Adds users, and the connections on which they send, whose names it returns: requests and
+    /// replies of each pair of nodes, in this order. Of a workload whose load cannot be told there
+    /// are none, and `build` says what is wrong with it.
+    pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<String> {
+        let ends = [("clients", &spec.clients), ("servers", &spec.servers)];
+        let ends = ends.map(|(field, nodes)| nodes.iter().map(move |node| (field, node.1)));
+        let ends: Vec<_> = ends.into_iter().flatten().collect();
+        self.must_own(&ends, |_| format!("workload {}", spec.name));
+        let spec = Arc::new(spec);
+        let nodes = spec.pairs();
+        if workload_errors(&spec).len() + self.foreign.len() > 0 {
+            let pairs = Vec::new();
+            self.workloads.push(Users { spec, pairs });
+            return Vec::new();
+        }
+        let load = spec.mean_load();
+        let share = 1.0 / nodes.len().max(1) as f64;
+        let acks = match spec.delayed_ack {
+            true => Acks::EverySecond,
+            false => Acks::EveryPacket,
+        };
+        let mut pairs = Vec::with_capacity(nodes.len());
+        let first = self.connections.len();
+        for &(client, server) in &nodes {
+            let name = match nodes.len() {
+                1 => spec.name.clone(),
+                _ => format!("{}/{}-{}", spec.name, self.name(client), self.name(server)),
+            };
+            let ways = [(client, server, "requests"), (server, client, "replies")];
+            let mut pair = [ConnectionId(0, self.owner); 2];
+            for ((id, (mean_pps, wire_bytes)), (from, to, what)) in
+                pair.iter_mut().zip(load).zip(ways)
+            {
+                *id = self.connection(ConnectionSpec {
+                    name: format!("{name}/{what}"),
+                    from,
+                    to,
+                    source: Source::Users(Arc::new(UserTraffic {
+                        workload: spec.clone(),
+                        replies: what == "replies",
+                        mean_pps: mean_pps * share,
+                    })),
+                    application: Application::Bulk,
+                    start_s: spec.start_s,
+                    stop_s: None,
+                    size_pkts: None,
+                    count: 1,
+                    max_window_pkts: None,
+                    packet_size_bytes: wire_bytes,
+                    path: None,
+                    return_path: None,
+                    acks,
+                });
+            }
+            pairs.push(pair);
+        }
+        self.workloads.push(Users { spec, pairs });
+        let added = self.connections.iter().skip(first);
+        added.map(|connection| connection.name.clone()).collect()
+    }
+
+    /// Gives a link more queues than its own.
+    pub fn schedule(&mut self, spec: ClassedLink) {
+        self.must_own(&[("link", spec.link.1)], |_| "classes of a link".to_owned());
+        self.classed.push(spec);
+    }
+
+    /// The connection's packets, and its acknowledgements, wait in the queue of this class on links
+    /// that have one.
+    pub fn classify(&mut self, connection: ConnectionId, class: &str) {
+        self.must_own(&[("connection", connection.1)], |_| {
+            format!("class {class}")
+        });
+        self.queue_class_of.insert(connection.0, class.to_owned());
+    }
+
+    /// Refuses to build, or to run, what needs more memory than this (default: no limit).
+    pub fn memory_limit(&mut self, bytes: u64) {
+        self.memory_limit_bytes = Some(bytes);
+    }
+
+    /// Takes down ids of other networks: there is no telling what they stand for.
+    fn must_own(&mut self, ids: &[(&'static str, Owner)], subject: impl Fn(&Self) -> String) {
+        let foreign = ids.iter().filter(|(_, owner)| *owner != self.owner);
+        let errors: Vec<BuildError> = foreign
+            .map(|&(field, _)| BuildError::Foreign {
+                subject: subject(self),
+                field,
+            })
+            .collect();
+        self.foreign.extend(errors);
+    }
+
+    /// Checks everything, groups identical connections, and computes the routes.
+    ///
+    /// # Errors
+    /// Everything that is wrong, not only the first thing.
+    pub fn build(mut self) -> Result<Network, Vec<BuildError>> {
+        if !self.foreign.is_empty() {
+            return Err(self.foreign);
+        }
+        let mut errors = Vec::new();
+        self.check_classes(&mut errors);
+        self.expanded = Expanded::new(&mut self.links, &self.classed, &mut errors);
+        let link_names = self.check_links(&mut errors);
+        self.check_connections(&mut errors);
+        self.check_events(&link_names, &mut errors);
+        self.check_workloads(&mut errors);
+        let aggregate_of = diffserv::check(
+            &self.links,
+            &link_names,
+            &self.aggregates,
+            &self.connections,
+            &mut errors,
+        );
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let (class_of, classes) =
+            classes::group(&self.connections, &aggregate_of, &self.queue_class_of);
+        let mut events: Vec<LinkEvent> = Vec::with_capacity(self.events.len());
+        for event in &self.events {
+            let event = LinkEvent::from(event);
+            events.push(event);
+            // What happens to a link happens to all its queues.
+            let queues = self.queues().filter(|&(_, parent, _)| parent == event.link);
+            events.extend(queues.map(|(link, _, _)| LinkEvent { link, ..event }));
+        }
+        events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
+        let routes = self.routes(&classes, &events)?;
+        let room_pkts = self.rooms(&classes, &routes);
+        Ok(Network {
+            inner: Arc::new(Tables {
+                owner: self.owner,
+                room_pkts,
+                nodes: self.nodes,
+                links: self.links,
+                link_names,
+                connections: self.connections,
+                class_of,
+                classes,
+                branches: routes.branches,
+                path_links: routes.path_links,
+                epochs: routes.epochs,
+                events,
+                aggregates: self.aggregates,
+                workloads: self.workloads,
+                shared: self.expanded.shared,
+                memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
+            }),
+        })
+    }
+
+    fn check_links(&self, errors: &mut Vec<BuildError>) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let mut names = Vec::with_capacity(self.links.len());
+        let first_queue = self.first_queue();
+        for (i, link) in self.links.iter().enumerate() {
+            let mut name = format!("{}->{}", self.name(link.from), self.name(link.to));
+            let queue = i.checked_sub(first_queue);
+            let queue = queue.and_then(|queue| self.expanded.queues.get(queue));
+            if let Some((_, class)) = queue {
+                name += &format!("/{class}");
+            }
+            let subject = || format!("link {name}");
+            let mut check = |field, value, allowed| {
+                if let Some(e) = check_range(&subject, field, value, allowed) {
+                    errors.push(e);
+                }
+            };
+            check("bandwidth_bps", link.bandwidth_bps, Allowed::AtLeastOne);
+            check("delay_s", link.delay_s, Allowed::NotNegative);
+            match link.buffer {
+                Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
+                Buffer::Bytes(n) => check("buffer in bytes", n, Allowed::AtLeastOne),
+            }
+            if let Queue::Red(red) = link.queue {
+                check("red min_pkts", red.min_pkts, Allowed::NotNegative);
+                check(
+                    "red max_pkts",
+                    red.max_pkts - red.min_pkts,
+                    Allowed::Positive,
+                );
+                check("red max_p", red.max_p, Allowed::UnitInterval);
+                check("red weight", red.weight, Allowed::UnitInterval);
+            }
+            if link.from == link.to {
+                let at = self.name(link.from).to_owned();
+                errors.push(BuildError::SelfLoop { node: at });
+            }
+            let class = queue.map(|(_, class)| class.as_str());
+            if !seen.insert((link.from, link.to, class)) {
+                errors.push(BuildError::DuplicateLink { link: name.clone() });
+            }
+            names.push(name);
+        }
+        names
+    }
+
+    fn check_connections(&self, errors: &mut Vec<BuildError>) {
+        let mut seen = HashSet::with_capacity(self.connections.len());
+        for c in &self.connections {
+            if !seen.insert(c.name.as_str()) {
+                errors.push(BuildError::DuplicateConnection {
+                    connection: c.name.clone(),
+                });
+            }
+            let subject = || format!("connection {}", c.name);
+            let mut check = |field, value, allowed| {
+                if let Some(e) = check_range(&subject, field, value, allowed) {
+                    errors.push(e);
+                }
+            };
+            check("start_s", c.start_s, Allowed::NotNegative);
+            check("count", f64::from(c.count), Allowed::AtLeastOne);
+            check("packet_size_bytes", c.packet_size_bytes, Allowed::Positive);
+            if let Some(stop) = c.stop_s {
+                check("stop_s - start_s", stop - c.start_s, Allowed::Positive);
+            }
+            if let Some(size) = c.size_pkts {
+                check("size_pkts", size, Allowed::Positive);
+            }
+            if let Some(window) = c.max_window_pkts {
+                check("max_window_pkts", window, Allowed::AtLeastOne);
+            }
+            if let Source::Constant { rate_pps } | Source::Poisson { rate_pps } = c.source {
+                check("rate_pps", rate_pps, Allowed::Positive);
+            }
+            match c.application {
+                Application::Bulk => {}
+                Application::Poisson { rate_pps } => {
+                    check("application rate_pps", rate_pps, Allowed::Positive);
+                }
+                Application::OnOff {
+                    rate_pps,
+                    on_s,
+                    off_s,
+                } => {
+                    check("application rate_pps", rate_pps, Allowed::Positive);
+                    check("application on_s", on_s, Allowed::Positive);
+                    check("application off_s", off_s, Allowed::NotNegative);
+                }
+            }
+            if let Source::Window(w) = &c.source {
+                check_window(w, &mut check);
+            }
+            if c.from == c.to {
+                errors.push(BuildError::BadPath {
+                    connection: c.name.clone(),
+                    reason: format!("sender and receiver are both {}", self.name(c.from)),
+                });
+            }
+        }
+    }
+
+    fn check_workloads(&self, errors: &mut Vec<BuildError>) {
+        let mut seen = HashSet::new();
+        for spec in self.workloads.iter().map(|users| &*users.spec) {
+            if !seen.insert(spec.name.as_str()) {
+                errors.push(BuildError::Workload {
+                    workload: spec.name.clone(),
+                    reason: "it exists twice".to_owned(),
+                });
+            }
+            errors.extend(workload_errors(spec));
+        }
+        let pairs = self.workloads.iter().flat_map(|users| &users.pairs);
+        let own: HashSet<usize> = pairs.flatten().map(|id| id.index()).collect();
+        for (i, connection) in self.connections.iter().enumerate() {
+            if let Source::Users(traffic) = &connection.source
+                && !own.contains(&i)
+            {
+                errors.push(BuildError::Workload {
+                    workload: traffic.workload.name.clone(),
+                    reason: format!(
+                        "connection `{}` is to carry its users, but only those do that \
+                         NetworkBuilder::workload adds",
+                        connection.name
+                    ),
+                });
+            }
+        }
+    }
+
+    /// Classes that no link has, and links whose classes are told twice.
+    fn check_classes(&self, errors: &mut Vec<BuildError>) {
+        let mut links = HashSet::new();
+        for spec in &self.classed {
+            if !links.insert(spec.link) {
+                let link = &self.links[spec.link.index()];
+                let (from, to) = (self.name(link.from), self.name(link.to));
+                errors.push(BuildError::Class {
+                    subject: format!("link {from}->{to}"),
+                    reason: "its classes are told twice".to_owned(),
+                });
+            }
+        }
+        let classes = self.classed.iter().flat_map(|spec| &spec.classes);
+        let known: BTreeSet<&str> = classes.map(|class| class.name.as_str()).collect();
+        let mut asked: Vec<(&u32, &String)> = self.queue_class_of.iter().collect();
+        asked.sort_unstable();
+        for (&connection, class) in asked {
+            if !known.contains(class.as_str()) {
+                let list: Vec<&str> = known.iter().copied().collect();
+                errors.push(BuildError::Class {
+                    subject: format!("connection {}", self.connections[connection as usize].name),
+                    reason: match list.is_empty() {
+                        true => format!("its class is `{class}`, but no link has classes"),
+                        false => format!(
+                            "its class is `{class}`, but links have only {}",
+                            list.join(", ")
+                        ),
+                    },
+                });
+            }
+        }
+    }
+
+    fn check_events(&self, link_names: &[String], errors: &mut Vec<BuildError>) {
+        for e in &self.events {
+            let subject = || format!("event on link {}", link_names[e.link.index()]);
+            errors.extend(check_range(&subject, "at_s", e.at_s, Allowed::NotNegative));
+            if let Change::Bandwidth(bps) = e.change {
+                errors.extend(check_range(&subject, "bandwidth", bps, Allowed::AtLeastOne));
+            }
+        }
+    }
+
+    /// From here on, links are the queues of classes.
+    fn first_queue(&self) -> usize {
+        self.links.len() - self.expanded.queues.len()
+    }
+
+    /// The queues of classes: as a link, of which link, of which class.
+    fn queues(&self) -> impl Iterator<Item = (u32, u32, &str)> {
+        let queues = (self.first_queue() as u32..).zip(&self.expanded.queues);
+        queues.map(|(link, (parent, class))| (link, *parent, class.as_str()))
+    }
+
+    fn queue_of(&self) -> HashMap<(u32, &str), u32> {
+        let queues = self.queues();
+        queues
+            .map(|(link, parent, class)| ((parent, class), link))
+            .collect()
+    }
+
+    fn name(&self, node: NodeId) -> &str {
+        self.nodes.get(node.index()).map_or("?", String::as_str)
+    }
+}
+
+impl From<&EventSpec> for LinkEvent {
+    fn from(e: &EventSpec) -> Self {
+        LinkEvent {
+            at_s: e.at_s,
+            link: e.link.0,
+            change: e.change,
+        }
+    }
+}
+
+/// What is wrong with a workload, its name and nodes aside.
+fn workload_errors(spec: &WorkloadSpec) -> Vec<BuildError> {
+    let mut errors = Vec::new();
+    let mut bad = |reason: String| {
+        errors.push(BuildError::Workload {
+            workload: spec.name.clone(),
+            reason,
+        });
+    };
+    if let Err(error) = spec.application.check() {
+        bad(error.to_string());
+    }
+    if let Err(error) = spec.stack.check() {
+        bad(error.to_string());
+    }
+    if !(spec.users_per_s > 0.0 && spec.users_per_s <= 1e6) {
+        let is = spec.users_per_s;
+        bad(format!(
+            "users_per_s is {is}, but must be above 0 and at most 1e6"
+        ));
+    }
+    if spec.clients.is_empty() || spec.servers.is_empty() {
+        bad("it has no clients or no servers".to_owned());
+    }
+    if spec.too_many_pairs() {
+        bad("it has more than 10000 pairs of a client and a server".to_owned());
+    }
+    let subject = || format!("workload {}", spec.name);
+    let mut check = |field, value, allowed| {
+        errors.extend(check_range(&subject, field, value, allowed));
+    };
+    check("start_s", spec.start_s, Allowed::NotNegative);
+    if let Some(stop_s) = spec.stop_s {
+        check("stop_s - start_s", stop_s - spec.start_s, Allowed::Positive);
+    }
+    check(
+        "packet_size_bytes - 40",
+        spec.payload_bytes(),
+        Allowed::AtLeastOne,
+    );
+    check_window(&spec.source, &mut check);
+    errors
+}
+
+fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allowed)) {
+    check(
+        "initial_window_pkts",
+        w.initial_window_pkts,
+        Allowed::AtLeastOne,
+    );
+    check("initial_rto_s", w.initial_rto_s, Allowed::Positive);
+    check("min_rto_s", w.min_rto_s, Allowed::Positive);
+    check(
+        "max_rto_s - min_rto_s",
+        w.max_rto_s - w.min_rto_s,
+        Allowed::NotNegative,
+    );
+    check("send_jitter_s", w.send_jitter_s, Allowed::NotNegative);
+    check("vegas_alpha_pkts", w.vegas_alpha_pkts, Allowed::Positive);
+    check(
+        "vegas_beta_pkts - vegas_alpha_pkts",
+        w.vegas_beta_pkts - w.vegas_alpha_pkts,
+        Allowed::NotNegative,
+    );
+    check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
+}
+
+#[derive(Clone, Copy)]
+enum Allowed {
+    Positive,
+    NotNegative,
+    AtLeastOne,
+    UnitInterval,
+}
+
+fn check_range(
+    subject: &impl Fn() -> String,
+    field: &'static str,
+    value: f64,
+    allowed: Allowed,
+) -> Option<BuildError> {
+    let (good, allowed) = match allowed {
+        Allowed::Positive => (value > 0.0, "a positive number"),
+        Allowed::NotNegative => (value >= 0.0, "zero or a positive number"),
+        Allowed::AtLeastOne => (value >= 1.0, "at least 1"),
+        Allowed::UnitInterval => (value > 0.0 && value <= 1.0, "above 0 and at most 1"),
+    };
+    (!(good && value.is_finite())).then(|| BuildError::OutOfRange {
+        subject: subject(),
+        field,
+        value,
+        allowed,
+    })
+}
+
+/// Who goes where, and when.
+struct Routes {
+    branches: Vec<Branch>,
+    path_links: Vec<u32>,
+    epochs: Vec<Epoch>,
+}
+
+/// Both ways of a class, for one set of working links.
+#[derive(PartialEq)]
+struct Ways {
+    data: Vec<u32>,
+    back: Vec<u32>,
+}
+
+impl NetworkBuilder {
+    /// A branch for every class and every set of working links that gives it another way.
+    fn routes(&self, classes: &[Class], events: &[LinkEvent]) -> Result<Routes, Vec<BuildError>> {
+        let router = Router::new(self.nodes.len(), &self.links[..self.first_queue()]);
+        let mut down = vec![false; self.links.len()];
+        let mut routes = Routes {
+            branches: Vec::with_capacity(classes.len()),
+            path_links: Vec::new(),
+            epochs: Vec::new(),
+        };
+        // Whoever cannot be reached when all links work is a mistake; later it is a failure.
+        let mut ways = self.ways(&router, classes, &down)?;
+        routes.open_epoch(0.0, classes, &ways, &|_| true);
+        let changes = events
+            .iter()
+            .filter(|e| !matches!(e.change, Change::Bandwidth(_)));
+        let changes: Vec<&LinkEvent> = changes.collect();
+        for at_once in changes.chunk_by(|a, b| a.at_s == b.at_s) {
+            for e in at_once {
+                down[e.link as usize] = e.change == Change::Down;
+            }
+            let new = self.ways_now(&router, classes, &down).0;
+            let changed: Vec<bool> = new.iter().zip(&ways).map(|(n, o)| n != o).collect();
+            ways = new;
+            routes.open_epoch(at_once[0].at_s, classes, &ways, &|class| changed[class]);
+        }
+        Ok(routes)
+    }
+
+    fn ways(
+        &self,
+        router: &Router,
+        classes: &[Class],
+        down: &[bool],
+    ) -> Result<Vec<Option<Ways>>, Vec<BuildError>> {
+        let (ways, errors) = self.ways_now(router, classes, down);
+        if errors.is_empty() {
+            Ok(ways)
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// The ways of every class; `None`, and an error, where there is none.
+    fn ways_now(
+        &self,
+        router: &Router,
+        classes: &[Class],
+        down: &[bool],
+    ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
+        let specs = || {
+            classes
+                .iter()
+                .map(|c| &self.connections[c.connection as usize])
+        };
+        let by_ends: HashMap<(NodeId, NodeId), u32> = (0..)
+            .zip(&self.links[..self.first_queue()])
+            .map(|(i, l)| ((l.from, l.to), i))
+            .collect();
+        let mut errors = Vec::new();
+
+        let wanted = specs().filter(|s| s.path.is_none());
+        let requests: Vec<Request> = wanted.map(|s| request(s.from, s.to)).collect();
+        let mut found = router.paths(&requests, down).into_iter();
+        let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
+        for spec in specs() {
+            data.push(match &spec.path {
+                Some(nodes) => {
+                    self.given_path(spec, nodes, spec.from, spec.to, &by_ends, &mut errors)
+                }
+                None => {
+                    let path = found.next().flatten();
+                    if path.is_none() {
+                        errors.push(self.unreachable(spec, spec.from, spec.to));
+                    }
+                    path
+                }
+            });
+        }
+
+        // The way back: as given, else reversed, else (where links lead one way only) looked for.
+        let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
+        let mut looked_for = Vec::new();
+        for (spec, path) in specs().zip(&data) {
+            back.push(match (&spec.return_path, path) {
+                (Some(nodes), _) => {
+                    self.given_path(spec, nodes, spec.to, spec.from, &by_ends, &mut errors)
+                }
+                (None, None) => None,
+                (None, Some(path)) => {
+                    let reversed = self.reversed(path, &by_ends, down, spec.path.is_some());
+                    if reversed.is_none() {
+                        looked_for.push(back.len());
+                    }
+                    reversed
+                }
+            });
+        }
+        let spec_of = |class: usize| &self.connections[classes[class].connection as usize];
+        let ends = |&class: &usize| request(spec_of(class).to, spec_of(class).from);
+        let requests: Vec<Request> = looked_for.iter().map(ends).collect();
+        for (&class, path) in looked_for.iter().zip(router.paths(&requests, down)) {
+            let spec = spec_of(class);
+            let needed = spec.source.has_feedback() || spec.acks != Acks::None;
+            if path.is_none() && needed {
+                errors.push(self.unreachable(spec, spec.to, spec.from));
+            }
+            back[class] = if needed {
+                path
+            } else {
+                Some(path.unwrap_or_default())
+            };
+        }
+        let queue_of = self.queue_of();
+        let both = |((data, back), class): ((Option<_>, Option<_>), &Class)| {
+            let queue_class = self.queue_class_of.get(&class.connection);
+            let queues = |links: Vec<u32>| match queue_class {
+                None => links,
+                Some(queue_class) => {
+                    let queue = |link| queue_of.get(&(link, queue_class.as_str()));
+                    let each = links.into_iter();
+                    each.map(|link| queue(link).copied().unwrap_or(link))
+                        .collect()
+                }
+            };
+            Some(Ways {
+                data: queues(data?),
+                back: queues(back?),
+            })
+        };
+        let ways = data.into_iter().zip(back).zip(classes);
+        (ways.map(both).collect(), errors)
+    }
+
+    /// The same nodes in the other direction, if those links exist and (unless the path is
+    /// pinned by its author) work.
+    fn reversed(
+        &self,
+        path: &[u32],
+        by_ends: &HashMap<(NodeId, NodeId), u32>,
+        down: &[bool],
+        pinned: bool,
+    ) -> Option<Vec<u32>> {
+        let backwards = path.iter().rev().map(|&l| {
+            let link = &self.links[l as usize];
+            let back = *by_ends.get(&(link.to, link.from))?;
+            (pinned || !down[back as usize]).then_some(back)
+        });
+        backwards.collect()
+    }
+
+    fn given_path(
+        &self,
+        spec: &ConnectionSpec,
+        nodes: &[NodeId],
+        from: NodeId,
+        to: NodeId,
+        by_ends: &HashMap<(NodeId, NodeId), u32>,
+        errors: &mut Vec<BuildError>,
+    ) -> Option<Vec<u32>> {
+        let mut bad = |reason| {
+            errors.push(BuildError::BadPath {
+                connection: spec.name.clone(),
+                reason,
+            });
+            None
+        };
+        if nodes.first() != Some(&from) || nodes.last() != Some(&to) {
+            let (from, to) = (self.name(from), self.name(to));
+            return bad(format!("its path must lead from {from} to {to}"));
+        }
+        let mut seen = HashSet::new();
+        if let Some(&again) = nodes.iter().find(|&&n| !seen.insert(n)) {
+            return bad(format!("its path meets {} twice", self.name(again)));
+        }
+        let mut path = Vec::with_capacity(nodes.len() - 1);
+        for pair in nodes.windows(2) {
+            match by_ends.get(&(pair[0], pair[1])) {
+                Some(&link) => path.push(link),
+                None => {
+                    let (a, b) = (self.name(pair[0]), self.name(pair[1]));
+                    return bad(format!("its path uses link {a}->{b}, which does not exist"));
+                }
+            }
+        }
+        Some(path)
+    }
+
+    fn unreachable(&self, spec: &ConnectionSpec, from: NodeId, to: NodeId) -> BuildError {
+        BuildError::Unreachable {
+            connection: spec.name.clone(),
+            from: self.name(from).to_owned(),
+            to: self.name(to).to_owned(),
+        }
+    }
+
+    /// Room of every queue in packets; one given in bytes holds packets of the mean size of the
+    /// data that crosses it, or of acknowledgements where only those do.
+    fn rooms(&self, classes: &[Class], routes: &Routes) -> Vec<f64> {
+        let mut data = vec![(0.0, 0.0); self.links.len()]; // connections, their packets' bytes
+        for b in &routes.branches {
+            let class = &classes[b.class as usize];
+            let size = self.connections[class.connection as usize].packet_size_bytes;
+            for &link in routes.links(b.data) {
+                let (n, bytes) = &mut data[link as usize];
+                *n += class.weight;
+                *bytes += class.weight * size;
+            }
+        }
+        let room = |(link, &(n, bytes)): (&LinkSpec, &(f64, f64))| match link.buffer {
+            Buffer::Packets(room) => room,
+            Buffer::Bytes(room) if n > 0.0 => (room * n / bytes).max(1.0),
+            Buffer::Bytes(room) => (room / ACK_BYTES).max(1.0),
+        };
+        self.links.iter().zip(&data).map(room).collect()
+    }
+}
+
+fn request(from: NodeId, to: NodeId) -> Request {
+    Request {
+        from: from.0,
+        to: to.0,
+    }
+}
+
+impl Routes {
+    /// From `at_s` on: classes that `changed` get a branch of their own, the others keep theirs.
+    fn open_epoch(
+        &mut self,
+        at_s: f64,
+        classes: &[Class],
+        ways: &[Option<Ways>],
+        changed: &dyn Fn(usize) -> bool,
+    ) {
+        let mut branch_of = match self.epochs.last() {
+            Some(before) => before.branch_of.clone(),
+            None => vec![NO_BRANCH; ways.len()],
+        };
+        for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
+            branch_of[class] = match ways {
+                None => NO_BRANCH,
+                Some(ways) => {
+                    let precedences = classes[class].aggregate.map_or(1, |_| 3);
+                    self.branch(class as u32, precedences, ways)
+                }
+            };
+        }
+        self.epochs.push(Epoch { at_s, branch_of });
+    }
+
+    /// The first of the branches of this class over these paths, new ones or those it had before:
+    /// one for each precedence that its packets can have.
+    fn branch(&mut self, class: u32, precedences: u32, ways: &Ways) -> u32 {
+        for epoch in &self.epochs {
+            let b = epoch.branch_of[class as usize];
+            if b != NO_BRANCH
+                && self.links(self.branches[b as usize].data) == ways.data
+                && self.links(self.branches[b as usize].back) == ways.back
+            {
+                return b;
+            }
+        }
+        let data = self.add_path(&ways.data);
+        let back = self.add_path(&ways.back);
+        let first = self.branches.len() as u32;
+        self.branches
+            .extend((0..precedences).map(|precedence| Branch {
+                class,
+                precedence,
+                data,
+                back,
+            }));
+        first
+    }
+
+    fn links(&self, (start, end): (u32, u32)) -> &[u32] {
+        &self.path_links[start as usize..end as usize]
+    }
+
+    fn add_path(&mut self, links: &[u32]) -> (u32, u32) {
+        let start = self.path_links.len() as u32;
+        self.path_links.extend(links);
+        (start, self.path_links.len() as u32)
+    }
+}

@@ -1,0 +1,104 @@
+//! Identical connections become one class.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::tables::Class;
+use crate::{Acks, Application, ConnectionSpec, NodeId, Source};
+
+/// All that makes two connections behave differently.
+#[derive(PartialEq, Eq, Hash)]
+struct Behaviour<'a> {
+    ends: (NodeId, NodeId),
+    source: SourceKey,
+    application: Option<[u64; 3]>,
+    times: (u64, Option<u64>),
+    size: Option<u64>,
+    window: Option<u64>,
+    packet_size: u64,
+    paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
+    acks: Acks,
+    /// Its aggregate, and the class of its packets.
+    marks: (Option<u32>, Option<&'a str>),
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum SourceKey {
+    /// Profiles are the same if they are the same object.
+    Profile(*const ()),
+    Constant(u64),
+    Poisson(u64),
+    Window(crate::TcpVariant, [u64; 8]),
+    /// The same object.
+    Users(*const ()),
+}
+
+fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -> Behaviour<'a> {
+    Behaviour {
+        ends: (c.from, c.to),
+        source: match &c.source {
+            Source::Profile(p) => SourceKey::Profile(Arc::as_ptr(p).cast()),
+            Source::Window(w) => SourceKey::Window(
+                w.variant,
+                [
+                    w.initial_window_pkts,
+                    w.initial_rto_s,
+                    w.min_rto_s,
+                    w.max_rto_s,
+                    w.send_jitter_s,
+                    w.vegas_alpha_pkts,
+                    w.vegas_beta_pkts,
+                    w.vegas_gamma_pkts,
+                ]
+                .map(f64::to_bits),
+            ),
+            Source::Users(traffic) => SourceKey::Users(Arc::as_ptr(traffic).cast()),
+            Source::Constant { rate_pps } => SourceKey::Constant(rate_pps.to_bits()),
+            Source::Poisson { rate_pps } => SourceKey::Poisson(rate_pps.to_bits()),
+        },
+        application: match c.application {
+            Application::Bulk => None,
+            Application::Poisson { rate_pps } => Some([rate_pps, 0.0, 0.0].map(f64::to_bits)),
+            Application::OnOff {
+                rate_pps,
+                on_s,
+                off_s,
+            } => Some([rate_pps, on_s, off_s].map(f64::to_bits)),
+        },
+        times: (c.start_s.to_bits(), c.stop_s.map(f64::to_bits)),
+        size: c.size_pkts.map(f64::to_bits),
+        window: c.max_window_pkts.map(f64::to_bits),
+        packet_size: c.packet_size_bytes.to_bits(),
+        paths: (c.path.as_deref(), c.return_path.as_deref()),
+        acks: c.acks,
+        marks,
+    }
+}
+
+/// The class of every connection, and the classes, in order of their first connection.
+pub(super) fn group(
+    connections: &[ConnectionSpec],
+    aggregate_of: &HashMap<u32, u32>,
+    queue_class_of: &HashMap<u32, String>,
+) -> (Vec<u32>, Vec<Class>) {
+    let mut classes: Vec<Class> = Vec::new();
+    let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());
+    let mut class_of = Vec::with_capacity(connections.len());
+    for (i, c) in connections.iter().enumerate() {
+        let aggregate = aggregate_of.get(&(i as u32)).copied();
+        let queue_class = queue_class_of.get(&(i as u32)).map(String::as_str);
+        let class = *known
+            .entry(behaviour(c, (aggregate, queue_class)))
+            .or_insert_with(|| {
+                classes.push(Class {
+                    connection: i as u32,
+                    weight: 0.0,
+                    aggregate,
+                });
+                (classes.len() - 1) as u32
+            });
+        classes[class as usize].weight += f64::from(c.count);
+        class_of.push(class);
+    }
+    (class_of, classes)
+}

@@ -1,0 +1,88 @@
+//! What would be sent over a link if it were the only limit.
+
+use crate::{Change, ConnectionId, LinkId, Network, Source};
+
+impl Network {
+    /// The demand on every link in bit/s, in the order of the links: the sum over the connections
+    /// whose data crosses it at `from_s` of what they would send if this link had no end of bandwidth and
+    /// no queue, times the part of the seconds from `from_s` to `to_s` for which they send. Sources without feedback
+    /// would send their rate; TCP its largest window in every round trip of an empty network (none that the
+    /// way cannot hold with all its queues full: losses come before), as much as
+    /// its application makes, and no more than the narrowest other link of its way carries: infinitely
+    /// much where there is none of these limits. Over the link's bandwidth then it says how far the link is from carrying all of it.
+    pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
+        let bandwidths_bps = self.bandwidths_at_bps(from_s);
+        let mut demand_bps = vec![0.0; self.link_count()];
+        for id in self.connections() {
+            let path = self.path_at(id, from_s);
+            let spec = self.connection_spec(id);
+            let (start_s, end_s) = self.sends_between(id, to_s);
+            let active_s = end_s - start_s.max(from_s);
+            if active_s <= 0.0 {
+                continue;
+            }
+            let active = active_s / (to_s - from_s);
+            let wanted_bps = self.wanted_bps(id, from_s, &bandwidths_bps);
+            for &link in &path {
+                let others = path.iter().filter(|&&other| other != link);
+                let widths = others.map(|&other| bandwidths_bps[other.index()]);
+                let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
+                let sent_bps = match spec.source.is_answered() {
+                    true => wanted_bps.min(narrowest_bps),
+                    // It loses what others cannot carry only behind them.
+                    false => wanted_bps.min(before_bps(&path, link, &bandwidths_bps)),
+                };
+                demand_bps[link.index()] += active * sent_bps;
+            }
+        }
+        demand_bps
+    }
+
+    /// The bandwidth of every link in bit/s at this time (s), in the order of the links; the events of that
+    /// moment included.
+    pub fn bandwidths_at_bps(&self, time_s: f64) -> Vec<f64> {
+        let all = self.links().map(|id| self.link_spec(id).bandwidth_bps);
+        let mut bandwidths_bps: Vec<f64> = all.collect();
+        for event in self.events().take_while(|event| event.at_s <= time_s) {
+            if let Change::Bandwidth(bps) = event.change {
+                bandwidths_bps[event.link.index()] = bps;
+            }
+        }
+        bandwidths_bps
+    }
+
+    /// What a connection (all `count` of it) would send over a way that is no limit.
+    fn wanted_bps(&self, id: ConnectionId, at_s: f64, bandwidths_bps: &[f64]) -> f64 {
+        let spec = self.connection_spec(id);
+        let packet_bits = 8.0 * spec.packet_size_bytes;
+        let window_pps = |window: Option<f64>| {
+            let (there, back) = (self.path_at(id, at_s), self.return_path_at(id, at_s));
+            let links = there.iter().chain(&back);
+            let rtt_s: f64 = links.map(|&link| self.link_spec(link).delay_s).sum();
+            let widths = there.iter().map(|link| bandwidths_bps[link.index()]);
+            let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
+            let queues_pkts: f64 = there.iter().map(|&link| self.room_pkts(link)).sum();
+            // A larger window never gets full: packets are lost before.
+            let held_pkts = narrowest_bps * rtt_s / packet_bits + queues_pkts;
+            let window = window.filter(|&window| window <= held_pkts);
+            window.unwrap_or(f64::INFINITY) / rtt_s
+        };
+        let each_pps = match &spec.source {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
+            Source::Users(traffic) => traffic.mean_pps,
+            Source::Window(_) => window_pps(spec.max_window_pkts),
+            Source::Profile(profile) => {
+                window_pps(spec.max_window_pkts.or(profile.window_limit_pkts()))
+            }
+        };
+        let each_pps = each_pps.min(spec.application.mean_pps());
+        f64::from(spec.count) * each_pps * packet_bits
+    }
+}
+
+/// The narrowest link of a path before this one.
+fn before_bps(path: &[LinkId], link: LinkId, bandwidths_bps: &[f64]) -> f64 {
+    let before = path.iter().take_while(|&&other| other != link);
+    let widths = before.map(|&other| bandwidths_bps[other.index()]);
+    widths.fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,51 @@
+//! A network of queues: what it is made of, checked, routed, and ready for an engine; and what engines
+//! tell of it.
+//!
+//! A [`NetworkBuilder`] takes [`LinkSpec`]s, [`ConnectionSpec`]s and [`EventSpec`]s and makes an
+//! immutable [`Network`]. [`Options`] say how it is to be moved through time. Whoever moves it is a
+//! [`Run`], and hands every recording interval to a [`Recorder`].
+//!
+//! [`tables`], [`likeness`] and [`readout`] are for engines.
+//!
+//! Inside, always seconds, packets, packets per second, bits per second and bytes.
+
+mod builder;
+mod classes;
+mod demand;
+mod diffserv;
+mod error;
+mod explain;
+mod ids;
+pub mod likeness;
+mod network;
+mod options;
+mod outages;
+pub mod readout;
+mod recording;
+mod routing;
+mod scheduling;
+mod spec;
+pub mod tables;
+mod totals;
+mod users;
+
+pub use builder::{ACK_BYTES, NetworkBuilder};
+pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio, check_model};
+pub use error::{BuildError, RunError};
+pub use explain::{Applied, ExplainedHop, Explanation, Limit};
+pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
+pub use network::Network;
+pub use options::{Coupling, Model, Options, Step, Transport};
+pub use recording::{
+    ClassInterval, ConnectionInterval, Interval, LinkInterval, Period, Recorder, Run, Teller,
+};
+pub use scheduling::{ClassedLink, QueueClass, Scheduler, Shared};
+pub use spec::{
+    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,
+    TcpVariant, WindowSource,
+};
+pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
+pub use users::{
+    Arrivals, Experience, HEADER_BYTES, UserTraffic, Users, Wait, WaitFor, WorkloadSpec,
+    empty_rtt_s,
+};

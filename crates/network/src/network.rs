@@ -1,0 +1,197 @@
+//! The problem: an immutable network with its routes, classes and events.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::tables::{NO_BRANCH, Tables};
+use crate::{
+    ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Source, WorkloadSpec,
+};
+
+/// An immutable network: links, connections grouped into classes, their routes, and events.
+///
+/// Cloning is cheap: clones share the same data.
+#[derive(Clone, Debug)]
+pub struct Network {
+    pub(crate) inner: Arc<Tables>,
+}
+
+impl Source {
+    /// Whether it hears of its packets, and so knows a round-trip time.
+    pub fn is_answered(&self) -> bool {
+        !matches!(self, Source::Constant { .. } | Source::Poisson { .. })
+    }
+
+    /// Whether it adapts to what the network does.
+    pub fn has_feedback(&self) -> bool {
+        matches!(self, Source::Profile(_))
+    }
+}
+
+impl Network {
+    /// All of it, as engines read it.
+    pub fn tables(&self) -> &Arc<Tables> {
+        &self.inner
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> usize {
+        self.inner.nodes.len()
+    }
+
+    /// Number of directed links.
+    pub fn link_count(&self) -> usize {
+        self.inner.links.len()
+    }
+
+    /// Number of connections; one with `count = n` counts once.
+    pub fn connection_count(&self) -> usize {
+        self.inner.connections.len()
+    }
+
+    /// Number of distinct behaviours among the connections: what a step costs follows this.
+    pub fn class_count(&self) -> usize {
+        self.inner.classes.len()
+    }
+
+    /// All nodes, in the order they were added.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let owner = self.inner.owner;
+        (0..self.node_count() as u32).map(move |n| NodeId(n, owner))
+    }
+
+    /// All links, in the order they were added.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
+        let owner = self.inner.owner;
+        (0..self.link_count() as u32).map(move |l| LinkId(l, owner))
+    }
+
+    /// All connections, in the order they were added.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + use<> {
+        let owner = self.inner.owner;
+        (0..self.connection_count() as u32).map(move |c| ConnectionId(c, owner))
+    }
+
+    /// The workloads, in the order they were added.
+    pub fn workloads(&self) -> impl ExactSizeIterator<Item = &WorkloadSpec> {
+        self.inner.workloads.iter().map(|users| &*users.spec)
+    }
+
+    /// The node's name.
+    ///
+    /// # Panics
+    /// Like all look-ups by id: if the id is of another network.
+    pub fn node_name(&self, id: NodeId) -> &str {
+        &self.inner.nodes[id.within(self.inner.owner)]
+    }
+
+    /// The link's name, `FROM->TO`.
+    pub fn link_name(&self, id: LinkId) -> &str {
+        &self.inner.link_names[id.within(self.inner.owner)]
+    }
+
+    /// The connection's name.
+    pub fn connection_name(&self, id: ConnectionId) -> &str {
+        &self.inner.connections[id.within(self.inner.owner)].name
+    }
+
+    /// The link of this name (`FROM->TO`).
+    pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
+        let names = &self.inner.link_names;
+        names
+            .iter()
+            .position(|n| n == name)
+            .map(|i| LinkId(i as u32, self.inner.owner))
+    }
+
+    /// The connection of this name.
+    pub fn connection_by_name(&self, name: &str) -> Option<ConnectionId> {
+        let all = &self.inner.connections;
+        all.iter()
+            .position(|c| c.name == name)
+            .map(|i| ConnectionId(i as u32, self.inner.owner))
+    }
+
+    /// What the link was built from.
+    pub fn link_spec(&self, id: LinkId) -> &LinkSpec {
+        &self.inner.links[id.within(self.inner.owner)]
+    }
+
+    /// Room of the link's queue in packets, the place in service included.
+    pub fn room_pkts(&self, id: LinkId) -> f64 {
+        self.inner.room_pkts[id.within(self.inner.owner)]
+    }
+
+    /// What the connection was built from.
+    pub fn connection_spec(&self, id: ConnectionId) -> &ConnectionSpec {
+        &self.inner.connections[id.within(self.inner.owner)]
+    }
+
+    /// The links from sender to receiver at time 0; empty if a failure at time 0 leaves no way.
+    pub fn path(&self, id: ConnectionId) -> Vec<LinkId> {
+        self.path_at(id, 0.0)
+    }
+
+    /// The links from receiver to sender at time 0.
+    pub fn return_path(&self, id: ConnectionId) -> Vec<LinkId> {
+        self.return_path_at(id, 0.0)
+    }
+
+    /// The links from sender to receiver at this time (s), the events of that moment included;
+    /// empty while failures leave no way.
+    pub fn path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
+        self.way_at(id, time_s, |inner, b| inner.data_path(b))
+    }
+
+    /// The links from receiver to sender at this time (s), likewise.
+    pub fn return_path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
+        self.way_at(id, time_s, |inner, b| inner.back_path(b))
+    }
+
+    /// The links that it crosses at any time from `from_s` to `to_s` (s), on its way or back.
+    pub fn crossed(&self, id: ConnectionId, from_s: f64, to_s: f64) -> BTreeSet<LinkId> {
+        let inner = &*self.inner;
+        let class = inner.class_of[id.within(inner.owner)] as usize;
+        let first = inner.epochs.partition_point(|e| e.at_s <= from_s.max(0.0)) - 1;
+        let until = inner
+            .epochs
+            .partition_point(|e| e.at_s < to_s)
+            .max(first + 1);
+        let branches = inner.epochs[first..until]
+            .iter()
+            .map(|e| e.branch_of[class]);
+        let branches: BTreeSet<u32> = branches.filter(|&b| b != NO_BRANCH).collect();
+        let links = |b: u32| inner.data_path(b).iter().chain(inner.back_path(b));
+        let links = branches.into_iter().flat_map(links);
+        links.map(|&l| LinkId(l, inner.owner)).collect()
+    }
+
+    /// What happens to links, in order of time.
+    pub fn events(&self) -> impl Iterator<Item = EventSpec> + '_ {
+        self.inner.events.iter().map(|event| EventSpec {
+            at_s: event.at_s,
+            link: LinkId(event.link, self.inner.owner),
+            change: event.change,
+        })
+    }
+
+    fn way_at(
+        &self,
+        id: ConnectionId,
+        time_s: f64,
+        way: fn(&Tables, u32) -> &[u32],
+    ) -> Vec<LinkId> {
+        let inner = &*self.inner;
+        // The first epoch begins at 0; an event at time 0 opens a second one there.
+        let begun = inner.epochs.partition_point(|e| e.at_s <= time_s.max(0.0));
+        match inner.epochs[begun - 1].branch_of
+            [inner.class_of[id.within(self.inner.owner)] as usize]
+        {
+            NO_BRANCH => Vec::new(),
+            branch => way(inner, branch)
+                .iter()
+                .map(|&l| LinkId(l, inner.owner))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! When connections have no route.
+
+use crate::tables::NO_BRANCH;
+use crate::{ConnectionId, Network, Source};
+
+impl Network {
+    /// Between which times (s) a connection has no route, of those between `from_s` and `until_s` at which
+    /// it would send.
+    pub fn without_route(&self, id: ConnectionId, from_s: f64, until_s: f64) -> Vec<(f64, f64)> {
+        let inner = &*self.inner;
+        let (start_s, end_s) = self.sends_between(id, until_s);
+        let start_s = start_s.max(from_s);
+        let class = inner.class_of[id.within(inner.owner)] as usize;
+        let ends = inner.epochs.iter().skip(1).map(|next| next.at_s);
+        let epochs = inner.epochs.iter().zip(ends.chain([f64::INFINITY]));
+        let mut outages: Vec<(f64, f64)> = Vec::new();
+        for (epoch, to_s) in epochs {
+            let (from_s, to_s) = (epoch.at_s.max(start_s), to_s.min(end_s));
+            if epoch.branch_of[class] != NO_BRANCH || from_s >= to_s {
+                continue;
+            }
+            match outages.last_mut() {
+                Some(last) if last.1 == from_s => last.1 = to_s,
+                _ => outages.push((from_s, to_s)),
+            }
+        }
+        outages
+    }
+
+    /// From when to when a connection has something to send, if it is not done before; `until_s` at the
+    /// latest.
+    pub fn sends_between(&self, id: ConnectionId, until_s: f64) -> (f64, f64) {
+        let spec = self.connection_spec(id);
+        let (start_s, stop_s) = match &spec.source {
+            Source::Users(traffic) => (traffic.workload.start_s, traffic.workload.stop_s),
+            _ => (spec.start_s, spec.stop_s),
+        };
+        (start_s, stop_s.unwrap_or(f64::INFINITY).min(until_s))
+    }
+
+    /// Packets that had no route until then, and for how many seconds that was so: of sources that
+    /// offer them whatever happens. TCP offers nothing where it has no route.
+    pub fn blocked(&self, id: ConnectionId, until_s: f64) -> (f64, f64) {
+        let spec = self.connection_spec(id);
+        let rate_pps = match &spec.source {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
+            Source::Users(traffic) => traffic.mean_pps,
+            Source::Profile(_) | Source::Window(_) => return (0.0, 0.0),
+        };
+        let outages = self.without_route(id, 0.0, until_s);
+        // From 0: the sum of nothing is -0 else.
+        let lengths_s = outages.iter().map(|(from_s, to_s)| to_s - from_s);
+        let blocked_s = lengths_s.fold(0.0, |sum_s, length_s| sum_s + length_s);
+        (rate_pps * f64::from(spec.count) * blocked_s, blocked_s)
+    }
+}

@@ -1,0 +1,121 @@
+//! Shortest paths by delay.
+
+use std::ops::Add;
+
+use petgraph::Direction;
+use petgraph::algo::dijkstra;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::{EdgeFiltered, EdgeRef};
+
+use crate::LinkSpec;
+use crate::likeness::link_keys;
+
+/// Delay in whole picoseconds, then hops: equal delays are then equal whatever the order of
+/// summation, and the path with fewer links wins among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost(u64, u32);
+
+impl Add for Cost {
+    type Output = Cost;
+    fn add(self, other: Cost) -> Cost {
+        Cost(self.0.saturating_add(other.0), self.1 + other.1)
+    }
+}
+
+/// The links as a graph in which paths are looked for.
+pub struct Router {
+    graph: DiGraph<(), u32, u32>,
+    cost: Vec<Cost>,
+    /// Among paths of one cost, the smaller of the last link decides.
+    preference: Vec<(std::cmp::Reverse<u64>, u64)>,
+}
+
+/// A path that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub from: u32,
+    pub to: u32,
+}
+
+impl Router {
+    pub fn new(node_count: usize, links: &[LinkSpec]) -> Router {
+        let mut graph = DiGraph::with_capacity(node_count, links.len());
+        for _ in 0..node_count {
+            graph.add_node(());
+        }
+        for (i, link) in links.iter().enumerate() {
+            let ends = (link.from.0.into(), link.to.0.into());
+            graph.add_edge(ends.0, ends.1, i as u32);
+        }
+        let cost = links
+            .iter()
+            .map(|l| Cost((l.delay_s * 1e12).round() as u64, 1));
+        let keys = link_keys(node_count, links);
+        let preference = links.iter().zip(keys).map(|(link, key)| {
+            // Positive numbers are in the order of their bits.
+            (std::cmp::Reverse(link.bandwidth_bps.to_bits()), key)
+        });
+        Router {
+            preference: preference.collect(),
+            graph,
+            cost: cost.collect(),
+        }
+    }
+
+    /// A path for every request, in order; `None` where there is no way. Links that are `down`
+    /// are not used. Among paths of equal delay and length the one that arrives over the links of
+    /// greater bandwidth wins, then a number that follows from what the links are, so that the
+    /// order in which they were added makes no difference.
+    pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Option<Vec<u32>>> {
+        let mut answers = vec![None; requests.len()];
+        let mut order: Vec<usize> = (0..requests.len()).collect();
+        order.sort_by_key(|&i| (requests[i].from, i));
+        // One tree at a time: all of them would not fit for large networks.
+        for same_start in order.chunk_by(|&a, &b| requests[a].from == requests[b].from) {
+            let from = requests[same_start[0]].from;
+            let into = self.tree(from, down);
+            for &i in same_start {
+                answers[i] = self.walk_back(from, requests[i].to, &into);
+            }
+        }
+        answers
+    }
+
+    /// The last link of the best path from `from` to every node.
+    fn tree(&self, from: u32, down: &[bool]) -> Vec<Option<u32>> {
+        let works = EdgeFiltered::from_fn(&self.graph, |e| !down[*e.weight() as usize]);
+        let reached = dijkstra(&works, from.into(), None, |e| {
+            self.cost[*e.weight() as usize]
+        });
+        let mut cost = vec![None; self.graph.node_count()];
+        for (node, c) in reached {
+            cost[node.index()] = Some(c);
+        }
+        let tight = |v: NodeIndex<u32>| {
+            let best = cost[v.index()]?;
+            let incoming = self.graph.edges_directed(v, Direction::Incoming);
+            incoming
+                .filter(|e| !down[*e.weight() as usize])
+                .filter(|e| {
+                    cost[e.source().index()]
+                        .is_some_and(|c| c + self.cost[*e.weight() as usize] == best)
+                })
+                .map(|e| *e.weight())
+                .min_by_key(|&link| (self.preference[link as usize], link))
+        };
+        self.graph.node_indices().map(tight).collect()
+    }
+
+    fn walk_back(&self, from: u32, to: u32, into: &[Option<u32>]) -> Option<Vec<u32>> {
+        let mut path = Vec::new();
+        let mut at = to;
+        while at != from {
+            let link = into[at as usize]?;
+            path.push(link);
+            let (start, _) = self.graph.edge_endpoints(link.into())?;
+            at = start.index() as u32;
+        }
+        path.reverse();
+        Some(path)
+    }
+}

@@ -1,0 +1,108 @@
+//! Several queues in front of one link, and who of them sends.
+
+use crate::{Buffer, BuildError, LinkId, LinkSpec, Network, Queue};
+
+/// How the queues of a link share its bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// A queue sends when those before it are empty.
+    Priority,
+    /// Weighted fair queueing: each backlogged queue gets bandwidth by its weight, and what others
+    /// leave is divided likewise (the fluid limit, generalized processor sharing).
+    Wfq,
+}
+
+/// A queue of its own for a class of packets, an assured forwarding class for one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueClass {
+    /// What connections call it ([`crate::NetworkBuilder::classify`]).
+    pub name: String,
+    /// Weight with [`Scheduler::Wfq`], positive; the link's own queue has 1.
+    pub weight: f64,
+    /// Room of the queue.
+    pub buffer: Buffer,
+    /// Which packets are refused.
+    pub queue: Queue,
+}
+
+/// The classes of one link, first come first in priority; everything else waits in the link's own
+/// queue, after them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassedLink {
+    /// Which link.
+    pub link: LinkId,
+    /// How bandwidth is shared.
+    pub scheduler: Scheduler,
+    /// The queues beside the link's own.
+    pub classes: Vec<QueueClass>,
+}
+
+impl Network {
+    /// The links with several queues; their other queues are links called `FROM->TO/CLASS`.
+    pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
+        let own = self.inner.shared.iter().filter_map(|s| s.links.last());
+        own.map(|&link| LinkId(link, self.inner.owner))
+    }
+}
+
+/// A link with its queues: the classes as links of their own, then the link itself.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// How they share.
+    pub scheduler: Scheduler,
+    /// The links, its own the last.
+    pub links: Vec<u32>,
+    /// Weight of each.
+    pub weights: Vec<f64>,
+}
+
+/// The queues of classes as links of their own, and how they share.
+#[derive(Debug, Default)]
+pub(crate) struct Expanded {
+    /// Parent and class name of each link that is the queue of a class, from the first on.
+    pub queues: Vec<(u32, String)>,
+    pub shared: Vec<Shared>,
+}
+
+impl Expanded {
+    /// Adds a link for each class.
+    pub fn new(
+        links: &mut Vec<LinkSpec>,
+        classed: &[ClassedLink],
+        errors: &mut Vec<BuildError>,
+    ) -> Expanded {
+        let mut expanded = Expanded::default();
+        for spec in classed {
+            let Some(parent) = links.get(spec.link.index()).cloned() else {
+                continue;
+            };
+            let mut shared = Shared {
+                scheduler: spec.scheduler,
+                links: Vec::new(),
+                weights: Vec::new(),
+            };
+            for class in &spec.classes {
+                if !(class.weight > 0.0 && class.weight.is_finite()) {
+                    errors.push(BuildError::OutOfRange {
+                        subject: format!("class {}", class.name),
+                        field: "weight",
+                        value: class.weight,
+                        allowed: "a positive number",
+                    });
+                }
+                shared.links.push(links.len() as u32);
+                shared.weights.push(class.weight);
+                expanded.queues.push((spec.link.0, class.name.clone()));
+                links.push(LinkSpec {
+                    buffer: class.buffer,
+                    queue: class.queue,
+                    ..parent.clone()
+                });
+            }
+            shared.links.push(spec.link.0);
+            shared.weights.push(1.0);
+            expanded.shared.push(shared);
+        }
+        expanded
+    }
+}

@@ -1,0 +1,159 @@
+//! What happened since a period began, which without any is the start.
+
+use netflow_profile::ProfileUse;
+
+/// One link since the period began. Packets are packets of any size, acknowledgements included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkTotals {
+    /// Mean queue in packets over time, the packet in service included.
+    pub mean_queue_pkts: f64,
+    /// Longest queue in packets at the end of any step.
+    pub max_queue_pkts: f64,
+    /// Lost / offered; 0 if nothing was offered, and at most 1, though packets may be lost that were
+    /// offered before the period.
+    pub loss_probability: f64,
+    /// Fraction of the time the link was busy.
+    pub utilization: f64,
+    /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
+    /// mean queue over departures); `None` if none departed.
+    pub queueing_delay_s: Option<f64>,
+    /// Packets that arrived.
+    pub offered_pkts: f64,
+    /// Packets that were refused, or queued when the link failed.
+    pub lost_pkts: f64,
+    /// Packets that left the queue.
+    pub departed_pkts: f64,
+    /// Packets in the queue now.
+    pub queued_pkts: f64,
+    /// Whether its mean and its longest queue, and the queueing delay, are estimates: in the fluid models
+    /// those of a busy drop-tail queue that TCP by profiles fills. Packets come in bursts there, and
+    /// windows all stop at its end; the equations know neither. Sources with windows do.
+    pub queue_is_estimate: bool,
+    /// Standard deviation over mean of the packets that arrived in an interval of
+    /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
+    /// arrived, and of fluids.
+    pub arrival_cov: Option<f64>,
+}
+
+/// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// The median.
+    pub p50_s: f64,
+    /// 95 %.
+    pub p95_s: f64,
+    /// 99 %.
+    pub p99_s: f64,
+    /// 99.9 %.
+    pub p999_s: f64,
+}
+
+/// One connection since the period began: its data, all `count` of it together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConnectionTotals {
+    /// Mean packets/s sent.
+    pub mean_send_pps: f64,
+    /// Mean packets/s delivered.
+    pub mean_goodput_pps: f64,
+    /// Packets sent.
+    pub offered_pkts: f64,
+    /// Packets that reached the receiver.
+    pub delivered_pkts: f64,
+    /// Packets lost.
+    pub lost_pkts: f64,
+    /// Packets that had no route; offered, and never sent over any link. TCP offers none without a
+    /// route but those that it tries again.
+    pub blocked_pkts: f64,
+    /// Packets in queues now.
+    pub queued_pkts: f64,
+    /// Packets on their way between queues now.
+    pub in_flight_pkts: f64,
+    /// Mean round-trip time in seconds over the time it was sending; `None` if none was measured, and
+    /// of sources that hear nothing of their packets.
+    pub mean_rtt_s: Option<f64>,
+    /// Mean time in seconds from sending a packet to its arrival; `None` if none arrived.
+    pub mean_delay_s: Option<f64>,
+    /// The same times: of packets within 1 %, of fluids by the law of their queues.
+    pub delay: Option<Percentiles>,
+    /// Mean difference in seconds between the delays of packets that arrive one after the other, likewise.
+    pub jitter_s: Option<f64>,
+    /// Round-trip times, likewise.
+    pub rtt: Option<Percentiles>,
+    /// (Lost + blocked) / (lost + blocked + delivered); `None` if neither happened.
+    pub loss_probability: Option<f64>,
+    /// Fraction of the sending time for which the profile was not measured at the loss and
+    /// round-trip time seen, but extended.
+    pub outside_profile_fraction: f64,
+    /// Fraction of the sending time, among that, for which it was extended further than is usable.
+    pub unusable_profile_fraction: f64,
+    /// When its size was delivered, in seconds; `None` without a size, or if that was not in the period.
+    pub finished_s: Option<f64>,
+    /// Retransmission timeouts; `None` of sources without a congestion window.
+    pub timeouts: Option<f64>,
+    /// Losses found by duplicate acknowledgements; `None` likewise.
+    pub fast_retransmits: Option<f64>,
+}
+
+impl ConnectionTotals {
+    /// What the rates of a profile's connection rest on, all in all, as
+    /// [`profile_use_over`](Self::profile_use_over) says.
+    pub fn profile_use(&self) -> ProfileUse {
+        Self::profile_use_over(
+            self.outside_profile_fraction,
+            self.unusable_profile_fraction,
+        )
+    }
+
+    /// Of the fractions of the sending time that were outside the domain, and further out than is
+    /// usable: not usable from one percent of that on, extended if any of it was outside.
+    pub fn profile_use_over(outside: f64, unusable: f64) -> ProfileUse {
+        const TRANSIENT: f64 = 0.01;
+        if unusable > TRANSIENT {
+            ProfileUse::NotUsable
+        } else if outside > 0.0 {
+            ProfileUse::Extended
+        } else {
+            ProfileUse::Measured
+        }
+    }
+}
+
+/// Packets of the whole network since the period began; before + offered = delivered + lost + blocked
+/// + queued + in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Packets in queues and on their way between them when the period began.
+    pub before_pkts: f64,
+    /// Packets sent.
+    pub offered_pkts: f64,
+    /// Packets that reached their end.
+    pub delivered_pkts: f64,
+    /// Packets lost.
+    pub lost_pkts: f64,
+    /// Packets that had no route.
+    pub blocked_pkts: f64,
+    /// Packets in queues now.
+    pub queued_pkts: f64,
+    /// Packets on their way between queues now.
+    pub in_flight_pkts: f64,
+}
+
+impl Totals {
+    /// How far the balance is off, relative to what was offered.
+    pub fn imbalance(&self) -> f64 {
+        let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
+        let accounted = ended + self.queued_pkts + self.in_flight_pkts;
+        (self.before_pkts + self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
+    }
+
+    /// Adds what others came to.
+    pub fn add(&mut self, other: &Totals) {
+        self.before_pkts += other.before_pkts;
+        self.offered_pkts += other.offered_pkts;
+        self.delivered_pkts += other.delivered_pkts;
+        self.lost_pkts += other.lost_pkts;
+        self.blocked_pkts += other.blocked_pkts;
+        self.queued_pkts += other.queued_pkts;
+        self.in_flight_pkts += other.in_flight_pkts;
+    }
+}

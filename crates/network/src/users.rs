@@ -1,0 +1,301 @@
+//! Users: those who come, ask for something, wait for it and go.
+
+use std::sync::Arc;
+
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Application, Session, Sessions, Workload};
+
+use crate::likeness::{hash_of, likenesses, told_apart};
+use crate::{ConnectionId, Network, NodeId, WindowSource};
+
+/// Bytes of headers in a packet.
+pub const HEADER_BYTES: f64 = 40.0;
+/// Pairs of a client's and a server's node that a workload may have.
+const MOST_PAIRS: usize = 10_000;
+
+/// Users of one kind, between nodes of a network.
+///
+/// In the network each pair of nodes has two connections: `NAME/requests` and `NAME/replies` (with
+/// several pairs `NAME/CLIENT-SERVER/requests` and so on). With the window model, what users send
+/// travels on them packet by packet; with the fluid models, the mean of it does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadSpec {
+    /// Its name, unique.
+    pub name: String,
+    /// What its users do.
+    pub application: Application,
+    /// Users that come in a second, on average.
+    pub users_per_s: f64,
+    /// Where users sit: user i at node i modulo their number.
+    pub clients: Vec<NodeId>,
+    /// Where servers stand, likewise.
+    pub servers: Vec<NodeId>,
+    /// Nobody comes before, in seconds.
+    pub start_s: f64,
+    /// Nobody comes from then on, in seconds; `None`: until the end of the run.
+    pub stop_s: Option<f64>,
+    /// The senders at both ends, with the window model.
+    pub source: WindowSource,
+    /// Whether receivers delay acknowledgements, with the window model.
+    pub delayed_ack: bool,
+    /// Size of a full packet on the wire in bytes, 40 of them headers; above 40.
+    pub packet_size_bytes: f64,
+    /// The TCP at both ends, with the fluid models.
+    pub stack: Stack,
+}
+
+impl WorkloadSpec {
+    /// Payload of a full packet, in bytes.
+    pub fn payload_bytes(&self) -> f64 {
+        self.packet_size_bytes - HEADER_BYTES
+    }
+
+    /// The nodes of user `number`: a client's and a server's.
+    pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
+        let (clients, servers) = (self.clients.len(), self.servers.len());
+        let all = clients * servers / gcd(clients, servers).max(1);
+        let cycle = |nodes: &[NodeId], i: usize| nodes.get(i % nodes.len().max(1)).copied();
+        (0..all.min(MOST_PAIRS + 1))
+            .filter_map(|i| cycle(&self.clients, i).zip(cycle(&self.servers, i)))
+            .collect()
+    }
+
+    pub(crate) fn too_many_pairs(&self) -> bool {
+        self.pairs().len() > MOST_PAIRS
+    }
+
+    /// Seconds of users coming in a run of this length.
+    pub fn open_s(&self, duration_s: f64) -> f64 {
+        let until_s = self
+            .stop_s
+            .map_or(duration_s, |stop_s| stop_s.min(duration_s));
+        (until_s - self.start_s).max(0.0)
+    }
+
+    /// How many users a run of this length has on average.
+    pub fn expected_users(&self, duration_s: f64) -> f64 {
+        self.users_per_s * self.open_s(duration_s)
+    }
+
+    /// What users send on average: packets/s of requests and of replies once as many go as come,
+    /// and the mean size of such a packet on the wire in bytes.
+    pub(crate) fn mean_load(&self) -> [(f64, f64); 2] {
+        let exchanges = self.application.mean_exchanges();
+        let (requests, replies) = self.application.lengths();
+        let payload = self.payload_bytes();
+        // A connection begins with an empty packet of the client's.
+        [(requests, 1.0), (replies, 0.0)].map(|(length, empty)| {
+            let pkts = exchanges * length.mean_packets(payload) + empty;
+            let bytes = exchanges * length.mean().max(1.0);
+            (self.users_per_s * pkts, bytes / pkts + HEADER_BYTES)
+        })
+    }
+
+    /// Its users as they come, of a run whose seed made this one of the [`workload_seeds`](Network::workload_seeds).
+    pub fn arrivals(&self, own_seed: u64) -> Arrivals {
+        let workload = Workload {
+            application: self.application.clone(),
+            seed: own_seed,
+        };
+        Arrivals {
+            // The network's builder has checked it.
+            sessions: workload.sessions(self.users_per_s).ok(),
+            start_s: self.start_s,
+            stop_s: self.stop_s.unwrap_or(f64::INFINITY),
+        }
+    }
+}
+
+impl Network {
+    /// The seeds of the users of each workload in a run with this seed, as
+    /// [`Workload`] takes them: by what users do and where, not by its row. Workloads with the same users have
+    /// others all the same.
+    pub fn workload_seeds(&self, seed: u64) -> Vec<u64> {
+        let inner = &*self.inner;
+        if inner.workloads.is_empty() {
+            return Vec::new();
+        }
+        let (_, of_connection) = likenesses(inner);
+        let number = |users: &Users| {
+            let WorkloadSpec {
+                name: _,
+                application,
+                users_per_s,
+                clients: _,
+                servers: _,
+                start_s,
+                stop_s,
+                source,
+                delayed_ack,
+                packet_size_bytes,
+                stack,
+            } = &*users.spec;
+            let pairs = users.pairs.iter().flatten();
+            let ways: Vec<u64> = pairs.map(|id| of_connection[id.index()]).collect();
+            let what = format!("{application:?}{source:?}{stack:?}");
+            let times = [Some(*start_s), *stop_s, Some(*users_per_s)];
+            let bits = times.map(|it| it.map(f64::to_bits));
+            hash_of((what, bits, delayed_ack, packet_size_bytes.to_bits(), ways))
+        };
+        let numbers = told_apart(inner.workloads.iter().map(number));
+        numbers.into_iter().map(|it| hash_of((seed, it))).collect()
+    }
+}
+
+/// Users as they come between start and stop.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    sessions: Option<Sessions>,
+    start_s: f64,
+    stop_s: f64,
+}
+
+impl Iterator for Arrivals {
+    type Item = Session;
+
+    fn next(&mut self) -> Option<Session> {
+        let mut session = self.sessions.as_mut()?.next()?;
+        session.start_s += self.start_s;
+        (session.start_s < self.stop_s).then_some(session)
+    }
+}
+
+/// What a user waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitFor {
+    /// A connection: from coming until requests can be sent.
+    Connect,
+    /// A file: from sending its request until its reply is complete.
+    File,
+    /// A page: from sending its first request until its last reply is complete.
+    Page,
+    /// An echo: from sending a keystroke until its echo is complete.
+    Echo,
+}
+
+impl WaitFor {
+    /// All of them, in order.
+    pub const ALL: [WaitFor; 4] = [
+        WaitFor::Connect,
+        WaitFor::File,
+        WaitFor::Page,
+        WaitFor::Echo,
+    ];
+
+    /// Its name: `connect`, `file`, `page` or `echo`.
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitFor::Connect => "connect",
+            WaitFor::File => "file",
+            WaitFor::Page => "page",
+            WaitFor::Echo => "echo",
+        }
+    }
+}
+
+/// How long a user waited for something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// Users of a workload are counted from 0.
+    pub user: u64,
+    /// When the user came, in seconds.
+    pub came_s: f64,
+    /// For what.
+    pub kind: WaitFor,
+    /// How long, in seconds.
+    pub wait_s: f64,
+    /// What a packet without payload and its answer take between the user's nodes when the network
+    /// is empty, in seconds.
+    pub rtt_s: f64,
+}
+
+/// What the users of one workload met with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Experience {
+    /// How many came.
+    pub came: u64,
+    /// How many of them went, with all that they wanted.
+    pub gone: u64,
+    /// What was waited for and is there, by user.
+    pub waits: Vec<Wait>,
+}
+
+/// What a packet without payload and its answer take on a connection's ways when the network is
+/// empty, in seconds.
+pub fn empty_rtt_s(network: &Network, id: ConnectionId) -> f64 {
+    let ways = network.path(id).into_iter().chain(network.return_path(id));
+    ways.map(|link| network.link_spec(link))
+        .map(|link| link.delay_s + 8.0 * HEADER_BYTES / link.bandwidth_bps)
+        .sum()
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    match b {
+        0 => a,
+        b => gcd(b, a % b),
+    }
+}
+
+/// A workload in a network: what was asked for, and its connections.
+#[derive(Clone, Debug)]
+pub struct Users {
+    /// What was asked for.
+    pub spec: Arc<WorkloadSpec>,
+    /// Requests and replies of each pair of nodes.
+    pub pairs: Vec<[ConnectionId; 2]>,
+}
+
+/// What the users of a workload send one way.
+#[derive(Clone, Debug)]
+pub struct UserTraffic {
+    /// What they do.
+    pub workload: Arc<WorkloadSpec>,
+    /// Whether it is the servers' side.
+    pub replies: bool,
+    /// Packets/s once as many users go as come.
+    pub mean_pps: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use netflow_workload::{Distribution, Http};
+
+    use super::*;
+
+    fn spec() -> WorkloadSpec {
+        let mut builder = crate::NetworkBuilder::new();
+        let nodes = ["a", "b", "c", "d", "e"].map(|name| builder.node(name));
+        WorkloadSpec {
+            name: "web".to_owned(),
+            application: Application::Http(Http {
+                request_bytes: Distribution::Constant(300.0),
+                reply_bytes: Distribution::Constant(2000.0),
+                files: Distribution::Constant(2.0),
+                think_s: Distribution::Constant(10.0),
+                pages: Distribution::Constant(3.0),
+            }),
+            users_per_s: 4.0,
+            clients: nodes[..2].to_vec(),
+            servers: nodes[2..].to_vec(),
+            start_s: 5.0,
+            stop_s: Some(65.0),
+            source: WindowSource::default(),
+            delayed_ack: false,
+            packet_size_bytes: 1000.0,
+            stack: Stack::builtin("linux-6").unwrap(),
+        }
+    }
+
+    /// 6 exchanges a visit and the first packet, 4 visits a second; 2000 B are 3 packets of 960 B at
+    /// most.
+    #[test]
+    fn the_mean_load_is_that_of_constant_users() {
+        let [(request_pps, request_bytes), (reply_pps, reply_bytes)] = spec().mean_load();
+        assert_eq!(request_pps, 28.0);
+        assert!((request_bytes - (6.0 * 340.0 + 40.0) / 7.0).abs() < 1e-9);
+        assert_eq!(reply_pps, 72.0);
+        assert!((reply_bytes - (2000.0 / 3.0 + 40.0)).abs() < 1e-9);
+        assert_eq!(spec().pairs().len(), 6);
+        assert_eq!(spec().expected_users(60.0), 220.0);
+    }
+}

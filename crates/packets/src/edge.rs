@@ -1,0 +1,108 @@
+//! Edges that mark the packets of aggregates, one by one.
+
+use netflow_diffserv::{Aggregate, DropPrecedence, Fractions, Known, Marker, Minima, SrTcm, TrTcm};
+use netflow_network::{AggregateSpec, Edge};
+use rand::RngExt;
+
+use crate::{Purpose, random};
+
+/// Edges tell each other round-trip times this often.
+pub(crate) const UPDATE_NS: u64 = 100_000_000;
+const MIN_RTO_S: f64 = 0.2;
+
+/// The edge of one aggregate.
+#[derive(Clone, Debug)]
+pub(crate) struct Marking {
+    marks: Marks,
+    spec: Edge,
+    known: Known,
+    /// Packets of each precedence that it has marked.
+    pub sent: [u64; 3],
+    pub lost: [u64; 3],
+}
+
+#[derive(Clone, Debug)]
+enum Marks {
+    Conditioner(Box<Marker>),
+    SrTcm(SrTcm),
+    TrTcm(TrTcm),
+    /// A conditioner that cannot be; the network's builder lets none pass.
+    Nothing,
+}
+
+impl Marking {
+    pub fn new(spec: &AggregateSpec, seed: u64, number: u64) -> Marking {
+        // Until something is measured, all aggregates count as alike.
+        let known = Known {
+            aggregate: Aggregate::new(1.0, 1.0),
+            minima: Minima::over([&Aggregate::new(1.0, 1.0)]),
+        };
+        let seed = random(seed, Purpose::Edge, number).random();
+        Marking {
+            marks: match &spec.edge {
+                Edge::Conditioner(conditioner) => {
+                    let marker = Marker::new(conditioner.clone(), &known, 0, seed);
+                    marker.map_or(Marks::Nothing, |m| Marks::Conditioner(Box::new(m)))
+                }
+                Edge::SrTcm(marker) => Marks::SrTcm(marker.clone()),
+                Edge::TrTcm(marker) => Marks::TrTcm(marker.clone()),
+            },
+            spec: spec.edge.clone(),
+            known,
+            sent: [0; 3],
+            lost: [0; 3],
+        }
+    }
+
+    /// The precedence of a packet, whose connection has this window, if any.
+    pub fn mark(&mut self, now_ns: u64, bytes: u32, window_pkts: Option<f64>) -> usize {
+        let precedence = match &mut self.marks {
+            Marks::Conditioner(marker) => marker.mark(now_ns, bytes, window_pkts),
+            Marks::SrTcm(marker) => marker.mark(now_ns, bytes),
+            Marks::TrTcm(marker) => marker.mark(now_ns, bytes),
+            Marks::Nothing => DropPrecedence::Dp0,
+        };
+        self.sent[precedence.index()] += 1;
+        precedence.index()
+    }
+
+    /// What other edges say.
+    pub fn learn(&mut self, known: Known) {
+        self.known = known;
+        if let Marks::Conditioner(marker) = &mut self.marks {
+            // Times that are of no use leave in force what was known.
+            let _ = marker.update(&known);
+        }
+    }
+
+    /// The measured rate in bit/s; token buckets measure none.
+    pub fn measured_bps(&self) -> f64 {
+        match &self.marks {
+            Marks::Conditioner(marker) => marker.measured_bps(),
+            _ => 0.0,
+        }
+    }
+
+    /// How it marks now; of token buckets, how it has marked.
+    pub fn marking(&self) -> [f64; 3] {
+        let now = match &self.spec {
+            Edge::Conditioner(conditioner) => {
+                conditioner.fractions(self.measured_bps(), &self.known).ok()
+            }
+            _ => None,
+        };
+        let all = self.sent.iter().sum::<u64>().max(1) as f64;
+        now.map_or(self.sent.map(|sent| sent as f64 / all), Fractions::to_array)
+    }
+}
+
+/// What an edge knows of its aggregate: given, or measured; nothing before that.
+pub(crate) fn known(
+    spec: &AggregateSpec,
+    rtt_s: Option<f64>,
+    rto_s: Option<f64>,
+) -> Option<Aggregate> {
+    let rtt_s = spec.rtt_s.or(rtt_s)?;
+    let rto_s = spec.rto_s.or(rto_s).unwrap_or((3.0 * rtt_s).max(MIN_RTO_S));
+    Some(Aggregate::new(rtt_s, rto_s))
+}

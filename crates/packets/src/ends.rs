@@ -1,0 +1,739 @@
+//! The two ends of a transfer: what they do when packets arrive and when time has come.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use netflow_network::{
+    Acks, Application, Applied, ConnectionSpec, HEADER_BYTES, Limit, Source, WindowSource,
+    WorkloadSpec,
+};
+use rand::RngExt;
+use rand_pcg::Pcg32;
+
+use crate::delays::Fresh;
+use crate::maker::Maker;
+use crate::paced::Paced;
+use crate::plan::{Ends, NOWHERE, Way};
+use crate::receiver::Receiver;
+use crate::tcp::{NEVER, Sender, Sent};
+use crate::wire::{Packet, Wire};
+use crate::{Purpose, random};
+
+/// A sender and its receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Transfer {
+    pub ends: Ends,
+    kind: Kind,
+    start_ns: u64,
+    stop_ns: u64,
+    started: bool,
+    stopped: bool,
+    counts_acks: bool,
+    every_second: bool,
+    /// Packets that reached the receiver, and those of them that were new.
+    pub arrived: u64,
+    pub delivered: u64,
+    pub acks_sent: u64,
+    pub acks_arrived: u64,
+    /// Data packets and acknowledgements that had no way to go.
+    pub stranded: u64,
+    pub acks_stranded: u64,
+    /// What it has to deliver, and when that was done.
+    size: Option<u64>,
+    finished_ns: Option<u64>,
+    /// Of a sender whose packets an edge marks by its window: what that was, for each packet that has
+    /// not come to the edge yet.
+    windows: Option<VecDeque<f64>>,
+    /// How long its packets took.
+    pub fresh: Fresh,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Tcp(Box<Tcp>),
+    /// Sends at its profile's rate.
+    Paced(Box<Paced>),
+    /// Sends whatever happens.
+    Open(Box<Open>),
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    maker: Maker,
+    rate_pps: f64,
+    sent: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Tcp {
+    sender: Sender,
+    receiver: Receiver,
+    application: Maker,
+    /// A packet may wait up to this before it is sent.
+    jitter_ns: f64,
+    /// Until when sending is held back.
+    held_ns: u64,
+    random: Pcg32,
+    sent: Sent,
+    /// Packets that the application makes at most.
+    size: i32,
+    user: Option<User>,
+}
+
+/// What a user's connection has beside.
+#[derive(Clone, Debug)]
+struct User {
+    workload: Arc<WorkloadSpec>,
+    /// Requests, or replies, in order: one past their last packets, and the bytes of those on the
+    /// wire.
+    messages: Vec<(i32, u32)>,
+    /// Repeated packets and timeouts before this visit.
+    repeated: u64,
+    knows_rtt: bool,
+    visited: bool,
+}
+
+/// More than any transfer sends.
+const ENDLESS: i32 = i32::MAX - 1;
+/// The largest window of a user's connection.
+const USER_LIMIT: f64 = 1e4;
+
+impl Transfer {
+    pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, number: u64) -> Transfer {
+        let start_ns = match &spec.source {
+            Source::Users(_) => NEVER, // when the first user comes
+            _ => ns(spec.start_s) as u64,
+        };
+        let of_application = random(seed, Purpose::Application, number);
+        let of_sender = random(seed, Purpose::Sender, number);
+        let kind = match &spec.source {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
+                Kind::Open(Box::new(Open {
+                    maker: Maker::of_source(&spec.source, start_ns, of_application),
+                    rate_pps: *rate_pps,
+                    sent: 0,
+                }))
+            }
+            Source::Profile(profile) => Kind::Paced(Box::new(Paced::new(
+                profile.clone(),
+                spec.max_window_pkts,
+                spec.application.mean_pps(),
+                spec.packet_size_bytes,
+                of_sender,
+            ))),
+            Source::Users(traffic) => Kind::Tcp(Box::new(Tcp::of_users(
+                &traffic.workload,
+                of_sender,
+                of_application,
+            ))),
+            Source::Window(window) => {
+                let application = Maker::of_application(spec.application, start_ns, of_application);
+                Kind::Tcp(Box::new(Tcp::new(spec, window, application, of_sender)))
+            }
+        };
+        Transfer {
+            ends,
+            kind,
+            start_ns,
+            stop_ns: spec.stop_s.map_or(NEVER, |s| ns(s) as u64),
+            started: false,
+            stopped: false,
+            counts_acks: spec.acks != Acks::None,
+            every_second: spec.acks == Acks::EverySecond,
+            arrived: 0,
+            delivered: 0,
+            acks_sent: 0,
+            acks_arrived: 0,
+            stranded: 0,
+            acks_stranded: 0,
+            size: spec.size_pkts.map(|size| size.ceil() as u64),
+            finished_ns: None,
+            windows: None,
+            fresh: Fresh::default(),
+        }
+    }
+
+    /// Its packets are marked by an edge.
+    pub fn is_marked(&mut self) {
+        if let Kind::Tcp(_) = self.kind {
+            self.windows = Some(VecDeque::new());
+        }
+    }
+
+    /// The congestion window in packets, of sources that have one, when the packet was sent that
+    /// comes to the edge next.
+    pub fn window_of_next(&mut self) -> Option<f64> {
+        self.windows.as_mut()?.pop_front()
+    }
+
+    /// Somebody comes to its sender at `now_ns`, to open a connection; or, if it is the
+    /// `server`'s, may ask it for something.
+    pub fn visit(&mut self, now_ns: u64, server: bool) {
+        let Kind::Tcp(tcp) = &mut self.kind else {
+            return;
+        };
+        let Some(user) = &mut tcp.user else { return };
+        let offset = tcp.random.random();
+        let source = &user.workload.source;
+        tcp.sender = tcp.sender.anew(source, USER_LIMIT, offset, !server);
+        tcp.receiver.restart(i32::from(server));
+        tcp.held_ns = NEVER;
+        user.messages.clear();
+        user.repeated = tcp.sender.repeated;
+        user.knows_rtt = false;
+        user.visited = true;
+        self.start_ns = now_ns;
+        self.started = server;
+    }
+
+    /// The visit is over.
+    pub fn leave(&mut self) {
+        if let Some(user) = self.user_mut() {
+            user.visited = false;
+        }
+    }
+
+    /// Whether both ends have nothing left to do, if nothing is on the way.
+    pub fn is_at_rest(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.is_at_rest() && tcp.receiver.due_ns == NEVER,
+            _ => false,
+        }
+    }
+
+    /// There are so many more bytes to send, in packets of their own.
+    pub fn say(&mut self, bytes: u64) {
+        let end = self.end_of(bytes);
+        let Kind::Tcp(tcp) = &mut self.kind else {
+            return;
+        };
+        let Some(user) = &mut tcp.user else { return };
+        let full = f64::from(end - tcp.sender.available - 1) * user.workload.payload_bytes();
+        let last = bytes as f64 - full + HEADER_BYTES;
+        user.messages.push((end, last.round() as u32));
+        tcp.sender.available = end;
+    }
+
+    /// One past the packet that the last of so many more bytes would be in.
+    pub fn end_of(&self, bytes: u64) -> i32 {
+        let Kind::Tcp(tcp) = &self.kind else {
+            return i32::MAX;
+        };
+        let Some(user) = &tcp.user else {
+            return i32::MAX;
+        };
+        let pkts = (bytes as f64 / user.workload.payload_bytes()).ceil();
+        tcp.sender.available.saturating_add(pkts.max(1.0) as i32)
+    }
+
+    /// Sends what it was told to, as far as it may.
+    pub fn push(&mut self, now_ns: u64, wires: &mut [Wire]) {
+        if let Kind::Tcp(tcp) = &mut self.kind {
+            tcp.sender.end_pause(now_ns);
+            tcp.try_to_send(now_ns);
+            let mut out = Out {
+                way: self.ends.data,
+                wires,
+                stranded: &mut self.stranded,
+                windows: self.windows.as_mut(),
+            };
+            tcp.emit(now_ns, &mut out);
+        }
+    }
+
+    /// The next packet that the receiver waits for.
+    pub fn heard(&self) -> i32 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.receiver.in_order() + 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the first packet is acknowledged.
+    pub fn is_connected(&self) -> bool {
+        matches!(&self.kind, Kind::Tcp(tcp) if tcp.sender.acknowledged >= 0)
+    }
+
+    /// Whether anything was sent twice in this visit.
+    pub fn has_repeated(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => match &tcp.user {
+                Some(user) => tcp.sender.repeated > user.repeated,
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether the sender has learned a round-trip time from the handshake.
+    pub fn knows_rtt(&self) -> bool {
+        matches!(&self.kind, Kind::Tcp(tcp) if tcp.user.as_ref().is_some_and(|u| u.knows_rtt))
+    }
+
+    /// The sender learns it: what began at `from_ns` is answered.
+    pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
+        if let Kind::Tcp(tcp) = &mut self.kind
+            && let Some(user) = &mut tcp.user
+        {
+            user.knows_rtt = true;
+            tcp.sender.learn_rtt(from_ns, to_ns);
+        }
+    }
+
+    /// Bytes of one of a user's packets on the wire.
+    pub fn wire_bytes(&self, seq: i32) -> f64 {
+        let Kind::Tcp(tcp) = &self.kind else {
+            return HEADER_BYTES;
+        };
+        let Some(user) = &tcp.user else {
+            return HEADER_BYTES;
+        };
+        let next = user.messages.partition_point(|&(end, _)| end <= seq);
+        match user.messages.get(next) {
+            Some(&(end, last)) if end == seq + 1 => f64::from(last),
+            _ => user.workload.packet_size_bytes,
+        }
+    }
+
+    fn user_mut(&mut self) -> Option<&mut User> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => tcp.user.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// When the next thing happens at one of its ends.
+    pub fn next_ns(&self, wires: &[Wire]) -> u64 {
+        let arrives = |wire: u32| {
+            let first = wires.get(wire as usize).and_then(Wire::first);
+            first.map_or(NEVER, |packet| packet.time_ns)
+        };
+        let ends = &self.ends;
+        let arrives_ns = arrives(ends.data_in).min(arrives(ends.acks_in));
+        self.due_ns().min(arrives_ns)
+    }
+
+    /// When it has something to do by itself.
+    pub fn due_ns(&self) -> u64 {
+        if !self.started {
+            return self.start_ns;
+        }
+        let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
+        match &self.kind {
+            Kind::Open(open) => open.maker.next_ns().min(stop_ns),
+            Kind::Paced(paced) => paced.due_ns().min(stop_ns),
+            Kind::Tcp(tcp) => tcp.due_ns().min(tcp.receiver.due_ns).min(stop_ns),
+        }
+    }
+
+    /// Packets sent, repeated ones included.
+    pub fn sent(&self) -> u64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.sent,
+            Kind::Paced(paced) => paced.sent,
+            Kind::Open(open) => open.sent,
+        }
+    }
+
+    /// Packets/s: the window over the round-trip time, or the rate.
+    pub fn rate_pps(&self, now_ns: u64) -> f64 {
+        match &self.kind {
+            _ if !self.is_sending(now_ns) => 0.0,
+            Kind::Tcp(tcp) => match tcp.sender.smoothed_rtt_s() {
+                rtt_s if rtt_s > 0.0 => tcp.sender.window.min(tcp.sender.limit) / rtt_s,
+                _ => 0.0,
+            },
+            Kind::Paced(paced) => paced.rate_pps,
+            Kind::Open(open) => open.rate_pps,
+        }
+    }
+
+    /// Whether it has begun and not ended.
+    pub fn is_sending(&self, now_ns: u64) -> bool {
+        if let Kind::Tcp(tcp) = &self.kind
+            && let Some(user) = &tcp.user
+        {
+            return user.visited;
+        }
+        self.start_ns <= now_ns && now_ns < self.stop_ns && self.finished_ns.is_none()
+    }
+
+    /// The smoothed round-trip time that the sender has, in seconds.
+    pub fn seen_rtt_s(&self) -> f64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
+            Kind::Paced(paced) => paced.rtt_s,
+            Kind::Open(_) => 0.0,
+        }
+    }
+
+    /// What a source with a profile reckoned with last; else what limits the source now, if that
+    /// can be told.
+    pub fn applied(&self) -> Result<&Applied, Option<Limit>> {
+        match &self.kind {
+            Kind::Paced(paced) => paced.applied.as_ref().ok_or(None),
+            Kind::Open(_) => Err(Some(Limit::Own)),
+            Kind::Tcp(tcp) => Err(Some(tcp.sender.limited_by(self.size.is_some()))),
+        }
+    }
+
+    /// The largest window that it may have, in packets; infinite where there is none.
+    pub fn window_limit_pkts(&self) -> f64 {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.limit,
+            Kind::Paced(paced) => paced.window,
+            Kind::Open(_) => f64::INFINITY,
+        }
+    }
+
+    /// The retransmission timeout in seconds as it is now, back-off included, of sources that have
+    /// one.
+    pub fn rto_s(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some(tcp.sender.rto_s()),
+            _ => None,
+        }
+    }
+
+    /// The sum of the round-trip times measured, in seconds, and their number.
+    pub fn rtt_sum(&self) -> (f64, f64) {
+        self.kind.rtt_sum()
+    }
+
+    /// Nanoseconds that it spent outside the domain of its profile, further outside than is
+    /// usable, and all that it sent.
+    pub fn outside_ns(&self) -> [u64; 3] {
+        match &self.kind {
+            Kind::Paced(paced) => [paced.outside_ns, paced.unusable_ns, paced.active_ns],
+            _ => [0; 3],
+        }
+    }
+
+    /// Retransmission timeouts, and losses found by duplicate acknowledgements.
+    pub fn losses_found(&self) -> Option<(u64, u64)> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some((tcp.sender.timeouts, tcp.sender.fast_retransmits)),
+            _ => None,
+        }
+    }
+
+    /// When its size was delivered.
+    pub fn finished_ns(&self) -> Option<u64> {
+        self.finished_ns
+    }
+
+    /// All that happens at both ends before `until_ns`.
+    pub fn act(&mut self, until_ns: u64, wires: &mut [Wire]) {
+        self.receive(until_ns, wires);
+        let mut out = Out {
+            way: self.ends.data,
+            wires,
+            stranded: &mut self.stranded,
+            windows: self.windows.as_mut(),
+        };
+        if !self.started && self.start_ns < until_ns {
+            self.started = true;
+            match &mut self.kind {
+                Kind::Tcp(tcp) => {
+                    tcp.try_to_send(self.start_ns);
+                    tcp.emit(self.start_ns, &mut out);
+                }
+                Kind::Paced(paced) => paced.start(self.start_ns),
+                Kind::Open(_) => {}
+            }
+        }
+        while self.started {
+            let ack = match self.ends.acks_in {
+                NOWHERE => None,
+                wire => out.wires[wire as usize].first().copied(),
+            };
+            let ack_ns = ack.map_or(NEVER, |p| p.time_ns);
+            let stop_ns = match &self.kind {
+                _ if self.stopped => NEVER,
+                // It makes no more once its size is delivered.
+                Kind::Open(_) => self.stop_ns.min(self.finished_ns.unwrap_or(NEVER)),
+                _ => self.stop_ns,
+            };
+            let due_ns = match &self.kind {
+                Kind::Tcp(tcp) => tcp.due_ns(),
+                Kind::Paced(paced) => paced.due_ns(),
+                Kind::Open(open) => open.maker.next_ns(),
+            };
+            let now_ns = ack_ns.min(due_ns).min(stop_ns);
+            if now_ns >= until_ns {
+                return;
+            }
+            if stop_ns == now_ns {
+                self.stopped = true;
+                match &mut self.kind {
+                    Kind::Tcp(tcp) => tcp.stop(),
+                    Kind::Paced(paced) => paced.stop(now_ns),
+                    Kind::Open(open) => open.maker.stop(),
+                }
+            } else if let Some(packet) = ack
+                && ack_ns <= due_ns
+            {
+                out.wires[self.ends.acks_in as usize].pop();
+                self.acks_arrived += u64::from(self.counts_acks);
+                let before = self.kind.rtt_sum();
+                match &mut self.kind {
+                    Kind::Tcp(tcp) => {
+                        if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
+                            tcp.try_to_send(now_ns);
+                        }
+                        if tcp.user.is_some() {
+                            tcp.sender.rest();
+                        }
+                    }
+                    Kind::Paced(paced) => {
+                        let arrived = paced.acknowledge(now_ns, packet.seq);
+                        if self.size.is_some_and(|size| arrived >= size) {
+                            paced.stop(now_ns);
+                        }
+                    }
+                    Kind::Open(_) => {}
+                }
+                let after = self.kind.rtt_sum();
+                if after.1 > before.1 {
+                    let rtt_ns = (after.0 - before.0) * 1e9;
+                    self.fresh.rtts_ns.push(rtt_ns.round() as u64);
+                }
+            } else {
+                match &mut self.kind {
+                    Kind::Tcp(tcp) => tcp.time_has_come(now_ns),
+                    Kind::Paced(paced) => {
+                        if let Some(seq) = paced.time_has_come(now_ns) {
+                            out.send(now_ns, seq);
+                        }
+                    }
+                    Kind::Open(open) => {
+                        open.sent += 1;
+                        open.maker.advance();
+                        // Its numbers are of no use, but 0 is a packet without payload.
+                        out.send(now_ns, 1);
+                    }
+                }
+            }
+            if let Kind::Tcp(tcp) = &mut self.kind {
+                tcp.emit(now_ns, &mut out);
+            }
+        }
+    }
+
+    fn receive(&mut self, until_ns: u64, wires: &mut [Wire]) {
+        let data_in = self.ends.data_in;
+        if data_in == NOWHERE {
+            return;
+        }
+        loop {
+            let next = wires[data_in as usize].first().copied();
+            let next = next.filter(|p| p.time_ns < until_ns);
+            let due_ns = match &self.kind {
+                Kind::Tcp(tcp) => tcp.receiver.due_ns,
+                _ => NEVER,
+            };
+            let (now_ns, ack) = match next {
+                Some(packet) if packet.time_ns <= due_ns => {
+                    wires[data_in as usize].pop();
+                    self.fresh.delays_ns.push(packet.time_ns - packet.sent_ns);
+                    (
+                        packet.time_ns,
+                        self.data_arrives(packet.time_ns, packet.seq),
+                    )
+                }
+                _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
+                _ => return,
+            };
+            let Some(seq) = ack else {
+                continue;
+            };
+            self.acks_sent += u64::from(self.counts_acks);
+            let mut stranded = 0;
+            let mut out = Out {
+                way: self.ends.acks,
+                wires,
+                stranded: &mut stranded,
+                windows: None,
+            };
+            out.send(now_ns + self.ends.beside_ns, seq);
+            if self.counts_acks {
+                self.acks_stranded += stranded;
+            }
+        }
+    }
+
+    /// A data packet: what is acknowledged at once, if anything is.
+    #[inline]
+    fn data_arrives(&mut self, now_ns: u64, seq: i32) -> Option<i32> {
+        self.arrived += 1;
+        let (new, ack) = match &mut self.kind {
+            Kind::Tcp(tcp) => {
+                let (new, at_once) = tcp.receiver.receive(now_ns, seq);
+                (new, at_once.then(|| tcp.receiver.in_order()))
+            }
+            Kind::Paced(paced) => {
+                paced.arrives(seq, self.arrived);
+                let at_once = !self.every_second || self.arrived.is_multiple_of(2);
+                (true, at_once.then_some(seq))
+            }
+            Kind::Open(_) => (true, None),
+        };
+        if new && self.finished_ns.is_none() {
+            self.delivered += 1;
+            if self.size == Some(self.delivered) {
+                self.finished_ns = Some(now_ns);
+            }
+        }
+        ack
+    }
+
+    /// An acknowledgement has waited long enough.
+    fn ack_is_due(&mut self) -> Option<i32> {
+        match &mut self.kind {
+            Kind::Tcp(tcp) => {
+                tcp.receiver.due_ns = NEVER;
+                Some(tcp.receiver.in_order())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Where packets go from an end.
+struct Out<'a> {
+    way: Way,
+    wires: &'a mut [Wire],
+    stranded: &'a mut u64,
+    windows: Option<&'a mut VecDeque<f64>>,
+}
+
+impl Out<'_> {
+    /// Sends a packet; whether there is a way for it.
+    #[inline]
+    fn send(&mut self, time_ns: u64, seq: i32) -> bool {
+        let Some(wire) = self.wires.get_mut(self.way.wire as usize) else {
+            *self.stranded += 1;
+            return false;
+        };
+        wire.push_unsorted(Packet {
+            time_ns,
+            sent_ns: time_ns,
+            hop: self.way.hop,
+            seq,
+        });
+        true
+    }
+}
+
+impl Kind {
+    fn rtt_sum(&self) -> (f64, f64) {
+        match self {
+            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
+            Kind::Paced(paced) => (paced.rtt_sum_s, paced.rtts as f64),
+            Kind::Open(_) => (0.0, 0.0),
+        }
+    }
+}
+
+impl Tcp {
+    fn new(
+        spec: &ConnectionSpec,
+        window: &WindowSource,
+        application: Maker,
+        mut random: Pcg32,
+    ) -> Tcp {
+        let limit = spec.max_window_pkts.unwrap_or(1e4);
+        let size = spec
+            .size_pkts
+            .map_or(ENDLESS, |size| size.ceil().min(1e9) as i32);
+        let available = match spec.application {
+            Application::Bulk => size,
+            _ => 0,
+        };
+        Tcp {
+            sender: Sender::new(window, limit, available, random.random()),
+            receiver: Receiver::new(limit, spec.acks == Acks::EverySecond),
+            application,
+            jitter_ns: ns(window.send_jitter_s),
+            held_ns: NEVER,
+            random,
+            sent: Sent::new(),
+            size,
+            user: None,
+        }
+    }
+
+    /// That of a user, who has not come yet.
+    fn of_users(workload: &Arc<WorkloadSpec>, mut random: Pcg32, unused: Pcg32) -> Tcp {
+        Tcp {
+            user: Some(User {
+                workload: workload.clone(),
+                messages: Vec::new(),
+                repeated: 0,
+                knows_rtt: false,
+                visited: false,
+            }),
+            sender: Sender::new(&workload.source, USER_LIMIT, 0, random.random()),
+            receiver: Receiver::new(USER_LIMIT, workload.delayed_ack),
+            application: Maker::of_application(Application::Bulk, 0, unused),
+            jitter_ns: ns(workload.source.send_jitter_s),
+            held_ns: NEVER,
+            random,
+            sent: Sent::new(),
+            size: ENDLESS,
+        }
+    }
+
+    fn due_ns(&self) -> u64 {
+        let timer_ns = self.sender.timer_ns();
+        timer_ns.min(self.held_ns).min(self.application.next_ns())
+    }
+
+    /// Sends what it may, after a random wait if there is one.
+    fn try_to_send(&mut self, now_ns: u64) {
+        if self.jitter_ns == 0.0 {
+            self.sender.send(now_ns, &mut self.sent);
+        } else if self.held_ns == NEVER && self.sender.may_send() {
+            let wait_ns = self.jitter_ns * self.random.random::<f64>();
+            self.held_ns = now_ns + wait_ns as u64;
+        }
+    }
+
+    fn time_has_come(&mut self, now_ns: u64) {
+        if self.held_ns == now_ns {
+            self.held_ns = NEVER;
+            self.sender.send(now_ns, &mut self.sent);
+        } else if self.application.next_ns() == now_ns {
+            self.sender.available += 1;
+            self.application.advance();
+            if self.sender.available >= self.size {
+                self.application.stop();
+            }
+            self.try_to_send(now_ns);
+        } else {
+            self.sender.time_out(now_ns);
+            self.try_to_send(now_ns);
+        }
+    }
+
+    /// Nothing new from now on; what was lost is repeated.
+    fn stop(&mut self) {
+        self.sender.available = self.sender.highest_sent + 1;
+        self.application.stop();
+    }
+
+    fn emit(&mut self, now_ns: u64, out: &mut Out<'_>) {
+        let window_pkts = self.sender.window.min(self.sender.limit);
+        for seq in self.sent.drain(..) {
+            if out.send(now_ns, seq)
+                && let Some(windows) = &mut out.windows
+            {
+                windows.push_back(window_pkts);
+            }
+        }
+    }
+}
+
+fn ns(seconds: f64) -> f64 {
+    (seconds * 1e9).round()
+}

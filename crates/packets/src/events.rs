@@ -1,0 +1,107 @@
+//! What happens to links on the way: bandwidth changes, failures and repairs, new routes.
+
+use netflow_network::Change;
+
+use crate::engine::Engine;
+use crate::queue::stretched;
+
+impl Engine {
+    /// When the next event is, if there is one.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let events = &self.network.tables().events;
+        events.get(self.next_event).map(|e| ns(e.at_s))
+    }
+
+    /// Carries out all events that are due, and sends packets along the routes of now.
+    pub fn apply_events(&mut self) {
+        let inner = self.network.tables().clone();
+        let before = self.epoch;
+        while let Some(event) = inner.events.get(self.next_event)
+            && ns(event.at_s) <= self.now_ns
+        {
+            let l = event.link as usize;
+            match event.change {
+                Change::Bandwidth(bps) => self.set_bandwidth(l, bps),
+                Change::Down => self.fail(l),
+                Change::Up => self.links[l].queue.repair(),
+            }
+            self.next_event += 1;
+        }
+        while let Some(next) = inner.epochs.get(self.epoch + 1)
+            && ns(next.at_s) <= self.now_ns
+        {
+            self.epoch += 1;
+        }
+        if self.epoch != before {
+            self.route(Some(before));
+            self.choose_steps();
+        }
+    }
+
+    /// Routes every transfer whose way is another than in the epoch before.
+    pub fn route(&mut self, before: Option<usize>) {
+        let inner = self.network.tables().clone();
+        for t in 0..self.transfers.len() {
+            let connection = self.plan.ends[t].connection as usize;
+            let class = inner.class_of[connection] as usize;
+            let branch = inner.epochs[self.epoch].branch_of[class];
+            if before.is_some_and(|before| inner.epochs[before].branch_of[class] == branch) {
+                continue;
+            }
+            self.route_transfer(t as u32, branch);
+        }
+    }
+
+    /// What is being transmitted, and what waits, takes longer or shorter from now on.
+    fn set_bandwidth(&mut self, l: usize, bps: f64) {
+        let now_ns = self.now_ns;
+        let ratio = self.bandwidths_bps[l] / bps;
+        self.bandwidths_bps[l] = bps;
+        let delay_ns = self.links[l].delay_ns;
+        self.links[l].queue.stretch(now_ns, ratio);
+        let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);
+        for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
+            for packet in wire.waiting_mut() {
+                let left_ns = packet.time_ns.saturating_sub(delay_ns);
+                let of_link = self.plan.specs[packet.hop as usize - 1].link == l as u32;
+                if of_link && left_ns > now_ns {
+                    packet.time_ns = stretched(left_ns, now_ns, ratio) + delay_ns;
+                }
+            }
+            wire.sort();
+        }
+        for hop in 0..self.plan.specs.len() {
+            if self.plan.specs[hop].link == l as u32 {
+                self.plan.set_bandwidth(hop, bps);
+            }
+        }
+    }
+
+    /// The link fails: what is queued is lost. What is on the way over it arrives.
+    fn fail(&mut self, l: usize) {
+        let now_ns = self.now_ns;
+        let delay_ns = self.links[l].delay_ns;
+        self.links[l].queue.fail(now_ns);
+        let specs = &self.plan.specs;
+        let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);
+        let mut lost = Vec::new();
+        for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
+            wire.remove(|packet| {
+                let hop = packet.hop - 1;
+                let here = specs[hop as usize].link == l as u32;
+                let queued = here && packet.time_ns.saturating_sub(delay_ns) > now_ns;
+                if queued {
+                    lost.push(hop);
+                }
+                queued
+            });
+        }
+        for hop in lost {
+            self.is_lost(hop, now_ns);
+        }
+    }
+}
+
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}

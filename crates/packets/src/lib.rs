@@ -1,0 +1,47 @@
+//! A network as packets and congestion windows: every packet is followed, in batches rather than one by one.
+//!
+//! Time advances in steps no longer than the shortest delay of a link, so that what leaves a link
+//! within a step arrives elsewhere in a later one: within a step, links and ends do not see each
+//! other, and each goes through all that arrives at it, in order, at once. A link whose inputs are
+//! far away does so only every few steps. Where delays are too short for steps, moment follows
+//! moment. The result is that of an event-driven simulation, and times are whole nanoseconds.
+
+mod advance;
+mod calendar;
+mod delays;
+mod edge;
+mod ends;
+mod engine;
+mod events;
+mod maker;
+mod numbers;
+mod paced;
+mod plan;
+mod queue;
+mod receiver;
+mod stepper;
+mod tcp;
+mod users;
+mod vegas;
+mod visits;
+mod wire;
+
+pub use delays::Delays;
+use netflow_network::likeness::hash_of;
+use rand_pcg::Pcg32;
+pub use stepper::{OF_ACKS, Packets, Start};
+
+/// The streams of random numbers: one for each purpose and place.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Queue = 1,
+    Sender = 2,
+    Application = 3,
+    Edge = 4,
+}
+
+/// The stream of something with this number, which follows from what it is
+/// ([`likenesses`](netflow_network::likeness::likenesses)) and not from its row.
+fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
+    Pcg32::new(seed, hash_of((purpose as u64, number)))
+}

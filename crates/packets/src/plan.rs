@@ -1,0 +1,284 @@
+//! The network as packets see it: wires between links and ends, and a hop for every link of every
+//! connection's way.
+
+use std::collections::HashMap;
+
+use netflow_network::tables::NO_BRANCH;
+use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
+
+use crate::advance::service_ns;
+use crate::numbers::Numbers;
+use crate::wire::Wire;
+
+/// Where packets on a wire arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Link(u32),
+    /// The receiver of a transfer.
+    Receiver(u32),
+    /// The sender of a transfer, where acknowledgements arrive.
+    Sender(u32),
+}
+
+/// One link on the way of one transfer: what every packet needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    /// Transmission of its packets there.
+    pub service_ns: u64,
+    /// Packets that arrived at the link.
+    pub arrived: u64,
+    /// The wire behind the link.
+    pub out: u32,
+    /// The aggregate whose edge marks what arrives here, plus one; or 0.
+    pub edge: u32,
+}
+
+/// The rest of what there is to know of a hop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HopSpec {
+    /// Transmission of the very first packet, which may have no payload (of an acknowledgement: of
+    /// all).
+    pub header_ns: u64,
+    pub transfer: u32,
+    pub link: u32,
+    pub is_ack: bool,
+    /// Drop precedence of its packets. A way of packets that are marked is there three times, one
+    /// behind the other, `stride` hops apart.
+    pub precedence: u8,
+    pub stride: u32,
+    /// Whether its packets differ in size: `bits` are those of the largest.
+    pub varied: bool,
+    /// Bits of its packets, and of the first.
+    pub bits: f64,
+    pub header_bits: f64,
+}
+
+/// Transmission of packets that differ in size.
+pub(crate) const VARIED: u64 = u64::MAX;
+
+/// No wire.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Where a way begins: its first hop and the wire to its first link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub hop: u32,
+    pub wire: u32,
+}
+
+impl Way {
+    const NONE: Way = Way {
+        hop: 0,
+        wire: NOWHERE,
+    };
+}
+
+/// The ways of one transfer, and the wires that end at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub connection: u32,
+    pub data: Way,
+    pub acks: Way,
+    pub data_in: u32,
+    pub acks_in: u32,
+    /// How long acknowledgements take that are no traffic.
+    pub beside_ns: u64,
+}
+
+/// Ways through the network as they are now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub hops: Vec<Hop>,
+    /// Parallel to `hops`.
+    pub specs: Vec<HopSpec>,
+    pub wires: Vec<Wire>,
+    pub targets: Vec<Target>,
+    /// By wire: the links it begins at; none if it begins at ends.
+    pub origins: Vec<Vec<u32>>,
+    /// By transfer.
+    pub ends: Vec<Ends>,
+    between: HashMap<(u32, u32), u32>,
+}
+
+const ENDS: u32 = u32::MAX;
+
+/// What goes one way of a transfer.
+struct Packets {
+    transfer: u32,
+    end: Target,
+    varied: bool,
+    bits: f64,
+    /// Of the first.
+    header_bits: f64,
+    /// The aggregate whose edge marks them.
+    marks: Option<u32>,
+}
+
+impl Plan {
+    pub fn new(network: &Network, numbers: &Numbers) -> Plan {
+        let mut plan = Plan::default();
+        for &connection in &numbers.connections {
+            for _ in 0..network.tables().connections[connection as usize].count {
+                plan.add(connection);
+            }
+        }
+        plan
+    }
+
+    /// One more transfer of a connection, which has no way yet.
+    pub fn add(&mut self, connection: u32) {
+        self.ends.push(Ends {
+            connection,
+            data: Way::NONE,
+            acks: Way::NONE,
+            data_in: NOWHERE,
+            acks_in: NOWHERE,
+            beside_ns: 0,
+        });
+    }
+
+    /// Sends a transfer over a branch from now on; what it has sent keeps to its way.
+    pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, bps: &[f64]) {
+        let mut ends = self.ends[transfer as usize];
+        (ends.data, ends.acks) = (Way::NONE, Way::NONE);
+        if branch != NO_BRANCH {
+            let inner = network.tables();
+            let spec = &inner.connections[ends.connection as usize];
+            let data = inner.data_path(branch);
+            let back = inner.back_path(branch);
+            let bits = match &spec.source {
+                Source::Users(traffic) => 8.0 * traffic.workload.packet_size_bytes,
+                _ => 8.0 * spec.packet_size_bytes,
+            };
+            let packets = Packets {
+                transfer,
+                end: Target::Receiver(transfer),
+                varied: matches!(spec.source, Source::Users(_)),
+                bits,
+                header_bits: match &spec.source {
+                    // In ns-2, Vegas begins with a packet like any other.
+                    Source::Window(w) if w.variant == TcpVariant::Vegas => bits,
+                    _ => bits.min(8.0 * ACK_BYTES),
+                },
+                marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
+            };
+            (ends.data, ends.data_in) = self.way(data, &packets, bps);
+            let target = Target::Sender(transfer);
+            match spec.source {
+                Source::Constant { .. } | Source::Poisson { .. } => {}
+                _ if spec.acks == Acks::None => {
+                    let way = if back.is_empty() { data } else { back };
+                    let delay_s: f64 = way.iter().map(|&l| inner.links[l as usize].delay_s).sum();
+                    ends.beside_ns = (delay_s * 1e9).round() as u64;
+                    ends.acks_in = self.wire(None, target);
+                    ends.acks = Way {
+                        hop: 0,
+                        wire: ends.acks_in,
+                    };
+                }
+                _ => {
+                    let acks = Packets {
+                        transfer,
+                        end: target,
+                        varied: false,
+                        bits: 8.0 * ACK_BYTES,
+                        header_bits: 8.0 * ACK_BYTES,
+                        marks: None,
+                    };
+                    (ends.acks, ends.acks_in) = self.way(back, &acks, bps);
+                }
+            }
+        }
+        self.ends[transfer as usize] = ends;
+    }
+
+    fn way(&mut self, links: &[u32], packets: &Packets, bps: &[f64]) -> (Way, u32) {
+        let &Packets {
+            transfer,
+            end,
+            varied,
+            bits,
+            header_bits,
+            marks,
+        } = packets;
+        let mut way = Way {
+            hop: self.hops.len() as u32,
+            wire: NOWHERE,
+        };
+        let mut last = NOWHERE;
+        let is_ack = matches!(end, Target::Sender(_));
+        let precedences = match marks {
+            Some(_) => 0..3,
+            // Acknowledgements are dropped last, packets of nobody's profile first.
+            None if is_ack => 0..1,
+            None => 2..3,
+        };
+        for precedence in precedences {
+            for (i, &link) in links.iter().enumerate() {
+                if i == 0 {
+                    way.wire = self.wire(None, Target::Link(link));
+                }
+                let target = links.get(i + 1).map_or(end, |&next| Target::Link(next));
+                last = self.wire(Some(link), target);
+                self.hops.push(Hop {
+                    service_ns: 0,
+                    arrived: 0,
+                    out: last,
+                    edge: match (i, precedence) {
+                        (0, 0) => marks.map_or(0, |aggregate| aggregate + 1),
+                        _ => 0,
+                    },
+                });
+                self.specs.push(HopSpec {
+                    header_ns: 0,
+                    transfer,
+                    link,
+                    is_ack,
+                    precedence,
+                    stride: links.len() as u32,
+                    varied,
+                    bits,
+                    header_bits,
+                });
+                self.set_bandwidth(self.hops.len() - 1, bps[link as usize]);
+            }
+        }
+        (way, last)
+    }
+
+    /// The link of a hop has this bandwidth from now on.
+    pub fn set_bandwidth(&mut self, hop: usize, bps: f64) {
+        let ns = |bits: f64| service_ns(bits, bps);
+        let spec = &mut self.specs[hop];
+        spec.header_ns = ns(spec.header_bits);
+        self.hops[hop].service_ns = match spec.varied {
+            true => VARIED,
+            false => ns(spec.bits),
+        };
+    }
+
+    /// The wire from a link (or from ends) to where its packets arrive: one for all that come to
+    /// an end, wherever from.
+    fn wire(&mut self, from: Option<u32>, target: Target) -> u32 {
+        let key = match target {
+            Target::Link(to) => (from.unwrap_or(ENDS), to),
+            // The numbers of links come nowhere near.
+            Target::Receiver(t) => (ENDS - 1, t),
+            Target::Sender(t) => (ENDS - 2, t),
+        };
+        let next = self.wires.len() as u32;
+        let wire = *self.between.entry(key).or_insert(next);
+        if wire == next {
+            self.wires.push(Wire::default());
+            self.targets.push(target);
+            self.origins.push(Vec::new());
+        }
+        let origins = &mut self.origins[wire as usize];
+        if let Some(link) = from
+            && !origins.contains(&link)
+        {
+            origins.push(link);
+        }
+        wire
+    }
+}

@@ -1,0 +1,91 @@
+//! The receiving end: what has arrived in order, and when it says so.
+
+use crate::tcp::NEVER;
+
+/// ns-2's delayed acknowledgements wait this long.
+pub(crate) const DELAY_NS: u64 = 100_000_000;
+
+/// A receiver of packets that are numbered from 0.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// The next packet in order.
+    next: i32,
+    /// The highest that arrived.
+    highest: i32,
+    /// Bits of what arrived out of order, in a ring.
+    seen: Vec<u64>,
+    delayed: bool,
+    /// When a delayed acknowledgement goes out.
+    pub due_ns: u64,
+}
+
+impl Receiver {
+    /// One with room for this many packets out of order.
+    pub fn new(window: f64, delayed: bool) -> Receiver {
+        let words = (2.0 * window).clamp(64.0, 2f64.powi(26)) as usize / 64 + 1;
+        Receiver {
+            next: 0,
+            highest: -1,
+            seen: vec![0; words.next_power_of_two()],
+            delayed,
+            due_ns: NEVER,
+        }
+    }
+
+    /// All anew, from packet `next` on.
+    pub fn restart(&mut self, next: i32) {
+        (self.next, self.highest, self.due_ns) = (next, next - 1, NEVER);
+        self.seen.fill(0);
+    }
+
+    /// The last packet in order: what an acknowledgement says.
+    #[inline]
+    pub fn in_order(&self) -> i32 {
+        self.next - 1
+    }
+
+    /// A packet arrives: whether it is new, and whether it is acknowledged at once.
+    #[inline]
+    pub fn receive(&mut self, now_ns: u64, seq: i32) -> (bool, bool) {
+        let new = self.place(seq);
+        if !self.delayed {
+            return (new, true);
+        }
+        let waiting = self.due_ns != NEVER;
+        if !waiting && seq == self.in_order() && seq >= self.highest && seq != 0 {
+            self.due_ns = now_ns + DELAY_NS;
+            return (new, false);
+        }
+        self.due_ns = NEVER;
+        (new, true)
+    }
+
+    #[inline]
+    fn place(&mut self, seq: i32) -> bool {
+        if seq == self.next && self.highest < self.next {
+            self.next += 1;
+            self.highest = seq;
+            return true;
+        }
+        if seq < self.next {
+            return false;
+        }
+        let (word, bit) = self.bit(seq);
+        let new = self.seen[word] & bit == 0;
+        self.seen[word] |= bit;
+        self.highest = self.highest.max(seq);
+        loop {
+            let (word, bit) = self.bit(self.next);
+            if self.seen[word] & bit == 0 {
+                return new;
+            }
+            self.seen[word] &= !bit;
+            self.next += 1;
+        }
+    }
+
+    fn bit(&self, seq: i32) -> (usize, u64) {
+        let place = seq as usize & (64 * self.seen.len() - 1);
+        (place >> 6, 1 << (place & 63))
+    }
+}

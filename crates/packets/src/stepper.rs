@@ -1,0 +1,360 @@
+//! The packets of a network on their way through time: time in seconds, events, and what is counted.
+
+mod readout;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use netflow_network::readout::Engine as _;
+use netflow_network::{
+    ClassInterval, ConnectionId, Experience, LinkId, Network, Options, RunError, Source, Step,
+    TcpVariant,
+};
+
+use crate::delays::Delays;
+use crate::edge::UPDATE_NS;
+use crate::ends::Transfer;
+use crate::engine::Engine;
+use crate::plan::HopSpec;
+
+/// A network of packets on its way through time.
+#[derive(Clone)]
+pub struct Packets {
+    options: Options,
+    engine: Engine,
+    /// The first of the transfers of each connection.
+    first_transfer: Vec<u32>,
+    /// Arrivals per interval at each link.
+    arrivals: Vec<Arrivals>,
+    /// Data packets of each transfer that wait in queues and that are between them, now.
+    under_way: OnceLock<Vec<(u32, u32)>>,
+}
+
+/// The packets that arrive in intervals of the same length.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    intervals: u64,
+    /// All of them, and the squares of those of each interval.
+    pkts: u64,
+    squares: u128,
+}
+
+/// What had happened until a period began, of what only packets tell.
+#[derive(Debug, Default)]
+pub struct Start {
+    arrivals: Vec<Arrivals>,
+    delays: Vec<Option<Box<Delays>>>,
+    /// By workload: who came, who went, and the waits that were over.
+    users: Vec<(u64, u64, usize)>,
+}
+
+/// Arrivals are counted in no more intervals than these that are shorter than usual: at the end of
+/// each, all links are visited.
+const MOST_COUNTED: f64 = 1e6;
+
+impl Packets {
+    /// A network at time 0: all queues empty.
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] for options out of range, [`RunError::TooLarge`] if it needs more memory
+    /// than the network's builder allowed.
+    pub fn new(network: Network, options: Options) -> Result<Packets, RunError> {
+        let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        if !positive(options.duration_s) || options.duration_s > 1e9 {
+            let is = options.duration_s;
+            return bad("duration", format!("it is {is} s, but must be positive"));
+        }
+        let moments = [
+            ("duration", options.duration_s),
+            ("burstiness-interval", options.burstiness_interval_s),
+        ];
+        for (option, time_s) in moments {
+            if positive(time_s) && ns(time_s) == 0 {
+                return bad(option, no_moment(time_s));
+            }
+        }
+        let adapts = matches!(options.step, Step::Adaptive { .. });
+        if adapts || !positive(options.step.longest_s()) {
+            return bad(
+                "step",
+                "the window model takes steps of one, positive length".to_owned(),
+            );
+        }
+        if !positive(options.burstiness_interval_s) {
+            let is = options.burstiness_interval_s;
+            return bad(
+                "burstiness-interval",
+                format!("it is {is} s, but must be positive"),
+            );
+        }
+        let intervals = options.duration_s / options.burstiness_interval_s;
+        let is_short = options.burstiness_interval_s < Options::default().burstiness_interval_s;
+        if is_short && intervals > MOST_COUNTED {
+            let (is, least_s) = (
+                options.burstiness_interval_s,
+                options.duration_s / MOST_COUNTED,
+            );
+            return bad(
+                "burstiness-interval",
+                format!(
+                    "it is {is} s, which makes {intervals:.3e} intervals; of at least {least_s} s \
+                     it makes no more than {MOST_COUNTED:e}"
+                ),
+            );
+        }
+        let needed = needed_bytes(&network);
+        let allowed_bytes = network.tables().memory_limit_bytes;
+        check_memory(needed, allowed_bytes)?;
+        let arrivals = vec![Arrivals::default(); network.link_count()];
+        let mut first_transfer = vec![0; network.connection_count()];
+        let engine = Engine::new(network, options.seed);
+        let mut next = 0;
+        for &connection in &engine.numbers.connections {
+            first_transfer[connection as usize] = next;
+            next += engine.network.tables().connections[connection as usize].count;
+        }
+        Ok(Packets {
+            arrivals,
+            engine,
+            options,
+            first_transfer,
+            under_way: OnceLock::new(),
+        })
+    }
+
+    /// One step of the length that was asked for.
+    pub fn step(&mut self) -> Result<(), RunError> {
+        let step_s = self.options.step.longest_s();
+        self.run_until(self.engine.now_ns() + ns(step_s).max(1))
+    }
+
+    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration.
+    pub fn reach(&mut self, time_s: f64) -> Result<(), RunError> {
+        self.run_until(ns(time_s))
+    }
+
+    /// Whether it has come to `time_s`, to the nanosecond.
+    pub fn has_reached(&self, time_s: f64) -> bool {
+        self.engine.now_ns() >= ns(time_s)
+    }
+
+    fn run_until(&mut self, end_ns: u64) -> Result<(), RunError> {
+        let end_ns = end_ns.min(ns(self.options.duration_s));
+        self.under_way = OnceLock::new();
+        while self.engine.now_ns() < end_ns {
+            let interval_ns = ns(self.options.burstiness_interval_s);
+            let counted_ns = (self.engine.now_ns() / interval_ns + 1) * interval_ns;
+            let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
+            let told_ns = match self.network().tables().aggregates.is_empty() {
+                true => u64::MAX,
+                false => (self.engine.now_ns() / UPDATE_NS + 1) * UPDATE_NS,
+            };
+            let until_ns = end_ns.min(counted_ns).min(event_ns).min(told_ns);
+            self.engine.run_until(until_ns);
+            self.engine.apply_events();
+            if self.engine.now_ns() == told_ns {
+                self.engine.exchange();
+            }
+            if self.engine.now_ns() == counted_ns {
+                self.count_arrivals();
+            }
+        }
+        // How many users are there at a time is not known before.
+        let visits = self.engine.slots() as f64 * OF_VISIT;
+        let allowed_bytes = self.network().tables().memory_limit_bytes;
+        check_memory(visits, allowed_bytes)
+    }
+
+    fn count_arrivals(&mut self) {
+        for (l, arrivals) in self.arrivals.iter_mut().enumerate() {
+            let all = self.engine.link_counts(l).offered();
+            let arrived = u128::from(all - arrivals.pkts);
+            arrivals.intervals += 1;
+            arrivals.pkts = all;
+            arrivals.squares += arrived * arrived;
+        }
+    }
+
+    /// How the data of a connection is marked: what belongs to nobody is DP2.
+    pub fn marking_of(&self, id: ConnectionId) -> [f64; 3] {
+        match self.network().tables().aggregate_of(id.index() as u32) {
+            Some(aggregate) => self.engine.edges[aggregate as usize].marking(),
+            None => [0.0, 0.0, 1.0],
+        }
+    }
+
+    /// What has happened until now, for a period that begins.
+    pub fn start(&self) -> Start {
+        let crowds = self.engine.crowds.iter();
+        Start {
+            arrivals: self.arrivals.clone(),
+            delays: self.engine.delays.clone(),
+            users: crowds
+                .map(|crowd| (crowd.came, crowd.gone, crowd.waits.len()))
+                .collect(),
+        }
+    }
+
+    /// Spread over mean of the packets that arrived in the intervals that ended since then.
+    pub fn arrival_cov(&self, id: LinkId, start: &Start) -> Option<f64> {
+        let now = self.arrivals.get(id.index())?;
+        let before = start.arrivals.get(id.index()).copied().unwrap_or_default();
+        let intervals = u128::from(now.intervals - before.intervals);
+        let pkts = u128::from(now.pkts - before.pkts);
+        let off_squares = intervals * (now.squares - before.squares) - pkts * pkts;
+        (pkts > 0).then(|| (off_squares as f64).sqrt() / pkts as f64)
+    }
+
+    /// How long packets of a connection took since then; `None` if none has arrived yet.
+    pub fn delays_since(&self, id: ConnectionId, start: &Start) -> Option<Cow<'_, Delays>> {
+        let now = self.engine.delays.get(id.index())?.as_deref()?;
+        let before = start.delays.get(id.index());
+        Some(match before.and_then(Option::as_deref) {
+            Some(before) => Cow::Owned(now.since(before)),
+            None => Cow::Borrowed(now),
+        })
+    }
+
+    /// By retransmission timers and by duplicate acknowledgements.
+    fn losses_found(&self, id: ConnectionId) -> Option<[f64; 2]> {
+        let each = self.transfers(id).map(Transfer::losses_found);
+        each.fold(None, |sum, found| {
+            let [timeouts, fast] = sum.unwrap_or_default();
+            found.map(|(t, f)| [timeouts + t as f64, fast + f as f64])
+        })
+    }
+
+    /// Seconds that it sent outside the domain of its profile, further out than is usable, and at all.
+    fn outside_s(&self, id: ConnectionId) -> [f64; 3] {
+        let each = self.transfers(id).map(Transfer::outside_ns);
+        let sum = each.fold([0; 3], |sum: [u64; 3], more| {
+            std::array::from_fn(|i| sum[i] + more[i])
+        });
+        sum.map(|ns| ns as f64 * 1e-9)
+    }
+
+    /// When the last of its transfers had delivered its size.
+    fn finished_s(&self, id: ConnectionId) -> Option<f64> {
+        let ends = self.transfers(id).map(|t| t.finished_ns());
+        let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+        Some(last as f64 * 1e-9)
+    }
+
+    /// What users met with since then, by workload.
+    pub fn experiences(&self, start: &Start) -> Vec<Experience> {
+        let crowds = self.engine.crowds.iter().enumerate();
+        crowds
+            .map(|(w, crowd)| {
+                let (came, gone, over) = start.users.get(w).copied().unwrap_or_default();
+                let mut waits = crowd.waits.get(over..).unwrap_or_default().to_vec();
+                // As they came, and each in the order in which it all ended.
+                waits.sort_by_key(|wait| wait.user);
+                Experience {
+                    came: crowd.came - came,
+                    gone: crowd.gone - gone,
+                    waits,
+                }
+            })
+            .collect()
+    }
+
+    /// Data packets that have arrived at every hop of every way.
+    pub fn arrivals_at_hops(&self) -> Vec<u64> {
+        self.engine
+            .data_hops()
+            .map(|(_, arrived)| arrived)
+            .collect()
+    }
+
+    /// For every link the connections whose data crosses it; `before` is what had arrived at hops
+    /// `length_s` seconds ago.
+    pub fn classes(&self, before: &[u64], length_s: f64) -> Vec<ClassInterval> {
+        let mut classes: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
+        let connection =
+            |hop: &HopSpec| self.engine.transfer(hop.transfer as usize).ends.connection;
+        for (i, (hop, arrived)) in self.engine.data_hops().enumerate() {
+            let arrived = arrived - before.get(i).copied().unwrap_or(0);
+            let class = classes.entry((hop.link, connection(hop))).or_default();
+            class.0 += arrived as f64;
+        }
+        self.engine.each_under_way(|hop, queued| {
+            if let Some(class) = classes.get_mut(&(hop.link, connection(hop)))
+                && queued
+                && !hop.is_ack
+            {
+                class.1 += 1.0;
+            }
+        });
+        let owner = self.network().tables().owner;
+        let interval = |((link, connection), (arrived, queue_pkts))| ClassInterval {
+            link: LinkId::new(link, owner),
+            connection: ConnectionId::new(connection, owner),
+            queue_pkts,
+            arrival_pps: arrived / length_s,
+        };
+        classes.into_iter().map(interval).collect()
+    }
+
+    /// The numbers of a connection's transfers.
+    fn members(&self, id: ConnectionId) -> impl Iterator<Item = usize> {
+        let i = id.index();
+        let first = self.first_transfer[i];
+        let count = self.network().tables().connections[i].count;
+        let first = first as usize..(first + count) as usize;
+        let more = self.engine.more_of.get(i).into_iter().flatten();
+        first.chain(more.map(|&t| t as usize))
+    }
+
+    fn transfers(&self, id: ConnectionId) -> impl Iterator<Item = &Transfer> {
+        self.members(id).map(|i| self.engine.transfer(i))
+    }
+}
+
+fn check_memory(needed: f64, allowed_bytes: u64) -> Result<(), RunError> {
+    match needed > allowed_bytes as f64 {
+        true => Err(RunError::TooLarge {
+            needed_bytes: needed as u64,
+            allowed_bytes,
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Bytes that transfers and their ways take, roughly; packets under way come on top.
+fn needed_bytes(network: &Network) -> f64 {
+    const OF_TRANSFER: f64 = 1500.0;
+    const OF_HOP: f64 = 200.0;
+    // Two histograms; usually a fifth of it.
+    const OF_CONNECTION: f64 = 30_000.0;
+    let each = network.connections().map(|id| {
+        let spec = network.connection_spec(id);
+        let hops = network.path(id).len() + network.return_path(id).len();
+        let window = spec.max_window_pkts.unwrap_or(1e4).min(1e7);
+        // The receiver has a bit for every packet of two windows; Vegas has two numbers.
+        let of_window = match spec.source {
+            Source::Window(w) if w.variant == TcpVariant::Vegas => 13.0 * window,
+            Source::Window(_) | Source::Users(_) => 0.5 * window,
+            _ => 0.0,
+        };
+        OF_CONNECTION + f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)
+    });
+    each.sum()
+}
+
+/// Acknowledgements are DP0.
+pub const OF_ACKS: [f64; 3] = [1.0, 0.0, 0.0];
+
+/// Bytes that a visit takes, roughly.
+const OF_VISIT: f64 = 20_000.0;
+
+fn no_moment(time_s: f64) -> String {
+    format!("it is {time_s} s, but packets take their times in whole nanoseconds")
+}
+
+/// Times in whole nanoseconds: compared, counted and waited for as such, so that none falls between
+/// two of them.
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}

@@ -1,0 +1,280 @@
+//! What packets tell.
+
+use netflow_network::readout::{
+    AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums, fraction, mean,
+};
+use netflow_network::tables::NO_BRANCH;
+use netflow_network::{
+    ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, Network, Options,
+    PrecedenceTotals, Source, Totals,
+};
+
+use super::{OF_ACKS, Packets};
+use crate::ends::Transfer;
+
+impl Engine for Packets {
+    fn network(&self) -> &Network {
+        &self.engine.network
+    }
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn time_s(&self) -> f64 {
+        self.engine.now_ns() as f64 * 1e-9
+    }
+
+    fn is_done(&self) -> bool {
+        self.has_reached(self.options.duration_s)
+    }
+
+    fn steps(&self) -> u64 {
+        self.engine.steps
+    }
+
+    fn queue_pkts(&self, id: LinkId) -> f64 {
+        self.engine.queue_pkts(id.index()) as f64
+    }
+
+    fn blocking(&self, id: LinkId) -> f64 {
+        f64::from(u8::from(
+            self.queue_pkts(id) >= self.network().room_pkts(id).floor(),
+        ))
+    }
+
+    fn utilization(&self, id: LinkId) -> f64 {
+        self.link_sums(id).busy_s * fraction(1.0, self.time_s())
+    }
+
+    fn send_pps(&self, id: ConnectionId) -> f64 {
+        if let Source::Users(_) = self.network().connection_spec(id).source {
+            // Their windows do not say what they have to send.
+            return self.connection_sums(id).sent_pkts * fraction(1.0, self.time_s());
+        }
+        let transfers = self.transfers(id);
+        transfers.map(|t| t.rate_pps(self.engine.now_ns())).sum()
+    }
+
+    fn explain(&self, id: ConnectionId) -> Explanation {
+        let network = self.network();
+        let spec = network.connection_spec(id);
+        let marking = self.marking_of(id);
+        let hop = |link: LinkId, back: bool| {
+            let of = network.link_spec(link);
+            let bits = match back {
+                true => 8.0 * ACK_BYTES,
+                false => 8.0 * spec.packet_size_bytes,
+            };
+            let queue_pkts = self.queue_pkts(link);
+            let waiting_s = self.engine.work_ns(link.index()) as f64 * 1e-9;
+            let sums = self.link_sums(link);
+            ExplainedHop {
+                link,
+                back,
+                utilization: self.utilization(link),
+                queue_pkts,
+                service_pps: match waiting_s > 0.0 {
+                    true => queue_pkts / waiting_s,
+                    false => of.bandwidth_bps / bits,
+                },
+                waiting_s,
+                transmission_s: bits / of.bandwidth_bps,
+                propagation_s: of.delay_s,
+                loss_probability: sums.lost_of(if back { OF_ACKS } else { marking }),
+            }
+        };
+        let inner = &**network.tables();
+        let class = inner.class_of[id.index()] as usize;
+        let hops = match inner.epochs[self.engine.epoch].branch_of[class] {
+            NO_BRANCH => Vec::new(),
+            branch => {
+                let id = |&l: &u32| LinkId::new(l, inner.owner);
+                let there = inner.data_path(branch).iter().map(id);
+                let back = inner.back_path(branch).iter().map(id);
+                let there = there.map(|link| hop(link, false));
+                there.chain(back.map(|link| hop(link, true))).collect()
+            }
+        };
+        let mut explanation = Explanation::of_way(self.time_s(), spec.count, hops);
+        let now_ns = self.engine.now_ns();
+        explanation.sending = self.transfers(id).any(|t| t.is_sending(now_ns));
+        explanation.rate_pps = self.send_pps(id) / f64::from(spec.count);
+        let application_pps = spec.application.mean_pps();
+        explanation.application_pps = Some(application_pps).filter(|pps| pps.is_finite());
+        if let Source::Profile(profile) = &spec.source {
+            explanation.profile = Some(profile.name().to_owned());
+        }
+        // The first of those that are sending stands for all.
+        if let Some(transfer) = self.transfers(id).find(|t| t.is_sending(now_ns)) {
+            match transfer.applied() {
+                Ok(applied) => {
+                    explanation.apply(applied, transfer.window_limit_pkts());
+                    if let Source::Profile(profile) = &spec.source {
+                        explanation.outside = profile.outside(applied.loss, applied.rtt_s);
+                    }
+                }
+                Err(limit) => {
+                    explanation.limit = limit;
+                    let sums = self.connection_counts(id);
+                    let missing = sums.lost_pkts + sums.blocked_pkts;
+                    explanation.seen_loss_probability = mean(missing, missing + sums.arrived_pkts);
+                    let rtts_s = self.transfers(id).map(Transfer::seen_rtt_s);
+                    let (sum_s, n) = rtts_s
+                        .filter(|&rtt_s| rtt_s > 0.0)
+                        .fold((0.0, 0.0), |(sum, n), rtt_s| (sum + rtt_s, n + 1.0));
+                    explanation.seen_rtt_s = mean(sum_s, n);
+                    explanation.window_limit_pps = explanation
+                        .seen_rtt_s
+                        .map(|rtt_s| transfer.window_limit_pkts() / rtt_s)
+                        .filter(|_| spec.max_window_pkts.is_some());
+                }
+            }
+        }
+        explanation
+    }
+
+    fn longest_pkts(&self, id: LinkId) -> f64 {
+        f64::from(self.engine.link_counts(id.index()).most)
+    }
+
+    fn restart_longest(&mut self) {
+        self.engine.restart_longest();
+    }
+
+    fn link_sums(&self, id: LinkId) -> LinkSums {
+        let l = id.index();
+        let counts = self.engine.link_counts(l);
+        let queued = self.engine.queue_pkts(l);
+        LinkSums {
+            offered_pkts: counts.offered() as f64,
+            lost_pkts: counts.lost as f64,
+            departed_pkts: (counts.accepted - queued as u64) as f64,
+            queue_time: self.engine.queue_time_ns(l) * 1e-9,
+            busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
+            precedences: self.precedence_totals(id),
+        }
+    }
+
+    fn connection_sums(&self, id: ConnectionId) -> ConnectionSums {
+        let mut sum = ConnectionSums::default();
+        for i in self.members(id) {
+            let transfer = self.engine.transfer(i);
+            let lost = (self.engine.lost(i) + self.engine.blocked(i)) as f64;
+            let sent = transfer.sent() as f64;
+            let (rtt_time, rtt_weight) = transfer.rtt_sum();
+            sum.sent_pkts += sent;
+            sum.delivered_pkts += transfer.delivered as f64;
+            sum.rtt_time += rtt_time;
+            sum.rtt_weight += rtt_weight;
+            sum.lost += lost;
+            sum.loss_weight += sent;
+        }
+        if let Some(delays) = &self.engine.delays[id.index()] {
+            sum.delay_time = delays.one_way.sum_ns as f64 * 1e-9;
+            sum.delay_weight = delays.one_way.count as f64;
+        }
+        sum
+    }
+
+    fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
+        let sums = self.connection_sums(id);
+        let arrived: u64 = self.transfers(id).map(|t| t.arrived).sum();
+        let under_way = self.under_way.get_or_init(|| self.engine.data_under_way());
+        let mine = |part: fn(&(u32, u32)) -> u32| -> f64 {
+            let members = self.members(id).filter_map(|i| under_way.get(i));
+            members.map(|both| f64::from(part(both))).sum()
+        };
+        let blocked: u64 = self.members(id).map(|i| self.engine.blocked(i)).sum();
+        ConnectionCounts {
+            sent_pkts: sums.sent_pkts,
+            delivered_pkts: sums.delivered_pkts,
+            arrived_pkts: arrived as f64,
+            lost_pkts: sums.lost - blocked as f64,
+            blocked_pkts: blocked as f64,
+            rtt_time: sums.rtt_time,
+            rtt_weight: sums.rtt_weight,
+            outside_s: self.outside_s(id),
+            losses_found: self.losses_found(id),
+            queued_pkts: mine(|&(queued, _)| queued),
+            in_flight_pkts: mine(|&(_, flying)| flying),
+            finished_s: self.finished_s(id),
+        }
+    }
+
+    fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
+        let Some(edge) = self.engine.edges.get(id.index()) else {
+            return AggregateCounts::default();
+        };
+        let mut under_way = [0; 3];
+        self.engine.each_under_way(|hop, _| {
+            if !hop.is_ack
+                && self.engine.aggregate_of[hop.transfer as usize] == Some(id.index() as u32)
+            {
+                under_way[usize::from(hop.precedence)] += 1;
+            }
+        });
+        let delivered = |p: usize| (edge.sent[p] - edge.lost[p] - under_way[p]) as f64;
+        let spec = self.network().aggregate_spec(id);
+        let (mut goodput_pkts, mut goodput_bits) = (0.0, 0.0);
+        let mut rtts = (0.0, 0.0);
+        for &member in &spec.members {
+            let pkts = self.connection_sums(member).delivered_pkts;
+            goodput_pkts += pkts;
+            goodput_bits += pkts * 8.0 * self.network().connection_spec(member).packet_size_bytes;
+            for rtt_s in self.transfers(member).map(Transfer::seen_rtt_s) {
+                if rtt_s > 0.0 {
+                    rtts = (rtts.0 + rtt_s, rtts.1 + 1.0);
+                }
+            }
+        }
+        AggregateCounts {
+            sent_pkts: edge.sent.map(|sent| sent as f64),
+            delivered_pkts: [delivered(0), delivered(1), delivered(2)],
+            lost_pkts: edge.lost.map(|lost| lost as f64),
+            goodput_pkts,
+            goodput_bits,
+            measured_bps: edge.measured_bps(),
+            marking: edge.marking(),
+            rtt_s: (rtts.1 > 0.0).then(|| rtts.0 / rtts.1),
+        }
+    }
+
+    fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+        let (offered, lost, averages) = self.engine.precedences(id.index())?;
+        let pkts = |counts: [u64; 3]| counts.map(|count| count as f64);
+        Some(PrecedenceTotals::each(pkts(offered), pkts(lost), averages))
+    }
+
+    fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for &(queued, flying) in self.under_way.get_or_init(|| self.engine.data_under_way()) {
+            totals.queued_pkts += f64::from(queued);
+            totals.in_flight_pkts += f64::from(flying);
+        }
+        for i in 0..self.engine.transfers() {
+            let transfer = self.engine.transfer(i);
+            totals.offered_pkts += transfer.sent() as f64;
+            totals.delivered_pkts += transfer.arrived as f64;
+            totals.lost_pkts += self.engine.lost(i) as f64;
+            totals.blocked_pkts += self.engine.blocked(i) as f64;
+        }
+        totals
+    }
+
+    fn ack_totals(&self) -> Totals {
+        let (queued, in_flight) = self.engine.acks_under_way();
+        let mut totals = Totals {
+            queued_pkts: queued as f64,
+            in_flight_pkts: in_flight as f64,
+            lost_pkts: self.engine.lost_acks() as f64,
+            ..Totals::default()
+        };
+        for i in 0..self.engine.transfers() {
+            let transfer = self.engine.transfer(i);
+            totals.offered_pkts += transfer.acks_sent as f64;
+            totals.delivered_pkts += transfer.acks_arrived as f64;
+        }
+        totals
+    }
+}

@@ -1,0 +1,613 @@
+//! The sending end of a TCP connection, packet by packet, with the rules (and the defaults) of
+//! ns-2.35's one-way agents: what a loss costs is in these details.
+
+use netflow_network::{Limit, TcpVariant, WindowSource};
+
+use crate::vegas::Vegas;
+
+/// No time at all.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// Seconds of a tick of the retransmission timer's clock.
+const TICK_S: f64 = 0.01;
+const DUPLICATES: i32 = 3;
+
+/// What changed the window last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    None,
+    FastRetransmit,
+    Timeout,
+    Recovered,
+}
+
+/// The packets that a sender lets go, in order: their sequence numbers.
+pub(crate) type Sent = Vec<i32>;
+
+/// A sender's congestion window and all that belongs to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub variant: TcpVariant,
+    pub limit: f64,
+    pub window: f64,
+    pub ssthresh: f64,
+    /// By how many packets the window is inflated during fast recovery.
+    pub inflation: i32,
+    /// The next to send.
+    pub next: i32,
+    /// One past the last that there is to send.
+    pub available: i32,
+    /// The highest ever sent.
+    pub highest_sent: i32,
+    /// The highest acknowledged.
+    pub acknowledged: i32,
+    pub duplicates: i32,
+    /// The highest that had been sent when recovery began.
+    pub recover: i32,
+    pub action: Action,
+    initial_window: f64,
+    timer: Timer,
+    /// Whether a partial acknowledgement came already (NewReno).
+    partial: bool,
+    cubic: Cubic,
+    pub vegas: Option<Box<Vegas>>,
+    /// Round-trip times that were measured: their sum in seconds, and how many.
+    pub rtt_sum_s: f64,
+    pub rtts: u64,
+    pub sent: u64,
+    pub repeated: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    /// Of a sender that has pauses.
+    usage: Option<Usage>,
+}
+
+/// How much of the window was used of late: what was not used does not grow (RFC 7661, as Linux
+/// does it).
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    /// The most packets that were out in a round trip, and whether that filled the window.
+    most: i32,
+    full: bool,
+    /// Where the round trip ends.
+    until: i32,
+    /// When something was sent last.
+    sent_ns: u64,
+}
+
+/// The retransmission timer: smoothed round-trip time and deviation in ticks, as ns-2 reckons.
+#[derive(Clone, Debug)]
+struct Timer {
+    at_ns: u64,
+    timing: bool,
+    timed: i32,
+    timed_ns: u64,
+    /// Offset of the clock's ticks, in seconds.
+    offset_s: f64,
+    smoothed: i32,
+    deviation: i32,
+    current_s: f64,
+    backoff: i32,
+    min_s: f64,
+    max_s: f64,
+}
+
+/// CUBIC's curve (RFC 9438): where it was cut, and since when it grows again.
+#[derive(Clone, Debug, Default)]
+struct Cubic {
+    max: f64,
+    since_ns: Option<u64>,
+    k_s: f64,
+    reno: f64,
+}
+
+const CUBIC_C: f64 = 0.4;
+const CUBIC_BETA: f64 = 0.7;
+
+impl Sender {
+    /// What keeps it from sending more: `has_size` tells whether what is available is all there will
+    /// be of it.
+    pub fn limited_by(&self, has_size: bool) -> Limit {
+        match self.next >= self.available {
+            true if has_size => Limit::Size,
+            true => Limit::Application,
+            false if self.window >= self.limit => Limit::Window,
+            false => Limit::CongestionWindow,
+        }
+    }
+
+    /// At rest; `offset` in [0, 1) shifts the ticks of its clock.
+    pub fn new(source: &WindowSource, limit: f64, available: i32, offset: f64) -> Sender {
+        Sender {
+            variant: source.variant,
+            limit,
+            window: 1.0,
+            ssthresh: limit.floor(),
+            inflation: 0,
+            next: 0,
+            available,
+            highest_sent: -1,
+            acknowledged: -1,
+            duplicates: 0,
+            recover: 0,
+            action: Action::None,
+            initial_window: source.initial_window_pkts,
+            timer: Timer {
+                at_ns: NEVER,
+                timing: false,
+                timed: -1,
+                timed_ns: 0,
+                offset_s: offset * TICK_S,
+                smoothed: 0,
+                deviation: 4800,
+                current_s: source.initial_rto_s,
+                backoff: 1,
+                min_s: source.min_rto_s,
+                max_s: source.max_rto_s,
+            },
+            partial: false,
+            cubic: Cubic::default(),
+            vegas: (source.variant == TcpVariant::Vegas)
+                .then(|| Box::new(Vegas::new(source, limit))),
+            rtt_sum_s: 0.0,
+            rtts: 0,
+            sent: 0,
+            repeated: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+            usage: None,
+        }
+    }
+
+    /// One for a connection with pauses, where another has been before, whose counts go on. With
+    /// `first` it begins with an empty packet; else the other end has done that, and it has its
+    /// answer.
+    pub fn anew(&self, source: &WindowSource, limit: f64, offset: f64, first: bool) -> Sender {
+        let mut new = Sender::new(source, limit, 1, offset);
+        if !first {
+            new.next = 1;
+            new.highest_sent = 0;
+            new.acknowledged = 0;
+            new.window = source.initial_window_pkts;
+        }
+        new.usage = Some(Usage::default());
+        (new.sent, new.repeated) = (self.sent, self.repeated);
+        (new.timeouts, new.fast_retransmits) = (self.timeouts, self.fast_retransmits);
+        (new.rtt_sum_s, new.rtts) = (self.rtt_sum_s, self.rtts);
+        new
+    }
+
+    /// Whether all that was sent is acknowledged.
+    pub fn is_at_rest(&self) -> bool {
+        self.acknowledged == self.highest_sent
+    }
+
+    /// If nothing is out, and there is nothing to send, the timer has nothing to wait for.
+    pub fn rest(&mut self) {
+        if self.is_at_rest() && self.next >= self.available {
+            self.timer.at_ns = NEVER;
+        }
+    }
+
+    /// There is something to send again. After a pause of more than a timeout the window is halved
+    /// for each timeout that it lasted, down to the initial one; the threshold remembers (RFC
+    /// 2861, as Linux does it).
+    pub fn end_pause(&mut self, now_ns: u64) {
+        let Some(usage) = self.usage.filter(|_| self.is_at_rest()) else {
+            return;
+        };
+        let rto_s = self.rto_s();
+        let mut paused_s = now_ns.saturating_sub(usage.sent_ns) as f64 * 1e-9 - rto_s;
+        let least = self.window.min(self.initial_window);
+        if paused_s > 0.0 {
+            self.ssthresh = self.ssthresh.max(0.75 * self.window).floor();
+        }
+        while paused_s > 0.0 && self.window > least {
+            self.window = (0.5 * self.window).floor().max(least);
+            paused_s -= rto_s;
+        }
+        // Vegas can leave none at all, for the timer to open again.
+        self.window = self.window.max(1.0);
+    }
+
+    /// The round-trip time is known from the handshake.
+    pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
+        self.timer.timed_ns = from_ns;
+        self.timer.measure(to_ns);
+    }
+
+    /// When its retransmission timer runs out.
+    pub fn timer_ns(&self) -> u64 {
+        self.timer.at_ns
+    }
+
+    /// The smoothed round-trip time in seconds; 0 before the first measurement.
+    pub fn smoothed_rtt_s(&self) -> f64 {
+        f64::from(self.timer.smoothed) * TICK_S / 8.0
+    }
+
+    /// The retransmission timeout in seconds, back-off included.
+    pub fn rto_s(&self) -> f64 {
+        self.timer.length_s()
+    }
+
+    /// Whether the window and what there is to send allow another packet.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        self.next < self.available && self.next <= self.acknowledged.saturating_add(self.usable())
+    }
+
+    /// Sends all that it may.
+    #[inline]
+    pub fn send(&mut self, now_ns: u64, sent: &mut Sent) {
+        while self.may_send() {
+            self.output(now_ns, self.next, sent);
+            self.next += 1;
+        }
+        self.note_usage();
+    }
+
+    #[inline]
+    fn note_usage(&mut self) {
+        let out = self.highest_sent - self.acknowledged;
+        let full = out >= self.usable();
+        if let Some(usage) = &mut self.usage
+            && (self.acknowledged >= usage.until || out > usage.most || full)
+        {
+            (usage.most, usage.full, usage.until) = (out, full, self.next);
+        }
+    }
+
+    /// Whether what was out justifies a larger window.
+    #[inline]
+    fn may_grow(&self) -> bool {
+        match self.usage {
+            Some(usage) if self.window < self.ssthresh => self.window < 2.0 * f64::from(usage.most),
+            Some(usage) => usage.full,
+            None => true,
+        }
+    }
+
+    /// The window in whole packets, inflated in fast recovery, and never above the limit.
+    #[inline]
+    fn usable(&self) -> i32 {
+        ((self.window as i32).saturating_add(self.inflation)).min(self.limit as i32)
+    }
+
+    /// The same for Vegas, which inflates the window itself.
+    pub(crate) fn whole_window(&self) -> i32 {
+        self.usable()
+    }
+
+    /// The window after the first acknowledgement.
+    pub(crate) fn initial_window(&self) -> f64 {
+        self.initial_window
+    }
+
+    /// The same without rounding: what a loss cuts.
+    fn real_window(&self) -> f64 {
+        (self.window + f64::from(self.inflation)).min(self.limit)
+    }
+
+    #[inline]
+    pub(crate) fn output(&mut self, now_ns: u64, seq: i32, sent: &mut Sent) {
+        let nothing_out = self.acknowledged == self.highest_sent;
+        sent.push(seq);
+        self.sent += 1;
+        if let Some(usage) = &mut self.usage {
+            usage.sent_ns = now_ns;
+        }
+        if let Some(vegas) = &mut self.vegas {
+            vegas.sending(now_ns, seq);
+        }
+        if seq > self.highest_sent {
+            self.highest_sent = seq;
+            if !self.timer.timing {
+                self.timer.timing = true;
+                if seq > self.timer.timed {
+                    self.timer.timed = seq;
+                    self.timer.timed_ns = now_ns;
+                }
+            }
+        } else {
+            self.repeated += 1;
+        }
+        let restart = nothing_out && self.variant != TcpVariant::Vegas;
+        if self.timer.at_ns == NEVER || restart {
+            self.timer.start(now_ns);
+        }
+    }
+
+    /// Everything up to `ack` has arrived. Returns whether the sender may try to send now.
+    #[inline]
+    pub fn acknowledge(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
+        match self.variant {
+            TcpVariant::Tahoe => self.tahoe(now_ns, ack, sent),
+            TcpVariant::Reno => self.reno(now_ns, ack, sent),
+            TcpVariant::NewReno | TcpVariant::Cubic => self.newreno(now_ns, ack, sent),
+            TcpVariant::Vegas => super::vegas::acknowledge(self, now_ns, ack, sent),
+        }
+    }
+
+    fn tahoe(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
+        if ack > self.acknowledged {
+            self.progress(now_ns, ack);
+            self.grow(now_ns, ack);
+        } else if ack == self.acknowledged {
+            self.duplicates += 1;
+            if self.duplicates == DUPLICATES {
+                if self.acknowledged > self.recover || self.acknowledged == 0 {
+                    self.recover = self.highest_sent;
+                    self.action = Action::FastRetransmit;
+                    self.fast_retransmits += 1;
+                    self.cut();
+                    self.window = 1.0;
+                    self.timer.restart(now_ns);
+                    self.next = self.acknowledged + 1;
+                }
+            } else if self.duplicates < DUPLICATES {
+                self.limited_transmit(now_ns, sent);
+            }
+        }
+        ack >= self.acknowledged
+    }
+
+    #[inline]
+    fn reno(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
+        if ack > self.acknowledged {
+            if self.action == Action::FastRetransmit {
+                self.action = Action::Recovered;
+            }
+            self.inflation = 0;
+            self.progress(now_ns, ack);
+            self.grow(now_ns, ack);
+        } else if ack == self.acknowledged {
+            let again = self.action == Action::FastRetransmit;
+            self.duplicate(now_ns, again, sent);
+        }
+        self.duplicates == 0 || self.duplicates >= DUPLICATES
+    }
+
+    fn newreno(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
+        if ack > self.acknowledged {
+            if ack >= self.recover || self.action != Action::FastRetransmit {
+                if self.inflation > 0 {
+                    self.inflation = 0;
+                    if self.action == Action::FastRetransmit {
+                        self.action = Action::Recovered;
+                    }
+                }
+                self.partial = false;
+                self.progress(now_ns, ack);
+                self.grow(now_ns, ack);
+            } else {
+                self.partial_ack(now_ns, ack, sent);
+            }
+        } else if ack == self.acknowledged {
+            self.duplicate(now_ns, false, sent);
+        }
+        match self.duplicates {
+            0 => true,
+            // In recovery at most two packets an acknowledgement.
+            n if n >= DUPLICATES => {
+                for _ in 0..2 {
+                    if self.may_send() {
+                        self.output(now_ns, self.next, sent);
+                        self.next += 1;
+                    }
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// More is missing of the window that was out when recovery began.
+    fn partial_ack(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) {
+        if !self.partial {
+            self.partial = true;
+            self.timer.start(now_ns);
+        }
+        let covered = ack - self.acknowledged;
+        if self.inflation > covered {
+            self.inflation -= covered - 1;
+        } else {
+            self.window -= f64::from(covered - self.inflation);
+            self.inflation = 1;
+        }
+        self.window = self.window.max(1.0);
+        self.acknowledged = ack;
+        self.next = self.next.max(ack + 1);
+        if self.timer.timing && ack >= self.timer.timed {
+            self.timer.timing = false;
+            self.timer.backoff = 1;
+        }
+        self.output(now_ns, ack + 1, sent);
+    }
+
+    fn duplicate(&mut self, now_ns: u64, again: bool, sent: &mut Sent) {
+        self.duplicates += 1;
+        if self.duplicates == DUPLICATES {
+            if self.acknowledged > self.recover || again || self.acknowledged == 0 {
+                self.recover = self.highest_sent;
+                self.action = Action::FastRetransmit;
+                self.fast_retransmits += 1;
+                self.window = self.cut();
+                self.timer.restart(now_ns);
+                self.output(now_ns, self.acknowledged + 1, sent);
+                self.inflation = DUPLICATES;
+            }
+        } else if self.duplicates > DUPLICATES {
+            if self.action == Action::FastRetransmit {
+                self.inflation += 1;
+            }
+        } else {
+            self.limited_transmit(now_ns, sent);
+        }
+    }
+
+    /// The first two duplicates let go of a new packet each.
+    fn limited_transmit(&mut self, now_ns: u64, sent: &mut Sent) {
+        let ahead = f64::from(self.next - self.acknowledged);
+        if self.next < self.available
+            && ahead <= self.limit
+            && ahead <= self.window + f64::from(self.duplicates)
+        {
+            self.output(now_ns, self.next, sent);
+            self.next += 1;
+        }
+    }
+
+    /// New data is acknowledged.
+    #[inline]
+    pub(crate) fn progress(&mut self, now_ns: u64, ack: i32) {
+        self.duplicates = 0;
+        self.acknowledged = ack;
+        self.next = self.next.max(ack + 1);
+        if self.timer.timing && ack >= self.timer.timed {
+            self.timer.backoff = 1;
+            self.timer.timing = false;
+            self.rtt_sum_s += self.timer.measure(now_ns);
+            self.rtts += 1;
+        }
+        self.timer.start(now_ns);
+    }
+
+    #[inline]
+    fn grow(&mut self, now_ns: u64, ack: i32) {
+        if !self.may_grow() {
+            // What is not used does not grow.
+        } else if self.window < self.ssthresh {
+            self.window += 1.0;
+        } else if self.variant == TcpVariant::Cubic {
+            self.window += self
+                .cubic
+                .growth(now_ns, self.window, self.smoothed_rtt_s());
+        } else {
+            self.window += 1.0 / self.window;
+        }
+        if ack == 0 {
+            self.window = self.initial_window;
+        }
+    }
+
+    /// A loss: lowers the slow-start threshold, and returns the window that is left.
+    fn cut(&mut self) -> f64 {
+        let window = self.real_window();
+        let left = match self.variant {
+            TcpVariant::Cubic => self.cubic.cut(window),
+            _ => window / 2.0,
+        };
+        self.ssthresh = left.floor().max(2.0);
+        left
+    }
+
+    /// The retransmission timer has run out.
+    pub fn time_out(&mut self, now_ns: u64) {
+        self.timer.at_ns = NEVER;
+        self.inflation = 0;
+        self.duplicates = 0;
+        self.recover = self.highest_sent;
+        if let Some(vegas) = &mut self.vegas {
+            vegas.timed_out(now_ns);
+        }
+        if self.acknowledged == -1 {
+            self.initial_window = 1.0;
+        }
+        if self.acknowledged == self.highest_sent {
+            // Nothing is out: it begins anew after a rest.
+            self.window = 1.0;
+        } else {
+            self.timeouts += 1;
+            self.cut();
+            self.window = if self.vegas.is_some() { 2.0 } else { 1.0 };
+            self.timer.back_off();
+        }
+        self.action = Action::Timeout;
+        self.timer.restart(now_ns);
+        self.next = self.acknowledged + 1;
+    }
+
+    /// Vegas has found a loss: its timer starts anew, backed off (as ns-2 does it).
+    pub(crate) fn back_off_timer(&mut self, now_ns: u64) {
+        self.timer.back_off();
+        self.timer.restart(now_ns);
+    }
+}
+
+impl Timer {
+    /// Its length now, in seconds.
+    fn length_s(&self) -> f64 {
+        let length_s = self.current_s.max(self.min_s) * f64::from(self.backoff);
+        length_s.min(self.max_s).max(2.0 * TICK_S)
+    }
+
+    #[inline]
+    fn start(&mut self, now_ns: u64) {
+        self.at_ns = now_ns.saturating_add((self.length_s() * 1e9) as u64);
+    }
+
+    /// Starts, and does not time what is out (Karn).
+    fn restart(&mut self, now_ns: u64) {
+        self.start(now_ns);
+        self.timing = false;
+    }
+
+    fn back_off(&mut self) {
+        if self.backoff < 64 || self.length_s() < self.max_s {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > 8 {
+            // So far off, the average is not worth much.
+            self.deviation += self.smoothed >> 3;
+            self.smoothed = 0;
+        }
+    }
+
+    /// The timed packet came back: how long it took, in seconds.
+    fn measure(&mut self, now_ns: u64) -> f64 {
+        let took_s = now_ns.saturating_sub(self.timed_ns) as f64 * 1e-9;
+        let sent_s = self.timed_ns as f64 * 1e-9 + self.offset_s;
+        let ticks = ((took_s + sent_s % TICK_S) / TICK_S) as i32;
+        let ticks = ticks.max(1);
+        if self.smoothed == 0 {
+            self.smoothed = ticks << 3;
+            self.deviation = ticks << 1;
+        } else {
+            let error = ticks - (self.smoothed >> 3);
+            self.smoothed = (self.smoothed + error).max(1);
+            self.deviation = (self.deviation + error.abs() - (self.deviation >> 2)).max(1);
+        }
+        self.current_s = f64::from(((self.deviation << 3) + self.smoothed) >> 3) * TICK_S;
+        took_s
+    }
+}
+
+impl Cubic {
+    /// What an acknowledgement adds (RFC 9438 §4.2–4.4).
+    fn growth(&mut self, now_ns: u64, window: f64, rtt_s: f64) -> f64 {
+        let since_ns = *self.since_ns.get_or_insert_with(|| {
+            self.max = self.max.max(window);
+            self.k_s = ((self.max - window) / CUBIC_C).cbrt();
+            self.reno = window;
+            now_ns
+        });
+        let t_s = now_ns.saturating_sub(since_ns) as f64 * 1e-9;
+        let target = CUBIC_C * (t_s + rtt_s - self.k_s).powi(3) + self.max;
+        let alpha = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA);
+        self.reno += if self.reno < self.max { alpha } else { 1.0 } / window;
+        let target = target.clamp(window, 1.5 * window).max(self.reno);
+        (target - window) / window
+    }
+
+    /// A loss at this window.
+    fn cut(&mut self, window: f64) -> f64 {
+        // Fast convergence: leave room for others.
+        self.max = match window < self.max {
+            true => window * (1.0 + CUBIC_BETA) / 2.0,
+            false => window,
+        };
+        self.since_ns = None;
+        window * CUBIC_BETA
+    }
+}

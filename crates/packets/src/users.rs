@@ -1,0 +1,318 @@
+//! Users who come, ask, wait and go: what they do between the packets.
+//!
+//! A visit has two transfers, which lie side by side: requests from the client, replies from the
+//! server. Both ends of one are at the same nodes as both ends of the other, so they are moved
+//! together, moment by moment.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+use netflow_network::{Arrivals, Wait, WaitFor};
+use netflow_workload::{Kind, Session};
+
+use crate::ends::Transfer;
+use crate::tcp::NEVER;
+use crate::wire::Wire;
+
+/// The users of one workload.
+#[derive(Clone, Debug)]
+pub(crate) struct Crowd {
+    arrivals: Arrivals,
+    /// Who comes next.
+    next: Option<Session>,
+    /// Visits that are over, by pair of nodes: from when on their slots may be used again.
+    pub left: Vec<BTreeSet<(u64, u32)>>,
+    pub came: u64,
+    pub gone: u64,
+    pub waits: Vec<Wait>,
+    /// Of an empty network, by pair of nodes, in seconds.
+    rtt_s: Vec<f64>,
+}
+
+impl Crowd {
+    pub fn new(arrivals: Arrivals, rtt_s: Vec<f64>) -> Crowd {
+        let mut crowd = Crowd {
+            arrivals,
+            next: None,
+            left: vec![BTreeSet::new(); rtt_s.len()],
+            came: 0,
+            gone: 0,
+            waits: Vec::new(),
+            rtt_s,
+        };
+        crowd.next = crowd.arrivals.next();
+        crowd
+    }
+
+    /// When the next one comes.
+    pub fn next_ns(&self) -> u64 {
+        self.next.as_ref().map_or(NEVER, |next| ns(next.start_s))
+    }
+
+    /// Who comes before `end_ns`, if anybody does, and between which pair of nodes.
+    pub fn come(&mut self, end_ns: u64) -> Option<(Session, usize)> {
+        let next = self.next.as_ref()?;
+        if ns(next.start_s) >= end_ns {
+            return None;
+        }
+        let session = std::mem::replace(&mut self.next, self.arrivals.next())?;
+        self.came += 1;
+        let pair = (session.number % self.left.len().max(1) as u64) as usize;
+        Some((session, pair))
+    }
+
+    fn waited(&mut self, visit: &Visit, kind: WaitFor, since_ns: u64, now_ns: u64) {
+        self.waits.push(Wait {
+            user: visit.session.number,
+            came_s: visit.session.start_s,
+            kind,
+            wait_s: (now_ns - since_ns) as f64 * 1e-9,
+            rtt_s: self.rtt_s.get(visit.pair).copied().unwrap_or(f64::NAN),
+        });
+    }
+}
+
+/// Somebody's visit, under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    session: Session,
+    pair: usize,
+    came_ns: u64,
+    connected: bool,
+    /// When the connection's first packet reached the server.
+    greeted_ns: u64,
+    /// The turn that begins next, and when; never while that is not known.
+    turn: usize,
+    turn_ns: u64,
+    /// When the page was asked for.
+    page_ns: u64,
+    /// What has been asked for and is not complete, in order; the server has begun to answer so
+    /// many of them.
+    asked: VecDeque<Asked>,
+    answered: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    at_ns: u64,
+    reply_bytes: u32,
+    /// One past the last packet of the request, and of the reply.
+    request_end: i32,
+    reply_end: i32,
+    /// The others of the page wait for it.
+    first: bool,
+    /// The page is complete with it.
+    last: bool,
+}
+
+impl Visit {
+    pub fn new(session: Session, pair: usize) -> Visit {
+        Visit {
+            pair,
+            came_ns: ns(session.start_s),
+            connected: false,
+            greeted_ns: NEVER,
+            turn: 0,
+            turn_ns: NEVER,
+            page_ns: 0,
+            asked: VecDeque::new(),
+            answered: 0,
+            session,
+        }
+    }
+
+    /// When the user comes.
+    pub fn came_ns(&self) -> u64 {
+        self.came_ns
+    }
+
+    /// When the user does something without having to wait for it.
+    pub fn due_ns(&self) -> u64 {
+        self.turn_ns
+    }
+
+    fn is_over(&self) -> bool {
+        self.connected && self.asked.is_empty() && self.turn == self.session.turns.len()
+    }
+
+    /// All that follows at this moment from what has arrived.
+    fn look(
+        &mut self,
+        now_ns: u64,
+        ends: &mut [Transfer; 2],
+        wires: &mut [Wire],
+        crowd: &mut Crowd,
+    ) {
+        let [requests, replies] = ends;
+        self.serve(now_ns, requests, replies, wires);
+        if !self.connected && requests.is_connected() {
+            self.connected = true;
+            crowd.waited(self, WaitFor::Connect, self.came_ns, now_ns);
+            self.plan_turn(now_ns);
+        }
+        let mut asks = self.take_replies(now_ns, requests, replies.heard(), crowd);
+        if self.turn_ns <= now_ns {
+            self.begin_turn(now_ns, requests);
+            asks = true;
+        }
+        if asks {
+            requests.push(now_ns, wires);
+        }
+    }
+
+    /// The server: answers requests that are complete.
+    fn serve(
+        &mut self,
+        now_ns: u64,
+        requests: &Transfer,
+        replies: &mut Transfer,
+        wires: &mut [Wire],
+    ) {
+        let heard = requests.heard();
+        if self.greeted_ns == NEVER && heard >= 1 {
+            self.greeted_ns = now_ns;
+        }
+        if heard >= 2 && !replies.knows_rtt() && !requests.has_repeated() {
+            // The handshake has told the server how long a round trip takes.
+            replies.learn_rtt(self.greeted_ns, now_ns);
+        }
+        // What is complete at the same moment is answered together.
+        let mut bytes = 0;
+        while let Some(asked) = self.asked.get_mut(self.answered)
+            && heard >= asked.request_end
+        {
+            bytes += u64::from(asked.reply_bytes);
+            asked.reply_end = replies.end_of(bytes);
+            self.answered += 1;
+        }
+        if bytes > 0 {
+            replies.say(bytes);
+            replies.push(now_ns, wires);
+        }
+    }
+
+    /// The client: replies that are complete; whether more was asked for.
+    fn take_replies(
+        &mut self,
+        now_ns: u64,
+        requests: &mut Transfer,
+        heard: i32,
+        crowd: &mut Crowd,
+    ) -> bool {
+        let mut asks = false;
+        while self.answered > 0
+            && let Some(&asked) = self.asked.front()
+            && heard >= asked.reply_end
+        {
+            self.asked.pop_front();
+            self.answered -= 1;
+            match self.session.kind {
+                Kind::Telnet => crowd.waited(self, WaitFor::Echo, asked.at_ns, now_ns),
+                Kind::Http => {
+                    crowd.waited(self, WaitFor::File, asked.at_ns, now_ns);
+                    if asked.first && !asked.last {
+                        self.ask(now_ns, 1..usize::MAX, requests);
+                        asks = true;
+                    }
+                    if asked.last {
+                        crowd.waited(self, WaitFor::Page, self.page_ns, now_ns);
+                        self.turn += 1;
+                        self.plan_turn(now_ns);
+                    }
+                }
+            }
+        }
+        asks
+    }
+
+    fn plan_turn(&mut self, now_ns: u64) {
+        let turn = self.session.turns.get(self.turn);
+        self.turn_ns = turn.map_or(NEVER, |turn| now_ns.saturating_add(ns(turn.pause_s)));
+    }
+
+    fn begin_turn(&mut self, now_ns: u64, requests: &mut Transfer) {
+        self.turn_ns = NEVER;
+        let turn = self.session.turns.get(self.turn);
+        let count = turn.map_or(0, |turn| turn.exchanges.len());
+        match self.session.kind {
+            Kind::Http => {
+                self.page_ns = now_ns;
+                self.ask(now_ns, 0..1, requests);
+            }
+            Kind::Telnet => {
+                self.ask(now_ns, 0..count, requests);
+                self.turn += 1;
+                self.plan_turn(now_ns);
+            }
+        }
+    }
+
+    /// Asks for some of a turn's, at once.
+    fn ask(&mut self, now_ns: u64, which: Range<usize>, requests: &mut Transfer) {
+        let turn = self.session.turns.get(self.turn);
+        let exchanges = turn.map_or(&[][..], |turn| &turn.exchanges);
+        let mut bytes = 0;
+        for i in which {
+            let Some(exchange) = exchanges.get(i) else {
+                break;
+            };
+            bytes += u64::from(exchange.request_bytes);
+            self.asked.push_back(Asked {
+                at_ns: now_ns,
+                reply_bytes: exchange.reply_bytes,
+                request_end: requests.end_of(bytes),
+                reply_end: i32::MAX,
+                first: i == 0,
+                last: i + 1 == exchanges.len(),
+            });
+        }
+        requests.say(bytes);
+    }
+}
+
+/// What has happened at the ends of a visit.
+pub(crate) struct Acted {
+    /// When anything did last, if it did.
+    pub last_ns: Option<u64>,
+    /// When the visit was over, if it was.
+    pub over_ns: Option<u64>,
+}
+
+/// All that happens before `until_ns` at both ends of the two transfers of a visit, which may be
+/// over.
+pub(crate) fn act(
+    visit: &mut Option<Visit>,
+    ends: &mut [Transfer; 2],
+    until_ns: u64,
+    wires: &mut [Wire],
+    crowd: &mut Crowd,
+) -> Acted {
+    let mut acted = Acted {
+        last_ns: None,
+        over_ns: None,
+    };
+    loop {
+        let own_ns = visit.as_ref().map_or(NEVER, Visit::due_ns);
+        let [a, b] = &*ends;
+        let now_ns = a.next_ns(wires).min(b.next_ns(wires)).min(own_ns);
+        if now_ns >= until_ns {
+            return acted;
+        }
+        acted.last_ns = Some(now_ns);
+        for transfer in &mut *ends {
+            transfer.act(now_ns + 1, wires);
+        }
+        if let Some(it) = visit {
+            it.look(now_ns, ends, wires, crowd);
+            if it.is_over() {
+                crowd.gone += 1;
+                *visit = None;
+                acted.over_ns = Some(now_ns);
+            }
+        }
+    }
+}
+
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}

@@ -1,0 +1,153 @@
+//! What happened between two moments of a simulation.
+
+use netflow_network::readout::{ConnectionSums, LinkSums, mean};
+use netflow_network::{
+    ClassInterval, ConnectionId, ConnectionInterval, Explanation, Interval, LinkId, LinkInterval,
+    Network, Recorder, Teller,
+};
+use netflow_packets::OF_ACKS;
+
+use crate::simulation::{Simulation, Stepper};
+
+/// The sums at one time, to take differences from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mark {
+    time_s: f64,
+    links: Vec<LinkSums>,
+    connections: Vec<ConnectionSums>,
+    /// Where packets are followed: those that arrived at hops.
+    hops: Vec<u64>,
+}
+
+impl Mark {
+    pub fn of(simulation: &Simulation) -> Mark {
+        let engine = simulation.engine();
+        let network = engine.network();
+        let connections = network.connections();
+        Mark {
+            time_s: engine.time_s(),
+            links: network.links().map(|id| engine.link_sums(id)).collect(),
+            connections: connections.map(|id| engine.connection_sums(id)).collect(),
+            hops: match simulation.stepper() {
+                Stepper::Fluid(_) => Vec::new(),
+                Stepper::Packets(packets) => packets.arrivals_at_hops(),
+            },
+        }
+    }
+}
+
+/// What happened between two marks; the simulation is at the later one.
+#[derive(Clone, Copy)]
+pub(crate) struct Between<'a> {
+    pub simulation: &'a Simulation,
+    pub before: &'a Mark,
+    pub now: &'a Mark,
+}
+
+impl Between<'_> {
+    /// As it is told to recorders.
+    pub fn interval(&self) -> Interval<'_> {
+        Interval {
+            time_s: self.now.time_s,
+            length_s: self.length_s(),
+            network: self.network(),
+            told_by: self,
+        }
+    }
+
+    /// As a piece, if it has any length.
+    pub fn hand_to<R: Recorder>(&self, recorder: &mut R) {
+        if self.length_s() > 0.0 {
+            recorder.piece(&self.interval());
+        }
+    }
+
+    fn network(&self) -> &Network {
+        self.simulation.engine().network()
+    }
+
+    fn length_s(&self) -> f64 {
+        self.now.time_s - self.before.time_s
+    }
+
+    /// What the links of a connection's way cost on average: queueing and propagation.
+    fn path_delay_s(&self, id: ConnectionId) -> Option<f64> {
+        let path = self.network().path_at(id, self.now.time_s);
+        let of = |l: &LinkId| {
+            let spec = self.network().link_spec(*l);
+            Some(self.link(*l).queueing_delay_s? + spec.delay_s)
+        };
+        path.iter().map(of).sum()
+    }
+}
+
+impl Teller for Between<'_> {
+    fn link(&self, id: LinkId) -> LinkInterval {
+        let i = id.within(self.network().tables().owner);
+        let sums = self.now.links[i].since(&self.before.links[i]);
+        let per_s = 1.0 / self.length_s();
+        LinkInterval {
+            arrival_pps: sums.offered_pkts * per_s,
+            departure_pps: sums.departed_pkts * per_s,
+            queue_pkts: sums.queue_time * per_s,
+            loss_probability: sums.loss_probability(),
+            // Differences of long sums are rounded.
+            utilization: (sums.busy_s * per_s).clamp(0.0, 1.0),
+            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
+        }
+    }
+
+    fn connection(&self, id: ConnectionId) -> ConnectionInterval {
+        let i = id.within(self.network().tables().owner);
+        let (now, before) = (&self.now.connections[i], &self.before.connections[i]);
+        ConnectionInterval {
+            send_pps: (now.sent_pkts - before.sent_pkts) / self.length_s(),
+            goodput_pps: (now.delivered_pkts - before.delivered_pkts) / self.length_s(),
+            rtt_s: mean(
+                now.rtt_time - before.rtt_time,
+                now.rtt_weight - before.rtt_weight,
+            ),
+            loss_probability: mean(now.lost - before.lost, now.loss_weight - before.loss_weight)
+                .map(|loss| loss.clamp(0.0, 1.0)),
+            delay_s: match self.simulation.stepper() {
+                Stepper::Packets(_) => mean(
+                    now.delay_time - before.delay_time,
+                    now.delay_weight - before.delay_weight,
+                ),
+                Stepper::Fluid(_) => mean(1.0, now.delivered_pkts - before.delivered_pkts)
+                    .and_then(|_| self.path_delay_s(id)),
+            },
+        }
+    }
+
+    fn explain(&self, id: ConnectionId) -> Explanation {
+        let mut explanation = self.simulation.engine().explain(id);
+        for hop in &mut explanation.hops {
+            hop.utilization = self.link(hop.link).utilization;
+        }
+        if let Stepper::Packets(packets) = self.simulation.stepper() {
+            let marking = packets.marking_of(id);
+            for hop in &mut explanation.hops {
+                let marking = if hop.back { OF_ACKS } else { marking };
+                let i = hop.link.index();
+                let sums = self.now.links[i].since(&self.before.links[i]);
+                hop.loss_probability = sums.lost_of(marking);
+            }
+            explanation.sum_losses();
+            if explanation.profile.is_none() && explanation.seen_loss_probability.is_some() {
+                explanation.seen_loss_probability = self.connection(id).loss_probability;
+            }
+        }
+        explanation
+    }
+
+    fn classes(&self) -> Vec<ClassInterval> {
+        match self.simulation.stepper() {
+            Stepper::Fluid(fluid) => {
+                let links = self.network().links();
+                links.flat_map(|link| fluid.classes_at(link)).collect()
+            }
+            Stepper::Packets(packets) => packets.classes(&self.before.hops, self.length_s()),
+        }
+    }
+}

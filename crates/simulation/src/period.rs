@@ -1,0 +1,298 @@
+//! Totals of a part of a run: what has happened since it began.
+
+use std::sync::Arc;
+
+use netflow_fluid::{BranchCounts, BranchDelays, Fluid};
+use netflow_network::readout::{AggregateCounts, ConnectionCounts, LinkSums, fraction, mean};
+use netflow_network::{
+    AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, Experience, LinkId, LinkTotals,
+    Network, Options, Percentiles, Period, PrecedenceTotals, Run, RunError, Totals,
+};
+
+use crate::simulation::{Simulation, Stepper};
+
+/// What had happened until a period began; nothing at the start of the run.
+#[derive(Debug, Default)]
+pub(crate) struct Start {
+    time_s: f64,
+    links: Vec<LinkSums>,
+    connections: Vec<ConnectionCounts>,
+    aggregates: Vec<AggregateCounts>,
+    data: Totals,
+    acks: Totals,
+    /// How many lists of longest queues there were.
+    longest: usize,
+    /// Of every branch of a fluid.
+    branches: Vec<BranchCounts>,
+    delays: Vec<BranchDelays>,
+    packets: netflow_packets::Start,
+}
+
+/// How long packets of a connection took, from sender to receiver and back again.
+#[derive(Default)]
+struct Took {
+    mean_s: Option<f64>,
+    delay: Option<Percentiles>,
+    jitter_s: Option<f64>,
+    rtt: Option<Percentiles>,
+}
+
+/// A queue counts as busy once it has refused so many packets, or its link has been busy for more than
+/// this part of the time; and as filled by profiles if they sent this part of its data.
+const FULL_PKTS: f64 = 1.0;
+const BUSY: f64 = 0.5;
+const FILLING: f64 = 0.1;
+
+impl Run for Simulation {
+    fn network(&self) -> &Network {
+        self.engine().network()
+    }
+
+    fn options(&self) -> &Options {
+        self.engine().options()
+    }
+
+    fn time_s(&self) -> f64 {
+        self.engine().time_s()
+    }
+
+    fn begin_period(&mut self) -> Period {
+        let engine = self.engine();
+        let network = engine.network().clone();
+        let longest = network.links().map(|id| engine.longest_pkts(id)).collect();
+        let connections = network.connections();
+        let (branches, delays, packets) = match self.stepper() {
+            Stepper::Fluid(fluid) => (
+                fluid.branch_counts(),
+                fluid.branch_delays().to_vec(),
+                netflow_packets::Start::default(),
+            ),
+            Stepper::Packets(packets) => (Vec::new(), Vec::new(), packets.start()),
+        };
+        let start = Start {
+            time_s: engine.time_s(),
+            links: network.links().map(|id| engine.link_sums(id)).collect(),
+            connections: connections.map(|id| engine.connection_counts(id)).collect(),
+            aggregates: network
+                .aggregates()
+                .map(|id| engine.aggregate_counts(id))
+                .collect(),
+            data: engine.totals(),
+            acks: engine.ack_totals(),
+            branches,
+            delays,
+            packets,
+            longest: self.longest.len() + 1,
+        };
+        self.longest.push(longest);
+        self.engine_mut().restart_longest();
+        self.start = Arc::new(start);
+        Period::since(self.start.clone())
+    }
+
+    fn count_since(&mut self, period: &Period) {
+        self.start = period.start().unwrap_or_default();
+    }
+
+    fn period_start_s(&self) -> f64 {
+        self.start.time_s
+    }
+
+    fn link_totals(&self, id: LinkId) -> LinkTotals {
+        id.within(self.network().tables().owner);
+        let start = &self.start;
+        let sums = self.sums_of(id);
+        let per_s = self.per_s();
+        let is_busy = sums.lost_pkts >= FULL_PKTS || sums.busy_s * per_s > BUSY;
+        let longest = self.longest.iter().skip(start.longest);
+        let longest = longest.filter_map(|of_links| of_links.get(id.index()));
+        LinkTotals {
+            mean_queue_pkts: sums.queue_time * per_s,
+            max_queue_pkts: longest.fold(self.engine().longest_pkts(id), |a, &b| a.max(b)),
+            loss_probability: sums.loss_probability(),
+            utilization: sums.busy_s * per_s,
+            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
+            offered_pkts: sums.offered_pkts,
+            lost_pkts: sums.lost_pkts,
+            departed_pkts: sums.departed_pkts,
+            queued_pkts: self.engine().queue_pkts(id),
+            queue_is_estimate: match self.stepper() {
+                Stepper::Fluid(fluid) => {
+                    is_busy && fluid.filled_by_profiles(id, &start.branches) >= FILLING
+                }
+                Stepper::Packets(_) => false,
+            },
+            arrival_cov: match self.stepper() {
+                Stepper::Fluid(_) => None,
+                Stepper::Packets(packets) => packets.arrival_cov(id, &start.packets),
+            },
+        }
+    }
+
+    fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
+        id.within(self.network().tables().owner);
+        let start = &self.start;
+        let before = start.connections.get(id.index());
+        let before = before.copied().unwrap_or_default();
+        let now = self.engine().connection_counts(id);
+        let per_s = self.per_s();
+        let offered_pkts = now.sent_pkts - before.sent_pkts;
+        let arrived_pkts = now.arrived_pkts - before.arrived_pkts;
+        let lost_pkts = now.lost_pkts - before.lost_pkts;
+        let blocked_pkts = now.blocked_pkts - before.blocked_pkts;
+        let missing_pkts = lost_pkts + blocked_pkts;
+        let [outside_s, unusable_s, active_s] =
+            std::array::from_fn(|i| now.outside_s[i] - before.outside_s[i]);
+        let [timeouts, fast_retransmits] = [0, 1].map(|i| {
+            let found_before = before.losses_found.map_or(0.0, |found| found[i]);
+            now.losses_found.map(|found| found[i] - found_before)
+        });
+        let times = self.times(id);
+        ConnectionTotals {
+            mean_send_pps: offered_pkts * per_s,
+            mean_goodput_pps: (now.delivered_pkts - before.delivered_pkts) * per_s,
+            offered_pkts,
+            delivered_pkts: arrived_pkts,
+            lost_pkts,
+            blocked_pkts,
+            queued_pkts: now.queued_pkts,
+            in_flight_pkts: now.in_flight_pkts,
+            mean_rtt_s: mean(
+                now.rtt_time - before.rtt_time,
+                now.rtt_weight - before.rtt_weight,
+            ),
+            mean_delay_s: times.mean_s,
+            delay: times.delay,
+            jitter_s: times.jitter_s,
+            rtt: times.rtt,
+            loss_probability: mean(missing_pkts, missing_pkts + arrived_pkts),
+            outside_profile_fraction: fraction(outside_s, active_s),
+            unusable_profile_fraction: fraction(unusable_s, active_s),
+            finished_s: now.finished_s.filter(|_| before.finished_s.is_none()),
+            timeouts,
+            fast_retransmits,
+        }
+    }
+
+    fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
+        id.within(self.network().tables().owner);
+        let before = self.start.aggregates.get(id.index());
+        let before = before.copied().unwrap_or_default();
+        let now = self.engine().aggregate_counts(id);
+        let per_s = self.per_s();
+        let since = |now: [f64; 3], before: [f64; 3]| std::array::from_fn(|p| now[p] - before[p]);
+        AggregateTotals {
+            sent_pkts: since(now.sent_pkts, before.sent_pkts),
+            delivered_pkts: since(now.delivered_pkts, before.delivered_pkts),
+            lost_pkts: since(now.lost_pkts, before.lost_pkts),
+            mean_goodput_pps: (now.goodput_pkts - before.goodput_pkts) * per_s,
+            mean_goodput_bps: (now.goodput_bits - before.goodput_bits) * per_s,
+            measured_bps: now.measured_bps,
+            marking: now.marking,
+            rtt_s: now.rtt_s,
+        }
+    }
+
+    fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
+        id.within(self.network().tables().owner);
+        self.sums_of(id).precedences
+    }
+
+    fn totals(&self) -> Totals {
+        since(&self.engine().totals(), &self.start.data)
+    }
+
+    fn ack_totals(&self) -> Totals {
+        since(&self.engine().ack_totals(), &self.start.acks)
+    }
+
+    fn experiences(
+        &self,
+        interrupted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Experience>, RunError> {
+        match self.stepper() {
+            Stepper::Fluid(fluid) => fluid.experiences(self.period_start_s(), interrupted),
+            Stepper::Packets(packets) => Ok(packets.experiences(&self.start.packets)),
+        }
+    }
+}
+
+impl Simulation {
+    /// What the link has done since the period began.
+    fn sums_of(&self, id: LinkId) -> LinkSums {
+        let before = self.start.links.get(id.index());
+        self.engine()
+            .link_sums(id)
+            .since(&before.copied().unwrap_or_default())
+    }
+
+    /// How long packets of a connection took since the period began.
+    fn times(&self, id: ConnectionId) -> Took {
+        let start = &self.start;
+        match self.stepper() {
+            Stepper::Fluid(fluid) => {
+                let delays = fluid.delays_since(id, &start.delays);
+                let is_answered = self.network().connection_spec(id).source.is_answered();
+                Took {
+                    mean_s: self.mean_delay_s(fluid, id),
+                    delay: delays.one_way(),
+                    jitter_s: delays.jitter_s(),
+                    rtt: delays.round_trip().filter(|_| is_answered),
+                }
+            }
+            Stepper::Packets(packets) => match packets.delays_since(id, &start.packets) {
+                Some(delays) => Took {
+                    mean_s: delays.one_way.mean_s(),
+                    delay: delays.one_way.percentiles(),
+                    jitter_s: delays.jitter_s(),
+                    rtt: delays.round_trip.percentiles(),
+                },
+                None => Took::default(),
+            },
+        }
+    }
+
+    /// What packets of a connection took that were delivered: at every link of their way the mean of all
+    /// that departed there.
+    fn mean_delay_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
+        let start = &self.start;
+        let (branches, _) = fluid.branches_of(id);
+        let (mut time, mut delivered_pkts) = (0.0, 0.0);
+        for &b in branches {
+            let before = start.branches.get(b as usize).copied().unwrap_or_default();
+            let pkts = fluid.branch_counts_of(b).delivered_pkts - before.delivered_pkts;
+            let inner = &self.network().tables();
+            let of = |&l: &u32| {
+                let sums = self.sums_of(LinkId::new(l, inner.owner));
+                let queueing_s = mean(sums.queue_time, sums.departed_pkts)?;
+                Some(queueing_s + inner.links[l as usize].delay_s)
+            };
+            // Of those that left a link before the period, and nothing since, it is not known.
+            if pkts > 0.0
+                && let Some(delay_s) = inner.data_path(b).iter().map(of).sum::<Option<f64>>()
+            {
+                time += pkts * delay_s;
+                delivered_pkts += pkts;
+            }
+        }
+        mean(time, delivered_pkts)
+    }
+
+    /// One over the length of the period so far.
+    fn per_s(&self) -> f64 {
+        fraction(1.0, self.time_s() - self.start.time_s)
+    }
+}
+
+/// These since then. What was under way then is what the period began with.
+fn since(now: &Totals, before: &Totals) -> Totals {
+    Totals {
+        before_pkts: before.queued_pkts + before.in_flight_pkts,
+        offered_pkts: now.offered_pkts - before.offered_pkts,
+        delivered_pkts: now.delivered_pkts - before.delivered_pkts,
+        lost_pkts: now.lost_pkts - before.lost_pkts,
+        blocked_pkts: now.blocked_pkts - before.blocked_pkts,
+        queued_pkts: now.queued_pkts,
+        in_flight_pkts: now.in_flight_pkts,
+    }
+}

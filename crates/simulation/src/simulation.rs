@@ -1,0 +1,326 @@
+//! A network on its way through time.
+
+use std::sync::Arc;
+
+use netflow_fluid::{Fluid, State};
+use netflow_network::readout::Engine;
+use netflow_network::{
+    ConnectionId, Explanation, LinkId, Model, Network, Options, Recorder, RunError,
+};
+use netflow_packets::Packets;
+
+use crate::interval::{Between, Mark};
+use crate::period::Start;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// At the end of its duration.
+    Finished,
+    /// Earlier, because it was asked to.
+    Stopped,
+}
+
+/// A network, options, and the state that moves: stepped by hand or run to its end.
+///
+/// The result has the same bits for any number of threads. Ids are those of its network: whatever
+/// takes one panics if it is of another.
+#[derive(Clone)]
+pub struct Simulation {
+    stepper: Stepper,
+    /// What had happened when the period began that totals are of.
+    pub(crate) start: Arc<Start>,
+    /// The longest queues of all links in each period until the next began; those since the last began
+    /// are with the engine.
+    pub(crate) longest: Vec<Vec<f64>>,
+}
+
+/// The two ways to move a network.
+#[derive(Clone)]
+pub(crate) enum Stepper {
+    Fluid(Box<Fluid>),
+    Packets(Box<Packets>),
+}
+
+/// More intervals than these are not recorded: each costs a row of every link and every connection.
+const MOST_INTERVALS: f64 = 1e8;
+
+/// Packets are followed for so many seconds until somebody may stop them.
+const PACKETS_AT_ONCE_S: f64 = 0.1;
+
+impl Simulation {
+    /// A network at time 0: all queues empty.
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] for options out of range or that exclude each other, and for a model
+    /// that knows nothing of what the network has (a [`Source::Window`](netflow_network::Source::Window) with
+    /// a fluid, say); [`RunError::TooLarge`] if it needs more memory than the network's builder
+    /// allowed.
+    pub fn new(network: Network, options: Options) -> Result<Simulation, RunError> {
+        let stepper = match options.model {
+            Model::Window => {
+                netflow_network::check_model(&network, options.model)?;
+                Stepper::Packets(Box::new(Packets::new(network, options)?))
+            }
+            _ => Stepper::Fluid(Box::new(Fluid::new(network, options)?)),
+        };
+        Ok(Simulation::of(stepper))
+    }
+
+    fn of(stepper: Stepper) -> Simulation {
+        Simulation {
+            stepper,
+            start: Arc::default(),
+            longest: Vec::new(),
+        }
+    }
+
+    /// A network in a state saved earlier: it goes on with the same bits as if it had never
+    /// stopped.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`]; and [`RunError::BadOption`] if the state is not one of this
+    /// network with these options, or the model is [`Model::Window`], which has no states: its runs
+    /// are resumed from a clone of the simulation. (`duration_s`, `seed` and
+    /// `burstiness_interval_s` may be others than before.)
+    pub fn resume(
+        network: Network,
+        options: Options,
+        state: State,
+    ) -> Result<Simulation, RunError> {
+        if options.model == Model::Window {
+            return Err(RunError::BadOption {
+                option: "model",
+                reason: "runs of the window model have no states to be resumed from; clone the \
+                         simulation instead"
+                    .to_owned(),
+            });
+        }
+        let fluid = Fluid::resume(network, options, state)?;
+        Ok(Simulation::of(Stepper::Fluid(Box::new(fluid))))
+    }
+
+    /// What moves it.
+    pub fn engine(&self) -> &dyn Engine {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => &**fluid,
+            Stepper::Packets(packets) => &**packets,
+        }
+    }
+
+    pub(crate) fn engine_mut(&mut self) -> &mut dyn Engine {
+        match &mut self.stepper {
+            Stepper::Fluid(fluid) => &mut **fluid,
+            Stepper::Packets(packets) => &mut **packets,
+        }
+    }
+
+    pub(crate) fn stepper(&self) -> &Stepper {
+        &self.stepper
+    }
+
+    /// Moves the network over one step; does nothing at the end of the duration.
+    ///
+    /// # Errors
+    /// [`RunError::NotFinite`] if a queue is no number any more.
+    pub fn step(&mut self) -> Result<(), RunError> {
+        match &mut self.stepper {
+            Stepper::Fluid(fluid) => fluid.step_until(f64::INFINITY),
+            Stepper::Packets(packets) => packets.step(),
+        }
+    }
+
+    /// Goes on until `time_s`, as exactly as time is told: packets to the nanosecond, fluids by
+    /// adaptive steps to the time, and by others to the end of the step that it lies in; but never
+    /// beyond `limit_s`, nor when it is told to stop.
+    fn reach(
+        &mut self,
+        time_s: f64,
+        slack_s: f64,
+        limit_s: f64,
+        stop: &impl Fn() -> bool,
+    ) -> Result<(), RunError> {
+        let fluid = match &mut self.stepper {
+            Stepper::Fluid(fluid) => fluid,
+            Stepper::Packets(packets) => {
+                let end_s = time_s.min(limit_s).min(packets.options().duration_s);
+                while !packets.has_reached(end_s) && !stop() {
+                    packets.reach((packets.time_s() + PACKETS_AT_ONCE_S).min(end_s))?;
+                }
+                return Ok(());
+            }
+        };
+        // Where steps follow a grid of their own, an interval ends with the step.
+        let limit_s = match fluid.adapts() {
+            true => time_s.min(limit_s),
+            false => limit_s,
+        };
+        while fluid.time_s() < time_s.min(limit_s) - slack_s && !fluid.is_done() && !stop() {
+            fluid.step_until(limit_s)?;
+        }
+        Ok(())
+    }
+
+    /// Runs to the end of the duration, and hands what happened to `recorder` every `every_s`
+    /// seconds (at the first end of a step from then on). Steps end at the bounds that the recorder
+    /// names. When `stop` says so, which is asked again and again, the interval ends there, and the
+    /// run.
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] if there would be more than 10⁸ intervals,
+    /// [`RunError::Record`] with the recorder's error, or an error of [`Simulation::step`];
+    /// everything up to that time has been recorded.
+    pub fn run<R: Recorder>(
+        &mut self,
+        every_s: f64,
+        recorder: &mut R,
+        stop: impl Fn() -> bool,
+    ) -> Result<Outcome, RunError<R::Error>> {
+        if every_s.is_nan() || every_s <= 0.0 {
+            return Err(RunError::BadOption {
+                option: "every",
+                reason: format!("it is {every_s} s, but must be positive"),
+            });
+        }
+        if let Stepper::Packets(_) = self.stepper
+            && every_s < 1e-9
+        {
+            return Err(RunError::BadOption {
+                option: "every",
+                reason: format!("it is {every_s} s, but packets take whole nanoseconds"),
+            });
+        }
+        let intervals = self.engine().options().duration_s / every_s;
+        if intervals > MOST_INTERVALS {
+            let least_s = self.engine().options().duration_s / MOST_INTERVALS;
+            return Err(RunError::BadOption {
+                option: "every",
+                reason: format!(
+                    "it is {every_s} s, which makes {intervals:.3e} intervals; of at least \
+                     {least_s} s it makes no more than {MOST_INTERVALS:e}"
+                ),
+            });
+        }
+        let mut before = Mark::of(self);
+        // Where the piece began that is under way, if that is not `before`.
+        let mut piece: Option<Mark> = None;
+        let mut recordings = (self.engine().time_s() / every_s + 1e-6).floor() as u64;
+        while !self.is_done() {
+            recordings += 1;
+            // Recorded times are whole nanoseconds: no interval at the end is shorter.
+            let end_s = self.engine().options().duration_s;
+            let due_s = match recordings as f64 * every_s {
+                due_s if due_s > end_s - 1e-9 => f64::INFINITY,
+                due_s => due_s,
+            };
+            let slack_s = 1e-9 * every_s;
+            while let Some(bound_s) = recorder.next_bound_s()
+                && bound_s <= due_s
+            {
+                self.reach(bound_s, 0.0, bound_s, &stop)
+                    .map_err(RunError::retype)?;
+                if stop() {
+                    break;
+                }
+                let now = Mark::of(self);
+                let before = piece.as_ref().unwrap_or(&before);
+                self.between(before, &now).hand_to(recorder);
+                recorder.bound(self).map_err(RunError::retype)?;
+                piece = Some(now);
+            }
+            let limit_s = recorder.next_bound_s().unwrap_or(f64::INFINITY);
+            self.reach(due_s, slack_s, limit_s, &stop)
+                .map_err(RunError::retype)?;
+            // A step longer than the interval covers several.
+            recordings = recordings.max((self.engine().time_s() / every_s + 1e-6).floor() as u64);
+            let now = Mark::of(self);
+            let begun = piece.take();
+            let begun = begun.as_ref().unwrap_or(&before);
+            self.between(begun, &now).hand_to(recorder);
+            recorder
+                .interval(&self.between(&before, &now).interval())
+                .map_err(RunError::Record)?;
+            before = now;
+            if stop() && !self.is_done() {
+                return Ok(Outcome::Stopped);
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+
+    fn between<'a>(&'a self, before: &'a Mark, now: &'a Mark) -> Between<'a> {
+        Between {
+            simulation: self,
+            before,
+            now,
+        }
+    }
+
+    /// Whether the duration is over.
+    pub fn is_done(&self) -> bool {
+        self.engine().is_done()
+    }
+
+    /// Steps taken so far.
+    pub fn steps(&self) -> u64 {
+        self.engine().steps()
+    }
+
+    /// The shortest and the longest step in seconds that was chosen so far; before the first, those
+    /// between which steps will be. (Starts, stops and events end steps early.) `None` where steps
+    /// adapt, and of the window model, which takes what it needs.
+    pub fn chosen_steps_s(&self) -> Option<(f64, f64)> {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => fluid.chosen_s(),
+            Stepper::Packets(_) => None,
+        }
+    }
+
+    /// How often the whole network was evaluated: once a step, three times an adaptive one.
+    pub fn evaluations(&self) -> u64 {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => fluid.evaluations(),
+            Stepper::Packets(packets) => packets.steps(),
+        }
+    }
+
+    /// Everything that changes: to be cloned, saved, and resumed from. `None` with the window
+    /// model, whose runs are resumed from a clone of the simulation.
+    pub fn state(&self) -> Option<&State> {
+        match &self.stepper {
+            Stepper::Fluid(fluid) => Some(fluid.state()),
+            Stepper::Packets(_) => None,
+        }
+    }
+
+    /// Packets in the link's queue now, the one in service included.
+    pub fn queue_pkts(&self, id: LinkId) -> f64 {
+        id.within(self.engine().network().tables().owner);
+        self.engine().queue_pkts(id)
+    }
+
+    /// Probability that a packet arriving at the link now is refused; where the queue tells drop
+    /// precedences apart, that it finds it full ([`Simulation::precedence_totals`] has the drops).
+    pub fn blocking(&self, id: LinkId) -> f64 {
+        id.within(self.engine().network().tables().owner);
+        self.engine().blocking(id)
+    }
+
+    /// Fraction of the last step for which the link was busy.
+    pub fn utilization(&self, id: LinkId) -> f64 {
+        id.within(self.engine().network().tables().owner);
+        self.engine().utilization(id)
+    }
+
+    /// Packets/s that the connection (all `count` of it) sent during the last step.
+    pub fn send_pps(&self, id: ConnectionId) -> f64 {
+        id.within(self.engine().network().tables().owner);
+        self.engine().send_pps(id)
+    }
+
+    /// Why the connection sends as fast as it does, now.
+    pub fn explain(&self, id: ConnectionId) -> Explanation {
+        id.within(self.engine().network().tables().owner);
+        self.engine().explain(id)
+    }
+}

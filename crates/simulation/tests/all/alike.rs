@@ -1,0 +1,29 @@
+//! Whether two runs tell the same.
+
+use netflow_simulation::{Model, Run, Simulation};
+
+/// What differs by more than it may: the utilization of a link by 2 points, what is delivered by 2 %
+/// (or `few_pkts`), what is lost by 15 % or 20 packets, and, of fluids, a queue by 10 % or one packet.
+pub fn differences(one: &Simulation, two: &Simulation, few_pkts: f64) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut check = |what: &str, a: f64, b: f64, allowed: f64| {
+        if (a - b).abs() > allowed {
+            found.push(format!("{what}: {a:.4} instead of {b:.4}"));
+        }
+    };
+    let (mut a_lost, mut b_lost) = (0.0, 0.0);
+    for (a, b) in one.network().links().zip(two.network().links()) {
+        let (a, b) = (one.link_totals(a), two.link_totals(b));
+        check("utilization", a.utilization, b.utilization, 0.02);
+        if one.options().model != Model::Window {
+            let allowed = (0.1 * b.mean_queue_pkts).max(1.0);
+            check("queue", a.mean_queue_pkts, b.mean_queue_pkts, allowed);
+        }
+        a_lost += a.lost_pkts;
+        b_lost += b.lost_pkts;
+    }
+    let (a, b) = (one.totals().delivered_pkts, two.totals().delivered_pkts);
+    check("delivered", a, b, (0.02 * b).max(few_pkts));
+    check("lost", a_lost, b_lost, (0.15 * b_lost).max(20.0));
+    found
+}

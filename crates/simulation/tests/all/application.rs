@@ -1,0 +1,81 @@
+//! TCP sources that send what an application makes.
+
+use netflow_profile::builtin;
+use netflow_simulation::{
+    Application, Change, ConnectionSpec, EventSpec, Network, NetworkBuilder, Options, Run,
+    Simulation, Source, Transport,
+};
+
+/// One connection with an application of 100 packets/s over one link, whose bandwidth changes.
+fn network(bandwidth_pps: f64, later: Option<(f64, f64)>) -> Network {
+    let mut b = NetworkBuilder::new();
+    let (from, to) = (b.node("a"), b.node("b"));
+    let link = |from, to, pps: f64| netflow_problems::link(from, to, 8000.0 * pps, 0.03, 50.0);
+    let narrow = b.link(link(from, to, bandwidth_pps));
+    b.link(link(to, from, 1e4));
+    b.connection(ConnectionSpec {
+        application: Application::Poisson { rate_pps: 100.0 },
+        start_s: 1.0,
+        max_window_pkts: Some(20.0),
+        ..netflow_problems::connection("c", from, to, Source::Profile(builtin("ns-reno").unwrap()))
+    });
+    if let Some((at_s, pps)) = later {
+        b.event(EventSpec {
+            at_s,
+            link: narrow,
+            change: Change::Bandwidth(8000.0 * pps),
+        });
+    }
+    b.build().unwrap()
+}
+
+/// Packets sent, delivered and lost until the end.
+fn run(network: Network, options: Options) -> [f64; 3] {
+    let mut simulation = Simulation::new(network, options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    let totals = simulation.totals();
+    [totals.offered_pkts, totals.delivered_pkts, totals.lost_pkts]
+}
+
+fn options(transport: Transport, duration_s: f64) -> Options {
+    Options {
+        duration_s,
+        transport,
+        ..Options::default()
+    }
+}
+
+/// With room for 1000 packets/s, all that is made is sent at once: 100/s from 1 s to 61 s.
+#[test]
+fn a_source_sends_what_its_application_makes() {
+    for transport in [Transport::Fifo, Transport::WellMixed] {
+        let [sent, delivered, lost] = run(network(1000.0, None), options(transport, 61.0));
+        assert!(lost < 0.01, "{transport:?}: {lost} lost");
+        assert!((sent - 6000.0).abs() < 1.0, "{transport:?}: {sent} sent");
+        // On the link: 30 ms of it, where delays count.
+        let under_way = if transport == Transport::Fifo {
+            3.0
+        } else {
+            0.0
+        };
+        assert!((sent - delivered - under_way).abs() < 0.5, "{delivered}");
+    }
+}
+
+/// 50 packets/s for 30 s leave half of what is made waiting; then there is room for it, too.
+#[test]
+fn what_could_not_be_sent_waits_at_the_sender() {
+    for transport in [Transport::Fifo, Transport::WellMixed] {
+        let narrow = run(network(50.0, None), options(transport, 61.0));
+        assert!(narrow[1] < 50.0 * 60.0, "{transport:?}: {narrow:?}");
+        let widened = network(50.0, Some((31.0, 1000.0)));
+        let [sent, _, lost] = run(widened, options(transport, 91.0));
+        // 90 s of it, and what was lost a second time.
+        assert!(
+            (sent - lost - 9000.0).abs() < 1.0,
+            "{transport:?}: {sent} - {lost}"
+        );
+    }
+}

@@ -1,0 +1,229 @@
+//! How long packets take, by the law of the fluid's queues and as packets meet it.
+
+use netflow_problems::{connection, link, one_way};
+use netflow_profile::builtin;
+use netflow_simulation::{
+    ConnectionSpec, ConnectionTotals, Model, Network, NetworkBuilder, Options, Percentiles, Run,
+    Simulation, Source, WindowSource,
+};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A chain of links with packets of their own on each, and a stream over all of them.
+fn chain(rng: &mut impl Rng) -> Network {
+    let mut b = NetworkBuilder::new();
+    let hops = rng.random_range(1..5_usize);
+    let nodes: Vec<_> = (0..=hops).map(|i| b.node(&format!("n{i}"))).collect();
+    let stream_pps = rng.random_range(20.0..400.0);
+    b.connection(one_way(
+        "stream",
+        nodes[0],
+        nodes[hops],
+        Source::Poisson {
+            rate_pps: stream_pps,
+        },
+    ));
+    for i in 0..hops {
+        let delay_s = rng.random_range(-4.0..-1.5_f64);
+        let rate_pps = stream_pps * rng.random_range(1.5..20.0);
+        let room = 10_f64.powf(rng.random_range(0.5..2.5)).round();
+        b.link(link(
+            nodes[i],
+            nodes[i + 1],
+            rate_pps * 8e3,
+            10_f64.powf(delay_s),
+            room,
+        ));
+        let load = rng.random_range(0.2..1.2);
+        let rate_pps = (load * rate_pps - stream_pps).max(1.0);
+        b.connection(one_way(
+            &format!("own{i}"),
+            nodes[i],
+            nodes[i + 1],
+            Source::Poisson { rate_pps },
+        ));
+    }
+    b.build().unwrap()
+}
+
+fn run(network: &Network, model: Model, duration_s: f64) -> Simulation {
+    let options = Options {
+        model,
+        duration_s,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    simulation
+}
+
+fn stream(network: &Network, model: Model, duration_s: f64) -> ConnectionTotals {
+    let id = network.connection_by_name("stream").unwrap();
+    run(network, model, duration_s).connection_totals(id)
+}
+
+fn each(of: Percentiles) -> [f64; 4] {
+    [of.p50_s, of.p95_s, of.p99_s, of.p999_s]
+}
+
+/// Propagation and transmission, without any waiting, of packets of 1000 B.
+fn least_s(network: &Network) -> f64 {
+    let links = network.links().map(|id| network.link_spec(id));
+    links.map(|l| l.delay_s + 8e3 / l.bandwidth_bps).sum()
+}
+
+/// The times of a stream over queues in equilibrium, drawn one by one: in each queue a packet finds so
+/// many that are sent before it.
+fn drawn(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f64> {
+    let mut stream_pps = network.connection_by_name("stream").map_or(0.0, |id| {
+        match network.connection_spec(id).source {
+            Source::Poisson { rate_pps } => rate_pps,
+            _ => 0.0,
+        }
+    });
+    let mut times_s = vec![least_s(network); draws];
+    for (i, id) in network.links().enumerate() {
+        let spec = network.link_spec(id);
+        let own = network.connection_by_name(&format!("own{i}")).unwrap();
+        let Source::Poisson { rate_pps: own_pps } = network.connection_spec(own).source else {
+            unreachable!("it was made as a Poisson source")
+        };
+        let netflow_simulation::Buffer::Packets(room) = spec.buffer else {
+            unreachable!("its buffer was given in packets")
+        };
+        let service_pps = spec.bandwidth_bps / 8e3;
+        let rho = (stream_pps + own_pps) / service_pps;
+        // How many there are has the probabilities 1, ρ, ρ², …; the last refuses.
+        let weights: Vec<f64> = (0..=room as i32).map(|n| rho.powi(n)).collect();
+        let accepted: f64 = weights[..weights.len() - 1].iter().sum();
+        for time_s in &mut times_s {
+            let mut left = rng.random_range(0.0..accepted);
+            let found = weights.iter().take_while(|&&w| {
+                left -= w;
+                left > 0.0
+            });
+            *time_s += found.count() as f64 / service_pps;
+        }
+        stream_pps *= accepted / (accepted + weights[room as usize]);
+    }
+    times_s.sort_by(f64::total_cmp);
+    times_s
+}
+
+/// What is told of a stream is what is drawn from M/M/1/K queues that know nothing of each other, within
+/// 5 % of the waiting or two packets' transmission; three moments of a sum are not its tail, which is
+/// off by more in one of fifty.
+#[test]
+fn percentiles_are_those_of_the_queues_law() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut far = 0;
+    for _ in 0..100 {
+        let network = chain(&mut rng);
+        let law = stream(&network, Model::Fluid, 1000.0).delay.unwrap();
+        let times_s = drawn(&network, 100_000, &mut rng);
+        let least_s = least_s(&network);
+        let links = network.links().map(|id| network.link_spec(id));
+        let packet_s = links.map(|l| 8e3 / l.bandwidth_bps).fold(0.0, f64::max);
+        for (is, part) in each(law).into_iter().zip([0.5, 0.95, 0.99, 0.999]) {
+            let should = times_s[(part * times_s.len() as f64) as usize];
+            let off = (is - should).abs() - 2.0 * packet_s;
+            far += u32::from(off > 0.05 * (should - least_s));
+            assert!(off < 0.15 * (should - least_s), "{part}: {is} {should}");
+        }
+    }
+    assert!(far <= 8, "{far} of 400");
+}
+
+/// Packets of one size wait half as long in a light queue as those of M/M/1, and as long in a full one:
+/// what the fluid tells of Poisson streams lies between that and a little more than packets meet.
+#[test]
+fn the_law_is_on_the_safe_side_of_packets_of_one_size() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    for _ in 0..30 {
+        let network = chain(&mut rng);
+        let [law, packets] =
+            [Model::Fluid, Model::Window].map(|model| stream(&network, model, 100.0));
+        let least_s = least_s(&network);
+        let waits = |of: &ConnectionTotals| each(of.delay.unwrap()).map(|it| it - least_s);
+        for (law, packets) in waits(&law).into_iter().zip(waits(&packets)).skip(1) {
+            assert!((0.85..2.4).contains(&(law / packets)), "{law} {packets}");
+        }
+        let steps = law.jitter_s.unwrap() / packets.jitter_s.unwrap();
+        assert!((0.7..2.5).contains(&steps), "{steps}");
+    }
+}
+
+/// Of TCP by profiles the mean queue is an estimate, and so is the median; the tail is where the buffer
+/// ends, and there both models have it.
+#[test]
+fn the_tail_of_tcp_is_where_the_buffer_ends() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for _ in 0..30 {
+        let bandwidth_bps = 10_f64.powf(rng.random_range(6.0..8.0));
+        let delay_s = 10_f64.powf(rng.random_range(-3.0..-1.0));
+        let room = 10_f64.powf(rng.random_range(1.0..2.5)).round();
+        let count = rng.random_range(1..20);
+        let [law, packets] = [Model::Fluid, Model::Window].map(|model| {
+            let mut b = NetworkBuilder::new();
+            let (x, y) = (b.node("x"), b.node("y"));
+            b.link(link(x, y, bandwidth_bps, delay_s, room));
+            b.link(link(y, x, bandwidth_bps, delay_s, room));
+            let source = match model {
+                Model::Window => Source::Window(WindowSource::default()),
+                _ => Source::Profile(builtin("ns-reno").unwrap()),
+            };
+            b.connection(ConnectionSpec {
+                count,
+                ..connection("stream", x, y, source)
+            });
+            stream(&b.build().unwrap(), model, 60.0)
+        });
+        let ratios = |of: fn(&ConnectionTotals) -> Option<Percentiles>| {
+            let [law, packets] = [&law, &packets].map(|it| each(of(it).unwrap()));
+            [2, 3].map(|i| law[i] / packets[i])
+        };
+        let all = [ratios(|it| it.delay), ratios(|it| it.rtt)].concat();
+        assert!(all.iter().all(|it| (0.85..1.15).contains(it)), "{all:?}");
+        let median = each(law.delay.unwrap())[0] / each(packets.delay.unwrap())[0];
+        assert!((0.4..1.05).contains(&median), "{median}");
+        let jitter = law.jitter_s.unwrap() / packets.jitter_s.unwrap();
+        assert!((0.4..4.0).contains(&jitter), "{jitter}");
+    }
+}
+
+/// A stream that starts when others have gone knows nothing of their queues, and a period nothing of
+/// what was before it.
+#[test]
+fn times_are_those_of_the_streams_own_packets() {
+    let mut b = NetworkBuilder::new();
+    let (x, y) = (b.node("x"), b.node("y"));
+    b.link(link(x, y, 8e6, 0.01, 100.0));
+    let poisson = |rate_pps| Source::Poisson { rate_pps };
+    let early = b.connection(ConnectionSpec {
+        stop_s: Some(50.0),
+        ..one_way("early", x, y, poisson(1500.0))
+    });
+    let late = b.connection(ConnectionSpec {
+        start_s: 60.0,
+        ..one_way("stream", x, y, poisson(10.0))
+    });
+    let options = Options {
+        duration_s: 100.0,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(b.build().unwrap(), options).unwrap();
+    while simulation.time_s() < 80.0 {
+        simulation.step().unwrap();
+    }
+    let p50_s = |of: ConnectionTotals| of.delay.map(|it| it.p50_s);
+    assert!(p50_s(simulation.connection_totals(early)).unwrap() > 0.1);
+    assert!(p50_s(simulation.connection_totals(late)).unwrap() < 0.012);
+    simulation.begin_period();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    assert_eq!(p50_s(simulation.connection_totals(early)), None);
+    assert!(p50_s(simulation.connection_totals(late)).unwrap() < 0.012);
+}

@@ -1,0 +1,339 @@
+//! Aggregates, drop precedences and schedulers in the network.
+
+use netflow_diffserv::{Conditioner, ConditionerSpec, Curve, Discipline, Kind, SrTcm, TrTcm};
+use netflow_simulation::*;
+
+const BPS: f64 = 8e6; // 1000 packets/s of 1000 B
+
+/// A link from A to B and one back.
+struct Lab {
+    builder: NetworkBuilder,
+    from: NodeId,
+    to: NodeId,
+    link: LinkId,
+}
+
+impl Lab {
+    fn new(queue: Queue) -> Lab {
+        let mut builder = NetworkBuilder::new();
+        let (from, to) = (builder.node("A"), builder.node("B"));
+        let spec = |from, to, queue| LinkSpec {
+            queue,
+            ..netflow_problems::link(from, to, BPS, 0.01, 50.0)
+        };
+        let link = builder.link(spec(from, to, queue));
+        builder.link(spec(to, from, Queue::DropTail));
+        Lab {
+            builder,
+            from,
+            to,
+            link,
+        }
+    }
+
+    fn send(&mut self, name: &str, source: Source) -> ConnectionId {
+        let acks = match source {
+            Source::Profile(_) => Acks::EveryPacket,
+            _ => Acks::None,
+        };
+        self.builder.connection(ConnectionSpec {
+            acks,
+            ..netflow_problems::connection(name, self.from, self.to, source)
+        })
+    }
+
+    fn constant(&mut self, name: &str, rate_pps: f64) -> ConnectionId {
+        self.send(name, Source::Constant { rate_pps })
+    }
+
+    fn aggregate(&mut self, name: &str, edge: Edge, members: Vec<ConnectionId>) -> AggregateId {
+        self.builder.aggregate(AggregateSpec {
+            name: name.to_owned(),
+            edge,
+            members,
+            rtt_s: None,
+            rto_s: None,
+        })
+    }
+
+    fn run(self, transport: Transport, duration_s: f64) -> Simulation {
+        let network = self.builder.build().expect("a good network");
+        let options = Options {
+            duration_s,
+            step: Step::Fixed { step_s: 0.01 },
+            transport,
+            ..Options::default()
+        };
+        finish(Simulation::new(network, options).expect("good options"))
+    }
+}
+
+fn finish(mut simulation: Simulation) -> Simulation {
+    while !simulation.is_done() {
+        simulation.step().expect("a step");
+    }
+    simulation
+}
+
+fn standard(committed_bps: f64, peak_bps: f64) -> Edge {
+    let spec = ConditionerSpec::new(Kind::Standard, committed_bps, Some(peak_bps));
+    Edge::Conditioner(Conditioner::new(spec).unwrap())
+}
+
+fn rio(discipline: Discipline) -> Queue {
+    Queue::Rio(Rio {
+        discipline,
+        curves: [
+            Curve::new(30.0, 40.0, 0.02),
+            Curve::new(20.0, 30.0, 0.05),
+            Curve::new(5.0, 20.0, 0.1),
+        ],
+        weight: 0.002,
+        gentle: false,
+    })
+}
+
+const TRANSPORTS: [Transport; 2] = [Transport::Fifo, Transport::WellMixed];
+
+/// 4 Mbit/s of which 2 are committed and 1 more is tolerated: a half, a quarter, a quarter; and
+/// with the single rate marker no yellow, since nothing refills its second bucket.
+#[test]
+fn colours_are_what_the_rates_say() {
+    for transport in TRANSPORTS {
+        for (edge, wanted) in [
+            (standard(2e6, 3e6), [0.5, 0.25, 0.25]),
+            (
+                Edge::TrTcm(TrTcm::new(2_000_000, 10_000, 3_000_000, 10_000).unwrap()),
+                [0.5, 0.25, 0.25],
+            ),
+            (
+                Edge::SrTcm(SrTcm::new(2_000_000, 10_000, 10_000).unwrap()),
+                [0.5, 0.0, 0.5],
+            ),
+        ] {
+            let mut lab = Lab::new(rio(Discipline::RioC));
+            let member = lab.constant("c", 500.0);
+            let id = lab.aggregate("F", edge, vec![member]);
+            let simulation = lab.run(transport, 200.0);
+            let totals = simulation.aggregate_totals(id);
+            // The estimator starts with the committed rate, and takes some seconds.
+            for (found, wanted) in totals.fractions().to_array().into_iter().zip(wanted) {
+                assert!((found - wanted).abs() < 0.01, "{transport:?}: {totals:?}");
+            }
+            for (found, wanted) in totals.marking.into_iter().zip(wanted) {
+                assert!((found - wanted).abs() < 1e-9, "{transport:?}: {totals:?}");
+            }
+            assert_eq!(simulation.send_pps(member), 500.0);
+        }
+    }
+}
+
+/// Twice what the link can carry: what is sent, in each colour, is delivered, lost or on its way;
+/// higher precedences lose more; the link is kept busy by what is let through.
+#[test]
+fn each_colour_is_conserved_and_the_higher_loses_more() {
+    for transport in TRANSPORTS {
+        for discipline in [Discipline::RioC, Discipline::RioD, Discipline::Wred] {
+            let mut lab = Lab::new(rio(discipline));
+            let members = vec![lab.constant("a", 1200.0), lab.constant("b", 800.0)];
+            let id = lab.aggregate("F", standard(4e6, 8e6), members);
+            let link = lab.link;
+            let simulation = lab.run(transport, 100.0);
+            assert!(simulation.totals().imbalance() < 1e-12);
+
+            let aggregate = simulation.aggregate_totals(id);
+            let at_link = simulation.precedence_totals(link).unwrap();
+            let totals = simulation.link_totals(link);
+            let sum = |of: fn(&PrecedenceTotals) -> f64| -> f64 { at_link.iter().map(of).sum() };
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + b.abs());
+            assert!(near(sum(|p| p.offered_pkts), totals.offered_pkts));
+            assert!(near(sum(|p| p.lost_pkts), totals.lost_pkts));
+            let mut under_way = 0.0;
+            for (p, at_link) in at_link.iter().enumerate() {
+                assert!(near(aggregate.lost_pkts[p], at_link.lost_pkts));
+                assert!(near(aggregate.sent_pkts[p], at_link.offered_pkts));
+                let rest = aggregate.sent_pkts[p] - aggregate.delivered_pkts[p];
+                under_way += rest - aggregate.lost_pkts[p];
+            }
+            let all = simulation.totals();
+            assert!(near(under_way, all.queued_pkts + all.in_flight_pkts));
+
+            let [dp0, dp1, dp2] = at_link.map(|p| p.loss_probability);
+            assert!(
+                dp0 <= dp1 + 1e-9 && dp1 <= dp2 + 1e-9,
+                "{discipline:?} {at_link:?}"
+            );
+            assert!(dp2 > 0.5, "{discipline:?} {at_link:?}");
+            assert!(totals.utilization > 0.9, "{discipline:?} {totals:?}");
+            assert!(aggregate.mean_goodput_bps < BPS * (1.0 + 1e-9));
+        }
+    }
+}
+
+/// Whom no aggregate has is DP2, and loses first.
+#[test]
+fn packets_of_no_aggregate_lose_first() {
+    let mut lab = Lab::new(rio(Discipline::RioC));
+    let inside = lab.constant("inside", 600.0);
+    let outside = lab.constant("outside", 600.0);
+    lab.aggregate("F", standard(6e6, 8e6), vec![inside]);
+    let simulation = lab.run(Transport::Fifo, 100.0);
+    let loss = |id| simulation.connection_totals(id).loss_probability.unwrap();
+    assert!(
+        loss(inside) < 0.02 && loss(outside) > 0.2,
+        "{} {}",
+        loss(inside),
+        loss(outside)
+    );
+}
+
+/// Thresholds that the average never reaches leave a drop-tail queue.
+#[test]
+fn a_dropper_that_never_drops_is_drop_tail() {
+    let never = Queue::Rio(Rio {
+        discipline: Discipline::Wred,
+        curves: [Curve::new(1e3, 2e3, 0.1); 3],
+        weight: 0.002,
+        gentle: false,
+    });
+    for transport in TRANSPORTS {
+        let run = |queue| {
+            let mut lab = Lab::new(queue);
+            lab.constant("a", 1100.0);
+            let link = lab.link;
+            lab.run(transport, 5.0).link_totals(link)
+        };
+        let (early, tail) = (run(never), run(Queue::DropTail));
+        assert!(
+            (early.lost_pkts / tail.lost_pkts - 1.0).abs() < 1e-6,
+            "{early:?} {tail:?}"
+        );
+        let queues = early.mean_queue_pkts / tail.mean_queue_pkts;
+        assert!((queues - 1.0).abs() < 1e-6, "{early:?} {tail:?}");
+    }
+}
+
+/// Everybody greedy: 3 : 1 : 1 by weight; all for the first by priority. In between, what the first
+/// does not want goes to the others.
+#[test]
+fn queues_share_their_link() {
+    let shares = |scheduler, rates: [f64; 3]| -> [f64; 3] {
+        let mut lab = Lab::new(Queue::DropTail);
+        let class = |name: &str, weight| QueueClass {
+            name: name.to_owned(),
+            weight,
+            buffer: Buffer::Packets(50.0),
+            queue: Queue::DropTail,
+        };
+        lab.builder.schedule(ClassedLink {
+            link: lab.link,
+            scheduler,
+            classes: vec![class("AF1", 3.0), class("AF2", 1.0)],
+        });
+        let all = [("a", "AF1"), ("b", "AF2"), ("c", "")];
+        let ids = [0, 1, 2].map(|i| {
+            let id = lab.constant(all[i].0, rates[i]);
+            if !all[i].1.is_empty() {
+                lab.builder.classify(id, all[i].1);
+            }
+            id
+        });
+        let simulation = lab.run(Transport::Fifo, 60.0);
+        assert!(simulation.totals().imbalance() < 1e-12);
+        ids.map(|id| simulation.connection_totals(id).mean_goodput_pps)
+    };
+    let near = |found: [f64; 3], wanted: [f64; 3]| {
+        for (a, b) in found.into_iter().zip(wanted) {
+            assert!((a - b).abs() < 12.0, "{found:?} instead of {wanted:?}");
+        }
+        // Whoever is starved still gets a thousandth.
+        assert!(found.iter().sum::<f64>() <= 1003.0, "{found:?}");
+    };
+    near(shares(Scheduler::Wfq, [3000.0; 3]), [600.0, 200.0, 200.0]);
+    near(
+        shares(Scheduler::Wfq, [100.0, 3000.0, 3000.0]),
+        [100.0, 450.0, 450.0],
+    );
+    near(
+        shares(Scheduler::Wfq, [3000.0, 100.0, 50.0]),
+        [850.0, 100.0, 50.0],
+    );
+    near(shares(Scheduler::Priority, [3000.0; 3]), [1000.0, 0.0, 0.0]);
+    near(
+        shares(Scheduler::Priority, [300.0, 400.0, 3000.0]),
+        [300.0, 400.0, 300.0],
+    );
+}
+
+/// A saved state goes on with the same bits.
+#[test]
+fn a_saved_run_goes_on_with_the_same_bits() {
+    let network = || {
+        let mut lab = Lab::new(rio(Discipline::RioC));
+        let members = vec![lab.constant("a", 700.0), lab.constant("b", 600.0)];
+        lab.aggregate("F", standard(2e6, 3e6), members);
+        lab.builder.schedule(ClassedLink {
+            link: lab.link,
+            scheduler: Scheduler::Wfq,
+            classes: vec![QueueClass {
+                name: "AF1".to_owned(),
+                weight: 1.0,
+                buffer: Buffer::Packets(20.0),
+                queue: rio(Discipline::RioD),
+            }],
+        });
+        let third = lab.constant("c", 300.0);
+        lab.builder.classify(third, "AF1");
+        lab.builder.build().unwrap()
+    };
+    let options = Options {
+        duration_s: 4.0,
+        ..Options::default()
+    };
+    let mut straight = Simulation::new(network(), options).unwrap();
+    for _ in 0..40 {
+        straight.step().unwrap();
+    }
+    let saved = serde_json::to_string(straight.state().expect("a fluid")).unwrap();
+    let state: State = serde_json::from_str(&saved).unwrap();
+    let resumed = finish(Simulation::resume(network(), options, state).unwrap());
+    assert_eq!(finish(straight).state(), resumed.state());
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut lab = Lab::new(Queue::DropTail);
+    let member = lab.constant("c", 100.0);
+    lab.aggregate("empty", standard(1e6, 1e6), Vec::new());
+    lab.aggregate("F", standard(1e6, 1e6), vec![member]);
+    lab.aggregate("F", standard(1e6, 1e6), vec![member]);
+    let errors = lab.builder.build().unwrap_err();
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "aggregate `empty` has no members",
+            "aggregate `F` exists twice",
+            "connection `c` is in two aggregates",
+        ]
+    );
+
+    let mut lab = Lab::new(rio(Discipline::RioC));
+    lab.constant("c", 100.0);
+    let options = Options {
+        model: Model::FluidLiteral,
+        transport: Transport::WellMixed,
+        ..Options::default()
+    };
+    let error = Simulation::new(lab.builder.build().unwrap(), options).err();
+    assert!(
+        matches!(
+            error,
+            Some(RunError::BadOption {
+                option: "model",
+                ..
+            })
+        ),
+        "{error:?}"
+    );
+}

@@ -1,0 +1,242 @@
+//! What is told of a connection is what happened to it.
+
+use netflow_diffserv::{Curve, Discipline};
+use netflow_profile::builtin;
+use netflow_simulation::*;
+
+const KINDS: [Model; 2] = [Model::Fluid, Model::Window];
+
+/// A and B, joined by a quick way over C and a slow one over D; `queue` is that of C->B.
+struct Lab {
+    builder: NetworkBuilder,
+    nodes: [NodeId; 4],
+    quick: LinkId,
+}
+
+impl Lab {
+    fn new(queue: Queue) -> Lab {
+        let mut builder = NetworkBuilder::new();
+        let nodes = ["A", "B", "C", "D"].map(|name| builder.node(name));
+        let [a, b, c, d] = nodes;
+        let mut quick = None;
+        for (from, to, delay_s) in [(a, c, 0.01), (c, b, 0.01), (a, d, 0.03), (d, b, 0.03)] {
+            for (from, to, back) in [(from, to, false), (to, from, true)] {
+                let link = builder.link(LinkSpec {
+                    queue: match (from, to) == (c, b) {
+                        true => queue,
+                        false => Queue::DropTail,
+                    },
+                    ..netflow_problems::link(
+                        from,
+                        to,
+                        if (from, to) == (c, b) { 4e6 } else { 8e6 },
+                        delay_s,
+                        50.0,
+                    )
+                });
+                if (from, to, back) == (c, b, false) {
+                    quick = Some(link);
+                }
+            }
+        }
+        Lab {
+            builder,
+            nodes,
+            quick: quick.unwrap(),
+        }
+    }
+
+    fn send(&mut self, source: Source, start_s: f64) -> ConnectionId {
+        let spec = self.spec(source, start_s);
+        self.builder.connection(spec)
+    }
+
+    fn spec(&self, source: Source, start_s: f64) -> ConnectionSpec {
+        let acks = match source {
+            Source::Constant { .. } | Source::Poisson { .. } => Acks::None,
+            _ => Acks::EveryPacket,
+        };
+        ConnectionSpec {
+            start_s,
+            max_window_pkts: Some(30.0),
+            acks,
+            ..netflow_problems::connection(
+                &format!("from {start_s} s"),
+                self.nodes[0],
+                self.nodes[1],
+                source,
+            )
+        }
+    }
+}
+
+/// An explanation, and what the connection and the links of its way did in the interval.
+type Told = (Explanation, ConnectionInterval, Vec<LinkInterval>);
+
+/// Keeps the explanation, and the measured numbers, of every interval.
+struct Keeper {
+    connection: ConnectionId,
+    told: Vec<Told>,
+}
+
+impl Recorder for Keeper {
+    type Error = std::convert::Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error> {
+        let told = interval.explain(self.connection);
+        let links = told
+            .hops
+            .iter()
+            .map(|hop| interval.link(hop.link))
+            .collect();
+        let measured = interval.connection(self.connection);
+        self.told.push((told, measured, links));
+        Ok(())
+    }
+}
+
+fn kept(lab: Lab, connection: ConnectionId, model: Model, duration_s: f64) -> Keeper {
+    let options = Options {
+        model,
+        duration_s,
+        ..Options::default()
+    };
+    let network = lab.builder.build().unwrap();
+    let mut simulation = Simulation::new(network, options).unwrap();
+    let mut keeper = Keeper {
+        connection,
+        told: Vec::new(),
+    };
+    simulation.run(0.5, &mut keeper, || false).unwrap();
+    keeper
+}
+
+#[test]
+fn after_a_failure_the_way_told_is_not_that_of_time_0() {
+    for model in KINDS {
+        let mut lab = Lab::new(Queue::DropTail);
+        let c = lab.send(Source::Profile(builtin("ns-reno").unwrap()), 0.0);
+        for (at_s, change) in [(2.0, Change::Down), (4.0, Change::Up)] {
+            lab.builder.event(EventSpec {
+                at_s,
+                link: lab.quick,
+                change,
+            });
+        }
+        let quick = lab.quick;
+        for (told, ..) in kept(lab, c, model, 6.0).told {
+            let over_c = told.hops.iter().any(|hop| hop.link == quick);
+            let works = !(2.0..4.0).contains(&(told.time_s + 1e-9));
+            assert_eq!(over_c, works, "{model:?} at {} s", told.time_s);
+            assert_eq!(told.hops.len(), 4);
+        }
+    }
+}
+
+fn rio() -> Queue {
+    let curve = |min_pkts: f64| Curve {
+        min_pkts,
+        max_pkts: min_pkts + 10.0,
+        max_p: 0.2,
+    };
+    Queue::Rio(Rio {
+        discipline: Discipline::RioC,
+        curves: [curve(30.0), curve(20.0), curve(2.0)],
+        weight: 0.01,
+        gentle: true,
+    })
+}
+
+/// 750 packets/s where 500 pass: a third is lost, nearly all of it early.
+#[test]
+fn what_rio_drops_is_part_of_the_loss() {
+    for model in KINDS {
+        let mut lab = Lab::new(rio());
+        let c = lab.send(Source::Constant { rate_pps: 750.0 }, 0.0);
+        let keeper = kept(lab, c, model, 30.0);
+        let late = &keeper.told[20..];
+        let mean = |of: &dyn Fn(&Told) -> f64| late.iter().map(of).sum::<f64>() / late.len() as f64;
+        let told = mean(&|(told, ..)| told.loss_probability);
+        let measured = mean(&|(_, _, links)| links[1].loss_probability);
+        assert!(measured > 0.3, "{model:?} {measured}");
+        assert!(
+            (told / measured - 1.0).abs() < 0.02,
+            "{model:?} {told} {measured}"
+        );
+        let seen = mean(&|(told, ..)| told.seen_loss_probability.unwrap());
+        assert!(
+            (seen / measured - 1.0).abs() < 0.1,
+            "{model:?} {seen} {measured}"
+        );
+    }
+}
+
+/// The link is idle for 5 s, and overloaded from then on.
+#[test]
+fn utilization_and_loss_are_those_of_the_interval_and_not_of_all_the_time() {
+    for model in KINDS {
+        let mut lab = Lab::new(Queue::DropTail);
+        let c = lab.send(Source::Constant { rate_pps: 900.0 }, 5.0);
+        for (told, _, links) in kept(lab, c, model, 10.0).told {
+            for (hop, link) in told.hops.iter().zip(&links) {
+                assert_eq!(
+                    hop.utilization, link.utilization,
+                    "{model:?} at {} s",
+                    told.time_s
+                );
+            }
+            if told.time_s > 7.0 {
+                let (hop, link) = (&told.hops[1], &links[1]);
+                assert!(hop.utilization > 0.99, "{model:?} {}", hop.utilization);
+                let (told, measured) = (hop.loss_probability, link.loss_probability);
+                assert!(
+                    (told / measured - 1.0).abs() < 0.02,
+                    "{model:?} {told} {measured}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_limit_that_applied_is_told() {
+    let limits = |model, source: Source, change: &dyn Fn(&mut ConnectionSpec)| -> Vec<Limit> {
+        let mut lab = Lab::new(Queue::DropTail);
+        let mut spec = lab.spec(source, 0.0);
+        change(&mut spec);
+        let c = lab.builder.connection(spec);
+        let told = kept(lab, c, model, 20.0).told.into_iter();
+        told.filter_map(|(told, ..)| told.limit).collect()
+    };
+    let reno = || Source::Profile(builtin("ns-reno").unwrap());
+    let window = || Source::Window(WindowSource::default());
+    for (model, tcp) in [
+        (Model::Fluid, reno()),
+        (Model::Window, reno()),
+        (Model::Window, window()),
+    ] {
+        let small = limits(model, tcp.clone(), &|spec| spec.max_window_pkts = Some(4.0));
+        assert_eq!(small.last(), Some(&Limit::Window), "{model:?} {small:?}");
+        let slow = limits(model, tcp, &|spec| {
+            spec.application = Application::Poisson { rate_pps: 20.0 };
+        });
+        let most = slow
+            .iter()
+            .filter(|&&limit| limit == Limit::Application)
+            .count();
+        assert!(2 * most > slow.len(), "{model:?} {slow:?}");
+    }
+    for model in KINDS {
+        let own = limits(model, Source::Constant { rate_pps: 50.0 }, &|_| {});
+        assert_eq!(own, vec![Limit::Own; 40], "{model:?}");
+    }
+    let free = limits(Model::Window, window(), &|spec| spec.max_window_pkts = None);
+    assert_eq!(free.last(), Some(&Limit::CongestionWindow));
+    let free = limits(Model::Fluid, reno(), &|spec| {
+        // The first interval ends while it still grows.
+        (spec.start_s, spec.max_window_pkts) = (0.35, None);
+    });
+    for limit in [Limit::Growth, Limit::Profile] {
+        assert!(free.contains(&limit), "{free:?}");
+    }
+}

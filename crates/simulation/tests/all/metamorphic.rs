@@ -1,0 +1,241 @@
+//! What must not change when a network is written in another way, and what must scale.
+//!
+//! 25 networks always; 500 with `cargo test --release -p netflow-simulation --test all metamorphic --
+//! --ignored`.
+
+use netflow_problems::{WideNetwork, wide_network};
+use netflow_simulation::*;
+
+use crate::alike::differences;
+
+const KINDS: [Model; 2] = [Model::Fluid, Model::Window];
+const SHORT: std::ops::Range<u64> = 5000..5025;
+const LONG: std::ops::Range<u64> = 6000..6500;
+
+/// A network of this seed, slow enough for packets. With them, every second TCP has a window of its own.
+fn network(seed: u64, model: Model) -> WideNetwork {
+    let mut wide = wide_network(seed);
+    wide.duration_s = wide.duration_s.min(3.0);
+    let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
+    let slower = (2e7 / widths.fold(0.0, f64::max)).min(1.0);
+    for (_, _, link) in &mut wide.links {
+        link.bandwidth_bps *= slower;
+    }
+    let variants = [TcpVariant::Reno, TcpVariant::Cubic, TcpVariant::Vegas];
+    for (i, (_, _, spec)) in wide.connections.iter_mut().enumerate() {
+        match &mut spec.source {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps *= slower,
+            Source::Profile(_) if model == Model::Window && i % 2 == 0 => {
+                spec.source = Source::Window(WindowSource {
+                    variant: variants[i / 2 % 3],
+                    ..WindowSource::default()
+                });
+            }
+            _ => {}
+        }
+        spec.count = spec.count.min(6);
+    }
+    wide
+}
+
+/// The same with sources that keep to their own rate: only those are alike at other scales of time
+/// and of packets, as TCP has timers and acknowledgements of a size of its own.
+fn of_rates(seed: u64) -> WideNetwork {
+    let mut wide = network(seed, Model::Fluid);
+    let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
+    let rate_pps = 0.7 * widths.fold(f64::INFINITY, f64::min) / 12_000.0;
+    for (i, (_, _, spec)) in wide.connections.iter_mut().enumerate() {
+        spec.source = Source::Constant {
+            rate_pps: rate_pps * (1.0 - 0.0137 * i as f64),
+        };
+        spec.start_s += 1.37e-3 * i as f64;
+        spec.acks = Acks::None;
+        spec.max_window_pkts = None;
+        spec.count = 1;
+    }
+    for (_, _, link) in &mut wide.links {
+        link.queue = Queue::DropTail;
+    }
+    wide
+}
+
+fn finish(wide: &WideNetwork, model: Model) -> Simulation {
+    let options = Options {
+        model,
+        duration_s: wide.duration_s,
+        transport: wide.transport,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(wide.build(), options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    simulation
+}
+
+/// What each connection and each used link did, in an order that does not come from rows.
+fn results(simulation: &Simulation) -> (Vec<String>, Vec<String>, String) {
+    let network = simulation.network();
+    let connections = network.connections();
+    let connections = connections.map(|id| format!("{:?}", simulation.connection_totals(id)));
+    let links = network.links().map(|id| simulation.link_totals(id));
+    let links = links.filter(|totals| totals.offered_pkts > 0.0);
+    let links = links.map(|totals| format!("{totals:?}"));
+    let (mut connections, mut links): (Vec<_>, Vec<_>) = (connections.collect(), links.collect());
+    connections.sort();
+    links.sort();
+    (connections, links, format!("{:?}", simulation.totals()))
+}
+
+fn other_rows_and_names(seeds: std::ops::Range<u64>) {
+    for model in KINDS {
+        for seed in seeds.clone() {
+            let wide = network(seed, model);
+            let wanted = results(&finish(&wide, model));
+            let mut other = wide.shuffled(seed);
+            for (i, (_, _, spec)) in other.connections.iter_mut().enumerate() {
+                spec.name = format!("x{}", 100 - i);
+            }
+            let found = results(&finish(&other, model));
+            assert_eq!(found, wanted, "{model:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn other_rows_and_names_give_the_same_bits() {
+    other_rows_and_names(SHORT);
+}
+
+/// Two connections and two ways that nothing but their rows tells apart: they swap what happens to
+/// them, and no more.
+#[test]
+fn things_that_are_alike_have_random_numbers_of_their_own() {
+    let mut wide = network(5000, Model::Window);
+    let (from, to, mut spec) = wide.connections[0].clone();
+    spec.source = Source::Poisson { rate_pps: 30.0 };
+    (spec.start_s, spec.stop_s, spec.size_pkts, spec.count) = (0.0, None, None, 1);
+    let twin = |name: &str| {
+        let name = name.to_owned();
+        (
+            from,
+            to,
+            ConnectionSpec {
+                name,
+                ..spec.clone()
+            },
+        )
+    };
+    wide.connections = vec![twin("a"), twin("b")];
+    let simulation = finish(&wide, Model::Window);
+    let of = |name| {
+        let id = simulation.network().connection_by_name(name).unwrap();
+        format!("{:?}", simulation.connection_totals(id))
+    };
+    assert_ne!(of("a"), of("b"));
+    wide.connections.reverse();
+    assert_eq!(results(&finish(&wide, Model::Window)), results(&simulation));
+}
+
+fn an_unused_link(seeds: std::ops::Range<u64>) {
+    for model in KINDS {
+        for seed in seeds.clone() {
+            let wide = network(seed, model);
+            let wanted = results(&finish(&wide, model));
+            let mut other = wide.clone();
+            let (_, _, link) = other.links[0].clone();
+            other.nodes += 1;
+            other.links.insert(0, (other.nodes - 1, 0, link));
+            let found = results(&finish(&other, model));
+            assert_eq!(found, wanted, "{model:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn an_unused_link_changes_no_bit() {
+    an_unused_link(SHORT);
+}
+
+fn a_split_count(seeds: std::ops::Range<u64>) {
+    for model in KINDS {
+        for seed in seeds.clone() {
+            let mut wide = network(seed, model);
+            for (_, _, spec) in &mut wide.connections {
+                spec.count += 1;
+            }
+            let mut other = wide.clone();
+            for (i, (from, to, spec)) in wide.connections.iter().enumerate() {
+                let mut second = spec.clone();
+                second.name += "b";
+                second.count = spec.count / 2;
+                other.connections[i].2.count -= second.count;
+                other.connections.push((*from, *to, second));
+            }
+            let (one, two) = (finish(&wide, model), finish(&other, model));
+            let (_, one_links, _) = results(&one);
+            let (_, two_links, _) = results(&two);
+            assert_eq!(two_links, one_links, "{model:?}, seed {seed}");
+            let sum = |totals: Totals| (totals.delivered_pkts, totals.lost_pkts);
+            let ((a, b), (c, d)) = (sum(one.totals()), sum(two.totals()));
+            let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.max(1.0);
+            assert!(same(a, c) && same(b, d), "{model:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_count_in_two_rows_does_what_one_row_does() {
+    a_split_count(SHORT);
+}
+
+fn assert_alike(one: &Simulation, two: &Simulation, told: &str) {
+    let found = differences(one, two, 1.0);
+    assert!(found.is_empty(), "{told}: {}", found.join("; "));
+}
+
+fn other_scales(seeds: std::ops::Range<u64>) {
+    for model in KINDS {
+        for seed in seeds.clone() {
+            let wide = of_rates(seed);
+            let one = finish(&wide, model);
+            let mut slow = wide.clone();
+            slow.duration_s *= 2.0;
+            for (_, _, link) in &mut slow.links {
+                link.delay_s *= 2.0;
+                link.bandwidth_bps /= 2.0;
+            }
+            let mut large = wide.clone();
+            for (_, _, link) in &mut large.links {
+                link.bandwidth_bps *= 2.0;
+            }
+            for (_, _, spec) in &mut slow.connections {
+                spec.start_s *= 2.0;
+                spec.stop_s = spec.stop_s.map(|s| 2.0 * s);
+                if let Source::Constant { rate_pps } = &mut spec.source {
+                    *rate_pps /= 2.0;
+                }
+            }
+            for (_, _, spec) in &mut large.connections {
+                spec.packet_size_bytes *= 2.0;
+            }
+            let told = |what: &str| format!("{model:?}, {what}, seed {seed}");
+            assert_alike(&one, &finish(&slow, model), &told("time"));
+            assert_alike(&one, &finish(&large, model), &told("size"));
+        }
+    }
+}
+
+#[test]
+fn other_units_of_time_and_of_packets_give_the_same_traffic() {
+    other_scales(SHORT);
+}
+
+#[test]
+#[ignore = "half a minute: all of the above for 500 networks"]
+fn many_networks_may_be_written_in_other_ways() {
+    other_rows_and_names(LONG);
+    an_unused_link(LONG);
+    a_split_count(LONG);
+    other_scales(LONG);
+}

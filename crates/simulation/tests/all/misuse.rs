@@ -1,0 +1,331 @@
+//! What cannot be done is refused, and never done by halves or left out in silence.
+
+use std::sync::Arc;
+
+use netflow_profile::builtin;
+use netflow_simulation::*;
+use netflow_workload::{Application as Asks, Distribution, Http};
+
+struct Lab {
+    builder: NetworkBuilder,
+    from: NodeId,
+    to: NodeId,
+    link: LinkId,
+}
+
+impl Lab {
+    fn new() -> Lab {
+        let mut builder = NetworkBuilder::new();
+        let (from, to) = (builder.node("A"), builder.node("B"));
+        let spec = |from, to| netflow_problems::link(from, to, 8e6, 0.01, 20.0);
+        let link = builder.link(spec(from, to));
+        builder.link(spec(to, from));
+        Lab {
+            builder,
+            from,
+            to,
+            link,
+        }
+    }
+
+    fn spec(&self, source: Source) -> ConnectionSpec {
+        netflow_problems::connection("c1", self.from, self.to, source)
+    }
+
+    fn with(mut self, source: Source) -> Network {
+        let spec = self.spec(source);
+        self.builder.connection(spec);
+        self.builder.build().unwrap()
+    }
+
+    fn workload(&self, clients: Vec<NodeId>, users_per_s: f64) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "web".to_owned(),
+            application: Asks::Http(Http {
+                request_bytes: Distribution::Constant(300.0),
+                reply_bytes: Distribution::Constant(2000.0),
+                files: Distribution::Constant(2.0),
+                think_s: Distribution::Constant(10.0),
+                pages: Distribution::Constant(3.0),
+            }),
+            users_per_s,
+            clients,
+            servers: vec![self.to],
+            start_s: 0.0,
+            stop_s: None,
+            source: WindowSource::default(),
+            delayed_ack: false,
+            packet_size_bytes: 1000.0,
+            stack: netflow_tcpmodel::Stack::builtin("linux-6").unwrap(),
+        }
+    }
+}
+
+fn profile() -> Source {
+    Source::Profile(builtin("ns-reno").unwrap())
+}
+
+fn window() -> Source {
+    Source::Window(WindowSource::default())
+}
+
+fn options(model: Model) -> Options {
+    Options {
+        model,
+        duration_s: 5.0,
+        ..Options::default()
+    }
+}
+
+fn refused(result: Result<Simulation, RunError>) -> String {
+    match result {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("not refused"),
+    }
+}
+
+fn wrong(builder: NetworkBuilder) -> Vec<String> {
+    let errors = builder.build().expect_err("a mistake");
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_window_source_of_a_fluid_is_refused_and_does_not_stay_silent() {
+    for transport in [Transport::Fifo, Transport::WellMixed] {
+        let fluid = Options {
+            transport,
+            ..options(Model::Fluid)
+        };
+        let error = refused(Simulation::new(Lab::new().with(window()), fluid));
+        assert_eq!(
+            error,
+            "option model: connection `c1` has a congestion window, which only the window model \
+             follows; a fluid needs a profile there"
+        );
+    }
+    assert!(Simulation::new(Lab::new().with(window()), options(Model::Window)).is_ok());
+}
+
+fn saved(network: &Network, options: Options) -> State {
+    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    for _ in 0..20 {
+        simulation.step().unwrap();
+    }
+    simulation.state().unwrap().clone()
+}
+
+#[test]
+fn resuming_packets_from_a_state_is_refused_and_does_not_yield_a_run_without_traffic() {
+    let network = Lab::new().with(profile());
+    let state = saved(&network, options(Model::Fluid));
+    let error = refused(Simulation::resume(network, options(Model::Window), state));
+    assert!(error.contains("clone the simulation"), "{error}");
+}
+
+/// Of the same shape, so that nothing but what they are tells them apart.
+#[test]
+fn a_state_of_another_network_or_of_other_options_is_refused() {
+    let network = Lab::new().with(profile());
+    let state = saved(&network, options(Model::Fluid));
+    let mut other = Lab::new();
+    let spec = ConnectionSpec {
+        max_window_pkts: Some(10.0),
+        ..other.spec(profile())
+    };
+    other.builder.connection(spec);
+    let other = other.builder.build().unwrap();
+    let told = "option state: it belongs to another network, or to other options";
+    let fluid = options(Model::Fluid);
+    assert_eq!(
+        refused(Simulation::resume(other, fluid, state.clone())),
+        told
+    );
+    let others = Options {
+        step: Step::Fixed { step_s: 0.004 },
+        ..fluid
+    };
+    let resume = |options| Simulation::resume(network.clone(), options, state.clone());
+    assert_eq!(refused(resume(others)), told);
+    let longer = Options {
+        duration_s: 50.0,
+        ..fluid
+    };
+    assert!(resume(fluid).is_ok() && resume(longer).is_ok());
+}
+
+#[test]
+fn ids_of_another_builder_are_told_for_what_they_were_given() {
+    let mut other = Lab::new();
+    let (node, link) = (other.from, other.link);
+    let spec = other.spec(profile());
+    let connection = other.builder.connection(spec);
+
+    let lab = Lab::new;
+    let mut it = lab();
+    it.builder
+        .link(netflow_problems::link(node, it.to, 1e6, 0.0, 5.0));
+    assert_eq!(
+        wrong(it.builder),
+        ["link 2: `from` is an id of another network"]
+    );
+
+    let mut it = lab();
+    let spec = ConnectionSpec {
+        return_path: Some(vec![it.to, node]),
+        ..it.spec(profile())
+    };
+    it.builder.connection(spec);
+    let told = ["connection c1: `return_path` is an id of another network"];
+    assert_eq!(wrong(it.builder), told);
+
+    let mut it = lab();
+    it.builder.event(EventSpec {
+        at_s: 2.0,
+        link,
+        change: Change::Down,
+    });
+    let told = ["event at 2 s: `link` is an id of another network"];
+    assert_eq!(wrong(it.builder), told);
+
+    let mut it = lab();
+    it.builder.schedule(ClassedLink {
+        link,
+        scheduler: Scheduler::Priority,
+        classes: Vec::new(),
+    });
+    it.builder.classify(connection, "AF1");
+    let told = [
+        "classes of a link: `link` is an id of another network",
+        "class AF1: `connection` is an id of another network",
+    ];
+    assert_eq!(wrong(it.builder), told);
+
+    let mut it = lab();
+    let spec = it.workload(vec![node], 1.0);
+    assert!(it.builder.workload(spec).is_empty());
+    let told = ["workload web: `clients` is an id of another network"];
+    assert_eq!(wrong(it.builder), told);
+}
+
+#[test]
+#[should_panic(expected = "LinkId(0) is a link of another network")]
+fn a_look_up_with_an_id_of_another_network_does_not_answer_for_the_wrong_link() {
+    let network = Lab::new().with(profile());
+    let simulation = Simulation::new(network, options(Model::Fluid)).unwrap();
+    simulation.link_totals(Lab::new().link);
+}
+
+#[test]
+fn a_workload_that_cannot_be_invents_no_load() {
+    let mut it = Lab::new();
+    let spec = it.workload(vec![it.from], f64::NAN);
+    assert!(it.builder.workload(spec).is_empty());
+    let told = ["workload `web`: users_per_s is NaN, but must be above 0 and at most 1e6"];
+    assert_eq!(wrong(it.builder), told);
+}
+
+#[test]
+fn users_on_a_connection_of_no_workload_are_refused() {
+    let mut it = Lab::new();
+    let spec = Arc::new(it.workload(vec![it.from], 1.0));
+    let name = it.builder.workload((*spec).clone()).remove(0);
+    let network = it.builder.build().unwrap();
+    let id = network.connection_by_name(&name).unwrap();
+    let source = network.connection_spec(id).source.clone();
+
+    let mut other = Lab::new();
+    let spec = other.spec(source);
+    other.builder.connection(spec);
+    let told = wrong(other.builder);
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("connection `c1` is to carry its users"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
+    let mut it = Lab::new();
+    it.builder.schedule(ClassedLink {
+        link: it.link,
+        scheduler: Scheduler::Priority,
+        classes: vec![QueueClass {
+            name: "AF1".to_owned(),
+            weight: 1.0,
+            buffer: Buffer::Packets(5.0),
+            queue: Queue::DropTail,
+        }],
+    });
+    let spec = it.spec(profile());
+    let connection = it.builder.connection(spec);
+    it.builder.classify(connection, "AF2");
+    let told = ["connection c1: its class is `AF2`, but links have only AF1"];
+    assert_eq!(wrong(it.builder), told);
+}
+
+/// Of nanoseconds there were sixty thousand million; rates of nearly nothing overflowed sums.
+#[test]
+fn what_no_network_has_is_refused() {
+    let poisson = || Lab::new().with(Source::Poisson { rate_pps: 10.0 });
+    for model in [Model::Fluid, Model::Window] {
+        let options = Options {
+            duration_s: 60.0,
+            model,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(poisson(), options).unwrap();
+        let error = simulation.run(1e-7, &mut Nothing, || false).unwrap_err();
+        assert!(error.to_string().contains("6.000e8 intervals"), "{error}");
+    }
+    let options = Options {
+        duration_s: 60.0,
+        model: Model::Window,
+        burstiness_interval_s: 1e-5,
+        ..Options::default()
+    };
+    let error = Simulation::new(poisson(), options).err().unwrap();
+    assert!(error.to_string().contains("burstiness-interval"), "{error}");
+
+    for bandwidth_bps in [5e-324, 0.5, f64::INFINITY] {
+        let mut lab = Lab::new();
+        let (from, to) = (lab.from, lab.to);
+        lab.builder
+            .link(netflow_problems::link(from, to, bandwidth_bps, 0.01, 20.0));
+        let errors = lab.builder.build().unwrap_err();
+        let text = format!("{errors:?}");
+        assert!(text.contains("bandwidth_bps"), "{text}");
+    }
+}
+
+/// The window model asked only between intervals whether it should stop.
+#[test]
+fn a_run_stops_within_an_interval() {
+    for model in [Model::Fluid, Model::Window] {
+        let options = Options {
+            duration_s: 1e5,
+            model,
+            ..Options::default()
+        };
+        let network = Lab::new().with(Source::Poisson { rate_pps: 10.0 });
+        let mut simulation = Simulation::new(network, options).unwrap();
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > 20
+        };
+        let outcome = simulation.run(1e5, &mut Nothing, stop).unwrap();
+        assert_eq!(outcome, Outcome::Stopped);
+        assert!(simulation.time_s() < 100.0, "{}", simulation.time_s());
+    }
+}
+
+struct Nothing;
+
+impl Recorder for Nothing {
+    type Error = std::convert::Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! The steps that are chosen are right: shorter ones give the same, on networks of every scale.
+
+use netflow_problems::{WideNetwork, wide_network};
+use netflow_profile::builtin;
+use netflow_simulation::{
+    Change, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network, NetworkBuilder, Options, Run,
+    Simulation, Source, Step,
+};
+
+use crate::alike::differences;
+
+fn run(wide: &WideNetwork, finer: f64) -> Simulation {
+    let network = wide.build();
+    let (longest_s, per_round_trip) = Step::DEFAULT_AUTO;
+    let options = Options {
+        duration_s: wide.duration_s,
+        transport: wide.transport,
+        step: Step::Auto {
+            longest_s: longest_s.min(wide.duration_s) / finer,
+            per_round_trip: per_round_trip * finer,
+        },
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network, options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    simulation
+}
+
+/// Compares runs at the chosen step and at an eighth of it; what would take more than `most_steps`
+/// is left out, and counted.
+fn compare(seeds: std::ops::Range<u64>, most_steps: u64) {
+    let (mut compared, mut left_out) = (0, 0);
+    let mut bad = Vec::new();
+    for seed in seeds {
+        let wide = wide_network(seed);
+        let chosen = run(&wide, 1.0);
+        if chosen.steps() > most_steps {
+            left_out += 1;
+            continue;
+        }
+        compared += 1;
+        let found = differences(&chosen, &run(&wide, 8.0), 10.0);
+        if !found.is_empty() {
+            bad.push(format!("seed {seed}: {}", found.join("; ")));
+        }
+    }
+    println!(
+        "{compared} networks compared, {left_out} of more than {most_steps} steps left out, {} differ",
+        bad.len()
+    );
+    assert!(compared > 0 && bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn an_eighth_of_the_step_changes_little() {
+    compare(1000..1040, 10_000);
+}
+
+#[test]
+#[ignore = "a minute in release: an_eighth_of_the_step_changes_little for 200 networks"]
+fn an_eighth_of_the_step_changes_little_on_200_networks() {
+    compare(1000..1200, 1_000_000);
+}
+
+/// One link and its way back, 100 packets of room.
+fn one_link(bandwidth_bps: f64, delay_s: f64) -> (NetworkBuilder, [LinkId; 2], ConnectionSpec) {
+    let mut b = NetworkBuilder::new();
+    let (from, to) = (b.node("A"), b.node("B"));
+    let link = netflow_problems::link(from, to, bandwidth_bps, delay_s, 100.0);
+    let back = LinkSpec {
+        from: to,
+        to: from,
+        ..link.clone()
+    };
+    let links = [b.link(link), b.link(back)];
+    let connection = netflow_problems::connection(
+        "c",
+        from,
+        to,
+        Source::Profile(builtin("pftk-full").unwrap()),
+    );
+    (b, links, connection)
+}
+
+fn finish(network: Network, options: Options) -> Simulation {
+    let mut simulation = Simulation::new(network, options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    simulation
+}
+
+/// It was 31 % at the default step: five connections on 100 Mbit/s with 0.1 ms of delay.
+#[test]
+fn a_local_network_is_filled_at_the_default_step() {
+    let (mut b, _, connection) = one_link(1e8, 1e-4);
+    b.connection(ConnectionSpec {
+        count: 5,
+        ..connection
+    });
+    let network = b.build().unwrap();
+    let link = network.links().next().unwrap();
+    let options = Options {
+        duration_s: 30.0,
+        ..Options::default()
+    };
+    let utilization = finish(network, options).link_totals(link).utilization;
+    assert!(utilization > 0.95, "{utilization}");
+}
+
+/// Hundreds of millions of packets were sent by a source that took a look from before its
+/// network's outage, which it had never had, for a round-trip time of zero.
+#[test]
+fn a_source_does_not_flood_after_an_outage() {
+    for name in ["mathis", "ns-reno"] {
+        for step in [Step::default(), Step::Fixed { step_s: 0.01 }] {
+            let (mut b, links, connection) = one_link(340e3, 0.01);
+            b.connection(ConnectionSpec {
+                source: Source::Profile(builtin(name).unwrap()),
+                start_s: 2.0,
+                ..connection.clone()
+            });
+            for link in links {
+                for (at_s, change) in [(2.2, Change::Down), (3.1, Change::Up)] {
+                    b.event(EventSpec { at_s, link, change });
+                }
+            }
+            let options = Options {
+                duration_s: 5.0,
+                step,
+                ..Options::default()
+            };
+            let totals = finish(b.build().unwrap(), options).totals();
+            assert!(totals.offered_pkts < 2000.0, "{name} {step:?}: {totals:?}");
+        }
+    }
+}
+
+/// Rows in another order, and nodes of other names, change no bit.
+#[test]
+fn the_order_of_rows_makes_no_difference() {
+    for seed in 2000..2060 {
+        let wide = wide_network(seed);
+        let options = Options {
+            duration_s: wide.duration_s.min(2.0),
+            transport: wide.transport,
+            step: Step::Fixed { step_s: 0.01 },
+            ..Options::default()
+        };
+        let results = |wide: &WideNetwork| {
+            let network = wide.build();
+            let simulation = finish(network.clone(), options);
+            let mut all: Vec<(String, String)> = network
+                .connections()
+                .map(|id| {
+                    let totals = simulation.connection_totals(id);
+                    (
+                        network.connection_name(id).to_owned(),
+                        format!("{totals:?}"),
+                    )
+                })
+                .collect();
+            all.sort();
+            (all, format!("{:?}", simulation.totals()))
+        };
+        let wanted = results(&wide);
+        for shuffle in 0..3 {
+            let found = results(&wide.shuffled(shuffle));
+            assert_eq!(found, wanted, "seed {seed}, shuffle {shuffle}");
+        }
+    }
+}

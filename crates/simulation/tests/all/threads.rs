@@ -1,0 +1,115 @@
+//! The same bits for any number of threads.
+
+use netflow_problems::{RandomNetwork, random_network};
+use netflow_simulation::{Coupling, Model, Network, Options, Simulation, State, Step, Transport};
+
+/// The state after some steps on a pool of so many threads.
+fn run(network: &Network, options: Options, steps: usize, threads: usize) -> State {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap();
+    pool.install(|| {
+        let mut sim = Simulation::new(network.clone(), options).unwrap();
+        for _ in 0..steps {
+            sim.step().unwrap();
+        }
+        sim.state().unwrap().clone()
+    })
+}
+
+fn same_bits(network: &Network, options: Options, steps: usize) {
+    let one = run(network, options, steps, 1);
+    for threads in [2, 8] {
+        let many = run(network, options, steps, threads);
+        // No NaN is equal to itself: this also says that there is none.
+        assert!(many == one, "{threads} threads, {options:?}");
+    }
+}
+
+fn options() -> [Options; 4] {
+    let with = |transport, coupling, step| Options {
+        duration_s: 10.0,
+        model: Model::Fluid,
+        step,
+        transport,
+        coupling,
+        ..Options::default()
+    };
+    let fixed = Step::Fixed { step_s: 0.05 };
+    let adaptive = Step::Adaptive {
+        tolerance: 1e-2,
+        min_s: 1e-3,
+        max_s: 1.0,
+    };
+    [
+        with(Transport::Fifo, Coupling::Implicit, fixed),
+        with(Transport::WellMixed, Coupling::Lagged, fixed),
+        with(Transport::WellMixed, Coupling::Implicit, fixed),
+        with(Transport::WellMixed, Coupling::Implicit, adaptive),
+    ]
+}
+
+/// 25 000 connections over ten links, about 100 000 hops: steps fork (from twenty
+/// thousand hops, and from some thousands of sources on).
+#[test]
+fn large_networks_have_the_same_bits() {
+    for plain in [true, false] {
+        let network = random_network(RandomNetwork {
+            nodes: 8,
+            links: 10,
+            connections: 25_000,
+            events: if plain { 0 } else { 8 },
+            duration_s: 1.0,
+            seed: 11,
+            plain,
+            windows: false,
+        });
+        for options in options() {
+            same_bits(&network, options, 12);
+        }
+    }
+}
+
+#[test]
+fn small_networks_have_the_same_bits() {
+    for seed in 0..8 {
+        let network = random_network(RandomNetwork {
+            nodes: 12,
+            links: 20,
+            connections: 60,
+            events: 6,
+            duration_s: 10.0,
+            seed,
+            plain: false,
+            windows: false,
+        });
+        for options in options() {
+            same_bits(&network, options, 150);
+        }
+    }
+}
+
+/// The model that never forks, on any pool.
+#[test]
+fn a_literal_run_has_the_same_bits() {
+    let network = random_network(RandomNetwork {
+        nodes: 8,
+        links: 10,
+        connections: 5000,
+        events: 0,
+        duration_s: 10.0,
+        seed: 5,
+        plain: true,
+        windows: false,
+    });
+    let options = Options {
+        duration_s: 10.0,
+        model: Model::FluidLiteral,
+        step: Step::Fixed { step_s: 0.05 },
+        transport: Transport::WellMixed,
+        coupling: Coupling::Lagged,
+        ..Options::default()
+    };
+    same_bits(&network, options, 50);
+}

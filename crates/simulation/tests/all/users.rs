@@ -1,0 +1,561 @@
+//! Users in the window model, against closed forms.
+
+use std::collections::BTreeMap;
+
+use netflow_simulation::{
+    Change, EventSpec, Experience, Model, Network, NetworkBuilder, Options, Run, Simulation,
+    TcpVariant, WaitFor, WindowSource, WorkloadSpec,
+};
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Application, Distribution, Http, Telnet, Times, Workload};
+use proptest::prelude::*;
+
+const RTT_S: f64 = 0.1;
+
+/// What lies between a client and a server.
+#[derive(Clone, Copy)]
+struct Between {
+    bandwidth_bps: f64,
+    room_pkts: f64,
+}
+
+const FAST: Between = Between {
+    bandwidth_bps: 1e12,
+    room_pkts: 1e6,
+};
+
+fn http(files: f64, reply_bytes: f64) -> Http {
+    Http {
+        request_bytes: Distribution::Constant(300.0),
+        reply_bytes: Distribution::Constant(reply_bytes),
+        files: Distribution::Constant(files),
+        think_s: Distribution::Constant(1.0),
+        pages: Distribution::Constant(1.0),
+    }
+}
+
+fn workload(application: Application, users_per_s: f64) -> WorkloadSpec {
+    WorkloadSpec {
+        name: "users".to_owned(),
+        application,
+        users_per_s,
+        clients: Vec::new(),
+        servers: Vec::new(),
+        start_s: 0.0,
+        stop_s: Some(20.0),
+        source: WindowSource {
+            send_jitter_s: 0.0,
+            ..WindowSource::default()
+        },
+        delayed_ack: false,
+        packet_size_bytes: 1040.0,
+        stack: Stack::builtin("linux-6").unwrap(),
+    }
+}
+
+/// client - router - server, the same between both.
+fn network(between: Between, specs: Vec<WorkloadSpec>, events: &[(f64, Change)]) -> Network {
+    let mut builder = NetworkBuilder::new();
+    let nodes = ["client", "router", "server"].map(|name| builder.node(name));
+    let mut first = None;
+    for pair in nodes.windows(2) {
+        for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+            let link = builder.link(netflow_problems::link(
+                from,
+                to,
+                between.bandwidth_bps,
+                RTT_S / 4.0,
+                between.room_pkts,
+            ));
+            first.get_or_insert(link);
+        }
+    }
+    for mut spec in specs {
+        spec.clients = vec![nodes[0]];
+        spec.servers = vec![nodes[2]];
+        builder.workload(spec);
+    }
+    for &(at_s, change) in events {
+        let link = first.expect("a link");
+        builder.event(EventSpec { at_s, link, change });
+    }
+    builder.build().unwrap()
+}
+
+fn run(network: Network, duration_s: f64, every_s: f64) -> Simulation {
+    let options = Options {
+        duration_s,
+        model: Model::Window,
+        seed: 3,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network, options).unwrap();
+    struct Nothing;
+    impl netflow_simulation::Recorder for Nothing {
+        type Error = std::convert::Infallible;
+        fn interval(&mut self, _: &netflow_simulation::Interval<'_>) -> Result<(), Self::Error> {
+            Ok(())
+        }
+    }
+    simulation.run(every_s, &mut Nothing, || false).unwrap();
+    simulation
+}
+
+fn waits_s(experience: &Experience, kind: WaitFor) -> Vec<f64> {
+    let of_kind = experience.waits.iter().filter(|wait| wait.kind == kind);
+    of_kind.map(|wait| wait.wait_s).collect()
+}
+
+/// All within a microsecond of it: packets take 8 ns on a link.
+fn all_are(waits_s: &[f64], expected_s: f64) {
+    assert!(!waits_s.is_empty());
+    for wait_s in waits_s {
+        assert!((wait_s - expected_s).abs() < 5e-6, "{wait_s} {expected_s}");
+    }
+}
+
+/// Rounds of a slow start with 2 packets at first: 2, 4, 8, …
+fn rounds(pkts: u32) -> f64 {
+    f64::from((0..).find(|r| 2 * ((1 << r) - 1) >= pkts).unwrap())
+}
+
+/// A connection takes a round trip, and a file the rounds of its slow start.
+#[test]
+fn loss_free_files_take_whole_round_trips() {
+    for pkts in [1, 2, 3, 6, 7, 14, 15, 100] {
+        let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
+        let network = network(FAST, vec![workload(application, 5.0)], &[]);
+        let simulation = run(network, 25.0, 1.0);
+        let experience = &simulation.experiences(&|| false).unwrap()[0];
+        assert_eq!(experience.came, experience.gone);
+        all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
+        all_are(&waits_s(experience, WaitFor::File), rounds(pkts) * RTT_S);
+        all_are(&waits_s(experience, WaitFor::Page), rounds(pkts) * RTT_S);
+        assert!((experience.waits[0].rtt_s - RTT_S).abs() < 1e-6);
+    }
+}
+
+/// Three files of two packets: the first takes a round trip, which leaves a window of 4: the
+/// others, asked for together, are there after one more.
+#[test]
+fn the_window_stays_with_the_connection() {
+    let application = Application::Http(http(3.0, 2000.0));
+    let simulation = run(
+        network(FAST, vec![workload(application, 5.0)], &[]),
+        25.0,
+        1.0,
+    );
+    let experience = &simulation.experiences(&|| false).unwrap()[0];
+    all_are(&waits_s(experience, WaitFor::File), RTT_S);
+    all_are(&waits_s(experience, WaitFor::Page), 2.0 * RTT_S);
+}
+
+/// Two pages of a file of 14 packets, which leaves a window of 2 + 14 = 16, more than enough. After
+/// 0.02 s of thinking all of it goes at once; after a minute, the window has shrunk to 2 again.
+#[test]
+fn a_long_pause_shrinks_the_window() {
+    for (think_s, second) in [(0.02, 1.0), (60.0, 3.0)] {
+        let application = Application::Http(Http {
+            think_s: Distribution::Constant(think_s),
+            pages: Distribution::Constant(2.0),
+            ..http(1.0, 14_000.0)
+        });
+        let network = network(FAST, vec![workload(application, 1.0)], &[]);
+        let simulation = run(network, 90.0, 1.0);
+        let experience = &simulation.experiences(&|| false).unwrap()[0];
+        assert_eq!(experience.came, experience.gone);
+        let pages = waits_s(experience, WaitFor::Page);
+        for page in pages.chunks(2) {
+            all_are(&page[..1], 3.0 * RTT_S);
+            all_are(&page[1..], second * RTT_S);
+        }
+    }
+}
+
+/// An echo of a byte: 41 B on two links each way, and the delay; and at the server the keystroke's
+/// acknowledgement of 40 B, which goes first.
+#[test]
+fn small_packets_take_little_time() {
+    let application = Application::Telnet(Telnet {
+        keystrokes: Distribution::Constant(3.0),
+        gap_s: Distribution::Constant(1.0),
+        keystroke_bytes: Distribution::Constant(1.0),
+        echo_bytes: Distribution::Constant(1.0),
+    });
+    let slow = Between {
+        bandwidth_bps: 82_000.0,
+        room_pkts: 100.0,
+    };
+    // Few, so that they do not meet.
+    let network = network(slow, vec![workload(application, 0.2)], &[]);
+    let simulation = run(network, 30.0, 1.0);
+    let experience = &simulation.experiences(&|| false).unwrap()[0];
+    assert!(experience.gone >= 2);
+    let transmissions_s = (4.0 * 41.0 + 40.0) * 8.0 / 82_000.0;
+    let echoes = waits_s(experience, WaitFor::Echo);
+    assert_eq!(echoes.len() as u64, 3 * experience.gone);
+    let alone = echoes
+        .iter()
+        .filter(|echo| (**echo - RTT_S - transmissions_s).abs() < 1e-6);
+    assert!(2 * alone.count() > echoes.len());
+    assert!(
+        echoes
+            .iter()
+            .all(|&echo| echo > RTT_S + transmissions_s - 1e-6)
+    );
+}
+
+/// Packets offered are those of the sessions, and a connection's first; counted anew here.
+#[test]
+fn the_network_carries_what_users_send() {
+    let application = Application::Http(Http {
+        think_s: Distribution::Constant(0.5),
+        reply_bytes: Distribution::Pareto {
+            shape: 1.2,
+            least: 900.0,
+            most: 1e5,
+        },
+        ..Http::default()
+    });
+    let network = network(FAST, vec![workload(application, 10.0)], &[]);
+    let simulation = run(network.clone(), 150.0, 10.0);
+    let experience = &simulation.experiences(&|| false).unwrap()[0];
+    assert_eq!(experience.came, experience.gone);
+
+    let spec = network.workloads().next().unwrap();
+    let (mut requests, mut replies, mut files, mut pages) = (0, 0, 0, 0);
+    let sessions = Workload {
+        application: spec.application.clone(),
+        seed: network.workload_seeds(3)[0],
+    };
+    for session in sessions.sessions(10.0).unwrap() {
+        if session.start_s >= 20.0 {
+            break;
+        }
+        requests += 1;
+        pages += session.turns.len();
+        for turn in &session.turns {
+            // The first file is asked for alone; requests of the others are put together.
+            let (first, others) = turn.exchanges.split_first().unwrap();
+            for together in [std::slice::from_ref(first), others] {
+                let (mut bytes, mut answers) = (0, BTreeMap::new());
+                for exchange in together {
+                    bytes += exchange.request_bytes;
+                    // Requests that end in the same packet are answered together.
+                    *answers.entry(bytes.div_ceil(1000)).or_insert(0) += exchange.reply_bytes;
+                    files += 1;
+                }
+                requests += bytes.div_ceil(1000);
+                replies += answers
+                    .values()
+                    .map(|bytes: &u32| bytes.div_ceil(1000))
+                    .sum::<u32>();
+            }
+        }
+    }
+    let ids: Vec<_> = network.connections().collect();
+    assert_eq!(
+        simulation.connection_totals(ids[0]).offered_pkts,
+        f64::from(requests)
+    );
+    assert_eq!(
+        simulation.connection_totals(ids[1]).offered_pkts,
+        f64::from(replies)
+    );
+    assert_eq!(waits_s(experience, WaitFor::File).len(), files);
+    assert_eq!(waits_s(experience, WaitFor::Page).len(), pages);
+    // Every file takes whole round trips.
+    for wait in &experience.waits {
+        let round_trips = wait.wait_s / wait.rtt_s;
+        assert!((round_trips - round_trips.round()).abs() < 1e-3, "{wait:?}");
+    }
+}
+
+/// A full queue and a link that fails: nothing is lost but what is counted as lost, everybody gets
+/// everything in the end, and the same again the next time, however often it is recorded.
+#[test]
+fn losses_delay_and_are_counted() {
+    let busy = Between {
+        bandwidth_bps: 1e6,
+        room_pkts: 6.0,
+    };
+    let specs = || {
+        let mut terminals = workload(Application::Telnet(Telnet::default()), 0.5);
+        terminals.name = "terminals".to_owned();
+        let web = Application::Http(Http {
+            think_s: Distribution::Constant(1.0),
+            ..http(4.0, 15_000.0)
+        });
+        vec![workload(web, 1.2), terminals]
+    };
+    let events = [(10.0, Change::Down), (12.0, Change::Up)];
+    let mut found = Vec::new();
+    for every_s in [0.05, 7.0] {
+        let simulation = run(network(busy, specs(), &events), 200.0, every_s);
+        for totals in [simulation.totals(), simulation.ack_totals()] {
+            let after = totals.delivered_pkts
+                + totals.lost_pkts
+                + totals.blocked_pkts
+                + totals.queued_pkts
+                + totals.in_flight_pkts;
+            assert_eq!(totals.offered_pkts, after);
+            assert!(totals.lost_pkts > 0.0);
+        }
+        let experiences = simulation.experiences(&|| false).unwrap();
+        let web = &experiences[0];
+        assert_eq!((web.came, web.came > 10), (web.gone, true));
+        assert_eq!(waits_s(web, WaitFor::File).len() as u64, 4 * web.gone);
+        let pages = waits_s(web, WaitFor::Page);
+        assert!(pages.iter().any(|&page_s| page_s > 2.0));
+        found.push(experiences);
+    }
+    assert_eq!(found[0], found[1]);
+}
+
+/// The fluid models play sessions over the paths of the run: loss-free, with a window of 10 at
+/// first, files take whole round trips, and what the network carries is the mean of the sessions.
+#[test]
+fn fluids_carry_means_and_users_wait_as_tcp_does() {
+    for (pkts, rounds) in [(1, 1.0), (10, 1.0), (11, 2.0), (30, 2.0), (31, 3.0)] {
+        let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
+        let network = network(FAST, vec![workload(application, 5.0)], &[]);
+        let options = Options {
+            duration_s: 25.0,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network.clone(), options).unwrap();
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        let experience = &simulation.experiences(&|| false).unwrap()[0];
+        assert!(experience.came > 50);
+        all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
+        all_are(&waits_s(experience, WaitFor::File), rounds * RTT_S);
+        // 5 users a second for 20 s, all asking at once.
+        let ids: Vec<_> = network.connections().collect();
+        for (id, pkts) in [(ids[0], 2.0), (ids[1], f64::from(pkts))] {
+            let offered_pkts = simulation.connection_totals(id).offered_pkts;
+            assert!(
+                (offered_pkts / (100.0 * pkts) - 1.0).abs() < 1e-3,
+                "{offered_pkts}"
+            );
+        }
+    }
+}
+
+/// Both models see the same users.
+#[test]
+fn models_have_the_same_users() {
+    let web = || vec![workload(Application::Http(http(2.0, 5_000.0)), 2.0)];
+    let users = |model| {
+        let options = Options {
+            duration_s: 30.0,
+            model,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network(FAST, web(), &[]), options).unwrap();
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        let all = simulation
+            .experiences(&|| false)
+            .unwrap()
+            .swap_remove(0)
+            .waits;
+        let came: Vec<(u64, f64, WaitFor)> = all
+            .iter()
+            .map(|wait| (wait.user, wait.came_s, wait.kind))
+            .collect();
+        came
+    };
+    let (mut window, mut fluid) = (users(Model::Window), users(Model::Fluid));
+    for all in [&mut window, &mut fluid] {
+        all.sort_by_key(|wait| (wait.0, wait.2));
+    }
+    assert_eq!(window, fluid);
+}
+
+/// Played sessions are the same for any number of threads.
+#[test]
+fn threads_do_not_change_what_users_wait() {
+    let busy = Between {
+        bandwidth_bps: 1e6,
+        room_pkts: 6.0,
+    };
+    let waits = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.unwrap().install(|| {
+            let web = workload(Application::Http(http(2.0, 20_000.0)), 3.0);
+            let mut simulation =
+                Simulation::new(network(busy, vec![web], &[]), Options::default()).unwrap();
+            while !simulation.is_done() {
+                simulation.step().unwrap();
+            }
+            simulation.experiences(&|| false).unwrap()
+        })
+    };
+    let one = waits(1);
+    assert!(one[0].waits.iter().any(|wait| wait.wait_s > 5.0 * RTT_S));
+    assert_eq!(one, waits(8));
+}
+
+proptest! {
+    #![proptest_config(crate::cases(40))]
+
+    /// Whatever users do to a network: packets are conserved, nothing comes sooner than a round
+    /// trip, and those who went have what they asked for.
+    #[test]
+    fn packets_and_users_are_conserved(
+        bandwidth_bps in 2e5..2e6_f64,
+        room_pkts in 4.0..20.0_f64,
+        users_per_s in 0.2..3.0_f64,
+        files in 1.0..6.0_f64,
+        reply_bytes in 1.0..30_000.0_f64,
+        delayed_ack in any::<bool>(),
+        variant in prop::sample::select(vec![
+            TcpVariant::Tahoe, TcpVariant::Reno, TcpVariant::NewReno, TcpVariant::Vegas, TcpVariant::Cubic,
+        ]),
+        telnet in any::<bool>(),
+    ) {
+        let application = match telnet {
+            true => Application::Telnet(Telnet {
+                keystrokes: Distribution::Constant(20.0),
+                ..Telnet::default()
+            }),
+            false => Application::Http(Http {
+                pages: Distribution::Constant(2.0),
+                ..http(files, reply_bytes)
+            }),
+        };
+        let mut spec = workload(application, users_per_s);
+        spec.source.variant = variant;
+        spec.delayed_ack = delayed_ack;
+        let between = Between { bandwidth_bps, room_pkts };
+        let network = network(between, vec![spec], &[]);
+        // In the midst of it, and long after.
+        let midst = run(network.clone(), 15.0, 5.0);
+        let simulation = run(network, 5000.0, 500.0);
+        for it in [&midst, &simulation] {
+            for totals in [it.totals(), it.ack_totals()] {
+                let after = totals.delivered_pkts + totals.lost_pkts + totals.queued_pkts + totals.in_flight_pkts;
+                prop_assert_eq!(totals.offered_pkts, after);
+            }
+        }
+        let experience = &simulation.experiences(&|| false).unwrap()[0];
+        // Nobody came for a long time.
+        prop_assert_eq!(experience.gone, experience.came);
+        for wait in &experience.waits {
+            prop_assert!(wait.wait_s >= 0.999 * wait.rtt_s, "{:?}", wait);
+        }
+        let of = |kind| waits_s(experience, kind).len() as u64;
+        if telnet {
+            prop_assert!(of(WaitFor::Echo) >= 20 * experience.gone);
+        } else {
+            prop_assert!(of(WaitFor::Page) >= 2 * experience.gone);
+            prop_assert!(of(WaitFor::File) >= 2 * files.ceil() as u64 * experience.gone);
+        }
+    }
+}
+
+/// The default web users on a fast link: the medians are a round trip, give or take 2 ms, at any
+/// distance, and the distribution has its steps.
+#[test]
+fn medians_are_whole_round_trips() {
+    for model in [Model::Window, Model::Fluid] {
+        for one_way_s in [0.001, 0.01, 0.1, 0.2] {
+            let mut builder = NetworkBuilder::new();
+            let nodes = ["client", "server"].map(|name| builder.node(name));
+            for (from, to) in [(nodes[0], nodes[1]), (nodes[1], nodes[0])] {
+                builder.link(netflow_problems::link(from, to, 1e9, one_way_s, 1e4));
+            }
+            let mut spec = workload(Application::Http(Http::default()), 20.0);
+            spec.source.initial_window_pkts = 10.0;
+            spec.packet_size_bytes = 1500.0;
+            (spec.clients, spec.servers) = (vec![nodes[0]], vec![nodes[1]]);
+            builder.workload(spec);
+            let options = Options {
+                duration_s: 100.0,
+                model,
+                ..Options::default()
+            };
+            let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+            while !simulation.is_done() {
+                simulation.step().unwrap();
+            }
+            let experience = &simulation.experiences(&|| false).unwrap()[0];
+            for kind in [WaitFor::File, WaitFor::Page] {
+                let times = Times::new(waits_s(experience, kind));
+                assert!(times.count() > 500);
+                let median_s = times.quantile(0.5);
+                assert!(
+                    (median_s - 2.0 * one_way_s).abs() < 2e-3,
+                    "{median_s} {one_way_s}"
+                );
+                let steps = times.steps(2.0 * one_way_s, 0.2 * one_way_s);
+                let trips: Vec<u32> = steps.iter().map(|step| step.round_trips).take(3).collect();
+                assert_eq!(trips, [1, 2, 3]);
+            }
+        }
+    }
+}
+
+/// Users have their times and wishes from what they do, not from the row of their workload.
+#[test]
+fn workloads_may_change_their_rows() {
+    let slow = Between {
+        bandwidth_bps: 5e6,
+        room_pkts: 20.0,
+    };
+    let named = |name: &str, users_per_s: f64| WorkloadSpec {
+        name: name.to_owned(),
+        ..workload(Application::Http(http(3.0, 20_000.0)), users_per_s)
+    };
+    let experiences = |model: Model, specs: Vec<WorkloadSpec>| {
+        let options = Options {
+            duration_s: 20.0,
+            model,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(network(slow, specs, &[]), options).unwrap();
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+        simulation.experiences(&|| false).unwrap()
+    };
+    for model in [Model::Fluid, Model::Window] {
+        let one = experiences(model, vec![named("few", 2.0), named("many", 9.0)]);
+        let mut other = experiences(model, vec![named("many", 9.0), named("few", 2.0)]);
+        other.reverse();
+        assert!(one[0].came > 10 && one == other);
+    }
+}
+
+/// A run that was saved on the way knows what users met with before.
+#[test]
+fn users_of_a_resumed_run_wait_as_if_it_had_never_stopped() {
+    let busy = Between {
+        bandwidth_bps: 2e6,
+        room_pkts: 20.0,
+    };
+    let web = workload(Application::Http(http(3.0, 20_000.0)), 9.0);
+    let network = network(busy, vec![web], &[(8.0, Change::Bandwidth(1e6))]);
+    let options = Options {
+        duration_s: 30.0,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    while simulation.time_s() < 15.0 {
+        simulation.step().unwrap();
+    }
+    let saved = serde_json::to_string(simulation.state().unwrap()).unwrap();
+    let state = serde_json::from_str(&saved).unwrap();
+    let mut resumed = Simulation::resume(network, options, state).unwrap();
+    for simulation in [&mut simulation, &mut resumed] {
+        while !simulation.is_done() {
+            simulation.step().unwrap();
+        }
+    }
+    let waits = simulation.experiences(&|| false).unwrap();
+    assert!(waits[0].came > 50);
+    assert_eq!(waits, resumed.experiences(&|| false).unwrap());
+}

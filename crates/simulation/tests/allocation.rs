@@ -1,0 +1,123 @@
+//! A step allocates nothing.
+
+// A global allocator is an unsafe trait; this one hands everything to the system's, and counts.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use netflow_problems::{RandomNetwork, random_network};
+use netflow_simulation::{Coupling, Model, Options, Run, Simulation, Step, Transport};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every method passes its arguments, and their obligations, to `System` unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations in 200 steps after a warm-up, with all kinds of sources, queues and packets.
+/// Connections start and events happen during the warm-up (they may allocate); transfers of
+/// limited size end at any time.
+fn allocations(model: Model, transport: Transport, coupling: Coupling, step: Step) -> u64 {
+    let network = random_network(RandomNetwork {
+        nodes: 20,
+        links: 40,
+        connections: 300,
+        events: 10,
+        duration_s: 4.0,
+        seed: 3,
+        plain: false,
+        windows: false,
+    });
+    let options = Options {
+        duration_s: 1000.0,
+        model,
+        step,
+        transport,
+        coupling,
+        ..Options::default()
+    };
+    let mut sim = Simulation::new(network, options).unwrap();
+    // Until then delays are met with that are told apart from those before.
+    while sim.time_s() < 40.0 {
+        sim.step().unwrap();
+    }
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..200 {
+        sim.step().unwrap();
+    }
+    let after = ALLOCATIONS.load(Ordering::Relaxed);
+    assert!(sim.totals().offered_pkts > 1000.0 && !sim.is_done());
+    after - before
+}
+
+// One test, since others would run beside it and be counted.
+#[test]
+fn a_step_allocates_nothing() {
+    let fixed = Step::Fixed { step_s: 0.05 };
+    let adaptive = Step::Adaptive {
+        tolerance: 0.1,
+        min_s: 0.01,
+        max_s: 1.0,
+    };
+    let kept = Box::new(1_u8);
+    assert!(
+        ALLOCATIONS.load(Ordering::Relaxed) > u64::from(*kept),
+        "the counter does not count"
+    );
+    for (model, transport, coupling, step) in [
+        (Model::Fluid, Transport::Fifo, Coupling::Implicit, fixed),
+        (Model::Fluid, Transport::WellMixed, Coupling::Lagged, fixed),
+        (
+            Model::Fluid,
+            Transport::WellMixed,
+            Coupling::Implicit,
+            fixed,
+        ),
+        (
+            Model::Fluid,
+            Transport::WellMixed,
+            Coupling::Implicit,
+            adaptive,
+        ),
+        (
+            Model::FluidLiteral,
+            Transport::WellMixed,
+            Coupling::Lagged,
+            fixed,
+        ),
+    ] {
+        let n = allocations(model, transport, coupling, step);
+        assert_eq!(
+            n, 0,
+            "{model:?}, {transport:?}, {coupling:?}, {step:?}: {n} allocations in 200 steps"
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! The map of the house in `CONTRIBUTING.md`: every crate with what its `Cargo.toml` says of it, above all
+//! that it uses. With `NETFLOW_BLESS=1` the texts are written anew; the order is for whoever adds a crate.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A crate of the workspace.
+struct Crate {
+    description: String,
+    /// The crates that it is built with, tests apart.
+    uses: Vec<String>,
+}
+
+/// The packages by their places: `crates/NAME`, and `src/lib.rs` for that of the root.
+fn crates() -> BTreeMap<String, Crate> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON of cargo");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    let place = |package: &Value| {
+        let manifest = text(&package["manifest_path"]);
+        let below = manifest.strip_prefix(concat!(env!("CARGO_MANIFEST_DIR"), "/"));
+        match below.and_then(|path| path.strip_suffix("Cargo.toml")) {
+            Some("") => "src/lib.rs".to_owned(),
+            Some(folder) => folder.trim_end_matches('/').to_owned(),
+            None => panic!("{manifest} is not in the workspace"),
+        }
+    };
+    let places: BTreeMap<String, String> = packages
+        .clone()
+        .map(|package| (text(&package["name"]), place(package)))
+        .collect();
+    let of = |package: &Value| {
+        let dependencies = package["dependencies"].as_array().expect("dependencies");
+        let built_with = dependencies.iter().filter(|it| it["kind"].is_null());
+        Crate {
+            description: text(&package["description"]),
+            uses: built_with
+                .filter_map(|it| places.get(&text(&it["name"])).cloned())
+                .collect(),
+        }
+    };
+    packages
+        .map(|package| (place(package), of(package)))
+        .filter(|(place, _)| !place.starts_with("studies/"))
+        .collect()
+}
+
+#[test]
+fn the_map_is_that_of_the_house() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/CONTRIBUTING.md");
+    let page = std::fs::read_to_string(path).expect("CONTRIBUTING.md");
+    let crates = crates();
+    let mut rows: Vec<String> = Vec::new();
+    let lines = page.lines().map(|line| {
+        let row = line
+            .strip_prefix("| `")
+            .and_then(|row| row.split_once("` | "));
+        let Some((place, _)) = row else {
+            return line.to_owned();
+        };
+        let it = crates.get(place).unwrap_or_else(|| panic!("no `{place}`"));
+        rows.push(place.to_owned());
+        format!("| `{place}` | {} |", it.description)
+    });
+    let renewed: String = lines.flat_map(|line| [line, "\n".to_owned()]).collect();
+    let row_of = |place: &str| {
+        let row = rows.iter().position(|row| row == place);
+        row.unwrap_or_else(|| panic!("CONTRIBUTING.md lacks a row for `{place}`"))
+    };
+    for (place, it) in &crates {
+        for used in &it.uses {
+            assert!(
+                row_of(place) < row_of(used),
+                "`{place}` uses `{used}`, which does not stand below it"
+            );
+        }
+    }
+    if std::env::var_os("NETFLOW_BLESS").is_some() {
+        std::fs::write(path, renewed).expect("room for CONTRIBUTING.md");
+    } else {
+        assert!(
+            page == renewed,
+            "CONTRIBUTING.md: NETFLOW_BLESS=1 renews it"
+        );
+    }
+}
