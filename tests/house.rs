@@ -91,3 +91,16 @@ fn the_map_is_that_of_the_house() {
         );
     }
 }
+
+/// The columns in the README are those of the files.
+#[test]
+fn the_readme_has_the_columns_of_every_series() {
+    use netflow::results::{CLASSES, CONNECTIONS, LINKS, WAITS};
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let page = std::fs::read_to_string(path).expect("README.md");
+    for table in [LINKS, CONNECTIONS, CLASSES, WAITS] {
+        let columns: Vec<&str> = table.columns().collect();
+        let columns = format!("`{}`", columns.join(", "));
+        assert!(page.contains(&columns), "README.md lacks {columns}");
+    }
+}

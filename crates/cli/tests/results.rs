@@ -52,7 +52,7 @@ fn a_directory_has_what_is_promised() {
     let series = links
         .iter()
         .filter(|row| &*row.link == "R->S")
-        .map(|row| row.queue_pkts);
+        .map(|row| row.values.queue_pkts);
     let mean = series.sum::<f64>() / 40.0;
     assert!(
         (mean - bottleneck.mean_queue_pkts).abs() < 1e-3 * mean,

@@ -107,8 +107,8 @@ fn means_and_spreads_are_those_of_single_runs() {
     );
 
     let row = 20; // in the eleventh interval
-    let (mean, std) = mean_and_std(&|run| run.links().unwrap()[row].queue_pkts);
-    near(all.links().unwrap()[row].queue_pkts, mean);
+    let (mean, std) = mean_and_std(&|run| run.links().unwrap()[row].values.queue_pkts);
+    near(all.links().unwrap()[row].values.queue_pkts, mean);
     let cell = |file: &str| -> f64 {
         let text = fs::read_to_string(place.path("all").join(file)).unwrap();
         let line = text.lines().nth(row + 1).unwrap();
@@ -150,7 +150,7 @@ fn classes_are_of_single_runs() {
     let arrived: f64 = classes
         .iter()
         .filter(|row| &*row.connection == "tcp")
-        .map(|row| 0.5 * row.arrival_pps)
+        .map(|row| 0.5 * row.values.arrival_pps)
         .sum();
     let offered = results.summary.connections[0].offered_pkts;
     assert!(

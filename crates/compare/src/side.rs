@@ -114,12 +114,12 @@ impl Side {
                 run.times_s.push(row.time_s);
             }
             let length_s = row.time_s - start_s;
-            let arrived_pkts = row.arrival_pps * length_s;
+            let arrived_pkts = row.values.arrival_pps * length_s;
             run.links[place].1.push(LinkInterval {
                 arrived_pkts,
-                lost_pkts: arrived_pkts * row.loss_probability,
-                queue_pkts: row.queue_pkts,
-                utilization: row.utilization,
+                lost_pkts: arrived_pkts * row.values.loss_probability,
+                queue_pkts: row.values.queue_pkts,
+                utilization: row.values.utilization,
             });
         }
         let lengths: Vec<f64> = run.lengths_s().collect();
@@ -127,8 +127,8 @@ impl Side {
             let count = run.connections.len().max(1);
             let length_s = lengths.get(i / count).copied().unwrap_or(0.0);
             run.connections[i % count].1.push(ConnectionInterval {
-                sent_pkts: row.send_pps * length_s,
-                delivered_pkts: row.goodput_pps * length_s,
+                sent_pkts: row.values.send_pps * length_s,
+                delivered_pkts: row.values.goodput_pps * length_s,
             });
         }
         Ok(Side {

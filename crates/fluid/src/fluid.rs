@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use netflow_network::readout::{Engine as _, fraction};
 use netflow_network::{
-    Application, ClassInterval, ConnectionId, Experience, LinkId, Network, Options, Queue,
-    RunError, Source, Step, Totals, Transport,
+    Application, ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, Options,
+    Queue, RunError, Source, Step, Totals, Transport,
 };
 
 use crate::delays::BranchDelays;
@@ -413,8 +413,10 @@ impl Fluid {
         let of = move |(connection, (queue_pkts, arrival_pps))| ClassInterval {
             link,
             connection: ConnectionId::new(connection, link.owner()),
-            queue_pkts,
-            arrival_pps,
+            numbers: ClassNumbers {
+                queue_pkts,
+                arrival_pps,
+            },
         };
         classes.into_iter().map(of)
     }

@@ -11,6 +11,7 @@
 
 mod builder;
 mod classes;
+mod columns;
 mod demand;
 mod diffserv;
 mod error;
@@ -30,6 +31,7 @@ mod totals;
 mod users;
 
 pub use builder::{ACK_BYTES, NetworkBuilder};
+pub use columns::{Cell, Column, Columns};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio, check_model};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
@@ -37,7 +39,8 @@ pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use network::Network;
 pub use options::{Coupling, Model, Options, Step, Transport};
 pub use recording::{
-    ClassInterval, ConnectionInterval, Interval, LinkInterval, Period, Recorder, Run, Teller,
+    ClassInterval, ClassNumbers, ConnectionInterval, Interval, LinkInterval, Period, Recorder, Run,
+    Teller,
 };
 pub use scheduling::{ClassedLink, QueueClass, Scheduler, Shared};
 pub use spec::{

@@ -3,13 +3,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::columns;
 use crate::{
     AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, Experience, Explanation, LinkId,
     LinkTotals, Network, Options, PrecedenceTotals, RunError, Totals,
 };
 
+columns! {
 /// One link over one recording interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkInterval {
     /// Packets/s that arrived (data and acknowledgements).
     pub arrival_pps: f64,
@@ -23,11 +24,13 @@ pub struct LinkInterval {
     pub utilization: f64,
     /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
     /// mean queue over departures); `None` if none departed.
+    @later
     pub queueing_delay_s: Option<f64>,
 }
+}
 
+columns! {
 /// One connection (all `count` of it together) over one recording interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionInterval {
     /// Data packets/s sent.
     pub send_pps: f64,
@@ -40,7 +43,9 @@ pub struct ConnectionInterval {
     pub loss_probability: Option<f64>,
     /// Mean time in seconds from sending a packet to its arrival, of those that arrived; `None` if
     /// none did. Of fluids: what its links cost on average now.
+    @later
     pub delay_s: Option<f64>,
+}
 }
 
 /// The data of one connection in one queue over one recording interval.
@@ -50,11 +55,19 @@ pub struct ClassInterval {
     pub link: LinkId,
     /// Whose.
     pub connection: ConnectionId,
-    /// Its packets in the queue at the end of the interval.
-    pub queue_pkts: f64,
-    /// Its packets/s that arrived during the last step of the interval; with the window model,
-    /// during the interval.
-    pub arrival_pps: f64,
+    /// How much.
+    pub numbers: ClassNumbers,
+}
+
+columns! {
+    /// How much of a connection's data there is in a queue.
+    pub struct ClassNumbers {
+        /// Its packets in the queue at the end of the interval.
+        pub queue_pkts: f64,
+        /// Its packets/s that arrived during the last step of the interval; where packets are followed,
+        /// during the interval.
+        pub arrival_pps: f64,
+    }
 }
 
 /// What happened since the last recording: means over the interval that ends at `time_s`.

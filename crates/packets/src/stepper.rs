@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use netflow_network::readout::Engine as _;
 use netflow_network::{
-    ClassInterval, ConnectionId, Experience, LinkId, Network, Options, RunError, Source, Step,
-    TcpVariant,
+    ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, Options, RunError,
+    Source, Step, TcpVariant,
 };
 
 use crate::delays::Delays;
@@ -291,8 +291,10 @@ impl Packets {
         let interval = |((link, connection), (arrived, queue_pkts))| ClassInterval {
             link: LinkId::new(link, owner),
             connection: ConnectionId::new(connection, owner),
-            queue_pkts,
-            arrival_pps: arrived / length_s,
+            numbers: ClassNumbers {
+                queue_pkts,
+                arrival_pps: arrived / length_s,
+            },
         };
         classes.into_iter().map(interval).collect()
     }

@@ -4,16 +4,20 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use netflow_files::Kind;
+use netflow_results::{CONNECTIONS, LINKS};
 
 use crate::columns::Columns;
 use crate::data::{Against, Reference, Referred};
-use crate::run::Grid;
+use crate::run::{GOODPUT, Grid, QUEUE, SEND, UTILIZATION};
 use crate::{Error, data};
 
 /// Quantities of a link, each with a column of its name and one with `_std` behind it.
-const LINK: [&str; 2] = ["queue_pkts", "utilization"];
+const LINK: [&str; 2] = [LINKS.values[QUEUE].name, LINKS.values[UTILIZATION].name];
 /// Of a connection.
-const CONNECTION: [&str; 2] = ["send_pps", "goodput_pps"];
+const CONNECTION: [&str; 2] = [
+    CONNECTIONS.values[SEND].name,
+    CONNECTIONS.values[GOODPUT].name,
+];
 
 /// Points of one curve at most.
 const POINTS: usize = 600;

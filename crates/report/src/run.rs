@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use netflow_results::{
-    ConnectionSummary, ESTIMATE, LinkSummary, Results, Topology, TopologyConnection, TopologyLink,
+    CONNECTIONS, Column, ConnectionSummary, ESTIMATE, LINKS, LinkSummary, Results, Topology,
+    TopologyConnection, TopologyLink,
 };
 use netflow_workload::Times;
 
@@ -28,14 +29,22 @@ const FEWEST_POINTS: usize = 60;
 const FRAMES: usize = 240;
 
 // Columns of the series.
-pub const QUEUE: usize = 2;
-pub const LINK_LOSS: usize = 3;
-pub const UTILIZATION: usize = 4;
-const QUEUEING: usize = 5;
-pub const SEND: usize = 0;
-pub const GOODPUT: usize = 1;
-pub const RTT: usize = 2;
-const DELAY: usize = 4;
+const fn of_link(name: &str) -> usize {
+    Column::place(LINKS.values, name)
+}
+
+const fn of_connection(name: &str) -> usize {
+    Column::place(CONNECTIONS.values, name)
+}
+
+pub const QUEUE: usize = of_link("queue_pkts");
+pub const LINK_LOSS: usize = of_link("loss_probability");
+pub const UTILIZATION: usize = of_link("utilization");
+const QUEUEING: usize = of_link("queueing_delay_s");
+pub const SEND: usize = of_connection("send_pps");
+pub const GOODPUT: usize = of_connection("goodput_pps");
+pub const RTT: usize = of_connection("rtt_s");
+const DELAY: usize = of_connection("delay_s");
 
 /// Reads the directory; `among` is how many share the page.
 pub fn read(
@@ -191,7 +200,7 @@ fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
     let mut by_kind: HashMap<(&str, &str), Vec<f64>> = HashMap::new();
     for row in &rows {
         let of_kind = by_kind.entry((&row.workload, &row.wait)).or_default();
-        of_kind.push(row.wait_s);
+        of_kind.push(row.values.wait_s);
     }
     let kinds = results.summary.workloads.iter().flat_map(|users| {
         let waits = users.waits.iter();

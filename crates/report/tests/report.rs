@@ -76,7 +76,7 @@ fn peaks_stay() {
         let curve = numbers(&link["curves"]["queue"]["y"]);
         let own = || {
             let own = rows.iter().filter(|row| link["name"] == *row.link);
-            own.map(|row| row.queue_pkts)
+            own.map(|row| row.values.queue_pkts)
         };
         let near = |a: f64, b: f64| assert!((a - b).abs() <= 5e-4 * b.abs(), "{a} {b} {link}");
         let highest = |of: &mut dyn Iterator<Item = f64>| of.fold(f64::MIN, f64::max);
@@ -137,7 +137,7 @@ fn series_of_other_lengths_stay_on_their_times() {
     assert_eq!(curve[0], Value::Null);
     let second = curve[1].as_f64().unwrap();
     assert!(
-        (second - rows[0].goodput_pps).abs() < 1e-3 * second,
+        (second - rows[0].values.goodput_pps).abs() < 1e-3 * second,
         "{curve}"
     );
 }

@@ -2,14 +2,13 @@
 
 use std::convert::Infallible;
 
-use netflow_network::{Interval, Recorder};
+use netflow_network::{Cell, Columns, Interval, Recorder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::row::empty;
-use crate::{Summary, writer};
+use crate::Summary;
 
 /// Keeps the series of a run: for every interval its end, every value of every link, and every
 /// value of every connection.
@@ -27,10 +26,11 @@ impl Recorder for Series {
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
         self.times_s.push(interval.time_s);
         for id in interval.network.links() {
-            self.values.extend(writer::link_values(interval, id));
+            interval.link(id).each(|number| self.values.push(number));
         }
         for id in interval.network.connections() {
-            self.values.extend(writer::connection_values(interval, id));
+            let connection = interval.connection(id);
+            connection.each(|number| self.values.push(number));
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Ensemble {
             }
         };
         let values = self.moments.iter();
-        values.map(|moments| empty(of(moments))).collect()
+        values.map(|moments| Cell::number(&of(moments))).collect()
     }
 }
 

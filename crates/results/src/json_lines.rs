@@ -4,6 +4,7 @@ use crate::number::push_time;
 use crate::sheet::Sheet;
 use crate::{Error, Exporter, Names, Table};
 use netflow_files::PartialFile;
+use netflow_network::Column;
 
 /// Everything but the numbers is put together before the first row.
 pub(crate) struct JsonLines {
@@ -21,7 +22,7 @@ impl JsonLines {
         let column =
             |(column, key): (&&Names, &&str)| column.iter().map(|name| member(key, name)).collect();
         let names = names.iter().zip(table.keys).map(column).collect();
-        let label = |column: &&str| format!(",\"{column}\":").into_bytes().into_boxed_slice();
+        let label = |column: &Column| format!(",\"{}\":", column.name).into_bytes().into();
         let labels = table.values.iter().map(label).collect();
         JsonLines {
             sheet: Sheet::new(file),

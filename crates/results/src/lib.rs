@@ -54,20 +54,20 @@ pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
 pub use manifest::{Manifest, Stop};
+pub use netflow_network::Column;
 pub use partial::write_whole;
 pub use peaks::{Peaks, SATURATED};
 pub use read::Results;
-pub use row::{ClassRow, ConnectionRow, LinkRow, Row, WaitRow};
+pub use row::{
+    CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, Row, WAITS, WaitNumbers, WaitRow,
+};
 pub use rows::write_csv;
 pub use scope::{Scope, Users, Watch, Watched};
 pub use summary::{
     AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
     PrecedenceSummary, Spread, Summary, TotalsSummary,
 };
-pub use table::{
-    CLASSES, CONNECTIONS, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS, LINKS_CI95, LINKS_STD, Table,
-    WAITS,
-};
+pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode};
 pub use users::{WaitSummary, WorkloadSummary};
 pub use writer::Writer;

@@ -18,7 +18,6 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use crate::read::{Interner, malformed};
-use crate::table::LATER;
 use crate::{Error, Exporter, Names, Row, Table};
 use netflow_files::PartialFile;
 
@@ -185,8 +184,9 @@ fn read_batch<R: Row>(
         key_columns.push((column.keys(), interned));
     }
     let mut value_columns = Vec::new();
-    for &value in R::TABLE.values {
-        if LATER.contains(&value) && batch.column_by_name(value).is_none() {
+    for column in R::TABLE.values {
+        let value = column.name;
+        if column.later && batch.column_by_name(value).is_none() {
             value_columns.push(None);
             continue;
         }

@@ -8,7 +8,6 @@ use netflow_files::{Kind, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::table::LATER;
 use crate::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
     LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology, WAITS, WaitRow,
@@ -247,8 +246,8 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     let value_columns = R::TABLE
         .values
         .iter()
-        .map(|value| match find(value) {
-            Err(_) if LATER.contains(value) => Ok(None),
+        .map(|column| match find(column.name) {
+            Err(_) if column.later => Ok(None),
             place => place.map(Some),
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -298,12 +297,12 @@ fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
         let bad = |reason: String| malformed(path, Some(index as u64 + 1), reason);
         let object: HashMap<String, Value> =
             serde_json::from_str(line).map_err(|error| bad(error.to_string()))?;
-        let number = |column: &str| match object.get(column) {
+        let number = |column: &str, later: bool| match object.get(column) {
             Some(Value::Null) => Ok(f64::NAN),
             Some(value) => value
                 .as_f64()
                 .ok_or_else(|| bad(format!("`{value}` in {column} is no number"))),
-            None if LATER.contains(&column) => Ok(f64::NAN),
+            None if later => Ok(f64::NAN),
             None => Err(bad(format!("no `{column}`"))),
         };
         keys.clear();
@@ -314,10 +313,10 @@ fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
             }
         }
         values.clear();
-        for value in R::TABLE.values {
-            values.push(number(value)?);
+        for column in R::TABLE.values {
+            values.push(number(column.name, column.later)?);
         }
-        rows.push(R::from_columns(number("time_s")?, &keys, &values));
+        rows.push(R::from_columns(number("time_s", false)?, &keys, &values));
     }
     Ok(rows)
 }

@@ -1,6 +1,8 @@
 //! The series and their columns.
 
-use crate::Format;
+use netflow_network::Column;
+
+use crate::{CLASSES, CONNECTIONS, Format, LINKS, WAITS};
 
 /// A series: its name and its columns after `time_s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +12,7 @@ pub struct Table {
     /// Columns that say what a row is about.
     pub keys: &'static [&'static str],
     /// Columns that hold numbers.
-    pub values: &'static [&'static str],
+    pub values: &'static [Column],
 }
 
 impl Table {
@@ -24,46 +26,9 @@ impl Table {
         let (keys, values) = (self.keys, self.values);
         std::iter::once("time_s")
             .chain(keys.iter().copied())
-            .chain(values.iter().copied())
+            .chain(values.iter().map(|column| column.name))
     }
 }
-
-/// Columns that are not in the files of earlier versions; they read as empty.
-pub(crate) const LATER: [&str; 2] = ["queueing_delay_s", "delay_s"];
-
-/// Every link in every interval.
-pub const LINKS: Table = Table {
-    name: "links",
-    keys: &["link"],
-    values: &[
-        "arrival_pps",
-        "departure_pps",
-        "queue_pkts",
-        "loss_probability",
-        "utilization",
-        "queueing_delay_s",
-    ],
-};
-
-/// Every connection in every interval.
-pub const CONNECTIONS: Table = Table {
-    name: "connections",
-    keys: &["connection"],
-    values: &[
-        "send_pps",
-        "goodput_pps",
-        "rtt_s",
-        "loss_probability",
-        "delay_s",
-    ],
-};
-
-/// Every connection at every link it crosses, in every interval.
-pub const CLASSES: Table = Table {
-    name: "classes",
-    keys: &["link", "connection"],
-    values: &["queue_pkts", "arrival_pps"],
-};
 
 /// The standard deviations over the seeds of what [`LINKS`] has.
 pub const LINKS_STD: Table = Table {
@@ -87,13 +52,6 @@ pub const CONNECTIONS_STD: Table = Table {
 pub const CONNECTIONS_CI95: Table = Table {
     name: "connections_ci95",
     ..CONNECTIONS
-};
-
-/// What users waited for: a row for every wait; `time_s` is when the user came.
-pub const WAITS: Table = Table {
-    name: "waits",
-    keys: &["workload", "wait"],
-    values: &["run", "user", "wait_s"],
 };
 
 /// All there may be in a directory.

@@ -5,16 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use netflow_files::{Claim, PartialFile, publish};
-use netflow_network::{ConnectionId, Experience, Interval, LinkId, Network, Recorder, WaitFor};
+use netflow_network::{Columns, Experience, Interval, Network, Recorder, WaitFor};
 
 use crate::ensemble::{Ensemble, Statistic};
 use crate::partial;
-use crate::row::empty;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::{
     CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
-    Topology, WAITS, export,
+    Topology, WAITS, WaitNumbers, export,
 };
+
+/// No series has more columns of numbers.
+const MOST_COLUMNS: usize = 16;
 
 /// A recorder that writes the series as they come, and the rest of the directory at the end.
 ///
@@ -112,19 +114,23 @@ impl Writer {
         let Some(file) = &mut self.waits else {
             return Ok(());
         };
-        let mut rows: Vec<(f64, [usize; 2], [f64; 3])> = Vec::new();
+        let mut rows: Vec<(f64, [usize; 2], WaitNumbers)> = Vec::new();
         for (run, one) in runs.iter().enumerate() {
             for (w, experience) in one.iter().enumerate() {
                 rows.extend(experience.waits.iter().map(|wait| {
-                    let values = [run as f64, wait.user as f64, wait.wait_s];
-                    (wait.came_s, [w, wait.kind as usize], values)
+                    let numbers = WaitNumbers {
+                        run: run as f64,
+                        user: wait.user as f64,
+                        wait_s: wait.wait_s,
+                    };
+                    (wait.came_s, [w, wait.kind as usize], numbers)
                 }));
             }
         }
         rows.sort_by(|a, b| a.0.total_cmp(&b.0)); // stable: in the order of their ends
-        for (came_s, keys, values) in rows {
+        for (came_s, keys, numbers) in rows {
             file.interval(came_s);
-            file.row(&keys, &values)?;
+            put(file, &keys, &numbers)?;
         }
         Ok(())
     }
@@ -189,47 +195,37 @@ impl Recorder for Writer {
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Error> {
         self.links.interval(interval.time_s);
         for id in interval.network.links() {
-            self.links.row(&[id.index()], &link_values(interval, id))?;
+            put(&mut self.links, &[id.index()], &interval.link(id))?;
         }
         self.connections.interval(interval.time_s);
         for id in interval.network.connections() {
-            let values = connection_values(interval, id);
-            self.connections.row(&[id.index()], &values)?;
+            let connection = interval.connection(id);
+            put(&mut self.connections, &[id.index()], &connection)?;
         }
         if let Some(classes) = &mut self.classes {
             classes.interval(interval.time_s);
             for class in interval.classes() {
                 let keys = [class.link.index(), class.connection.index()];
-                classes.row(&keys, &[class.queue_pkts, class.arrival_pps])?;
+                put(classes, &keys, &class.numbers)?;
             }
         }
         Ok(())
     }
 }
 
-/// The values of a link's row; what was not measured is no number, and will be written as nothing.
-pub(crate) fn link_values(interval: &Interval<'_>, id: LinkId) -> [f64; 6] {
-    let link = interval.link(id);
-    [
-        link.arrival_pps,
-        link.departure_pps,
-        link.queue_pkts,
-        link.loss_probability,
-        link.utilization,
-        empty(link.queueing_delay_s),
-    ]
-}
-
-/// The values of a connection's row.
-pub(crate) fn connection_values(interval: &Interval<'_>, id: ConnectionId) -> [f64; 5] {
-    let connection = interval.connection(id);
-    [
-        connection.send_pps,
-        connection.goodput_pps,
-        empty(connection.rtt_s),
-        empty(connection.loss_probability),
-        empty(connection.delay_s),
-    ]
+/// Writes a row of numbers.
+fn put<N: Columns>(
+    series: &mut Box<dyn Exporter>,
+    keys: &[usize],
+    numbers: &N,
+) -> Result<(), Error> {
+    const { assert!(N::COLUMNS.len() <= MOST_COLUMNS) };
+    let (mut row, mut count) = ([0.0; MOST_COLUMNS], 0);
+    numbers.each(|number| {
+        row[count] = number;
+        count += 1;
+    });
+    series.row(keys, &row[..count])
 }
 
 fn names(network: &Network) -> (Names, Names) {

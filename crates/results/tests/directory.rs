@@ -111,8 +111,8 @@ fn every_format_reads_back_the_same() {
     for pair in read.windows(2) {
         for (a, b) in pair[0].0.iter().zip(&pair[1].0) {
             assert_eq!((a.time_s, &a.link), (b.time_s, &b.link));
-            let gap = (a.queue_pkts - b.queue_pkts).abs();
-            assert!(gap <= 1e-6 * a.queue_pkts, "{a:?} {b:?}");
+            let gap = (a.values.queue_pkts - b.values.queue_pkts).abs();
+            assert!(gap <= 1e-6 * a.values.queue_pkts, "{a:?} {b:?}");
         }
     }
 }
@@ -355,5 +355,5 @@ fn columns_that_came_later_may_be_missing() {
     assert!(earlier.starts_with("time_s,") && earlier.contains(",utilization\n"));
     fs::write(&file, earlier).unwrap();
     let rows = Results::open(directory.path()).unwrap().links().unwrap();
-    assert!(rows.iter().all(|row| row.queueing_delay_s.is_none()));
+    assert!(rows.iter().all(|row| row.values.queueing_delay_s.is_none()));
 }

@@ -100,7 +100,11 @@ fn every_wait_of_every_seed_has_a_row() {
             for wait in &users.waits {
                 let mine =
                     |row: &&WaitRow| *row.workload == *users.workload && *row.wait == *wait.wait;
-                let waits_s: Vec<f64> = rows.iter().filter(mine).map(|row| row.wait_s).collect();
+                let waits_s: Vec<f64> = rows
+                    .iter()
+                    .filter(mine)
+                    .map(|row| row.values.wait_s)
+                    .collect();
                 assert_eq!(waits_s.len() as u64, wait.times.count);
                 // The series has seven digits.
                 let mean_s = waits_s.iter().sum::<f64>() / waits_s.len() as f64;
@@ -112,7 +116,11 @@ fn every_wait_of_every_seed_has_a_row() {
         let echoes = rows.iter().filter(|row| &*row.wait == WaitFor::Echo.name());
         assert!(echoes.clone().count() > 100);
         assert!(echoes.clone().all(|row| &*row.workload == "terminals"));
-        assert!(echoes.clone().any(|row| row.run == 1.0 && row.user > 0.0));
+        assert!(
+            echoes
+                .clone()
+                .any(|row| row.values.run == 1.0 && row.values.user > 0.0)
+        );
     }
 }
 

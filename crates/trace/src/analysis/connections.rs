@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
+use netflow_network::ConnectionInterval;
 use netflow_results::ConnectionRow;
 use serde::Serialize;
 
@@ -332,11 +333,13 @@ impl ConnectionBin {
         ConnectionRow {
             time_s: self.time_s,
             connection: connection.clone(),
-            send_pps: self.sent_pkts as f64 / self.length_s,
-            goodput_pps: self.delivered_pkts as f64 / self.length_s,
-            rtt_s: self.rtt_s,
-            delay_s: None,
-            loss_probability: (self.sent_pkts > 0).then(|| self.loss_probability()),
+            values: ConnectionInterval {
+                send_pps: self.sent_pkts as f64 / self.length_s,
+                goodput_pps: self.delivered_pkts as f64 / self.length_s,
+                rtt_s: self.rtt_s,
+                delay_s: None,
+                loss_probability: (self.sent_pkts > 0).then(|| self.loss_probability()),
+            },
         }
     }
 

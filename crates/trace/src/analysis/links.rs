@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use netflow_network::LinkInterval;
 use netflow_results::LinkRow;
 use serde::Serialize;
 
@@ -320,15 +321,17 @@ impl LinkBin {
         LinkRow {
             time_s: self.time_s,
             link: link.clone(),
-            arrival_pps: self.arrived_pkts as f64 / self.length_s,
-            departure_pps: self.departed_pkts as f64 / self.length_s,
-            queue_pkts: self.waiting_pkts + utilization,
-            loss_probability: fraction(self.lost_pkts, self.arrived_pkts),
-            utilization,
-            queueing_delay_s: self.utilization.and_then(|busy| {
-                let time = (self.waiting_pkts + busy) * self.length_s;
-                (self.departed_pkts > 0).then(|| time / self.departed_pkts as f64)
-            }),
+            values: LinkInterval {
+                arrival_pps: self.arrived_pkts as f64 / self.length_s,
+                departure_pps: self.departed_pkts as f64 / self.length_s,
+                queue_pkts: self.waiting_pkts + utilization,
+                loss_probability: fraction(self.lost_pkts, self.arrived_pkts),
+                utilization,
+                queueing_delay_s: self.utilization.and_then(|busy| {
+                    let time = (self.waiting_pkts + busy) * self.length_s;
+                    (self.departed_pkts > 0).then(|| time / self.departed_pkts as f64)
+                }),
+            },
         }
     }
 }

@@ -1,0 +1,135 @@
+//! Numbers with names: what is a column of a table, declared once.
+
+/// A column of numbers in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, which ends in its unit.
+    pub name: &'static str,
+    /// What it holds.
+    pub about: &'static str,
+    /// Whether files of earlier versions lack it; it reads as empty there.
+    pub later: bool,
+}
+
+impl Column {
+    /// Where the column of this name stands; in a constant, a name that there is not does not compile.
+    ///
+    /// # Panics
+    /// If there is no column of this name.
+    pub const fn place(columns: &[Column], name: &str) -> usize {
+        let mut i = 0;
+        while i < columns.len() {
+            if is_same(columns[i].name.as_bytes(), name.as_bytes()) {
+                return i;
+            }
+            i += 1;
+        }
+        panic!("no column of this name")
+    }
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// A row of numbers, made by [`columns!`](crate::columns).
+pub trait Columns: Copy {
+    /// Its columns.
+    const COLUMNS: &'static [Column];
+
+    /// Hands over every number in the order of the columns; what was not measured is NaN.
+    fn each(&self, put: impl FnMut(f64));
+
+    /// The row of these numbers, one for each column.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn of(numbers: &[f64]) -> Self;
+
+    /// Every number.
+    fn numbers(&self) -> Vec<f64> {
+        let mut numbers = Vec::with_capacity(Self::COLUMNS.len());
+        self.each(|number| numbers.push(number));
+        numbers
+    }
+}
+
+/// What can stand in a column.
+pub trait Cell {
+    /// As a number; NaN for what was not measured.
+    fn number(&self) -> f64;
+    /// Of a number.
+    fn of(number: f64) -> Self;
+}
+
+impl Cell for f64 {
+    fn number(&self) -> f64 {
+        *self
+    }
+
+    fn of(number: f64) -> f64 {
+        number
+    }
+}
+
+impl Cell for Option<f64> {
+    fn number(&self) -> f64 {
+        self.unwrap_or(f64::NAN)
+    }
+
+    fn of(number: f64) -> Option<f64> {
+        Some(number).filter(|number| !number.is_nan())
+    }
+}
+
+/// Declares a structure whose fields are the columns of a table: `f64`, or `Option<f64>` where a cell
+/// may be empty. `later` marks those that files of earlier versions lack.
+#[macro_export]
+macro_rules! columns {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($(#[doc = $about:literal])* $(@$later:ident)? pub $column:ident: $cell:ty,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct $name {
+            $($(#[doc = $about])* pub $column: $cell,)*
+        }
+
+        impl $crate::Columns for $name {
+            const COLUMNS: &'static [$crate::Column] = &[
+                $($crate::Column {
+                    name: stringify!($column),
+                    about: concat!($($about,)*).trim_ascii_start(),
+                    later: $crate::columns!(@is_later $($later)?),
+                },)*
+            ];
+
+            fn each(&self, mut put: impl FnMut(f64)) {
+                $(put($crate::Cell::number(&self.$column));)*
+            }
+
+            fn of(numbers: &[f64]) -> Self {
+                let mut numbers = numbers.iter().copied();
+                let mut next = || numbers.next().expect("a number for every column");
+                Self {
+                    $($column: $crate::Cell::of(next()),)*
+                }
+            }
+        }
+    };
+    (@is_later later) => { true };
+    (@is_later) => { false };
+}
