@@ -1,5 +1,6 @@
 //! How far one side is from the other.
 
+use netflow_network::readout::fraction;
 use serde::Serialize;
 
 use crate::ensemble::LinkWhole;
@@ -214,7 +215,7 @@ fn totals(
             .iter()
             .map(|c| (c.goodput_pps.netflow, c.goodput_pps.ns.mean))
     };
-    let mut errors = relative_errors(goodputs());
+    let errors = relative_errors(goodputs());
     let sum = |of: &dyn Fn(&LinkComparison) -> f64| links.iter().map(of).sum::<f64>();
     let (mine, theirs) = goodputs().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
     let lost = sum(&|link| link.lost_pkts.ns.mean);
@@ -228,8 +229,8 @@ fn totals(
             }))
         }),
         goodput_error: sum_error(goodputs()),
-        median_goodput_error: quantile(&mut errors, 0.5),
-        p90_goodput_error: quantile(&mut errors, 0.9),
+        median_goodput_error: quantile(&errors, 0.5),
+        p90_goodput_error: quantile(&errors, 0.9),
         ns_median_goodput_error: one_against_all(ensemble, |run| {
             let duration_s = ensemble.duration_s();
             let pairs = connections.iter().filter_map(|connection| {
@@ -237,7 +238,7 @@ fn totals(
                 let one = wholes.get(run)?.delivered_pkts / duration_s;
                 Some((one, connection.goodput_pps.ns.mean))
             });
-            quantile(&mut relative_errors(pairs), 0.5)
+            quantile(&relative_errors(pairs), 0.5)
         }),
         goodput_ratio: fraction(mine, theirs),
         lost_ratio: (lost > 0.0).then(|| sum(&|link| link.lost_pkts.netflow) / lost),
@@ -270,19 +271,12 @@ fn relative_errors(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     errors
 }
 
-/// Of sorted values, with straight lines between them; 0 of none.
-fn quantile(sorted: &mut [f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let place = q * last as f64;
-    let (below, above) = (place.floor() as usize, place.ceil() as usize);
-    let part = place - place.floor();
-    sorted[below] * (1.0 - part) + sorted[above] * part
-}
-
-fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+/// Of errors in order; 0 of none.
+fn quantile(ascending: &[f64], q: f64) -> f64 {
+    match ascending.is_empty() {
+        true => 0.0,
+        false => netflow_units::quantile(ascending, q),
+    }
 }
 
 #[cfg(test)]
@@ -297,12 +291,11 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_lie_between_values() {
-        let mut errors =
-            relative_errors([(1.1, 1.0), (2.0, 1.0), (0.7, 1.0), (5.0, 0.0)].into_iter());
+    fn quantiles_are_of_relative_errors() {
+        let errors = relative_errors([(1.1, 1.0), (2.0, 1.0), (0.7, 1.0), (5.0, 0.0)].into_iter());
         assert_eq!(errors.len(), 3);
-        assert!((quantile(&mut errors, 0.5) - 0.3).abs() < 1e-12);
+        assert!((quantile(&errors, 0.5) - 0.3).abs() < 1e-12);
         // A tenth of the way back from the last to the one before, twice: 1 − 0.2·(1 − 0.3)
-        assert!((quantile(&mut errors, 0.9) - 0.86).abs() < 1e-12);
+        assert!((quantile(&errors, 0.9) - 0.86).abs() < 1e-12);
     }
 }

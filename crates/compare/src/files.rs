@@ -39,7 +39,7 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
             let arrived: f64 = here.iter().map(|it| it.arrived_pkts).sum();
             let lost: f64 = here.iter().map(|it| it.lost_pkts).sum();
             let loss = if arrived > 0.0 { lost / arrived } else { 0.0 };
-            let name = quoted(&first.links[place].0);
+            let name = netflow_results::quote(&first.links[place].0);
             *out += &format!(
                 ",{name},{},{},{},{loss}\n",
                 spread(&|it| it.queue_pkts),
@@ -61,7 +61,7 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
             let spread = |of: &dyn Fn(&crate::ConnectionInterval) -> f64| {
                 columns(Spread::of(&here.iter().map(of).collect::<Vec<f64>>()))
             };
-            let name = quoted(&first.connections[place].0);
+            let name = netflow_results::quote(&first.connections[place].0);
             *out += &format!(
                 ",{name},{},{}\n",
                 spread(&|it| it.sent_pkts / lengths[i]),
@@ -92,11 +92,4 @@ fn write(
         }
     }
     Ok(netflow_results::write_whole(path, text.as_bytes())?)
-}
-
-fn quoted(name: &str) -> String {
-    match name.contains([',', '"', '\n', '\r']) || name.trim() != name {
-        true => format!("\"{}\"", name.replace('"', "\"\"")),
-        false => name.to_owned(),
-    }
 }

@@ -4,9 +4,7 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::time::Instant;
 
-use netflow_network::{
-    ConnectionSpec, EventSpec, Interval, Model, Network, NetworkBuilder, Options, Recorder,
-};
+use netflow_network::{Interval, Model, Network, Options, Recorder};
 use netflow_results::{Ensemble, Results, Series, Summary};
 use netflow_scenario::Prepared;
 use netflow_scenario::export::Ns2Trace;
@@ -144,23 +142,12 @@ fn starting_later(network: &Network, by_s: f64) -> Result<Network, Error> {
     if by_s == 0.0 {
         return Ok(network.clone());
     }
-    let mut builder = NetworkBuilder::with_nodes_of(network);
-    for link in network.links() {
-        builder.link(network.link_spec(link).clone());
-    }
-    for connection in network.connections() {
-        let spec = network.connection_spec(connection).clone();
-        let start_s = spec.start_s + by_s;
-        builder.connection(ConnectionSpec {
-            // One that stops before it starts sends nothing worth mentioning.
-            stop_s: spec.stop_s.map(|stop_s| stop_s.max(start_s + 1e-6)),
-            start_s,
-            ..spec
-        });
-    }
-    for EventSpec { at_s, link, change } in network.events() {
-        builder.event(EventSpec { at_s, link, change });
-    }
+    let mut builder = network.to_builder();
+    builder.each_connection(|spec| {
+        spec.start_s += by_s;
+        // One that stops before it starts sends nothing worth mentioning.
+        spec.stop_s = spec.stop_s.map(|stop_s| stop_s.max(spec.start_s + 1e-6));
+    });
     let first = |errors: Vec<netflow_network::BuildError>| {
         let first = errors.first().map(ToString::to_string);
         Error::Evaluation(first.unwrap_or_default())

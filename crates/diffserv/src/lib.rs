@@ -34,8 +34,7 @@ pub mod table;
 
 pub use af::Af;
 pub use conditioner::{
-    Aggregate, Conditioner, ConditionerSpec, InProfile, Inputs, Kind, Known, Marker, Measured,
-    Minima, Ratio, RttMeter,
+    Aggregate, Conditioner, ConditionerSpec, InProfile, Inputs, Kind, Known, Marker, Minima, Ratio,
 };
 pub use dropper::{
     ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Load, Relaxation, Spread,

@@ -38,6 +38,58 @@ pub struct NetworkBuilder {
     memory_limit_bytes: Option<u64>,
 }
 
+impl Network {
+    /// All that it was built from, to be changed and built again. Ids stay those of this network.
+    pub fn to_builder(&self) -> NetworkBuilder {
+        let Tables {
+            owner,
+            nodes,
+            links,
+            connections,
+            events,
+            aggregates,
+            workloads,
+            classed,
+            queue_class_of,
+            memory_limit_bytes,
+            // What follows from these.
+            link_names: _,
+            room_pkts: _,
+            class_of: _,
+            classes: _,
+            branches: _,
+            path_links: _,
+            epochs: _,
+            shared: _,
+        } = &*self.inner;
+        let owner = *owner;
+        let queues: usize = classed.iter().map(|it| it.classes.len()).sum();
+        let links = &links[..links.len() - queues];
+        let ids = (0..).map(|n| NodeId(n, owner));
+        let is_asked = |event: &&LinkEvent| (event.link as usize) < links.len();
+        let events = events.iter().filter(is_asked).map(|event| EventSpec {
+            at_s: event.at_s,
+            link: LinkId(event.link, owner),
+            change: event.change,
+        });
+        NetworkBuilder {
+            owner,
+            nodes: nodes.clone(),
+            node_ids: nodes.iter().cloned().zip(ids).collect(),
+            links: links.to_vec(),
+            connections: connections.clone(),
+            events: events.collect(),
+            aggregates: aggregates.clone(),
+            workloads: workloads.clone(),
+            classed: classed.clone(),
+            queue_class_of: queue_class_of.clone(),
+            foreign: Vec::new(),
+            expanded: Expanded::default(),
+            memory_limit_bytes: Some(*memory_limit_bytes),
+        }
+    }
+}
+
 impl Default for NetworkBuilder {
     fn default() -> Self {
         Self::new()
@@ -64,18 +116,15 @@ impl NetworkBuilder {
         }
     }
 
-    /// One with the nodes of a network and nothing else. It takes the ids of that network as its own:
-    /// those of nodes are right, and those of links and connections are if the same are added in the
-    /// same order.
-    pub fn with_nodes_of(network: &Network) -> Self {
-        let mut builder = NetworkBuilder {
-            owner: network.inner.owner,
-            ..Self::new()
-        };
-        for node in &network.inner.nodes {
-            builder.node(node);
-        }
-        builder
+    /// Changes every link, in the order in which they were added. Ids in them must be of this network.
+    pub fn each_link(&mut self, change: impl FnMut(&mut LinkSpec)) {
+        self.links.iter_mut().for_each(change);
+    }
+
+    /// Changes every connection, in the order in which they were added. Ids in them must be of this
+    /// network.
+    pub fn each_connection(&mut self, change: impl FnMut(&mut ConnectionSpec)) {
+        self.connections.iter_mut().for_each(change);
     }
 
     /// The node of this name, added if it is new.
@@ -272,6 +321,8 @@ impl NetworkBuilder {
                 aggregates: self.aggregates,
                 workloads: self.workloads,
                 shared: self.expanded.shared,
+                classed: self.classed,
+                queue_class_of: self.queue_class_of,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
         })

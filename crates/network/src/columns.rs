@@ -5,8 +5,6 @@
 pub struct Column {
     /// Its name, which ends in its unit.
     pub name: &'static str,
-    /// What it holds.
-    pub about: &'static str,
     /// Whether files of earlier versions lack it; it reads as empty there.
     pub later: bool,
 }
@@ -112,7 +110,6 @@ macro_rules! columns {
             const COLUMNS: &'static [$crate::Column] = &[
                 $($crate::Column {
                     name: stringify!($column),
-                    about: concat!($($about,)*).trim_ascii_start(),
                     later: $crate::columns!(@is_later $($later)?),
                 },)*
             ];

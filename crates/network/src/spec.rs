@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use netflow_diffserv::Curve;
 use netflow_profile::Profile;
 
 use crate::{LinkId, NodeId, Rio, UserTraffic};
@@ -29,6 +30,13 @@ pub struct Red {
     pub weight: f64,
     /// Whether the probability rises on to 1 at twice `max_pkts` instead of jumping there.
     pub gentle: bool,
+}
+
+impl Red {
+    /// The marking probability p_b at an average queue of so many packets; 1 where all are dropped.
+    pub fn marking_probability(&self, average_pkts: f64) -> f64 {
+        Curve::new(self.min_pkts, self.max_pkts, self.max_p).probability(average_pkts, self.gentle)
+    }
 }
 
 /// Which packets a full, or filling, queue refuses.

@@ -1,7 +1,9 @@
 //! What a network consists of, as engines read it: arrays by dense id.
 
+use std::collections::HashMap;
+
 use crate::ids::Owner;
-use crate::scheduling::Shared;
+use crate::scheduling::{ClassedLink, Shared};
 use crate::users::Users;
 use crate::{Acks, AggregateSpec, Change, ConnectionSpec, LinkSpec, Queue};
 
@@ -39,8 +41,12 @@ pub struct Tables {
     pub aggregates: Vec<AggregateSpec>,
     /// Workloads with their connections.
     pub workloads: Vec<Users>,
-    /// Links with several queues, each of which is a link of its own.
+    /// Links with several queues, each of which is a link of its own, behind all others.
     pub shared: Vec<Shared>,
+    /// What those were built from.
+    pub classed: Vec<ClassedLink>,
+    /// Class of the packets of connections, where they have one.
+    pub queue_class_of: HashMap<u32, String>,
     /// What a run may need at most.
     pub memory_limit_bytes: u64,
 }

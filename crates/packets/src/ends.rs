@@ -12,6 +12,7 @@ use rand_pcg::Pcg32;
 
 use crate::delays::Fresh;
 use crate::maker::Maker;
+use crate::ns;
 use crate::paced::Paced;
 use crate::plan::{Ends, NOWHERE, Way};
 use crate::receiver::Receiver;
@@ -102,7 +103,7 @@ impl Transfer {
     pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, number: u64) -> Transfer {
         let start_ns = match &spec.source {
             Source::Users(_) => NEVER, // when the first user comes
-            _ => ns(spec.start_s) as u64,
+            _ => ns(spec.start_s),
         };
         let of_application = random(seed, Purpose::Application, number);
         let of_sender = random(seed, Purpose::Sender, number);
@@ -135,7 +136,7 @@ impl Transfer {
             ends,
             kind,
             start_ns,
-            stop_ns: spec.stop_s.map_or(NEVER, |s| ns(s) as u64),
+            stop_ns: spec.stop_s.map_or(NEVER, ns),
             started: false,
             stopped: false,
             counts_acks: spec.acks != Acks::None,
@@ -654,7 +655,7 @@ impl Tcp {
             sender: Sender::new(window, limit, available, random.random()),
             receiver: Receiver::new(limit, spec.acks == Acks::EverySecond),
             application,
-            jitter_ns: ns(window.send_jitter_s),
+            jitter_ns: ns(window.send_jitter_s) as f64,
             held_ns: NEVER,
             random,
             sent: Sent::new(),
@@ -676,7 +677,7 @@ impl Tcp {
             sender: Sender::new(&workload.source, USER_LIMIT, 0, random.random()),
             receiver: Receiver::new(USER_LIMIT, workload.delayed_ack),
             application: Maker::of_application(Application::Bulk, 0, unused),
-            jitter_ns: ns(workload.source.send_jitter_s),
+            jitter_ns: ns(workload.source.send_jitter_s) as f64,
             held_ns: NEVER,
             random,
             sent: Sent::new(),
@@ -732,8 +733,4 @@ impl Tcp {
             }
         }
     }
-}
-
-fn ns(seconds: f64) -> f64 {
-    (seconds * 1e9).round()
 }

@@ -3,6 +3,7 @@
 use netflow_network::Change;
 
 use crate::engine::Engine;
+use crate::ns;
 use crate::queue::stretched;
 
 impl Engine {
@@ -100,8 +101,4 @@ impl Engine {
             self.is_lost(hop, now_ns);
         }
     }
-}
-
-fn ns(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }

@@ -45,3 +45,9 @@ enum Purpose {
 fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
     Pcg32::new(seed, hash_of((purpose as u64, number)))
 }
+
+/// Times in whole nanoseconds: compared, counted and waited for as such, so that none falls between
+/// two of them.
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}

@@ -307,8 +307,8 @@ impl Average {
             self.above = false;
             return false;
         }
-        let certain = red.max_pkts * if red.gentle { 2.0 } else { 1.0 };
-        if self.value >= certain {
+        let p = red.marking_probability(self.value);
+        if p >= 1.0 {
             self.count = 0.0;
             return true;
         }
@@ -317,10 +317,6 @@ impl Average {
             self.count = 1.0;
             return false;
         }
-        let p = match self.value < red.max_pkts {
-            true => red.max_p * (self.value - red.min_pkts) / (red.max_pkts - red.min_pkts),
-            false => red.max_p + (1.0 - red.max_p) * (self.value / red.max_pkts - 1.0),
-        };
         let spread = self.count * p;
         let p = match spread {
             ..1.0 => 0.0,

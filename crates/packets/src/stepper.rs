@@ -16,6 +16,7 @@ use crate::delays::Delays;
 use crate::edge::UPDATE_NS;
 use crate::ends::Transfer;
 use crate::engine::Engine;
+use crate::ns;
 use crate::plan::HopSpec;
 
 /// A network of packets on its way through time.
@@ -353,10 +354,4 @@ const OF_VISIT: f64 = 20_000.0;
 
 fn no_moment(time_s: f64) -> String {
     format!("it is {time_s} s, but packets take their times in whole nanoseconds")
-}
-
-/// Times in whole nanoseconds: compared, counted and waited for as such, so that none falls between
-/// two of them.
-fn ns(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }

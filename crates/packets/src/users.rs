@@ -11,6 +11,7 @@ use netflow_network::{Arrivals, Wait, WaitFor};
 use netflow_workload::{Kind, Session};
 
 use crate::ends::Transfer;
+use crate::ns;
 use crate::tcp::NEVER;
 use crate::wire::Wire;
 
@@ -311,8 +312,4 @@ pub(crate) fn act(
             }
         }
     }
-}
-
-fn ns(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }

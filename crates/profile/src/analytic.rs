@@ -1,5 +1,7 @@
 //! Steady-state formulas as profiles: Mathis and \[PFTK\].
 
+use netflow_tcpmodel::steady::{Path, mathis, pftk_approximate, pftk_send_rate};
+
 use crate::domain::{positive, within};
 use crate::error::{ProfileError, ensure, ensure_window};
 use crate::extension::{LEAST_LOSS, Reach, same_window};
@@ -142,16 +144,22 @@ impl Profile for Analytic {
     }
 
     fn throughput(&self, loss: f64, rtt_s: f64) -> f64 {
-        let (p, rtt) = DOMAIN.clamp(loss, rtt_s);
         let FormulaParameters {
-            segments_per_ack: b,
-            timeout_s: t0,
+            segments_per_ack,
+            timeout_s,
             window_pkts,
         } = self.parameters;
+        let clamped = DOMAIN.clamp(loss, rtt_s);
+        let path = Path {
+            loss: clamped.0,
+            rtt_s: clamped.1,
+            timeout_s,
+            segments_per_ack,
+        };
         let rate = match self.formula {
-            Formula::Mathis => mathis(p, rtt, b),
-            Formula::PftkApproximate => pftk_approximate(p, rtt, b, t0),
-            Formula::PftkFull => pftk_full(p, rtt, b, t0, window_pkts.unwrap_or(f64::INFINITY)),
+            Formula::Mathis => mathis(&path),
+            Formula::PftkApproximate => pftk_approximate(&path),
+            Formula::PftkFull => pftk_send_rate(&path, window_pkts.unwrap_or(f64::INFINITY)),
         };
         let rate = rate * same_window(DOMAIN, rtt_s);
         match window_pkts {
@@ -171,44 +179,4 @@ impl Profile for Analytic {
     fn definition(&self) -> Option<Definition<'_>> {
         Some(Definition::Analytic(self))
     }
-}
-
-/// Packets/s at loss `p`, round-trip time in seconds, `b` segments per acknowledgement.
-fn mathis(p: f64, rtt_s: f64, b: f64) -> f64 {
-    (3.0 / (2.0 * b * p)).sqrt() / rtt_s
-}
-
-/// \[PFTK\] eq. 30 without its window limit: packets/s; `t0` in seconds.
-fn pftk_approximate(p: f64, rtt_s: f64, b: f64, t0: f64) -> f64 {
-    let recovery = rtt_s * (2.0 * b * p / 3.0).sqrt();
-    let timeouts = t0 * (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
-    1.0 / (recovery + timeouts)
-}
-
-/// \[PFTK\] eqs. 29 and 31: packets/s; `t0` in seconds, `w_max` in packets.
-fn pftk_full(p: f64, rtt_s: f64, b: f64, t0: f64, w_max: f64) -> f64 {
-    let c = (2.0 + b) / (3.0 * b);
-    // Eq. 13: the mean window at a loss, if nothing limits it.
-    let unlimited = c + (8.0 * (1.0 - p) / (3.0 * b * p) + c * c).sqrt();
-    let w = unlimited.min(w_max);
-    let round_trips = if unlimited < w_max {
-        b / 2.0 * w + 1.0
-    } else {
-        b / 8.0 * w + (1.0 - p) / (p * w) + 2.0
-    };
-    let q = timeout_share(p, w);
-    let packets = (1.0 - p) / p + w + q / (1.0 - p);
-    // Eq. 29's f(p): the mean number of timer lengths in a series of timeouts, times 1 − p.
-    let f = 1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))));
-    packets / (rtt_s * round_trips + q * t0 * f / (1.0 - p))
-}
-
-/// \[PFTK\] eq. 24: the probability that a loss with window `w` is found by a timeout.
-fn timeout_share(p: f64, w: f64) -> f64 {
-    // 1 − (1−p)^n without cancellation at small p.
-    let log_arrives = (-p).ln_1p();
-    let lost_among = |n: f64| -(n * log_arrives).exp_m1();
-    let lost_of_three = p * (3.0 - p * (3.0 - p));
-    let q = lost_of_three * (1.0 + (1.0 - lost_of_three) * lost_among(w - 3.0)) / lost_among(w);
-    q.min(1.0)
 }

@@ -142,8 +142,6 @@ pub fn sum(values: &mut [f64]) -> f64 {
 pub fn quantile(fraction: f64) -> impl Fn(&mut [f64]) -> f64 {
     move |values| {
         values.sort_by(f64::total_cmp);
-        let last = values.len().saturating_sub(1);
-        let place = (fraction * last as f64).ceil() as usize;
-        values.get(place).copied().unwrap_or(f64::NAN)
+        netflow_units::quantile(values, fraction)
     }
 }

@@ -65,7 +65,7 @@ impl Exporter for Csv {
 }
 
 /// A field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line end.
-pub(crate) fn quote(field: &str) -> String {
+pub fn quote(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) || field.trim() != field {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

@@ -49,6 +49,7 @@ mod topology;
 mod users;
 mod writer;
 
+pub use delimited::quote;
 pub use ensemble::{Ensemble, Series};
 pub use error::Error;
 pub use exporter::{Exporter, Names, export};

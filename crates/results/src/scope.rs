@@ -193,7 +193,7 @@ impl<'a> Watch<'a> {
     /// of one that stopped before, of nothing.
     ///
     /// # Errors
-    /// As [`Simulation::experiences`].
+    /// As [`Run::experiences`].
     pub fn finish(
         mut self,
         simulation: &mut dyn Run,

@@ -300,7 +300,7 @@ impl Simulation {
     }
 
     /// Probability that a packet arriving at the link now is refused; where the queue tells drop
-    /// precedences apart, that it finds it full ([`Simulation::precedence_totals`] has the drops).
+    /// precedences apart, that it finds it full ([`Run::precedence_totals`](netflow_network::Run::precedence_totals) has the drops).
     pub fn blocking(&self, id: LinkId) -> f64 {
         id.within(self.engine().network().tables().owner);
         self.engine().blocking(id)

@@ -108,7 +108,8 @@ impl Csa {
                 timeout_s: self.timeout_s,
                 segments_per_ack: self.segments_per_ack,
             };
-            avoidance_pkts / pftk_throughput(&path, self.window_limit_pkts)?
+            path.check()?;
+            avoidance_pkts / pftk_throughput(&path, limit)
         } else {
             0.0
         };

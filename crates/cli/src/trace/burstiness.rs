@@ -78,8 +78,8 @@ pub fn burstiness(arguments: &BurstinessArguments, out: &mut dyn Write) -> Resul
                 writeln!(
                     out,
                     "{},{},{},{},{},{},{},{}",
-                    quoted(&file),
-                    quoted(&link.unwrap_or_default()),
+                    netflow::results::quote(&file),
+                    netflow::results::quote(&link.unwrap_or_default()),
                     arguments.interval,
                     spread.intervals,
                     spread.packets,
@@ -100,13 +100,6 @@ fn all(arguments: &BurstinessArguments) -> Result<Vec<Shown>, Failure> {
         rows.extend(gather(arguments, file)?);
     }
     Ok(rows)
-}
-
-fn quoted(field: &str) -> String {
-    match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    }
 }
 
 fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<Shown>, Failure> {

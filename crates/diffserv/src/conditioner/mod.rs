@@ -5,13 +5,11 @@
 mod inputs;
 mod kind;
 mod marker;
-mod rtt_meter;
 mod split;
 
 pub use inputs::{Aggregate, Inputs, Known, Minima};
 pub use kind::Kind;
 pub use marker::Marker;
-pub use rtt_meter::{Measured, RttMeter};
 
 use crate::error::{ensure, ensure_rate};
 use crate::meter::ensure_interval;

@@ -25,6 +25,11 @@ impl Curve {
         }
     }
 
+    /// The marking probability p_b at an average queue of so many packets.
+    pub fn probability(&self, average_pkts: f64, gentle: bool) -> f64 {
+        self.slopes(gentle).probability(average_pkts)
+    }
+
     pub(super) fn check(&self, precedence: DropPrecedence) -> Result<(), Error> {
         for (what, value) in [
             ("lower threshold in packets", self.min_pkts),

@@ -87,21 +87,14 @@ impl RedStep {
 
 /// Fraction of packets that random early detection drops at this average queue.
 ///
-/// The marking probability p_b rises linearly from 0 at `min` to `max_p` at `max`, then (gentle)
-/// linearly to 1 at 2·`max`, or jumps to 1. Drops are spread evenly: at least 1/p_b packets, at
-/// most 2/p_b, lie between two of them, so the fraction dropped is p_b/1.5 (as ns-2 does with
-/// its default `wait_`; the 1993 paper's count spreads over 1…1/p_b instead).
-pub(crate) fn red_drop(red: &Red, average: f64) -> f64 {
-    let p = if average < red.min_pkts {
-        0.0
-    } else if average < red.max_pkts {
-        red.max_p * (average - red.min_pkts) / (red.max_pkts - red.min_pkts)
-    } else if red.gentle && average < 2.0 * red.max_pkts {
-        red.max_p + (1.0 - red.max_p) * (average - red.max_pkts) / red.max_pkts
-    } else {
-        return 1.0;
-    };
-    p / 1.5
+/// Drops are spread evenly: at least 1/p_b packets, at most 2/p_b, lie between two of them, so the
+/// fraction dropped is p_b/1.5 (as ns-2 does with its default `wait_`; the 1993 paper's count spreads
+/// over 1…1/p_b instead).
+fn red_drop(red: &Red, average: f64) -> f64 {
+    match red.marking_probability(average) {
+        p if p < 1.0 => p / 1.5,
+        _ => 1.0,
+    }
 }
 
 impl Step {

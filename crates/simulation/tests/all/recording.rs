@@ -23,16 +23,11 @@ struct Changes {
 }
 
 fn changed(network: &Network, changes: Changes) -> Network {
-    let mut builder = NetworkBuilder::with_nodes_of(network);
+    let mut builder = network.to_builder();
     let nodes: Vec<NodeId> = network.nodes().collect();
-    for link in network.links() {
-        let mut spec = network.link_spec(link).clone();
-        spec.delay_s *= changes.delays;
-        builder.link(spec);
-    }
+    builder.each_link(|spec| spec.delay_s *= changes.delays);
     let mut members = vec![Vec::new(); 2];
-    for (i, connection) in network.connections().enumerate() {
-        let id = builder.connection(network.connection_spec(connection).clone());
+    for (i, id) in network.connections().enumerate() {
         if i % 2 == 0 {
             members[i / 2 % 2].push(id);
         }
@@ -69,9 +64,6 @@ fn changed(network: &Network, changes: Changes) -> Network {
             packet_size_bytes: 1040.0,
             stack: Stack::builtin("linux-6").unwrap(),
         });
-    }
-    for event in network.events() {
-        builder.event(event);
     }
     let (from, to) = (builder.node("far"), builder.node("away"));
     builder.link(netflow_problems::link(from, to, 1e6, changes.far_s, 10.0));

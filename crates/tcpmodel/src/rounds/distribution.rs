@@ -61,9 +61,7 @@ impl Distribution {
 
     /// The time that a share `q` (from 0 to 1) of the transfers stays below, in seconds.
     pub fn quantile(&self, q: f64) -> f64 {
-        let last = self.sorted_s.len().saturating_sub(1);
-        let place = (q.clamp(0.0, 1.0) * last as f64).round() as usize;
-        self.sorted_s.get(place).copied().unwrap_or(f64::NAN)
+        netflow_units::quantile(&self.sorted_s, q)
     }
 
     /// What every trial took, in seconds, ascending.

@@ -1,10 +1,10 @@
 //! Steady-state formulas against a table.
 
-use crate::reference::Table;
 use netflow_tcpmodel::steady::{
-    Path, cond_eq_2, cond_eq_3, mathis, pftk_approximate, pftk_send_rate, pftk_throughput,
-    pftk_window,
+    Path, mathis, pftk_approximate, pftk_send_rate, pftk_throughput, pftk_window,
 };
+
+use crate::reference::Table;
 
 #[test]
 fn formulas_agree_with_the_table() {
@@ -15,32 +15,18 @@ fn formulas_agree_with_the_table() {
             timeout_s: row.get("t0"),
             segments_per_ack: row.get("b"),
         };
-        let limit = Some(row.get("wmax"));
+        path.check().unwrap();
+        let limit = row.get("wmax");
         for (column, found) in [
             ("mathis_C_sqrt3_2b", mathis(&path)),
-            ("pftk_approx_nowmax", pftk_approximate(&path, None)),
-            ("pftk_approx_wmax", pftk_approximate(&path, limit)),
+            ("pftk_approx_nowmax", pftk_approximate(&path)),
             ("pftk_full_send", pftk_send_rate(&path, limit)),
             ("pftk_full_thru", pftk_throughput(&path, limit)),
             ("EW", pftk_window(&path)),
-            ("seed002_eq3", cond_eq_3(&path)),
         ] {
-            row.holds(column, found.unwrap(), 1e-9);
+            row.holds(column, found, 1e-9);
         }
     }
-}
-
-/// [Cond] eq. 2 is eq. 3 without timeouts.
-#[test]
-fn without_timeouts_the_equations_of_the_conditioner_are_one() {
-    let path = Path {
-        loss: 0.01,
-        rtt_s: 0.1,
-        timeout_s: 0.0,
-        segments_per_ack: 2.0,
-    };
-    assert!((cond_eq_2(&path).unwrap() - 100.0).abs() < 1e-9);
-    assert_eq!(cond_eq_2(&path), cond_eq_3(&path));
 }
 
 #[test]
@@ -76,21 +62,6 @@ fn what_is_no_path_is_refused() {
         ),
     ];
     for (path, message) in cases {
-        for result in [
-            mathis(&path),
-            cond_eq_2(&path),
-            cond_eq_3(&path),
-            pftk_approximate(&path, None),
-            pftk_send_rate(&path, None),
-            pftk_throughput(&path, None),
-            pftk_window(&path),
-        ] {
-            assert_eq!(result.unwrap_err().to_string(), message);
-        }
+        assert_eq!(path.check().unwrap_err().to_string(), message);
     }
-    let error = pftk_send_rate(&good, Some(0.5)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "window limit (packets) is 0.5, allowed is 1 packet or more"
-    );
 }

@@ -1,0 +1,36 @@
+//! Quantiles of what was observed.
+
+/// What a share `q` (from 0 to 1) of the values, which ascend, stays below: with straight lines between
+/// them, as NumPy, pandas and R have it unless told otherwise (Hyndman & Fan's seventh). NaN of none.
+pub fn quantile(ascending: &[f64], q: f64) -> f64 {
+    let Some(last) = ascending.len().checked_sub(1) else {
+        return f64::NAN;
+    };
+    let place = q.clamp(0.0, 1.0) * last as f64;
+    let (below, above) = (
+        ascending[place.floor() as usize],
+        ascending[place.ceil() as usize],
+    );
+    // Equal ones may be infinite.
+    match below == above {
+        true => below,
+        false => below + (above - below) * place.fract(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_lies_between_the_values_around_it() {
+        let values = [1.0, 2.0, 3.0, 5.0];
+        for (q, expected) in [(0.0, 1.0), (0.5, 2.5), (0.9, 4.4), (1.0, 5.0), (2.0, 5.0)] {
+            let found = quantile(&values, q);
+            assert!((found - expected).abs() < 1e-12, "{q}: {found}");
+        }
+        assert_eq!(quantile(&[7.0], 0.3), 7.0);
+        assert_eq!(quantile(&[f64::INFINITY; 2], 0.3), f64::INFINITY);
+        assert!(quantile(&[], 0.5).is_nan());
+    }
+}
