@@ -50,7 +50,7 @@ impl Parquet {
             table
                 .values
                 .iter()
-                .map(|value| Field::new(*value, DataType::Float32, true)),
+                .map(|column| Field::new(column.name, DataType::Float32, true)),
         );
         let schema = Arc::new(Schema::new(fields));
         let path = file.path().to_owned();
