@@ -40,6 +40,11 @@ fn run(scenario: &RandomScenario, directory: &Path) -> Result<(), String> {
     let prepared = netflow::scenario::from_str("random.toml", &scenario.text, ".".as_ref(), &[])
         .map_err(|problems| format!("refused: {problems}"))?;
     let network = prepared.network;
+    let again = network.to_builder().build();
+    let again = again.map_err(|errors| format!("refused when built again: {errors:?}"))?;
+    if format!("{:?}", again.tables()) != format!("{:?}", network.tables()) {
+        return Err("it is another network when built again".to_owned());
+    }
     let began = Instant::now();
     let mut simulation =
         Simulation::new(network.clone(), prepared.options).map_err(|e| format!("refused: {e}"))?;

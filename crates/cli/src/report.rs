@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
+use netflow::profile::fit::Sample;
 use netflow::report::{Error, Figure, ProfileSample, Report, profile_figure, results_figure};
 use netflow::results::write_whole;
-use netflow_files::{Kind, read};
-use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::trace::samples::of_csv;
 
 /// Make pictures of results: one page to look at, or a figure
 ///
@@ -121,28 +121,14 @@ fn profile(arguments: &ReportArguments) -> Result<String, Failure> {
 }
 
 fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
-    #[derive(Deserialize)]
-    struct Sample {
-        loss: f64,
-        rtt_s: f64,
-        throughput_pps: f64,
-    }
-    let bytes = read(path, Kind::Samples).map_err(|refusal| Failure::File {
-        action: "read",
-        path: path.to_owned(),
-        source: refusal.into(),
-    })?;
-    let mut samples = Vec::new();
-    for sample in csv::Reader::from_reader(bytes.as_slice()).deserialize() {
-        let sample: Sample =
-            sample.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        samples.push(ProfileSample {
-            loss: sample.loss,
-            rtt_s: sample.rtt_s,
-            throughput_pps: sample.throughput_pps,
-        });
-    }
-    Ok(samples)
+    let flows = of_csv(path)?;
+    let samples = flows.iter().flat_map(|flow| &flow.samples);
+    let sample = |sample: &Sample| ProfileSample {
+        loss: sample.resent_fraction(),
+        rtt_s: sample.rtt_s,
+        throughput_pps: sample.throughput_pps(),
+    };
+    Ok(samples.map(sample).collect())
 }
 
 impl From<Error> for Failure {

@@ -51,41 +51,16 @@ impl Ramp {
 
 #[cfg(test)]
 mod tests {
-    use netflow_network::WindowSource;
-    use netflow_tcpmodel::Stack;
-    use netflow_workload::{Application, Distribution, Http};
+    use netflow_network::NetworkBuilder;
+    use netflow_problems::constant_users;
 
     use super::*;
-
-    fn spec() -> WorkloadSpec {
-        let mut builder = netflow_network::NetworkBuilder::new();
-        let nodes = ["a", "b", "c", "d", "e"].map(|name| builder.node(name));
-        WorkloadSpec {
-            name: "web".to_owned(),
-            application: Application::Http(Http {
-                request_bytes: Distribution::Constant(300.0),
-                reply_bytes: Distribution::Constant(2000.0),
-                files: Distribution::Constant(2.0),
-                think_s: Distribution::Constant(10.0),
-                pages: Distribution::Constant(3.0),
-            }),
-            users_per_s: 4.0,
-            clients: nodes[..2].to_vec(),
-            servers: nodes[2..].to_vec(),
-            start_s: 5.0,
-            stop_s: Some(65.0),
-            source: WindowSource::default(),
-            delayed_ack: false,
-            packet_size_bytes: 1000.0,
-            stack: Stack::builtin("linux-6").unwrap(),
-        }
-    }
 
     /// Pages at ages 0, 10 and 20 s: a third of the rate at first, all of it after 20 s, and the
     /// last third until 20 s after the last user came.
     #[test]
     fn traffic_grows_with_the_ages_of_users() {
-        let ramp = Ramp::new(&spec());
+        let ramp = Ramp::new(&constant_users(&mut NetworkBuilder::new()));
         let near = |a: f64, b: f64| assert!((a - b).abs() < 0.05, "{a} {b}");
         near(ramp.active_s(0.0, 5.0), 0.0);
         near(ramp.active_s(6.0, 7.0), 1.0 / 3.0);

@@ -1,6 +1,6 @@
 //! From specs to an immutable network: checks, rooms, classes, routes.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::ids::Owner;
@@ -31,7 +31,7 @@ pub struct NetworkBuilder {
     workloads: Vec<Users>,
     classed: Vec<ClassedLink>,
     /// Classes of the packets of connections.
-    queue_class_of: HashMap<u32, String>,
+    queue_class_of: BTreeMap<u32, String>,
     /// Ids of other networks that were given for something, and for what.
     foreign: Vec<BuildError>,
     expanded: Expanded,
@@ -109,7 +109,7 @@ impl NetworkBuilder {
             aggregates: Vec::new(),
             workloads: Vec::new(),
             classed: Vec::new(),
-            queue_class_of: HashMap::new(),
+            queue_class_of: BTreeMap::new(),
             foreign: Vec::new(),
             expanded: Expanded::default(),
             memory_limit_bytes: None,
@@ -474,9 +474,7 @@ impl NetworkBuilder {
         }
         let classes = self.classed.iter().flat_map(|spec| &spec.classes);
         let known: BTreeSet<&str> = classes.map(|class| class.name.as_str()).collect();
-        let mut asked: Vec<(&u32, &String)> = self.queue_class_of.iter().collect();
-        asked.sort_unstable();
-        for (&connection, class) in asked {
+        for (&connection, class) in &self.queue_class_of {
             if !known.contains(class.as_str()) {
                 let list: Vec<&str> = known.iter().copied().collect();
                 errors.push(BuildError::Class {

@@ -1,6 +1,6 @@
 //! Identical connections become one class.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::tables::Class;
@@ -79,7 +79,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -
 pub(super) fn group(
     connections: &[ConnectionSpec],
     aggregate_of: &HashMap<u32, u32>,
-    queue_class_of: &HashMap<u32, String>,
+    queue_class_of: &BTreeMap<u32, String>,
 ) -> (Vec<u32>, Vec<Class>) {
     let mut classes: Vec<Class> = Vec::new();
     let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());

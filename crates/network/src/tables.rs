@@ -1,6 +1,6 @@
 //! What a network consists of, as engines read it: arrays by dense id.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::ids::Owner;
 use crate::scheduling::{ClassedLink, Shared};
@@ -46,7 +46,7 @@ pub struct Tables {
     /// What those were built from.
     pub classed: Vec<ClassedLink>,
     /// Class of the packets of connections, where they have one.
-    pub queue_class_of: HashMap<u32, String>,
+    pub queue_class_of: BTreeMap<u32, String>,
     /// What a run may need at most.
     pub memory_limit_bytes: u64,
 }

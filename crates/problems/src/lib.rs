@@ -21,7 +21,7 @@ pub use clamped::Clamped;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};
-pub use specs::{connection, link, one_way};
+pub use specs::{connection, constant_users, link, one_way};
 pub use wide::{WideNetwork, wide_network};
 
 /// Bits of the packets in the reference cases.

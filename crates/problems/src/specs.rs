@@ -1,6 +1,11 @@
 //! Links and connections as most tests want them: they write what differs.
 
-use netflow_network::{Acks, Application, Buffer, ConnectionSpec, LinkSpec, NodeId, Queue, Source};
+use netflow_network::{
+    Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, NodeId, Queue, Source,
+    WindowSource, WorkloadSpec,
+};
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Distribution, Http};
 
 /// A drop-tail link with room for so many packets.
 pub fn link(from: NodeId, to: NodeId, bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {
@@ -40,5 +45,34 @@ pub fn one_way(name: &str, from: NodeId, to: NodeId, source: Source) -> Connecti
     ConnectionSpec {
         acks: Acks::None,
         ..connection(name, from, to, source)
+    }
+}
+
+/// Users of the web who do all the same, between two nodes of clients and three of servers, which are
+/// added: three pages of two files of 2000 B, and 10 s between them; four come in a second, from 5 s on
+/// until 65 s.
+///
+/// # Panics
+/// Never: the stack is built in.
+pub fn constant_users(builder: &mut NetworkBuilder) -> WorkloadSpec {
+    let nodes = ["a", "b", "c", "d", "e"].map(|name| builder.node(name));
+    WorkloadSpec {
+        name: "web".to_owned(),
+        application: netflow_workload::Application::Http(Http {
+            request_bytes: Distribution::Constant(300.0),
+            reply_bytes: Distribution::Constant(2000.0),
+            files: Distribution::Constant(2.0),
+            think_s: Distribution::Constant(10.0),
+            pages: Distribution::Constant(3.0),
+        }),
+        users_per_s: 4.0,
+        clients: nodes[..2].to_vec(),
+        servers: nodes[2..].to_vec(),
+        start_s: 5.0,
+        stop_s: Some(65.0),
+        source: WindowSource::default(),
+        delayed_ack: false,
+        packet_size_bytes: 1000.0,
+        stack: Stack::builtin("linux-6").expect("it is built in"),
     }
 }

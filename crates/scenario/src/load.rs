@@ -141,13 +141,7 @@ fn prepare(
 ) -> Result<Prepared, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
-    let (file, text) = sources.add(path, text);
-    if let Err(message) = memory::check_text(&text) {
-        let start = Place::new(file, 0..0);
-        let finding = findings.error(ProblemKind::TooLarge, start, message);
-        finding.help(SMALLER);
-        return Err(findings.into_problems(sources));
-    }
+    let (_, text) = sources.add(path, text);
     let overrides = Overrides::parse(overrides, &mut sources, &mut findings);
     let valid = read(&text, &overrides, &mut findings).and_then(|scenario| {
         let surroundings = Surroundings {
@@ -195,6 +189,12 @@ fn document<T>(
         let start = Place::new(FileId::SCENARIO, 0..0);
         let finding = findings.error(ProblemKind::Missing, start, "the scenario is empty");
         finding.help("`netflow new dumbbell` writes one to start from");
+        return None;
+    }
+    if let Err(message) = memory::check_text(text) {
+        let start = Place::new(FileId::SCENARIO, 0..0);
+        let finding = findings.error(ProblemKind::TooLarge, start, message);
+        finding.help(SMALLER);
         return None;
     }
     let (document, errors) = DeTable::parse_recoverable(text);

@@ -83,7 +83,7 @@ impl Between<'_> {
 
 impl Teller for Between<'_> {
     fn link(&self, id: LinkId) -> LinkInterval {
-        let i = id.within(self.network().tables().owner);
+        let i = id.within(self.simulation.owner());
         let sums = self.now.links[i].since(&self.before.links[i]);
         let per_s = 1.0 / self.length_s();
         LinkInterval {
@@ -98,7 +98,7 @@ impl Teller for Between<'_> {
     }
 
     fn connection(&self, id: ConnectionId) -> ConnectionInterval {
-        let i = id.within(self.network().tables().owner);
+        let i = id.within(self.simulation.owner());
         let (now, before) = (&self.now.connections[i], &self.before.connections[i]);
         ConnectionInterval {
             send_pps: (now.sent_pkts - before.sent_pkts) / self.length_s(),

@@ -99,7 +99,7 @@ impl Run for Simulation {
     }
 
     fn link_totals(&self, id: LinkId) -> LinkTotals {
-        id.within(self.network().tables().owner);
+        id.within(self.owner());
         let start = &self.start;
         let sums = self.sums_of(id);
         let per_s = self.per_s();
@@ -130,7 +130,7 @@ impl Run for Simulation {
     }
 
     fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals {
-        id.within(self.network().tables().owner);
+        id.within(self.owner());
         let start = &self.start;
         let before = start.connections.get(id.index());
         let before = before.copied().unwrap_or_default();
@@ -175,7 +175,7 @@ impl Run for Simulation {
     }
 
     fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals {
-        id.within(self.network().tables().owner);
+        id.within(self.owner());
         let before = self.start.aggregates.get(id.index());
         let before = before.copied().unwrap_or_default();
         let now = self.engine().aggregate_counts(id);
@@ -194,7 +194,7 @@ impl Run for Simulation {
     }
 
     fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
-        id.within(self.network().tables().owner);
+        id.within(self.owner());
         self.sums_of(id).precedences
     }
 

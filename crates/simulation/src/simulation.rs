@@ -5,7 +5,7 @@ use std::sync::Arc;
 use netflow_fluid::{Fluid, State};
 use netflow_network::readout::Engine;
 use netflow_network::{
-    ConnectionId, Explanation, LinkId, Model, Network, Options, Recorder, RunError,
+    ConnectionId, Explanation, LinkId, Model, Network, Options, Owner, Recorder, RunError,
 };
 use netflow_packets::Packets;
 
@@ -113,6 +113,11 @@ impl Simulation {
             Stepper::Fluid(fluid) => &mut **fluid,
             Stepper::Packets(packets) => &mut **packets,
         }
+    }
+
+    /// The mark of its network's ids.
+    pub(crate) fn owner(&self) -> Owner {
+        self.engine().network().tables().owner
     }
 
     pub(crate) fn stepper(&self) -> &Stepper {
@@ -295,32 +300,32 @@ impl Simulation {
 
     /// Packets in the link's queue now, the one in service included.
     pub fn queue_pkts(&self, id: LinkId) -> f64 {
-        id.within(self.engine().network().tables().owner);
+        id.within(self.owner());
         self.engine().queue_pkts(id)
     }
 
     /// Probability that a packet arriving at the link now is refused; where the queue tells drop
     /// precedences apart, that it finds it full ([`Run::precedence_totals`](netflow_network::Run::precedence_totals) has the drops).
     pub fn blocking(&self, id: LinkId) -> f64 {
-        id.within(self.engine().network().tables().owner);
+        id.within(self.owner());
         self.engine().blocking(id)
     }
 
     /// Fraction of the last step for which the link was busy.
     pub fn utilization(&self, id: LinkId) -> f64 {
-        id.within(self.engine().network().tables().owner);
+        id.within(self.owner());
         self.engine().utilization(id)
     }
 
     /// Packets/s that the connection (all `count` of it) sent during the last step.
     pub fn send_pps(&self, id: ConnectionId) -> f64 {
-        id.within(self.engine().network().tables().owner);
+        id.within(self.owner());
         self.engine().send_pps(id)
     }
 
     /// Why the connection sends as fast as it does, now.
     pub fn explain(&self, id: ConnectionId) -> Explanation {
-        id.within(self.engine().network().tables().owner);
+        id.within(self.owner());
         self.engine().explain(id)
     }
 }

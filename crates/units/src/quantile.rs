@@ -29,6 +29,13 @@ mod tests {
             let found = quantile(&values, q);
             assert!((found - expected).abs() < 1e-12, "{q}: {found}");
         }
+        // `statistics.quantiles(…, n=10, method="inclusive")` of Python 3.
+        let values = [2.1, 3.7, 3.7, 5.0, 8.8, 13.0, 21.5];
+        let python = [3.06, 3.7, 3.7, 4.22, 5.0, 7.28, 9.64, 12.16, 16.4];
+        for (tenth, expected) in (1..).zip(python) {
+            let found = quantile(&values, f64::from(tenth) / 10.0);
+            assert!((found - expected).abs() < 1e-12, "{tenth}: {found}");
+        }
         assert_eq!(quantile(&[7.0], 0.3), 7.0);
         assert_eq!(quantile(&[f64::INFINITY; 2], 0.3), f64::INFINITY);
         assert!(quantile(&[], 0.5).is_nan());

@@ -104,7 +104,8 @@ pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Fa
     Ok(samplers.finish(&file.display().to_string()))
 }
 
-fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
+/// The samples in a table that `netflow trace samples` printed.
+pub fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
     let bytes = netflow_files::read(file, Kind::Samples).map_err(|refusal| Failure::File {
         action: "read",
         path: file.to_owned(),
