@@ -15,6 +15,7 @@
 //! | [`simulation`] | networks on their way through time |
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
+//! | [`document`] | TOML and CSV with places, and what is wrong with them |
 //! | [`results`] | results directories, written and read |
 //! | [`tcpmodel`] | how long a short TCP transfer takes |
 //! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
@@ -89,6 +90,7 @@
 
 pub use netflow_compare as compare;
 pub use netflow_diffserv as diffserv;
+pub use netflow_document as document;
 pub use netflow_network as network;
 pub use netflow_profile as profile;
 pub use netflow_report as report;

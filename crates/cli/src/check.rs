@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use clap::Args;
 use netflow::prelude::Simulation;
+use netflow::scenario::Problem;
 use serde::Serialize;
 
 use crate::args::ReportFormat;
 use crate::failure::Failure;
 use crate::input::{self, Scenario, ScenarioArguments};
 use crate::number::count;
-use crate::problems::{self, Problem};
+use crate::problems;
 use crate::run::{no_route, range};
 
 /// The steps of more connections than this take too long to find out.
@@ -95,11 +96,10 @@ struct Answer {
 
 impl Answer {
     fn ok(scenario: &Scenario) -> Answer {
-        let problems = scenario.warnings.iter().map(Problem::from).collect();
         Answer {
             ok: true,
             size: Some(Size::of(scenario)),
-            problems,
+            problems: scenario.warnings.clone(),
         }
     }
 }

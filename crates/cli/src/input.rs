@@ -60,16 +60,12 @@ pub fn load(arguments: &ScenarioArguments) -> Result<Scenario, Failure> {
         false => Reach::Below,
     };
     netflow::scenario::load_within(&arguments.path, &overrides, reach)
-        .map_err(|problems| Failure::Input((&problems).into()))
+        .map_err(|problems| Failure::Input(problems.into()))
 }
 
 /// The warnings as the summary keeps them.
 pub fn warning_texts(scenario: &Scenario) -> Vec<String> {
-    scenario
-        .warnings
-        .iter()
-        .map(|warning| plain(&warning.into()))
-        .collect()
+    scenario.warnings.iter().map(plain).collect()
 }
 
 /// What the manifest of a run says of the copy of its scenario that it keeps.

@@ -1,12 +1,12 @@
 //! Defaults that changed: what a scenario relies on without saying it, and what that was before.
 
+use netflow_document::{Findings, ProblemKind};
 use std::fmt;
 use std::str::FromStr;
 
 use netflow_network::{Coupling, Model, Network, Options, Source, Transport};
 
 use crate::file::Scenario;
-use crate::problem::{Findings, ProblemKind};
 
 /// A version of netflow, as `written-for` tells it: what follows the second number does not change
 /// answers.

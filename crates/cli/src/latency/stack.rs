@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use netflow::tcpmodel::{Stack, StackError, builtin_names};
+use netflow::tcpmodel::{Stack, builtin_names};
 use netflow::units::nearest_name;
-use netflow_files::{Kind, read_text};
+use netflow_files::Kind;
 
 use crate::failure::Failure;
-use crate::problems::{Problem, Report, Severity};
 
 pub fn find(name: &str) -> Result<Stack, Failure> {
     if let Some(stack) = Stack::builtin(name) {
@@ -15,7 +14,8 @@ pub fn find(name: &str) -> Result<Stack, Failure> {
     }
     let path = Path::new(name);
     if path.exists() || name.ends_with(".toml") {
-        return read(path);
+        return netflow::document::load(path, Kind::Stack, Stack::read_in)
+            .map_err(|problems| Failure::Input(problems.into()));
     }
     let all = builtin_names().join(", ");
     let nearest = match nearest_name(name, builtin_names().iter().copied(), &[]) {
@@ -28,30 +28,4 @@ pub fn find(name: &str) -> Result<Stack, Failure> {
             "{nearest}all are {all}; or give a stack file's path"
         )),
     })
-}
-
-fn read(path: &Path) -> Result<Stack, Failure> {
-    let text = read_text(path, Kind::Stack).map_err(|refusal| Failure::File {
-        action: "read",
-        path: path.to_owned(),
-        source: refusal.into(),
-    })?;
-    Stack::from_toml(&text).map_err(|error| {
-        Failure::Input(Report {
-            problems: vec![problem(&error, path)],
-            unreadable: false,
-        })
-    })
-}
-
-fn problem(error: &StackError, path: &Path) -> Problem {
-    Problem {
-        severity: Severity::Error,
-        message: error.kind().to_string(),
-        file: Some(path.to_owned()),
-        span: error.span(),
-        line: error.line(),
-        column: error.column(),
-        help: error.help(),
-    }
 }

@@ -15,6 +15,7 @@ mod simulation;
 mod tables;
 mod workloads;
 
+use netflow_document::{FileId, Findings, Known, Overrides, Place, ProblemKind, Sources, Spanned};
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
@@ -27,16 +28,13 @@ use self::connections::Connections;
 use self::profiles::Profiles;
 use self::simulation::Settings;
 use crate::changes;
-use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
+use crate::file::{
+    Aggregate, Connection, Event, Include, Link, ModelName, Node, Scenario, Simulation, Workload,
+};
 use crate::load::Reach;
 use crate::memory;
-use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
-use crate::problem::{Findings, ProblemKind};
-use crate::read::{Names, Overrides};
-use crate::sources::Sources;
 
-pub(crate) use self::tables::{not_utf8, plain};
 pub(crate) use self::workloads::application;
 
 /// What validation makes of a scenario.
@@ -193,7 +191,7 @@ impl Assembly<'_> {
         let before = text.get(..place.span().start).unwrap_or("");
         let line = before.matches('\n').count() + 1;
         let file = match place.file() {
-            FileId::SCENARIO => String::new(),
+            FileId::FIRST => String::new(),
             file => self
                 .sources
                 .path(file)
@@ -207,7 +205,7 @@ impl Assembly<'_> {
 
     /// Checks the whole, and builds it.
     fn finish(mut self, scenario: &Scenario) -> Option<Valid> {
-        let start = Place::new(FileId::SCENARIO, 0..0);
+        let start = Place::new(FileId::FIRST, 0..0);
         let readable = !self.incomplete && !self.findings.has_refused_keys();
         if self.link_list.is_empty() && readable && scenario.links.is_empty() {
             let help = "add one: [[link]], and below it `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
@@ -319,7 +317,7 @@ impl Assembly<'_> {
                 self.error(ProblemKind::Conflict, place, message, help);
             }
             None => self.settings.options.model = Model::Window,
-            Some(model) if **model == Model::Window => {}
+            Some(model) if **model == ModelName::Window => {}
             Some(_) => {
                 let message = "a window source needs the window model".to_owned();
                 let help = "write `model = \"window\"` in [simulation], or leave `model` out";
@@ -338,7 +336,7 @@ impl Assembly<'_> {
         else {
             // The checks above leave nothing else to find; if they did, say what it is.
             if !self.findings.has_errors() {
-                let start = Place::new(FileId::SCENARIO, 0..0);
+                let start = Place::new(FileId::FIRST, 0..0);
                 self.error(ProblemKind::Conflict, start, error.to_string(), "");
             }
             return;
@@ -367,18 +365,16 @@ impl Assembly<'_> {
         }
         let given = self.link_list.iter();
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
-        let connections = self.connections.names();
-        let workloads = scenario.workloads.iter().map(|w| w.name.as_str());
-        let names = Names {
-            links: links.iter().map(String::as_str).collect(),
-            connections: connections.collect(),
-            aggregates: scenario
-                .aggregates
-                .iter()
-                .map(|a| a.name.as_str())
-                .collect(),
-            workloads: workloads.collect(),
-        };
-        overrides.refuse_unused(self.findings, &names);
+        let aggregates = scenario.aggregates.iter().map(|it| it.name.as_str());
+        let workloads = scenario.workloads.iter().map(|it| it.name.as_str());
+        let known = [
+            Known::one::<Simulation>(),
+            Known::one::<Include>(),
+            Known::many::<Link>(links.iter().map(String::as_str)),
+            Known::many::<Connection>(self.connections.names()),
+            Known::many::<Aggregate>(aggregates),
+            Known::many::<Workload>(workloads),
+        ];
+        overrides.refuse_unused(self.findings, &known);
     }
 }

@@ -1,11 +1,10 @@
 //! Settings of the whole run, and their defaults.
 
+use netflow_document::{Findings, ProblemKind, Spanned, Words};
 use netflow_network::{Coupling, Model, Options, Step, Transport};
 use netflow_units::{Bytes, Seconds};
 
-use crate::file::{Adaptive, Scenario, Simulation, StepSetting};
-use crate::place::Spanned;
-use crate::problem::{Findings, ProblemKind};
+use crate::file::{Adaptive, CouplingName, Scenario, Simulation, StepSetting, TransportName};
 
 /// Packets on the wire unless somebody says otherwise.
 const PACKET_SIZE: Bytes = Bytes(1000.0);
@@ -27,7 +26,8 @@ pub(super) struct Settings {
 
 pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Settings {
     let duration_s = simulation.duration.get();
-    let model = simulation.model.as_deref().copied().unwrap_or_default();
+    let model = simulation.model.as_deref().copied();
+    let model = model.map_or_else(Model::default, Into::into);
     let step = step(simulation, duration_s, findings);
     check_step_and_model(simulation, model, findings);
     let literal = model == Model::FluidLiteral;
@@ -50,12 +50,12 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
             .transport
             .as_deref()
             .copied()
-            .unwrap_or(default_transport),
+            .map_or(default_transport, Into::into),
         coupling: simulation
             .coupling
             .as_deref()
             .copied()
-            .unwrap_or(default_coupling),
+            .map_or(default_coupling, Into::into),
         seed: simulation.seed.as_deref().copied().unwrap_or(1),
         burstiness_interval_s: simulation
             .burstiness_interval
@@ -187,7 +187,7 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         finding.help("leave `step` out: it takes the steps that it needs");
     }
     let transport = simulation.transport.as_ref();
-    if let Some(transport) = transport.filter(|transport| ***transport == Transport::Fifo) {
+    if let Some(transport) = transport.filter(|transport| ***transport == TransportName::Fifo) {
         let (other, else_help) = match (literal, adaptive.is_some()) {
             (true, _) => ("model \"fluid-literal\"", "model \"fluid\""),
             (false, true) => ("an adaptive step", "a fixed step"),
@@ -200,7 +200,7 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         ));
     }
     check_coupling(simulation, literal, findings);
-    let learned = |coupling: &&Spanned<Coupling>| ***coupling == Coupling::Learned;
+    let learned = |coupling: &&Spanned<CouplingName>| ***coupling == CouplingName::Learned;
     if let (Some(_), Some(coupling)) = (adaptive, simulation.coupling.as_ref().filter(learned)) {
         let message = "coupling \"learned\" does not go with an adaptive step";
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
@@ -210,11 +210,10 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
 
 fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Findings) {
     let coupling = simulation.coupling.as_ref();
-    if let Some(coupling) = coupling.filter(|coupling| literal && ***coupling != Coupling::Lagged) {
-        let word = match **coupling {
-            Coupling::Learned => "learned",
-            _ => "implicit",
-        };
+    if let Some(coupling) =
+        coupling.filter(|coupling| literal && ***coupling != CouplingName::Lagged)
+    {
+        let word = coupling.name();
         let message = format!("coupling \"{word}\" does not go with model \"fluid-literal\"");
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
         finding.help("write `coupling = \"lagged\"`, or use model \"fluid\"");
