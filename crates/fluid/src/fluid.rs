@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use netflow_network::readout::{Engine as _, fraction};
 use netflow_network::{
-    Application, ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, Options,
-    Queue, RunError, Source, Step, Totals, Transport,
+    Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, Experience,
+    FluidOptions, LinkId, Network, Queue, RunError, Source, Step, Totals,
 };
 
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
-use crate::engine::{Engine, Span, Tolerated};
+use crate::engine::{Engine, Span};
 use crate::played;
 use crate::state::State;
 
@@ -24,13 +24,13 @@ use crate::state::State;
 pub struct Fluid {
     pub(crate) engine: Engine,
     pub(crate) state: State,
+    duration_s: f64,
+    seed: u64,
     /// Branches of each class, and connections of each class, one after the other.
     branches: Grouped,
     members: Grouped,
     /// Times at which sources start or stop on which steps land, in order.
     switches_s: Vec<f64>,
-    /// If steps are tried and compared.
-    tolerated: Option<Tolerated>,
     /// The shortest and the longest step that was chosen so far, in seconds.
     chosen_s: Option<(f64, f64)>,
     /// Room for the two tries of an adaptive step.
@@ -83,10 +83,15 @@ impl Fluid {
     /// # Errors
     /// [`RunError::BadOption`] for options out of range or that exclude each other,
     /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
-    pub fn new(network: Network, options: Options) -> Result<Fluid, RunError> {
-        let (engine, first_step_s) = Self::engine(network, options)?;
-        let state = State::new(&engine, first_step_s);
-        Ok(Self::assemble(engine, state))
+    pub fn new(
+        network: Network,
+        duration_s: f64,
+        seed: u64,
+        options: FluidOptions,
+    ) -> Result<Fluid, RunError> {
+        let (engine, first_step_s) = Self::engine(network, duration_s, options)?;
+        let state = State::new(&engine, duration_s, first_step_s);
+        Ok(Self::assemble(engine, duration_s, seed, state))
     }
 
     /// A network in a state saved earlier: it goes on with the same bits as if it had never
@@ -95,21 +100,31 @@ impl Fluid {
     /// # Errors
     /// As [`Fluid::new`]; and [`RunError::BadOption`] if the state is not one of this
     /// network with these options.
-    pub fn resume(network: Network, options: Options, state: State) -> Result<Fluid, RunError> {
-        let (engine, first_step_s) = Self::engine(network, options)?;
-        let fresh = State::new(&engine, first_step_s);
+    pub fn resume(
+        network: Network,
+        duration_s: f64,
+        seed: u64,
+        options: FluidOptions,
+        state: State,
+    ) -> Result<Fluid, RunError> {
+        let (engine, first_step_s) = Self::engine(network, duration_s, options)?;
+        let fresh = State::new(&engine, duration_s, first_step_s);
         if !state.fits(&fresh) {
             return Err(RunError::BadOption {
                 option: "state",
                 reason: "it belongs to another network, or to other options".to_owned(),
             });
         }
-        Ok(Self::assemble(engine, state))
+        Ok(Self::assemble(engine, duration_s, seed, state))
     }
 
-    fn engine(network: Network, options: Options) -> Result<(Engine, f64), RunError> {
-        let first_step_s = options.check()?;
-        netflow_network::check_model(&network, options.model)?;
+    fn engine(
+        network: Network,
+        duration_s: f64,
+        options: FluidOptions,
+    ) -> Result<(Engine, f64), RunError> {
+        let first_step_s = options.check(duration_s)?;
+        check_network(&network, options)?;
         let allowed_bytes = network.tables().memory_limit_bytes;
         let check = |needed_bytes| match needed_bytes > allowed_bytes {
             true => Err(RunError::TooLarge {
@@ -124,17 +139,17 @@ impl Fluid {
         Ok((engine, first_step_s))
     }
 
-    fn assemble(mut engine: Engine, state: State) -> Fluid {
+    fn assemble(mut engine: Engine, duration_s: f64, seed: u64, state: State) -> Fluid {
         engine.prepare(&state);
         let inner = engine.network.tables();
         let classes = inner.classes.len();
-        let tolerated = Tolerated::of(&engine.options);
-        let switches_s = switches(&engine, tolerated.is_some());
+        let switches_s = switches(&engine);
         Fluid {
             branches: Grouped::new(classes, inner.branches.iter().map(|b| b.class)),
             members: Grouped::new(classes, inner.class_of.iter().copied()),
             switches_s,
-            tolerated,
+            duration_s,
+            seed,
             chosen_s: None,
             trials: None,
             engine,
@@ -150,21 +165,16 @@ impl Fluid {
         self.engine.apply_events(&mut self.state);
         let start_s = self.state.time_s;
         let limit_s = limit_s
-            .min(self.engine.options.duration_s)
+            .min(self.duration_s)
             .min(self.engine.next_change_s(&self.state));
         let next = self.switches_s.partition_point(|&s| s <= start_s);
         let switch_s = self.switches_s.get(next).copied().unwrap_or(f64::INFINITY);
         let limit_s = limit_s.min(switch_s);
-        let result = match (self.tolerated, self.engine.options.step) {
-            (Some(tolerated), _) => self.take_adaptive_step(tolerated, limit_s),
-            (
-                None,
-                Step::Fixed { step_s }
-                | Step::Auto {
-                    longest_s: step_s, ..
-                },
-            ) => {
-                let step_s = self.engine.next_step_s(&mut self.state).unwrap_or(step_s);
+        let result = match self.engine.options {
+            FluidOptions::Adaptive { step, .. } => self.take_adaptive_step(step, limit_s),
+            options => {
+                let chosen_s = self.engine.next_step_s(&mut self.state);
+                let step_s = chosen_s.unwrap_or(options.longest_step_s());
                 let (shortest_s, longest_s) = self.chosen_s.unwrap_or((step_s, step_s));
                 self.chosen_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
                 // Grid times are multiples of the step, so that errors do not add up.
@@ -173,8 +183,6 @@ impl Fluid {
                 let all = next_s > limit_s - (1e-6 * step_s).max(1e-9);
                 self.take_step(if all { limit_s } else { next_s })
             }
-            // Checked when the run began.
-            (None, Step::Adaptive { .. }) => Ok(()),
         };
         self.engine.look_at_delays(&mut self.state);
         if self.state.told.paths.are_due(self.state.time_s) {
@@ -196,12 +204,12 @@ impl Fluid {
         from_s: f64,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<Experience>, RunError> {
-        let (network, seed) = (&self.engine.network, self.engine.options.seed);
+        let network = &self.engine.network;
         let between_s = (from_s, self.state.time_s);
         played::experiences(
             network,
             &self.state.told.paths,
-            seed,
+            self.seed,
             between_s,
             interrupted,
         )
@@ -220,7 +228,7 @@ impl Fluid {
     /// The shortest and the longest step in seconds that was chosen so far; before the first, those
     /// between which it will be. `None` where steps adapt.
     pub fn chosen_s(&self) -> Option<(f64, f64)> {
-        let longest_s = self.engine.options.step.longest_s();
+        let longest_s = self.engine.options.longest_step_s();
         let between_s = match self.engine.pace {
             _ if self.adapts() => return None,
             Some(pace) => (pace.shortest_s, pace.longest_s),
@@ -231,7 +239,7 @@ impl Fluid {
 
     /// Whether steps are tried and compared, and may end at any time.
     pub fn adapts(&self) -> bool {
-        self.tolerated.is_some()
+        matches!(self.engine.options, FluidOptions::Adaptive { .. })
     }
 
     /// How often the whole network was evaluated: once a step, three times an adaptive one.
@@ -344,7 +352,7 @@ impl Fluid {
     /// Well-mixed: data that was delivered in the last step, and whose acknowledgements start in
     /// the next because the first link of the way back had its turn before.
     fn turning(&self, b: usize) -> f64 {
-        if self.engine.options.transport == Transport::Fifo {
+        if self.engine.fifo {
             return 0.0;
         }
         let plan = &self.engine.plan;
@@ -422,13 +430,45 @@ impl Fluid {
     }
 }
 
+/// Refuses what fluids know nothing of, sooner than leave it out.
+fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunError> {
+    let inner = network.tables();
+    let bad = |reason: String| {
+        Err(RunError::BadOption {
+            option: "model",
+            reason,
+        })
+    };
+    let more = inner.has_precedences() || !inner.shared.is_empty();
+    if more && matches!(options, FluidOptions::Literal { .. }) {
+        return bad(
+            "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),
+        );
+    }
+    let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_));
+    match inner.connections.iter().find(of_window) {
+        Some(connection) => bad(format!(
+            "connection `{}` has a congestion window, which only the window model follows; a fluid \
+             needs a profile there",
+            connection.name
+        )),
+        None => Ok(()),
+    }
+}
+
 /// More than so many starts and stops are not landed on: each of them ends a step.
 const MOST_SWITCHES: usize = 10_000;
 
 /// When sources start or stop, and a step should end: for adaptive steps all of them, else those
 /// of sources that send at their own rate at once. Others begin slowly.
-fn switches(engine: &Engine, adapts: bool) -> Vec<f64> {
-    let lands = adapts || matches!(engine.options.step, Step::Auto { .. });
+fn switches(engine: &Engine) -> Vec<f64> {
+    let (adapts, lands) = match engine.options {
+        FluidOptions::Adaptive { .. } => (true, true),
+        FluidOptions::Fifo { step } | FluidOptions::WellMixed { step, .. } => {
+            (false, matches!(step, Step::Auto { .. }))
+        }
+        FluidOptions::Literal { .. } => (false, true),
+    };
     let branches = engine.plan.branches.iter();
     let sudden = branches.filter(|b| lands && (adapts || b.profile == NO_PROFILE));
     let mut all: Vec<f64> = sudden

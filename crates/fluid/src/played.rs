@@ -4,7 +4,7 @@
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
-    Experience, Explanation, HEADER_BYTES, Network, Options, RunError, Wait, WaitFor, WorkloadSpec,
+    Experience, Explanation, HEADER_BYTES, Network, RunError, Wait, WaitFor, WorkloadSpec,
     empty_rtt_s,
 };
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
@@ -54,7 +54,7 @@ impl From<Way> for Direction {
 }
 
 impl Paths {
-    pub fn new(network: &Network, options: &Options) -> Paths {
+    pub fn new(network: &Network, duration_s: f64) -> Paths {
         let pairs = network
             .tables()
             .workloads
@@ -62,7 +62,7 @@ impl Paths {
             .map(|users| users.pairs.len());
         let pairs: usize = pairs.sum();
         Paths {
-            every_s: EVERY_S.max(options.duration_s * pairs as f64 / MOST_PATHS),
+            every_s: EVERY_S.max(duration_s * pairs as f64 / MOST_PATHS),
             next_s: 0.0,
             times_s: Vec::new(),
             paths: Vec::new(),

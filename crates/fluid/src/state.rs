@@ -199,7 +199,7 @@ pub(crate) struct Handed {
 }
 
 impl State {
-    pub(crate) fn new(engine: &Engine, first_step_s: f64) -> State {
+    pub(crate) fn new(engine: &Engine, duration_s: f64, first_step_s: f64) -> State {
         let (inner, plan) = (&**engine.network.tables(), &*engine.plan);
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
@@ -234,7 +234,7 @@ impl State {
             branches: vec![BranchState::default(); branches],
             told: Told {
                 delays: vec![BranchDelays::default(); branches],
-                paths: Paths::new(&engine.network, &engine.options),
+                paths: Paths::new(&engine.network, duration_s),
             },
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
             handed: vec![0.0; branches + hops],

@@ -32,12 +32,14 @@ mod users;
 
 pub use builder::{ACK_BYTES, NetworkBuilder};
 pub use columns::{Cell, Column, Columns};
-pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio, check_model};
+pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use network::Network;
-pub use options::{Coupling, Model, Options, Step, Transport};
+pub use options::{
+    Adaptive, Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
+};
 pub use recording::{
     ClassInterval, ClassNumbers, ConnectionInterval, Interval, LinkInterval, Period, Recorder, Run,
     Teller,

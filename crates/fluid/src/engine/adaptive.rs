@@ -9,47 +9,21 @@
 //! resolves what happens, the halves' moves differ by as much as the two tries do (δ²N''/4 for
 //! backward Euler, both), so the larger of the two differences is the measure.
 
-use netflow_network::{Options, RunError, Step};
+use netflow_network::{Adaptive, RunError};
 
 use super::Span;
 use crate::fluid::Fluid;
 use crate::state::State;
 
-/// What [`Step::Adaptive`] says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tolerated {
-    tolerance: f64,
-    min_s: f64,
-    max_s: f64,
-}
-
-impl Tolerated {
-    /// Of the steps that are tried and compared, with well-mixed transport.
-    pub fn of(options: &Options) -> Option<Tolerated> {
-        match options.step {
-            Step::Adaptive {
-                tolerance,
-                min_s,
-                max_s,
-            } => Some(Tolerated {
-                tolerance,
-                min_s,
-                max_s,
-            }),
-            _ => None,
-        }
-    }
-}
-
 impl Fluid {
     /// One accepted step, at most to `limit_s`.
     pub(crate) fn take_adaptive_step(
         &mut self,
-        Tolerated {
+        Adaptive {
             tolerance,
             min_s,
             max_s,
-        }: Tolerated,
+        }: Adaptive,
         limit_s: f64,
     ) -> Result<(), RunError> {
         let mut trials = self

@@ -22,10 +22,9 @@ mod step;
 
 use std::sync::Arc;
 
-pub(crate) use adaptive::Tolerated;
 use feedback::LOOKS;
 use netflow_network::likeness::hash_of;
-use netflow_network::{Coupling, Model, Network, Options, RunError, Step, Transport};
+use netflow_network::{Coupling, FluidOptions, Network, RunError, Step};
 use pace::Pace;
 use plan::Plan;
 use sources::ActiveSources;
@@ -39,11 +38,13 @@ use crate::state::State;
 #[derive(Clone)]
 pub(crate) struct Engine {
     pub network: Network,
-    pub options: Options,
+    pub options: FluidOptions,
     pub plan: Arc<Plan>,
     pub fifo: bool,
     /// Whether sources with profiles learn, instead of taking the profile at its word.
     pub learns: bool,
+    /// Whether sources with profiles are evaluated within the solution of their first link's queue.
+    pub within_step: bool,
     /// How long steps are, if they follow round-trip times.
     pub pace: Option<Pace>,
     pub active: ActiveSources,
@@ -57,52 +58,46 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub fn new(network: Network, mut options: Options) -> Engine {
-        if options.model == Model::FluidLiteral {
-            options.coupling = Coupling::Lagged; // it knows no other
-        }
-        let fifo = options.transport == Transport::Fifo;
-        let learns =
-            options.model == Model::Fluid && (fifo || options.coupling == Coupling::Learned);
+    pub fn new(network: Network, options: FluidOptions) -> Engine {
         let mut plan = Plan::new(network.tables());
+        let learns = options.learns();
         plan.looks = if learns {
             plan.branches.len() * LOOKS
         } else {
             0
         };
         let mut pace = None;
-        let shortest_s = match options.step {
-            Step::Auto {
-                longest_s,
-                per_round_trip,
-            } if learns => {
-                let round_trip_s = pace::shortest_round_trip_s(&plan, network.tables());
-                let chosen = Pace::new(longest_s, per_round_trip, round_trip_s);
-                pace = Some(chosen);
-                chosen.shortest_s
+        let mut fifo = false;
+        let mut coupled = Coupling::Learned;
+        let chosen = match options {
+            FluidOptions::Fifo { step } => {
+                let paced = Pace::new(step, &plan, network.tables());
+                let shortest_s = paced.map_or(step.longest_s(), |pace| pace.shortest_s);
+                plan.size_rings(network.tables(), shortest_s);
+                (fifo, pace) = (true, paced);
+                format!("Fluid {step:?} Fifo {coupled:?}")
             }
-            Step::Auto { longest_s: s, .. }
-            | Step::Fixed { step_s: s }
-            | Step::Adaptive { min_s: s, .. } => s,
+            FluidOptions::WellMixed { step, coupling } => {
+                if learns {
+                    pace = Pace::new(step, &plan, network.tables());
+                }
+                coupled = coupling;
+                format!("Fluid {step:?} WellMixed {coupling:?}")
+            }
+            FluidOptions::Adaptive { step, coupling } => {
+                coupled = coupling;
+                format!("Fluid {step:?} WellMixed {coupling:?}")
+            }
+            FluidOptions::Literal { step_s } => {
+                format!("FluidLiteral {:?} WellMixed Lagged", Step::auto(step_s))
+            }
         };
-        if fifo {
-            plan.size_rings(network.tables(), shortest_s);
-        }
-        let Options {
-            duration_s: _,
-            model,
-            step,
-            transport,
-            coupling,
-            seed: _,
-            burstiness_interval_s: _,
-        } = options;
-        let chosen = format!("{model:?} {step:?} {transport:?} {coupling:?}");
         plan.fingerprint = hash_of((plan.fingerprint, chosen));
         let plan = Arc::new(plan);
         Engine {
             fifo,
             learns,
+            within_step: coupled == Coupling::Implicit && !plan.has_precedences,
             active: ActiveSources::default(),
             fixed_s: Vec::new(),
             scratch: Scratch::default(),
@@ -125,10 +120,9 @@ impl Engine {
 
     /// Moves `state` over one step.
     pub fn advance(&mut self, state: &mut State, span: Span) -> Result<(), RunError> {
-        let result = match self.options.model {
-            Model::FluidLiteral => self.step_literally(state, span),
-            // Packets have a stepper of their own.
-            Model::Fluid | Model::Window => self.step(state, span),
+        let result = match self.options {
+            FluidOptions::Literal { .. } => self.step_literally(state, span),
+            _ => self.step(state, span),
         };
         if let Err(place) = result {
             let link = self.plan.links[place].link as usize;
@@ -162,7 +156,7 @@ impl Engine {
             self.network.tables(),
             &self.plan,
             state,
-            &self.options,
+            self.within_step,
             end_s - state.time_s,
         );
     }

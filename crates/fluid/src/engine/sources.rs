@@ -1,7 +1,7 @@
 //! What sources see of their paths, and what they send.
 
 use netflow_network::tables::{NO_BRANCH, Tables};
-use netflow_network::{ACK_BYTES, Applied, Coupling, Limit, Options, Transport};
+use netflow_network::{ACK_BYTES, Applied, Limit};
 
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::state::{LinkState, State};
@@ -62,7 +62,7 @@ impl ActiveSources {
         inner: &Tables,
         plan: &Plan,
         state: &State,
-        options: &Options,
+        within_step: bool,
         step_s: f64,
     ) {
         let now = state.time_s;
@@ -91,9 +91,6 @@ impl ActiveSources {
             }
             // A list that holds sources which have stopped is only longer than needed.
             self.until_s = self.until_s.min(branch.stop_s);
-            let within_step = options.coupling == Coupling::Implicit
-                && options.transport == Transport::WellMixed
-                && !plan.has_precedences;
             match branch.profile {
                 _ if branch.aggregate.is_some() => self.marked.push(b),
                 NO_PROFILE => self.rates.push(b),

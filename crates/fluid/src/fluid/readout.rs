@@ -5,7 +5,7 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    AggregateId, ConnectionId, Explanation, LinkId, Network, Options, PrecedenceTotals, Totals,
+    AggregateId, ConnectionId, Explanation, LinkId, Network, PrecedenceTotals, Totals,
 };
 
 use super::Fluid;
@@ -15,16 +15,12 @@ impl Engine for Fluid {
         &self.engine.network
     }
 
-    fn options(&self) -> &Options {
-        &self.engine.options
-    }
-
     fn time_s(&self) -> f64 {
         self.state.time_s
     }
 
     fn is_done(&self) -> bool {
-        self.state.time_s >= self.engine.options.duration_s
+        self.state.time_s >= self.duration_s
     }
 
     fn steps(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! `[simulation]`
 
-use netflow_network::{Coupling, Model, Transport};
+use netflow_network::{Coupling, ModelName, Transport};
 use netflow_units::Seconds;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,11 +33,11 @@ pub struct Simulation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<Spanned<u64>>,
     /// Which equations move the queues. `fluid` (the default): conservative, stable at any step,
-    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter. `window`: congestion
-    /// windows and packets, the default once a connection has a window source.
+    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter. `window`, or
+    /// `packets`: congestion windows and packets, the default once a connection has a window source.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<ModelName>")]
-    pub model: Option<Spanned<Model>>,
+    #[schemars(with = "Option<ModelNames>")]
+    pub model: Option<Spanned<ModelName>>,
     /// Whether TCP acknowledgements are traffic: 40 B each, on the way back. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acks: Option<Spanned<bool>>,
@@ -69,10 +69,11 @@ pub struct Simulation {
 // For the schema only: the type itself is the fluid crate's.
 #[schemars(rename = "Model", rename_all = "kebab-case")]
 #[allow(dead_code)]
-enum ModelName {
+enum ModelNames {
     Fluid,
     FluidLiteral,
     Window,
+    Packets,
 }
 
 /// How the mix of connections travels.
@@ -154,12 +155,13 @@ impl Element for Simulation {
     }
 }
 
-impl Read for Model {
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Model> {
+impl Read for ModelName {
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<ModelName> {
         let words = [
-            ("fluid", Model::Fluid),
-            ("fluid-literal", Model::FluidLiteral),
-            ("window", Model::Window),
+            ("fluid", ModelName::Fluid),
+            ("fluid-literal", ModelName::FluidLiteral),
+            ("window", ModelName::Packets),
+            ("packets", ModelName::Packets),
         ];
         word(value, key, &words, &[], findings)
     }
@@ -186,7 +188,7 @@ impl Read for Coupling {
     }
 }
 
-impl Shown for Model {
+impl Shown for ModelName {
     fn shown(&self) -> String {
         format!("{self:?}")
     }

@@ -2,7 +2,7 @@
 
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
-use netflow_simulation::{Coupling, Model, Transport};
+use netflow_simulation::{Coupling, ModelName, Transport};
 use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ prop_compose! {
         step in of(step()),
         packet_size in of(bytes()),
         seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
-        model in of(prop::sample::select(vec![Model::Fluid, Model::FluidLiteral]).prop_map(Spanned::from)),
+        model in of(prop::sample::select(vec![ModelName::Fluid, ModelName::FluidLiteral, ModelName::Packets]).prop_map(Spanned::from)),
         acks in of(flag()),
         transport in of(prop::sample::select(vec![Transport::Fifo, Transport::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![Coupling::Lagged, Coupling::Implicit]).prop_map(Spanned::from)),
