@@ -239,11 +239,9 @@ impl Player<'_> {
                 reason: error.to_string(),
             })?;
         let waits = played.waits;
-        let of_kinds = [waits.connect_s, waits.file_s, waits.page_s, waits.echo_s];
         let rtt_s = self.rtts_s.get(pair).copied().unwrap_or(f64::NAN);
-        let rows = WaitFor::ALL.into_iter().zip(of_kinds);
-        let rows = rows.flat_map(|(kind, waits_s)| {
-            waits_s.into_iter().map(move |wait_s| Wait {
+        let rows = WaitFor::ALL.into_iter().flat_map(|kind| {
+            waits.of(kind).iter().map(move |&wait_s| Wait {
                 user: session.number,
                 came_s: session.start_s,
                 kind,

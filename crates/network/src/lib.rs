@@ -36,6 +36,7 @@ pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
+pub use netflow_workload::WaitFor;
 pub use network::Network;
 pub use options::{
     Adaptive, Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
@@ -51,6 +52,5 @@ pub use spec::{
 };
 pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
 pub use users::{
-    Arrivals, Experience, HEADER_BYTES, UserTraffic, Users, Wait, WaitFor, WorkloadSpec,
-    empty_rtt_s,
+    Arrivals, Experience, HEADER_BYTES, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s,
 };
