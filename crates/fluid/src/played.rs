@@ -8,6 +8,7 @@ use netflow_network::{
     empty_rtt_s,
 };
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow_units::{Bytes, Size};
 use netflow_workload::Session;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,7 @@ impl From<Way> for Direction {
             loss: way.loss,
             bit_error_rate: 0.0,
             bandwidth_bps: Some(way.bandwidth_bps),
-            buffer_bytes: Some(way.buffer_bytes),
+            buffer: Some(Size::Bytes(Bytes(way.buffer_bytes))),
         }
     }
 }
@@ -221,7 +222,7 @@ impl Player<'_> {
             loss: 0.0,
             bit_error_rate: 0.0,
             bandwidth_bps: None,
-            buffer_bytes: None,
+            buffer: None,
         };
         let path_at = |time_s: f64| {
             let path = self.paths.at(self.first_pair + pair, time_s);

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use netflow_units::Size;
 use netflow_workload::{Exchange, Player, Session, WaitFor, Waits};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -40,8 +41,8 @@ pub struct Direction {
     pub bit_error_rate: f64,
     /// The bandwidth in bits per second; without, packets take no time beside the delay.
     pub bandwidth_bps: Option<f64>,
-    /// How much may wait for that bandwidth, in bytes, above 0; without, everything.
-    pub buffer_bytes: Option<f64>,
+    /// How much there is room for, above 0, the packet in service included; without, for everything.
+    pub buffer: Option<Size>,
 }
 
 /// What users met with whose sessions were played.
@@ -291,6 +292,7 @@ fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, bytes: &mut [u64; 2]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netflow_units::Packets;
     use netflow_workload::{Application, Distribution, Http, Kind, Telnet, Turn, Workload};
 
     const RTT_S: f64 = 0.1;
@@ -301,7 +303,7 @@ mod tests {
             loss,
             bit_error_rate: 0.0,
             bandwidth_bps: None,
-            buffer_bytes: None,
+            buffer: None,
         };
         Path {
             to_server: direction,
@@ -518,7 +520,7 @@ mod tests {
         assert!(began.elapsed().as_secs() < 20);
     }
 
-    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for four: the first and four that wait
+    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for five: the first and four that wait
     /// are there at once, the others are lost and sent again. All are there in the end.
     #[test]
     fn buffers_overflow() {
@@ -526,7 +528,7 @@ mod tests {
         let mut path = both(RTT_S / 2.0, 0.0);
         path.to_client.bandwidth_bps = Some(1.04e6);
         let free = linux().play(std::slice::from_ref(&session), 1, |_| path);
-        path.to_client.buffer_bytes = Some(4.5 * 1040.0);
+        path.to_client.buffer = Some(Size::Packets(Packets(5.0)));
         let tight = linux().play(&[session], 1, |_| path).unwrap().waits;
         assert!(tight.file_s[0] > free.unwrap().waits.file_s[0] + RTT_S);
         // No faster than the link, and not much slower.
