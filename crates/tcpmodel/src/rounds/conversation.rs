@@ -520,7 +520,7 @@ mod tests {
         assert!(began.elapsed().as_secs() < 20);
     }
 
-    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for five: the first and four that wait
+    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for four: the first and three that wait
     /// are there at once, the others are lost and sent again. All are there in the end.
     #[test]
     fn buffers_overflow() {
@@ -528,7 +528,7 @@ mod tests {
         let mut path = both(RTT_S / 2.0, 0.0);
         path.to_client.bandwidth_bps = Some(1.04e6);
         let free = linux().play(std::slice::from_ref(&session), 1, |_| path);
-        path.to_client.buffer = Some(Size::Packets(Packets(5.0)));
+        path.to_client.buffer = Some(Size::Packets(Packets(4.0)));
         let tight = linux().play(&[session], 1, |_| path).unwrap().waits;
         assert!(tight.file_s[0] > free.unwrap().waits.file_s[0] + RTT_S);
         // No faster than the link, and not much slower.
