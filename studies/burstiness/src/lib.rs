@@ -176,7 +176,7 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
     }
     let options = Options {
         duration_s: DURATION_S,
-        model: Model::Window,
+        model: Model::PACKETS,
         seed,
         ..Options::default()
     };

@@ -98,7 +98,8 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         problems::warn(&scenario);
     }
     let mut seeds = arguments.seeds;
-    let random = scenario.options.model == Model::Window || scenario.network.workloads().len() > 0;
+    let random = matches!(scenario.options.model, Model::Packets(_))
+        || scenario.network.workloads().len() > 0;
     if seeds > 1 && !random {
         if !arguments.quiet {
             problems::warn_of(

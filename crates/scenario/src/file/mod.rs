@@ -29,10 +29,10 @@ pub use link::Link;
 pub use link_class::LinkClass;
 pub use node::Node;
 pub use queue::{Curve, Plain, QueueSetting, Red, RedDiscipline, Rio, RioDiscipline};
-pub use simulation::{CouplingName, ModelName, Simulation, TransportName};
+pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
 pub use source::SourceSetting;
 pub use step::{Adaptive, Auto, StepSetting};
-pub use window::{VariantName, WindowSetting};
+pub use window::{VariantSetting, WindowSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
 use netflow_document::{

@@ -1,7 +1,7 @@
 //! `[simulation]`
 
 use netflow_document::{Quantity, Spanned, Table, table, words};
-use netflow_network::{Coupling, Model, Transport};
+use netflow_network::{Coupling, ModelName, Transport};
 use netflow_units::Seconds;
 
 use super::{ByteSize, StepSetting, Time, allowed};
@@ -29,10 +29,10 @@ pub struct Simulation {
     #[key(example = 1)]
     pub seed: Option<Spanned<u64>>,
     /// Which equations move the queues. `fluid` (the default): conservative, stable at any step,
-    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter. `window`: congestion
-    /// windows and packets, the default once a connection has a window source.
+    /// M/M/1/K blocking. `fluid-literal`: the paper's equations to the letter. `window`, or
+    /// `packets`: congestion windows and packets, the default once a connection has a window source.
     #[key(example = "fluid")]
-    pub model: Option<Spanned<ModelName>>,
+    pub model: Option<Spanned<ModelSetting>>,
     /// Whether TCP acknowledgements are traffic: 40 B each, on the way back. Default: true.
     #[key(example = true)]
     pub acks: Option<Spanned<bool>>,
@@ -41,13 +41,13 @@ pub struct Simulation {
     /// departs has the mix of the whole queue and reaches the next link at once. Default: fifo;
     /// with adaptive steps and with `fluid-literal`, well-mixed is the only one.
     #[key(example = "fifo")]
-    pub transport: Option<Spanned<TransportName>>,
+    pub transport: Option<Spanned<TransportSetting>>,
     /// With `well-mixed`: what a source with a profile makes of its path. `learned`: it learns its
     /// loss over its last losses, after the way back, as with `fifo`. `implicit`: the profile at its
     /// word, within the step, together with its first link. `lagged`: the same at the start of the
     /// step. Default: learned; with adaptive steps implicit, with `fluid-literal` lagged.
     #[key(example = "learned")]
-    pub coupling: Option<Spanned<CouplingName>>,
+    pub coupling: Option<Spanned<CouplingSetting>>,
     /// Interval over which arrivals are counted for their burstiness. Default: 100 ms.
     #[key(allowed = allowed::INTERVAL, example = "100 ms")]
     pub burstiness_interval: Option<Time>,
@@ -60,7 +60,7 @@ pub struct Simulation {
 /// Which equations move the queues.
 #[words]
 #[schemars(rename = "Model")]
-pub enum ModelName {
+pub enum ModelSetting {
     /// The fluid model: conservative, stable at any step, M/M/1/K blocking.
     Fluid,
     /// The paper's equations to the letter.
@@ -73,7 +73,7 @@ pub enum ModelName {
 /// How the mix of connections travels.
 #[words]
 #[schemars(rename = "Transport")]
-pub enum TransportName {
+pub enum TransportSetting {
     /// In the order of arrival.
     Fifo,
     /// Mixed in every queue.
@@ -83,7 +83,7 @@ pub enum TransportName {
 /// What a source makes of its path.
 #[words]
 #[schemars(rename = "Coupling")]
-pub enum CouplingName {
+pub enum CouplingSetting {
     /// It learns its loss over its last losses.
     Learned,
     /// The profile at its word, within the step.
@@ -99,31 +99,31 @@ impl Default for Simulation {
     }
 }
 
-impl From<ModelName> for Model {
-    fn from(name: ModelName) -> Model {
+impl From<ModelSetting> for ModelName {
+    fn from(name: ModelSetting) -> ModelName {
         match name {
-            ModelName::Fluid => Model::Fluid,
-            ModelName::FluidLiteral => Model::FluidLiteral,
-            ModelName::Window => Model::Window,
+            ModelSetting::Fluid => ModelName::Fluid,
+            ModelSetting::FluidLiteral => ModelName::FluidLiteral,
+            ModelSetting::Window => ModelName::Packets,
         }
     }
 }
 
-impl From<TransportName> for Transport {
-    fn from(name: TransportName) -> Transport {
+impl From<TransportSetting> for Transport {
+    fn from(name: TransportSetting) -> Transport {
         match name {
-            TransportName::Fifo => Transport::Fifo,
-            TransportName::WellMixed => Transport::WellMixed,
+            TransportSetting::Fifo => Transport::Fifo,
+            TransportSetting::WellMixed => Transport::WellMixed,
         }
     }
 }
 
-impl From<CouplingName> for Coupling {
-    fn from(name: CouplingName) -> Coupling {
+impl From<CouplingSetting> for Coupling {
+    fn from(name: CouplingSetting) -> Coupling {
         match name {
-            CouplingName::Learned => Coupling::Learned,
-            CouplingName::Implicit => Coupling::Implicit,
-            CouplingName::Lagged => Coupling::Lagged,
+            CouplingSetting::Learned => Coupling::Learned,
+            CouplingSetting::Implicit => Coupling::Implicit,
+            CouplingSetting::Lagged => Coupling::Lagged,
         }
     }
 }

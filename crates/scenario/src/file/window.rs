@@ -10,7 +10,7 @@ use super::{PacketCount, Time, allowed};
 pub struct WindowSetting {
     /// How it reacts to losses: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`.
     #[key(example = "reno")]
-    pub window: Spanned<VariantName>,
+    pub window: Spanned<VariantSetting>,
     /// Whether the receiver acknowledges only every second packet, or after 100 ms. Default: false.
     #[key(example = true)]
     pub delayed_ack: Option<Spanned<bool>>,
@@ -44,7 +44,7 @@ pub struct WindowSetting {
 /// How a TCP reacts to losses.
 #[words(lowercase)]
 #[schemars(rename = "TcpVariant")]
-pub enum VariantName {
+pub enum VariantSetting {
     /// Slow start after every loss.
     Tahoe,
     /// Fast recovery.
@@ -57,14 +57,14 @@ pub enum VariantName {
     Cubic,
 }
 
-impl From<VariantName> for TcpVariant {
-    fn from(name: VariantName) -> TcpVariant {
+impl From<VariantSetting> for TcpVariant {
+    fn from(name: VariantSetting) -> TcpVariant {
         match name {
-            VariantName::Tahoe => TcpVariant::Tahoe,
-            VariantName::Reno => TcpVariant::Reno,
-            VariantName::NewReno => TcpVariant::NewReno,
-            VariantName::Vegas => TcpVariant::Vegas,
-            VariantName::Cubic => TcpVariant::Cubic,
+            VariantSetting::Tahoe => TcpVariant::Tahoe,
+            VariantSetting::Reno => TcpVariant::Reno,
+            VariantSetting::NewReno => TcpVariant::NewReno,
+            VariantSetting::Vegas => TcpVariant::Vegas,
+            VariantSetting::Cubic => TcpVariant::Cubic,
         }
     }
 }

@@ -4,7 +4,7 @@ use netflow_diffserv::{
     Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
 };
 use netflow_document::{Place, ProblemKind, Spanned, Words};
-use netflow_network::{AggregateSpec, ConnectionId, Edge, Model, Queue, Rio};
+use netflow_network::{AggregateSpec, ConnectionId, Edge, ModelName, Queue, Rio};
 
 use super::Assembly;
 use super::links::WEIGHT;
@@ -122,8 +122,8 @@ impl Assembly<'_> {
             .map(Spanned::place)
             .or(class)
             .or(aggregate.map(|aggregate| aggregate.name.place()));
-        let model = self.settings.options.model;
-        if model == Model::FluidLiteral
+        let model = self.settings.options.model.name();
+        if model == ModelName::FluidLiteral
             && let Some(place) = first
         {
             let message =
@@ -131,7 +131,7 @@ impl Assembly<'_> {
             let help = "use model \"fluid\"";
             self.error(ProblemKind::Conflict, place, message.to_owned(), help);
         }
-        if model == Model::Window
+        if model == ModelName::Packets
             && let Some(place) = class
         {
             let message = "model \"window\" knows no classes with queues of their own";

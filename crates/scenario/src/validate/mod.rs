@@ -20,7 +20,8 @@ use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
-    BuildError, Coupling, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step, Transport,
+    BuildError, Coupling, FluidOptions, LinkId, Model, ModelName, Network, NetworkBuilder, NodeId,
+    Options,
 };
 
 use self::aggregates::Aggregates;
@@ -29,7 +30,8 @@ use self::profiles::Profiles;
 use self::simulation::Settings;
 use crate::changes;
 use crate::file::{
-    Aggregate, Connection, Event, Include, Link, ModelName, Node, Scenario, Simulation, Workload,
+    Aggregate, Connection, Event, Include, Link, ModelSetting, Node, Scenario, Simulation,
+    StepSetting, Workload,
 };
 use crate::load::Reach;
 use crate::memory;
@@ -248,7 +250,7 @@ impl Assembly<'_> {
                     network,
                     options: self.settings.options,
                     warmup_s: self.settings.warmup_s,
-                    seed: self.settings.seed,
+                    seed: self.settings.options.seed,
                     notes: self.notes,
                 })
             }
@@ -264,7 +266,7 @@ impl Assembly<'_> {
     /// What only models know that this is not.
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
         let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
-        if self.settings.options.model == Model::Window {
+        if let Model::Packets(_) = self.settings.options.model {
             let reason = "in the window model packets are what travels";
             let transport = simulation.transport.as_ref().map(Spanned::place);
             idle.push(("transport", transport, reason));
@@ -275,18 +277,18 @@ impl Assembly<'_> {
             let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
             idle.push(("burstiness-interval", interval, reason));
         }
-        let options = &self.settings.options;
-        let at_its_word = match options.model {
-            Model::FluidLiteral => simulation.model.as_ref().map(Spanned::place),
-            Model::Fluid
-                if options.transport == Transport::WellMixed
-                    && options.coupling != Coupling::Learned =>
+        let at_its_word = match self.settings.options.model {
+            Model::Fluid(FluidOptions::Literal { .. }) => {
+                simulation.model.as_ref().map(Spanned::place)
+            }
+            Model::Fluid(FluidOptions::WellMixed { coupling, .. })
+                if coupling != Coupling::Learned =>
             {
                 simulation.coupling.as_ref().map(Spanned::place)
             }
-            Model::Fluid | Model::Window => None,
+            Model::Fluid(_) | Model::Packets(_) => None,
         };
-        if let (Step::Auto { .. }, Some(place)) = (options.step, at_its_word)
+        if let Some(place) = at_its_word
             && !self.findings.has_errors()
         {
             let message =
@@ -306,7 +308,8 @@ impl Assembly<'_> {
 
     /// Window sources need the window model, which is then the default.
     fn choose_model(&mut self, scenario: &Scenario) {
-        let adaptive = matches!(self.settings.options.step, Step::Adaptive { .. });
+        let step = scenario.simulation.step.as_deref();
+        let adaptive = matches!(step, Some(StepSetting::Adaptive(_)));
         let Some(place) = self.window_source else {
             return;
         };
@@ -316,8 +319,11 @@ impl Assembly<'_> {
                 let help = "leave `step` out: the window model takes the steps that it needs";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
-            None => self.settings.options.model = Model::Window,
-            Some(model) if **model == ModelName::Window => {}
+            None => {
+                let model = simulation::model(ModelName::Packets, &scenario.simulation);
+                self.settings.options.model = model;
+            }
+            Some(model) if **model == ModelSetting::Window => {}
             Some(_) => {
                 let message = "a window source needs the window model".to_owned();
                 let help = "write `model = \"window\"` in [simulation], or leave `model` out";

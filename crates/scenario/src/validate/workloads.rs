@@ -152,7 +152,7 @@ impl Assembly<'_> {
 
     /// Each model has its own TCP.
     fn warn_of_other_senders(&mut self, workload: &file::Workload) {
-        let window = self.settings.options.model == Model::Window;
+        let window = matches!(self.settings.options.model, Model::Packets(_));
         let source = workload.source.as_ref().filter(|_| !window);
         if let Some(source) = source {
             let message = "`source` has no effect: only the window model follows users' packets";

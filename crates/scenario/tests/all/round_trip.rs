@@ -72,10 +72,10 @@ prop_compose! {
         step in of(step()),
         packet_size in of(bytes()),
         seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
-        model in of(prop::sample::select(vec![ModelName::Fluid, ModelName::FluidLiteral]).prop_map(Spanned::from)),
+        model in of(prop::sample::select(vec![ModelSetting::Fluid, ModelSetting::FluidLiteral, ModelSetting::Window]).prop_map(Spanned::from)),
         acks in of(flag()),
-        transport in of(prop::sample::select(vec![TransportName::Fifo, TransportName::WellMixed]).prop_map(Spanned::from)),
-        coupling in of(prop::sample::select(vec![CouplingName::Lagged, CouplingName::Implicit]).prop_map(Spanned::from)),
+        transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
+        coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
         written_for in of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
     ) -> Simulation {
