@@ -1,4 +1,4 @@
-//! A link with a drop-tail queue in front of it, packet by packet.
+//! A link with a drop-tail queue in front of it, and what it loses on the way, packet by packet.
 //!
 //! One convention holds wherever a link is played: **the buffer counts the packet in service**, whole
 //! until its last bit has been sent, beside those that wait. A link that has nothing takes any packet.
@@ -16,9 +16,13 @@
 //! ```
 #![warn(missing_docs)]
 
+mod losses;
+
 use std::ops::Add;
 
 use netflow_units::{Fifo, Size};
+
+pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
 
 /// How much a link holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]

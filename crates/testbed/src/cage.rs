@@ -2,10 +2,8 @@
 //! own, which dies with its parent, whatever that dies of. The kernel then kills what it started, and
 //! what that started.
 
-use std::env;
-use std::fs;
-use std::io;
 use std::process::{Child, Command, exit};
+use std::{env, fs, io};
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};

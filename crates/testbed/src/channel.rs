@@ -1,11 +1,37 @@
 //! One direction of a link, without clocks or devices: a packet of some size comes in at a time,
 //! and is delivered at a later one or dropped.
 
-use netflow_queues::{Buffer, DropTail};
+use netflow_queues::{Buffer, DropTail, LossCause, Losses};
 use netflow_units::Rate;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
-use crate::loss::{DropReason, Losses};
 use crate::options::DirectionOptions;
+
+/// Why a packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// The buffer was full.
+    Buffer,
+    /// Lost by itself.
+    Loss,
+    /// Lost by the chain of bursts.
+    Gilbert,
+    /// It had a bit error.
+    BitErrors,
+    /// More was in flight than the emulator keeps.
+    Overflow,
+}
+
+impl From<LossCause> for DropReason {
+    fn from(cause: LossCause) -> DropReason {
+        match cause {
+            LossCause::Random => DropReason::Loss,
+            LossCause::Gilbert => DropReason::Gilbert,
+            LossCause::BitErrors => DropReason::BitErrors,
+        }
+    }
+}
 
 /// What becomes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +50,7 @@ pub struct Channel {
     delay_ns: u64,
     rate: Option<Rate>,
     buffer: Buffer,
-    losses: Losses,
+    losses: Losses<ChaCha8Rng>,
     link: DropTail<f64>,
     last_ns: u64,
 }
@@ -39,7 +65,11 @@ impl Channel {
             delay_ns: (options.delay.get() * NS).round() as u64,
             rate: options.rate,
             buffer: options.buffer.into(),
-            losses: Losses::new(options, seed, direction),
+            losses: Losses::new(&options.loss, |cause| {
+                let mut stream = ChaCha8Rng::seed_from_u64(seed);
+                stream.set_stream(4 * direction + cause as u64);
+                stream
+            }),
             link: DropTail::default(),
             last_ns: 0,
         }
@@ -49,7 +79,7 @@ impl Channel {
     /// latest before.
     pub fn offer(&mut self, now_ns: u64, bytes: usize) -> Fate {
         self.last_ns = self.last_ns.max(now_ns);
-        let lost = self.losses.next(bytes);
+        let lost = self.losses.next(bytes as f64);
         let sent_ns = match self.rate {
             None => self.last_ns,
             Some(rate) => match self.queue(rate, bytes) {
@@ -58,7 +88,7 @@ impl Channel {
             },
         };
         match lost {
-            Some(drop) => Fate::Dropped(drop),
+            Some(cause) => Fate::Dropped(cause.into()),
             None => Fate::Delivered(sent_ns.saturating_add(self.delay_ns)),
         }
     }

@@ -1,16 +1,14 @@
 //! One end of a link: a TUN device in its namespace, with TCP's settings.
 
-use std::fs;
-use std::io;
 use std::net::Ipv4Addr;
+use std::{fs, io};
 
 use netlink_packet_route::route::RouteMetric;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::namespace::Namespace;
-use crate::netlink;
 use crate::stack::StackOptions;
-use crate::{End, Error};
+use crate::{End, Error, netlink};
 
 /// What the device is called, at both ends.
 pub(crate) const NAME: &str = "netflow0";

@@ -18,8 +18,7 @@ use tun_rs::SyncDevice;
 
 use crate::Error;
 use crate::capture::CaptureWriter;
-use crate::channel::{Channel, Fate};
-use crate::loss::DropReason;
+use crate::channel::{Channel, DropReason, Fate};
 use crate::options::{End, LinkOptions};
 use crate::priority::{Urgency, hurry};
 use crate::report::{DirectionReport, Lateness, LinkReport};

@@ -13,7 +13,6 @@
 
 mod channel;
 mod error;
-mod loss;
 mod options;
 mod outcome;
 mod report;
@@ -42,25 +41,24 @@ mod self_test;
 #[cfg(target_os = "linux")]
 mod testbed;
 
-pub use channel::{Channel, Fate};
-pub use error::Error;
-pub use loss::{BitErrors, DropReason, GilbertElliott};
-pub use options::{Capture, DirectionOptions, End, LinkOptions, OptionError};
-pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_doubt};
-pub use report::{Count, DirectionReport, Drops, LATEST_P99_US, Lateness, LinkReport};
-pub use stack::{STACKS, StackOptions};
-
 #[cfg(target_os = "linux")]
 pub use bulk::transfer;
 #[cfg(target_os = "linux")]
 pub use cage::{inside_cage, spawn_caged};
+pub use channel::{Channel, DropReason, Fate};
 #[cfg(target_os = "linux")]
 pub use device::{address, check_congestion_control, congestion_controls};
+pub use error::Error;
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, become_root};
+pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss};
+pub use options::{Capture, DirectionOptions, End, LinkOptions, OptionError};
+pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_doubt};
 #[cfg(target_os = "linux")]
 pub use priority::{Urgency, hurry};
+pub use report::{Count, DirectionReport, Drops, LATEST_P99_US, Lateness, LinkReport};
 #[cfg(target_os = "linux")]
 pub use self_test::{Row, self_test};
+pub use stack::{STACKS, StackOptions};
 #[cfg(target_os = "linux")]
 pub use testbed::Testbed;

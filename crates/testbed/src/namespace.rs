@@ -2,10 +2,9 @@
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
-use std::panic;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{panic, thread};
 
 use nix::sched::{CloneFlags, setns, unshare};
 

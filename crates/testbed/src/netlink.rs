@@ -15,7 +15,8 @@ use netlink_packet_route::route::{
     RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
 
 /// Brings a device up, with room for so many packets that wait to be sent.
 pub(crate) fn up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
+use netflow_queues::{LinkLoss, LossError};
 use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
-
-use crate::loss::{BitErrors, GilbertElliott};
 
 /// One direction of a link.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +15,8 @@ pub struct DirectionOptions {
     /// Room for packets that wait for the link or are being sent, with a rate only: one that finds
     /// no room is dropped.
     pub buffer: Size,
-    /// Probability with which a packet is lost, each independently.
-    pub loss: f64,
-    /// Losses in bursts.
-    pub gilbert: Option<GilbertElliott>,
-    /// Bit errors; a packet with an error is lost.
-    pub bit_errors: Option<BitErrors>,
+    /// What is lost on the way.
+    pub loss: LinkLoss,
 }
 
 impl Default for DirectionOptions {
@@ -31,9 +26,7 @@ impl Default for DirectionOptions {
             delay: Seconds(0.0),
             rate: None,
             buffer: Size::Packets(Packets(100.0)),
-            loss: 0.0,
-            gilbert: None,
-            bit_errors: None,
+            loss: LinkLoss::NONE,
         }
     }
 }
@@ -113,10 +106,10 @@ impl DirectionOptions {
         if !(self.buffer.get() >= 1.0 && self.buffer.get().is_finite()) {
             return wrong("buffer", &self.buffer, "at least 1 pkt or 1 B");
         }
-        if !(0.0..=1.0).contains(&self.loss) {
-            return wrong("loss", &self.loss, "from 0 to 1");
+        match self.loss.check() {
+            Ok(()) => Ok(()),
+            Err(error) => wrong(error.name, &error.value, error.allowed),
         }
-        Ok(())
     }
 }
 
@@ -131,6 +124,12 @@ pub struct OptionError {
     name: &'static str,
     value: String,
     allowed: &'static str,
+}
+
+impl From<LossError> for OptionError {
+    fn from(error: LossError) -> OptionError {
+        OptionError::new("loss", error.name, error.value, error.allowed)
+    }
 }
 
 impl OptionError {

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::loss::DropReason;
+use crate::channel::DropReason;
 
 /// Packets and bytes (of IP packets).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -1,22 +1,22 @@
 //! The emulator's test of itself, on the machine where it is to be trusted.
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
+use netflow_queues::{BitErrors, GilbertElliott, LinkLoss};
 use netflow_units::{BitsPerSecond, Bytes, Rate, Seconds, Size};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use crate::loss::{BitErrors, GilbertElliott};
 use crate::machine::Busy;
 use crate::priority::{Urgency, hurry};
 use crate::{
-    DirectionOptions, End, Error, LinkOptions, LinkReport, Outcome, StackOptions, Testbed,
+    DirectionOptions, End, Error, LinkOptions, LinkReport, OptionError, Outcome, StackOptions,
+    Testbed,
 };
 
 /// What was tested, what was found, and what that means.
@@ -78,7 +78,7 @@ pub fn self_test(mut row: impl FnMut(&Row)) {
     let clustered = BitErrors::in_bursts(1e-5, 16.0);
     test("loss of 5 % within its 99 % interval".to_owned(), &|| {
         let options = DirectionOptions {
-            loss: 0.05,
+            loss: 0.05.into(),
             ..clean()
         };
         losses(&options, |_| 0.05, 1.0)
@@ -86,12 +86,15 @@ pub fn self_test(mut row: impl FnMut(&Row)) {
     test(
         "loss in bursts within its 99 % interval".to_owned(),
         &|| {
-            let chain = bursts.clone()?;
+            let chain = bursts.map_err(OptionError::from)?;
             // The variance of a two-state chain's mean is that of independent draws times (1 + λ)/(1 - λ)
             // with λ = 1 - p - r.
             let memory: f64 = 1.0 - 0.01 - 0.25;
             let options = DirectionOptions {
-                gilbert: Some(chain),
+                loss: LinkLoss {
+                    gilbert: Some(chain),
+                    ..LinkLoss::NONE
+                },
                 ..clean()
             };
             let inflation = (1.0 + memory) / (1.0 - memory);
@@ -99,16 +102,19 @@ pub fn self_test(mut row: impl FnMut(&Row)) {
         },
     );
     for (name, errors) in [
-        ("BER of 1e-6", &independent),
-        ("BER of 1e-5 in bursts of 16 bits", &clustered),
+        ("BER of 1e-6", independent),
+        ("BER of 1e-5 in bursts of 16 bits", clustered),
     ] {
         test(format!("{name} within its 99 % interval"), &|| {
-            let errors = errors.clone()?;
+            let errors = errors.map_err(OptionError::from)?;
             let options = DirectionOptions {
-                bit_errors: Some(errors),
+                loss: LinkLoss {
+                    bit_errors: Some(errors),
+                    ..LinkLoss::NONE
+                },
                 ..clean()
             };
-            losses(&options, |bytes| errors.loss_probability(bytes), 1.0)
+            losses(&options, |bytes| errors.loss_probability(bytes as f64), 1.0)
         });
     }
     test("order kept, nothing lost".to_owned(), &order);
@@ -398,8 +404,11 @@ fn throughput() -> Result<(String, Outcome), Error> {
 
 fn same_drops() -> Result<(String, Outcome), Error> {
     let options = DirectionOptions {
-        loss: 0.1,
-        bit_errors: Some(BitErrors::in_bursts(1e-5, 8.0)?),
+        loss: LinkLoss {
+            random: 0.1,
+            bit_errors: Some(BitErrors::in_bursts(1e-5, 8.0).map_err(OptionError::from)?),
+            ..LinkLoss::NONE
+        },
         ..DirectionOptions::default()
     };
     let (first_report, first) = datagrams(&options, 3000)?;

@@ -1,7 +1,7 @@
 //! One direction of a link against closed forms.
 
 use netflow_testbed::{
-    BitErrors, Channel, DirectionOptions, DropReason, Fate, GilbertElliott, LinkOptions,
+    BitErrors, Channel, DirectionOptions, DropReason, Fate, GilbertElliott, LinkLoss, LinkOptions,
 };
 use netflow_units::{Bytes, Packets, Seconds, Size};
 use proptest::prelude::*;
@@ -58,9 +58,11 @@ fn directions() -> impl Strategy<Value = DirectionOptions> {
                 delay: Seconds(delay_s),
                 rate: rate.map(|rate| rate.parse().unwrap()),
                 buffer: buffer.parse().unwrap(),
-                loss,
-                gilbert: gilbert.then(|| GilbertElliott::new(0.1, 0.3, 0.0, 0.8).unwrap()),
-                bit_errors: bits.then(|| BitErrors::in_bursts(1e-5, 4.0).unwrap()),
+                loss: LinkLoss {
+                    random: loss,
+                    gilbert: gilbert.then(|| GilbertElliott::new(0.1, 0.3, 0.0, 0.8).unwrap()),
+                    bit_errors: bits.then(|| BitErrors::in_bursts(1e-5, 4.0).unwrap()),
+                },
             },
         )
 }
@@ -134,7 +136,7 @@ proptest! {
     #[test]
     fn independent_bit_errors_have_the_familiar_form(rate in 0.0..0.01, bytes in 1usize..200) {
         let clean: f64 = (0..8 * bytes).map(|_| 1.0 - rate).product();
-        let loss = BitErrors::independent(rate).unwrap().loss_probability(bytes);
+        let loss = BitErrors::independent(rate).unwrap().loss_probability(bytes as f64);
         prop_assert!((loss - (1.0 - clean)).abs() < 1e-12, "{loss}");
     }
 }
@@ -161,7 +163,10 @@ fn bytes_of_a_buffer_are_counted() {
 #[test]
 fn independent_losses_are_binomial() {
     for (seed, loss) in [(1, 0.001), (2, 0.01), (3, 0.05), (4, 0.3)] {
-        let options = DirectionOptions { loss, ..clean() };
+        let options = DirectionOptions {
+            loss: loss.into(),
+            ..clean()
+        };
         near(
             count(&lost(&fates(&options, seed, 200_000, 1000))),
             200_000.0,
@@ -177,7 +182,10 @@ fn bursts_have_their_share_and_their_length() {
     let (p, r) = (0.01, 0.2);
     let chain = GilbertElliott::new(p, r, 0.0, 1.0).unwrap();
     let options = DirectionOptions {
-        gilbert: Some(chain),
+        loss: LinkLoss {
+            gilbert: Some(chain),
+            ..LinkLoss::NONE
+        },
         ..clean()
     };
     let lost = lost(&fates(&options, 5, 400_000, 1000));
@@ -203,7 +211,7 @@ fn bursts_have_their_share_and_their_length() {
 fn bit_errors_in_bursts_have_their_closed_form() {
     let (rate, burst_bits, bytes) = (2e-4, 12.0, 150);
     let errors = BitErrors::in_bursts(rate, burst_bits).unwrap();
-    let p = errors.loss_probability(bytes);
+    let p = errors.loss_probability(bytes as f64);
     // 1 - (1 - 2e-4)·(1 - 2e-4/(12·(1 - 2e-4)))^1199, by Python.
     assert!((p - 0.019_985_114).abs() < 1e-9, "{p}");
 
@@ -226,7 +234,10 @@ fn bit_errors_in_bursts_have_their_closed_form() {
     near(errored_bits, 1e5 * 1200.0, rate, 2.0 * burst_bits);
 
     let options = DirectionOptions {
-        bit_errors: Some(errors),
+        loss: LinkLoss {
+            bit_errors: Some(errors),
+            ..LinkLoss::NONE
+        },
         ..clean()
     };
     near(
@@ -245,8 +256,8 @@ fn short_bursts_are_independent_errors() {
         let independent = BitErrors::independent(rate).unwrap();
         for bytes in [1, 40, 1500] {
             let (a, b) = (
-                bursts.loss_probability(bytes),
-                independent.loss_probability(bytes),
+                bursts.loss_probability(bytes as f64),
+                independent.loss_probability(bytes as f64),
             );
             assert!((a - b).abs() <= 1e-12 * b, "{a} {b}");
         }
@@ -257,7 +268,7 @@ fn short_bursts_are_independent_errors() {
 #[test]
 fn the_same_seed_drops_the_same_packets() {
     let options = DirectionOptions {
-        loss: 0.1,
+        loss: 0.1.into(),
         ..clean()
     };
     let alone = lost(&fates(&options, 9, 5000, 1000));
@@ -269,7 +280,10 @@ fn the_same_seed_drops_the_same_packets() {
 
     let slow = DirectionOptions {
         rate: Some("100 pkt/s".parse().unwrap()),
-        bit_errors: Some(BitErrors::independent(1e-5).unwrap()),
+        loss: LinkLoss {
+            bit_errors: Some(BitErrors::independent(1e-5).unwrap()),
+            ..options.loss
+        },
         ..options
     };
     let fates = fates(&slow, 9, 5000, 1000);
@@ -301,7 +315,7 @@ fn impossible_values_are_refused() {
             "delay of b to a is NaN s: it must be from 0 s to 1 h",
         ),
         (
-            refused(&|o| o.out.loss = 1.5),
+            refused(&|o| o.out.loss = 1.5.into()),
             "loss of a to b is 1.5: it must be from 0 to 1",
         ),
         (

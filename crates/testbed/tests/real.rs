@@ -2,12 +2,11 @@
 //! skipped.
 #![cfg(target_os = "linux")]
 
-use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use netflow_needs::{Need, skip};
 use netflow_testbed::{
@@ -106,7 +105,7 @@ fn a_handshake_takes_a_round_trip() {
 fn packets_stay_in_order_and_the_same_seed_loses_the_same() {
     let link = LinkOptions {
         out: DirectionOptions {
-            loss: 0.1,
+            loss: 0.1.into(),
             ..delay(0.005).out
         },
         seed: 3,

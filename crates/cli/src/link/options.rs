@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::units::{Rate, Seconds, Size};
 use netflow_testbed::{
-    BitErrors, Capture, DirectionOptions, End, GilbertElliott, LinkOptions, OptionError,
+    BitErrors, Capture, DirectionOptions, End, GilbertElliott, LinkLoss, LinkOptions, OptionError,
 };
 
 use crate::args::{probability, rate, size, time_from_zero};
@@ -108,17 +108,21 @@ impl LinkArguments {
             delay: Seconds(self.delay),
             rate: self.rate,
             buffer: self.buffer,
-            loss: self.loss,
-            gilbert: self.loss_gilbert,
-            bit_errors: errors(self.ber)?,
+            loss: LinkLoss {
+                random: self.loss,
+                gilbert: self.loss_gilbert,
+                bit_errors: errors(self.ber)?,
+            },
         };
         let back = DirectionOptions {
             delay: Seconds(self.delay_back.unwrap_or(self.delay)),
             rate: self.rate_back.or(self.rate),
             buffer: self.buffer_back.unwrap_or(self.buffer),
-            loss: self.loss_back.unwrap_or(self.loss),
-            gilbert: self.loss_gilbert_back.or(self.loss_gilbert),
-            bit_errors: errors(self.ber_back.or(self.ber))?,
+            loss: LinkLoss {
+                random: self.loss_back.unwrap_or(self.loss),
+                gilbert: self.loss_gilbert_back.or(self.loss_gilbert),
+                bit_errors: errors(self.ber_back.or(self.ber))?,
+            },
         };
         let capture = self.pcap.as_ref().map(|path| Capture {
             path: path.clone(),

@@ -69,7 +69,7 @@ impl Cell {
                 delay: Seconds(out_s),
                 rate: Some(Rate::PacketsPerSecond(PacketsPerSecond(self.link_pps))),
                 buffer: Size::Packets(Packets(BUFFER_PKTS)),
-                loss: self.loss,
+                loss: self.loss.into(),
                 ..DirectionOptions::default()
             },
             back: DirectionOptions {

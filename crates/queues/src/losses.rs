@@ -1,0 +1,275 @@
+//! Which packets a link loses on the way, decided for each by its number and its size.
+
+use rand::{Rng, RngExt};
+
+/// A number that a link's losses cannot have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossError {
+    /// Which of its numbers.
+    pub name: &'static str,
+    /// The number.
+    pub value: f64,
+    /// What is allowed.
+    pub allowed: &'static str,
+}
+
+impl std::fmt::Display for LossError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let LossError {
+            name,
+            value,
+            allowed,
+        } = self;
+        write!(f, "{name} is {value}, allowed is {allowed}")
+    }
+}
+
+impl std::error::Error for LossError {}
+
+fn ensure(
+    good: bool,
+    name: &'static str,
+    value: f64,
+    allowed: &'static str,
+) -> Result<(), LossError> {
+    match good {
+        true => Ok(()),
+        false => Err(LossError {
+            name,
+            value,
+            allowed,
+        }),
+    }
+}
+
+/// What a link loses on the way, whatever its queue is like. A packet that is lost by any of these took
+/// its room in the buffer and its time on the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkLoss {
+    /// Probability with which a packet is lost, each independently.
+    pub random: f64,
+    /// Losses in bursts.
+    pub gilbert: Option<GilbertElliott>,
+    /// Bit errors; a packet with an error is lost.
+    pub bit_errors: Option<BitErrors>,
+}
+
+impl LinkLoss {
+    /// Nothing is lost.
+    pub const NONE: LinkLoss = LinkLoss {
+        random: 0.0,
+        gilbert: None,
+        bit_errors: None,
+    };
+
+    /// Whether nothing is ever lost.
+    pub fn is_none(&self) -> bool {
+        *self == LinkLoss::NONE
+    }
+
+    /// Whether it can be.
+    ///
+    /// # Errors
+    /// [`LinkLoss::random`] is not from 0 to 1.
+    pub fn check(&self) -> Result<(), LossError> {
+        let good = (0.0..=1.0).contains(&self.random);
+        ensure(good, "loss", self.random, "from 0 to 1")
+    }
+
+    /// Share of packets of this many bytes that are lost in the long run.
+    pub fn probability(&self, bytes: f64) -> f64 {
+        let gilbert = self.gilbert.map_or(0.0, |it| it.loss_probability());
+        let errors = self.bit_errors.map_or(0.0, |it| it.loss_probability(bytes));
+        1.0 - (1.0 - self.random) * (1.0 - gilbert) * (1.0 - errors)
+    }
+}
+
+impl From<f64> for LinkLoss {
+    /// Each packet independently, with this probability.
+    fn from(random: f64) -> LinkLoss {
+        LinkLoss {
+            random,
+            ..LinkLoss::NONE
+        }
+    }
+}
+
+/// What lost a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LossCause {
+    /// [`LinkLoss::random`].
+    Random,
+    /// [`LinkLoss::gilbert`].
+    Gilbert,
+    /// [`LinkLoss::bit_errors`].
+    BitErrors,
+}
+
+/// Losses in bursts: a chain with a good and a bad state that moves once before every packet
+/// (Gilbert, 1960; Elliott, 1963). It starts in its stationary state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GilbertElliott {
+    to_bad: f64,
+    to_good: f64,
+    loss_good: f64,
+    loss_bad: f64,
+}
+
+impl GilbertElliott {
+    /// With the probabilities of going from good to bad and from bad to good, and of losing a packet
+    /// in either state.
+    ///
+    /// # Errors
+    /// A probability outside 0–1, or a chain that never moves.
+    pub fn new(
+        to_bad: f64,
+        to_good: f64,
+        loss_good: f64,
+        loss_bad: f64,
+    ) -> Result<GilbertElliott, LossError> {
+        let values = [
+            ("p", to_bad),
+            ("r", to_good),
+            ("good", loss_good),
+            ("bad", loss_bad),
+        ];
+        for (name, value) in values {
+            ensure((0.0..=1.0).contains(&value), name, value, "from 0 to 1")?;
+        }
+        ensure(to_bad + to_good > 0.0, "p", to_bad, "above 0, unless r is")?;
+        Ok(GilbertElliott {
+            to_bad,
+            to_good,
+            loss_good,
+            loss_bad,
+        })
+    }
+
+    /// Share of packets that meet the bad state: p/(p + r).
+    pub fn bad_share(&self) -> f64 {
+        self.to_bad / (self.to_bad + self.to_good)
+    }
+
+    /// Share of packets lost in the long run: (r·good + p·bad)/(p + r).
+    pub fn loss_probability(&self) -> f64 {
+        let bad = self.bad_share();
+        (1.0 - bad) * self.loss_good + bad * self.loss_bad
+    }
+}
+
+/// Bit errors in bursts: along the bits of a packet a chain with a clean state and an errored one
+/// (every bit is in error there), whose share of errored bits is the bit error rate e and whose
+/// bursts are b bits long in the mean. From a clean bit to an errored one it goes with probability
+/// q = e/(b·(1 − e)), and a packet of n bits is without error with probability
+///
+/// (1 − e)·(1 − q)^(n − 1).
+///
+/// Errors that are independent have bursts of b = 1/(1 − e) bits in the mean, therefore q = e and
+/// the familiar (1 − e)^n; that is what [`BitErrors::independent`] makes. Every packet meets the
+/// chain in its stationary state: bursts do not reach from one packet into the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BitErrors {
+    rate: f64,
+    /// Probability of an errored bit after a clean one, q.
+    onset: f64,
+}
+
+impl BitErrors {
+    /// Every bit on its own.
+    ///
+    /// # Errors
+    /// A rate that is not from 0 to below 1.
+    pub fn independent(rate: f64) -> Result<BitErrors, LossError> {
+        let rate = checked_rate(rate)?;
+        Ok(BitErrors { rate, onset: rate })
+    }
+
+    /// In bursts of this many bits in the mean.
+    ///
+    /// # Errors
+    /// A rate that is not from 0 to below 1, or bursts shorter than a bit, or so short that the
+    /// rate is not to be reached with them: e/(1 − e).
+    pub fn in_bursts(rate: f64, burst_bits: f64) -> Result<BitErrors, LossError> {
+        let rate = checked_rate(rate)?;
+        let onset = rate / (burst_bits * (1.0 - rate));
+        let good = burst_bits >= 1.0 && burst_bits.is_finite() && onset <= 1.0;
+        let allowed = "at least 1 bit, and at least BER/(1 - BER)";
+        ensure(good, "burst", burst_bits, allowed)?;
+        Ok(BitErrors { rate, onset })
+    }
+
+    /// Probability that a packet of this many bytes has an error.
+    pub fn loss_probability(&self, bytes: f64) -> f64 {
+        if bytes <= 0.0 {
+            return 0.0;
+        }
+        let bits = 8.0 * bytes;
+        // exp_m1 and ln_1p keep small rates exact.
+        -((-self.rate).ln_1p() + (bits - 1.0) * (-self.onset).ln_1p()).exp_m1()
+    }
+}
+
+fn checked_rate(rate: f64) -> Result<f64, LossError> {
+    ensure((0.0..1.0).contains(&rate), "ber", rate, "from 0 to below 1")?;
+    Ok(rate)
+}
+
+/// The losses of one link. Each cause has a stream of its own and draws from it for every packet,
+/// whatever befalls the packet: the n-th packet's fate depends on the streams, n and (for bit errors)
+/// its size alone.
+#[derive(Clone, Debug)]
+pub struct Losses<R> {
+    random: Option<(f64, R)>,
+    gilbert: Option<(GilbertElliott, bool, R)>,
+    bit_errors: Option<(BitErrors, R)>,
+}
+
+impl<R: Rng> Losses<R> {
+    /// With a stream of random numbers for each cause.
+    pub fn new(loss: &LinkLoss, stream: impl Fn(LossCause) -> R) -> Losses<R> {
+        Losses {
+            random: (loss.random > 0.0).then(|| (loss.random, stream(LossCause::Random))),
+            gilbert: loss.gilbert.map(|chain| {
+                let mut stream = stream(LossCause::Gilbert);
+                let bad = happens(&mut stream, chain.bad_share());
+                (chain, bad, stream)
+            }),
+            bit_errors: loss
+                .bit_errors
+                .map(|errors| (errors, stream(LossCause::BitErrors))),
+        }
+    }
+
+    /// The fate of the next packet.
+    pub fn next(&mut self, bytes: f64) -> Option<LossCause> {
+        let mut lost = None;
+        if let Some((loss, stream)) = &mut self.random
+            && happens(stream, *loss)
+        {
+            lost = Some(LossCause::Random);
+        }
+        if let Some((chain, bad, stream)) = &mut self.gilbert {
+            let moves = happens(stream, if *bad { chain.to_good } else { chain.to_bad });
+            *bad ^= moves;
+            let loss = if *bad {
+                chain.loss_bad
+            } else {
+                chain.loss_good
+            };
+            if happens(stream, loss) {
+                lost = lost.or(Some(LossCause::Gilbert));
+            }
+        }
+        if let Some((errors, stream)) = &mut self.bit_errors
+            && happens(stream, errors.loss_probability(bytes))
+        {
+            lost = lost.or(Some(LossCause::BitErrors));
+        }
+        lost
+    }
+}
+
+/// Draws always, so that streams stay in step.
+fn happens(stream: &mut impl Rng, probability: f64) -> bool {
+    stream.random::<f64>() < probability
+}
