@@ -7,6 +7,16 @@ use netflow_queues::{Buffer, DropTail};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
+/// A link, and where packets come from to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub queue: Queue,
+    pub bandwidth_bps: f64,
+    pub delay_ns: u64,
+    /// Wires that end here and hold packets.
+    pub pending: Vec<u32>,
+}
+
 /// A queue that serves packets in the order of their arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
