@@ -1,6 +1,6 @@
 //! The network of packets.
 
-use netflow_diffserv::{ActiveQueue, Aggregate, Known, Minima, RedAverage};
+use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{LinkSpec, Network, Queue as Discipline};
 use rand::RngExt;
@@ -8,10 +8,10 @@ use rand::RngExt;
 use crate::agenda::Agenda;
 use crate::delays::Delays;
 use crate::edge::{self, Marking};
-use crate::ends::Transfer;
 use crate::numbers::Numbers;
 use crate::plan::{Ends, HopSpec, Plan};
 use crate::queue::{Link, LinkCounts, Queue};
+use crate::transfer::Transfer;
 use crate::visits::{NO_SLOT, Visits};
 use crate::{Purpose, ns, random};
 
@@ -255,7 +255,7 @@ impl Engine {
         let minima = Minima::over(known.iter().flatten());
         for (edge, aggregate) in self.edges.iter_mut().zip(known) {
             if let Some(aggregate) = aggregate {
-                edge.learn(Known { aggregate, minima });
+                edge.learn(GivenInputs { aggregate, minima });
             }
         }
     }

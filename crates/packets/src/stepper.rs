@@ -14,10 +14,10 @@ use netflow_network::{
 
 use crate::delays::Delays;
 use crate::edge::UPDATE_NS;
-use crate::ends::Transfer;
 use crate::engine::Engine;
 use crate::ns;
 use crate::plan::HopSpec;
+use crate::transfer::Transfer;
 
 /// A network of packets on its way through time.
 #[derive(Clone)]

@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, VecDeque};
 use netflow_network::{Arrivals, Wait, WaitFor};
 use netflow_workload::{Exchange, Player, Session};
 
-use crate::ends::Transfer;
 use crate::ns;
 use crate::tcp::NEVER;
+use crate::transfer::Transfer;
 use crate::wire::Wire;
 
 /// The users of one workload.

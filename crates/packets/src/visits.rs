@@ -3,8 +3,8 @@
 use netflow_network::empty_rtt_s;
 
 use crate::advance::LONGEST_NS;
-use crate::ends::Transfer;
 use crate::engine::Engine;
+use crate::transfer::Transfer;
 use crate::users::{self, Crowd, Visit};
 
 /// Two transfers, the first of which has this number: for one visit after the other.

@@ -10,7 +10,7 @@ use netflow_network::{
 };
 
 use super::{OF_ACKS, Packets};
-use crate::ends::Transfer;
+use crate::transfer::Transfer;
 
 impl Engine for Packets {
     fn network(&self) -> &Network {
