@@ -8,7 +8,8 @@
 
 use crate::engine::Engine;
 use crate::plan::{Ends, Target, VARIED};
-use crate::visits::NO_SLOT;
+use crate::queue::service_ns;
+use crate::users::NO_SLOT;
 use crate::wire::{Packet, Wire};
 
 /// Bounds of a step, and of the steps that a link or a transfer takes at once. With shorter delays,
@@ -371,11 +372,6 @@ impl Engine {
             self.plan_arrival(out, time_ns, self.agenda.clock.since + 1);
         }
     }
-}
-
-/// How long a packet takes to be transmitted: some time, in any case.
-pub(crate) fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
-    (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
 }
 
 /// Puts packets of several wires in order of their arrival.

@@ -12,7 +12,7 @@ use crate::numbers::Numbers;
 use crate::plan::{Ends, HopSpec, Plan};
 use crate::queue::{Link, LinkCounts, Queue};
 use crate::transfer::Transfer;
-use crate::visits::{NO_SLOT, Visits};
+use crate::users::{NO_SLOT, Visits};
 use crate::{Purpose, ns, random};
 
 /// A network of packets.

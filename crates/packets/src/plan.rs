@@ -6,10 +6,9 @@ use std::collections::HashMap;
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
 
-use crate::advance::service_ns;
 use crate::ns;
 use crate::numbers::Numbers;
-use crate::queue::Link;
+use crate::queue::{Link, service_ns};
 use crate::wire::Wire;
 
 /// Where packets on a wire arrive.

@@ -254,3 +254,8 @@ impl Precedences {
 pub(crate) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
     now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
 }
+
+/// How long a packet takes to be transmitted: some time, in any case.
+pub(crate) fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
+    (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
+}

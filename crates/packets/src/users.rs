@@ -73,6 +73,44 @@ impl Crowd {
     }
 }
 
+/// Two transfers, the first of which has this number: for one visit after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub first: u32,
+    pub crowd: u32,
+    pub pair: u32,
+    pub visit: Option<Visit>,
+    /// When anything happened at its ends last.
+    pub last_ns: u64,
+}
+
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+
+/// The users of all workloads.
+#[derive(Clone, Debug)]
+pub(crate) struct Visits {
+    /// By workload.
+    pub crowds: Vec<Crowd>,
+    /// Where visits take place.
+    pub slots: Vec<Slot>,
+    /// By transfer, or [`NO_SLOT`].
+    pub slot_of: Vec<u32>,
+    /// By connection: transfers beside those it had at first.
+    pub more_of: Vec<Vec<u32>>,
+}
+
+impl Visits {
+    /// Nobody is there.
+    pub fn new(transfers: usize, connections: usize) -> Visits {
+        Visits {
+            crowds: Vec::new(),
+            slots: Vec::new(),
+            slot_of: vec![NO_SLOT; transfers],
+            more_of: vec![Vec::new(); connections],
+        }
+    }
+}
+
 /// Somebody's visit, under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {

@@ -5,45 +5,7 @@ use netflow_network::empty_rtt_s;
 use crate::advance::LONGEST_NS;
 use crate::engine::Engine;
 use crate::transfer::Transfer;
-use crate::users::{self, Crowd, Visit};
-
-/// Two transfers, the first of which has this number: for one visit after the other.
-#[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    pub first: u32,
-    crowd: u32,
-    pair: u32,
-    visit: Option<Visit>,
-    /// When anything happened at its ends last.
-    last_ns: u64,
-}
-
-pub(crate) const NO_SLOT: u32 = u32::MAX;
-
-/// The users of all workloads.
-#[derive(Clone, Debug)]
-pub(crate) struct Visits {
-    /// By workload.
-    pub crowds: Vec<Crowd>,
-    /// Where visits take place.
-    pub slots: Vec<Slot>,
-    /// By transfer, or [`NO_SLOT`].
-    pub slot_of: Vec<u32>,
-    /// By connection: transfers beside those it had at first.
-    pub more_of: Vec<Vec<u32>>,
-}
-
-impl Visits {
-    /// Nobody is there.
-    pub fn new(transfers: usize, connections: usize) -> Visits {
-        Visits {
-            crowds: Vec::new(),
-            slots: Vec::new(),
-            slot_of: vec![NO_SLOT; transfers],
-            more_of: vec![Vec::new(); connections],
-        }
-    }
-}
+use crate::users::{self, Crowd, Slot, Visit};
 
 /// What has been quiet for so long may be used again. As no step is longer, what happened before
 /// that is known, however far each part of the network has come.
