@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use netflow_diffserv::{
     ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Discipline, DropPrecedence, Dropper,
-    DropperSpec, Kind, Known, Marker, Minima, SrTcm, TrTcm,
+    DropperSpec, GivenInputs, Kind, Marker, Minima, SrTcm, TrTcm,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -32,7 +32,7 @@ fn marking(c: &mut Criterion) {
     let mut group = c.benchmark_group("marking");
     group.throughput(Throughput::Elements(PACKETS as u64));
 
-    let known = Known {
+    let known = GivenInputs {
         aggregate: Aggregate::new(0.1, 0.4),
         minima: Minima::over([&Aggregate::new(0.02, 0.2)]),
     };

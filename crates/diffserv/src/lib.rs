@@ -34,7 +34,8 @@ pub mod table;
 
 pub use af::Af;
 pub use conditioner::{
-    Aggregate, Conditioner, ConditionerSpec, InProfile, Inputs, Kind, Known, Marker, Minima, Ratio,
+    Aggregate, Conditioner, ConditionerSpec, GivenInputs, InProfile, Inputs, Kind, Marker, Minima,
+    Ratio,
 };
 pub use dropper::{
     ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Load, RedAverage, Relaxation,

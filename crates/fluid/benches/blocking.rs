@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use netflow_fluid::mm1k::{blocking_of_mean, equilibrium, load_of_mean};
+use netflow_fluid::mm1k::{blocking_of_mean, equilibrium, ln_rho_of_mean};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -58,7 +58,7 @@ fn each(c: &mut Criterion, name: &str, function: impl Fn(f64, f64) -> f64) {
 
 fn inverse(c: &mut Criterion) {
     each(c, "blocking_of_mean", blocking_of_mean);
-    each(c, "load_of_mean", load_of_mean);
+    each(c, "ln_rho_of_mean", ln_rho_of_mean);
 }
 
 /// What one step of Newton's method in the network's solver takes.

@@ -1,5 +1,6 @@
 //! The fluid stepper: equations move the queues, profiles tell what sources send.
 
+mod adaptive;
 mod readout;
 
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use netflow_units::Ragged;
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
 use crate::engine::{Scratch, Setup, Span, advance};
-use crate::played;
+use crate::replay;
 use crate::state::State;
 
 /// A network of fluids, and the state that moves.
@@ -181,7 +182,7 @@ impl Fluid {
     ) -> Result<Vec<Experience>, RunError> {
         let network = &self.setup.network;
         let between_s = (from_s, self.state.time_s);
-        played::experiences(
+        replay::experiences(
             network,
             &self.state.told.paths,
             self.seed,
@@ -231,7 +232,7 @@ impl Fluid {
             return 0.0;
         }
         let plan = &self.setup.plan;
-        let l = &plan.links[self.place(id)];
+        let l = &plan.links[self.rank(id)];
         let (mut filling, mut all) = (0.0, 0.0);
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let b = plan.branch_of[h as usize];
@@ -329,18 +330,18 @@ impl Fluid {
         }
         let plan = &self.setup.plan;
         let hop = plan.branches[b].last_data_hop;
-        let place = plan
+        let rank = plan
             .links
             .partition_point(|l| l.first_hop < l.end_hop && l.end_hop <= hop);
-        if hop >= plan.links[place].late_hop {
-            self.state.handed[plan.branches.len() + hop as usize]
+        if hop >= plan.links[rank].next_step_hop {
+            self.state.forwarded[plan.branches.len() + hop as usize]
         } else {
             0.0
         }
     }
 
-    pub(crate) fn place(&self, id: LinkId) -> usize {
-        self.setup.plan.place[id.index()] as usize
+    pub(crate) fn rank(&self, id: LinkId) -> usize {
+        self.setup.plan.rank[id.index()] as usize
     }
 
     /// What packets of every branch took.
@@ -377,7 +378,7 @@ impl Fluid {
     /// together.
     pub fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
         let plan = &self.setup.plan;
-        let l = &plan.links[self.place(link)];
+        let l = &plan.links[self.rank(link)];
         let mut classes: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;

@@ -10,8 +10,8 @@ mod delays;
 mod engine;
 mod fluid;
 pub mod mm1k;
-mod played;
 mod ramp;
+mod replay;
 mod state;
 
 pub use delays::BranchDelays;

@@ -100,12 +100,12 @@ fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
 /// `mean_pkts` outside [0, K] counts as the nearer end; 0 gives −∞ and K gives +∞, and so does
 /// NaN. The result is good to a few units in the last place of N: N(x) = `mean_pkts` to 1e-12
 /// relative.
-pub fn load_of_mean(mean_pkts: f64, k: f64) -> f64 {
+pub fn ln_rho_of_mean(mean_pkts: f64, k: f64) -> f64 {
     let room = k - mean_pkts;
     let light = mean_pkts <= room;
     let m = if light { mean_pkts } else { room };
     let a = match Few::of(m, k) {
-        Few::Near(near) => near.load(),
+        Few::Near(near) => near.ln_rho(),
         Few::Far => load_below(m.max(0.0), k),
     };
     if light { -a } else { a }

@@ -10,8 +10,8 @@ use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;
 use crate::engine::schedule::ScheduleState;
-use crate::mm1k::{equilibrium, load_of_mean};
-use crate::played::Paths;
+use crate::mm1k::{equilibrium, ln_rho_of_mean};
+use crate::replay::Paths;
 
 /// Everything that changes during a run: it can be cloned, saved and resumed with the same bits.
 ///
@@ -33,8 +33,9 @@ pub struct State {
     pub(crate) branches: Vec<BranchState>,
     /// Packets in the queue, by hop (well-mixed transport).
     pub(crate) content: Vec<f64>,
-    /// Packets handed on during the step, by branch (what its source sends) and by hop.
-    pub(crate) handed: Vec<f64>,
+    /// Packets forwarded during the step, by branch (what its source sends) and by hop.
+    #[serde(rename = "handed")]
+    pub(crate) forwarded: Vec<f64>,
     /// Packets that arrived during the last step, by hop.
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
@@ -69,7 +70,8 @@ pub(crate) struct LinkState {
     pub queue_pkts: f64,
     pub queue_bits: f64,
     /// ln ρ of the M/M/1/K queue with this mean.
-    pub load: f64,
+    #[serde(rename = "load")]
+    pub ln_rho: f64,
     /// Probability that a packet arriving now is refused.
     pub refused: f64,
     pub utilization: f64,
@@ -159,9 +161,11 @@ pub(crate) struct Flight {
     pub begun: u64,
     /// Everything up to this batch is without packets from there on.
     pub last_full: u64,
-    /// How much was handed on, for the hops that hand on within the step, and for the others.
-    pub soon: Handed,
-    pub late: Handed,
+    /// How much was forwarded, for the hops that forward within the step, and for the others.
+    #[serde(rename = "soon")]
+    pub same_step: Forwarded,
+    #[serde(rename = "late")]
+    pub next_step: Forwarded,
 }
 
 /// A source's look at its path: what one connection has sent until then, and how much of it met a
@@ -191,9 +195,9 @@ pub(crate) struct SlotQueue {
     pub count: u32,
 }
 
-/// Everything before batch `batch`, and this fraction of it, has been handed on.
+/// Everything before batch `batch`, and this fraction of it, has been forwarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Handed {
+pub(crate) struct Forwarded {
     pub batch: u64,
     pub fraction: f64,
 }
@@ -207,7 +211,7 @@ impl State {
             down: false,
             queue_pkts: 0.0,
             queue_bits: 0.0,
-            load: LIGHT,
+            ln_rho: LIGHT,
             refused: 0.0,
             utilization: 0.0,
             quiet_steps: 0,
@@ -237,7 +241,7 @@ impl State {
                 paths: Paths::new(&setup.network, duration_s),
             },
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
-            handed: vec![0.0; branches + hops],
+            forwarded: vec![0.0; branches + hops],
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             fifo: FifoState::new(plan),
@@ -256,7 +260,7 @@ impl Clone for State {
             branches: self.branches.clone(),
             told: self.told.clone(),
             content: self.content.clone(),
-            handed: self.handed.clone(),
+            forwarded: self.forwarded.clone(),
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
             fifo: self.fifo.clone(),
@@ -282,7 +286,7 @@ impl Clone for State {
         self.branches.clone_from(&other.branches);
         self.told.clone_from(&other.told);
         self.content.clone_from(&other.content);
-        self.handed.clone_from(&other.handed);
+        self.forwarded.clone_from(&other.forwarded);
         self.inflow.clone_from(&other.inflow);
         self.lost.clone_from(&other.lost);
         self.fifo.clone_from(&other.fifo);
@@ -303,7 +307,7 @@ impl State {
                 s.branches.len(),
                 s.told.delays.len(),
                 s.content.len(),
-                s.handed.len(),
+                s.forwarded.len(),
                 s.inflow.len(),
                 s.lost.len(),
                 s.rio.len(),
@@ -397,20 +401,20 @@ impl State {
             half.extrapolate(whole);
         }
         for (link, l) in self.links.iter_mut().zip(&plan.links) {
-            link.renew_load(l.room_pkts, l.light_rho);
+            link.renew_ln_rho(l.room_pkts, l.light_rho);
         }
     }
 }
 
 impl LinkState {
     /// Load and blocking of the queue's present length.
-    fn renew_load(&mut self, room_pkts: f64, light_rho: f64) {
-        let load = load_of_mean(self.queue_pkts, room_pkts);
-        if load < light_rho.ln() {
-            (self.load, self.refused) = (LIGHT, 0.0);
+    fn renew_ln_rho(&mut self, room_pkts: f64, light_rho: f64) {
+        let ln_rho = ln_rho_of_mean(self.queue_pkts, room_pkts);
+        if ln_rho < light_rho.ln() {
+            (self.ln_rho, self.refused) = (LIGHT, 0.0);
         } else {
-            self.load = load;
-            self.refused = equilibrium(load, room_pkts).blocking;
+            self.ln_rho = ln_rho;
+            self.refused = equilibrium(ln_rho, room_pkts).blocking;
         }
     }
 }

@@ -8,38 +8,9 @@
 
 use crate::engine::Engine;
 use crate::plan::{Ends, Target, VARIED};
-use crate::visits::NO_SLOT;
+use crate::queue::service_ns;
+use crate::users::NO_SLOT;
 use crate::wire::{Packet, Wire};
-
-/// Steps, counted from the last time at which all had come equally far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clock {
-    begin_ns: u64,
-    /// Steps since then.
-    since: u64,
-    step_ns: u64,
-    /// 2^64 / `step_ns`, rounded down: to multiply with instead of dividing.
-    per_step: u64,
-}
-
-impl Clock {
-    /// The end of the chunk of 2^log steps that it is in now. One that began earlier ends where it
-    /// was to end.
-    #[inline]
-    fn chunk_end_ns(self, log: u8, end_ns: u64) -> u64 {
-        let after = (self.since >> log) + 1;
-        (self.begin_ns + (after << log) * self.step_ns).min(end_ns)
-    }
-
-    /// The step at which the chunk begins in which something arrives at `time_ns`; at the very
-    /// beginning of a chunk perhaps the one before, where it is found to be too early.
-    #[inline]
-    fn step_of(self, time_ns: u64, log: u8) -> u64 {
-        let after_ns = time_ns.saturating_sub(self.begin_ns);
-        let step = (u128::from(after_ns) * u128::from(self.per_step)) >> 64;
-        (step as u64) >> log << log
-    }
-}
 
 /// Bounds of a step, and of the steps that a link or a transfer takes at once. With shorter delays,
 /// moment follows moment: from here on steps cost more than the order does.
@@ -52,9 +23,9 @@ impl Engine {
     /// several links, which do not see each other.
     fn needs_order(&self, least_ns: u64) -> bool {
         let mut edge_at = vec![None; self.edges.len()];
-        let mut entries = self.plan.ends.iter().zip(&self.aggregate_of);
+        let mut entries = self.plan.ends.iter().zip(&self.accounts);
         least_ns < SHORTEST_NS
-            || entries.any(|(ends, aggregate)| match *aggregate {
+            || entries.any(|(ends, account)| match account.aggregate {
                 Some(a) if ends.data.wire != super::plan::NOWHERE => {
                     let at = edge_at[a as usize].get_or_insert(ends.data.wire);
                     *at != ends.data.wire
@@ -75,19 +46,23 @@ impl Engine {
         let used = plan.origins.iter().flatten();
         let least = used.map(|&l| self.links[l as usize].delay_ns).min();
         let least_ns = least.unwrap_or(u64::MAX);
-        self.in_order = self.needs_order(least_ns);
-        let step_ns = match self.in_order {
+        self.agenda.in_order = self.needs_order(least_ns);
+        let step_ns = match self.agenda.in_order {
             // As if steps were as short as can be, but for those in which nothing happens.
             true => 1,
             false => least_ns.clamp(SHORTEST_NS, LONGEST_NS),
         };
-        self.clock.step_ns = step_ns;
-        self.clock.per_step = u64::MAX / step_ns;
-        let most_log = if self.in_order { 0 } else { MOST_STEPS_LOG };
+        self.agenda.clock.step_ns = step_ns;
+        self.agenda.clock.per_step = u64::MAX / step_ns;
+        let most_log = if self.agenda.in_order {
+            0
+        } else {
+            MOST_STEPS_LOG
+        };
         let log = |ns: u64| (ns / step_ns).max(1).ilog2().min(most_log) as u8;
         let inputs = plan.ends.iter();
-        self.transfer_log = inputs
-            .zip(&self.slot_of)
+        self.agenda.transfer_log = inputs
+            .zip(&self.visits.slot_of)
             .map(|(e, &slot)| match slot {
                 NO_SLOT => log(delay_ns(e.data_in).min(delay_ns(e.acks_in))),
                 // Users act of their own accord, at any time.
@@ -101,7 +76,7 @@ impl Engine {
                 *mine = (*mine).min(log(delay_ns(w as u32)));
             }
         }
-        for (ends, &log) in plan.ends.iter().zip(&self.transfer_log) {
+        for (ends, &log) in plan.ends.iter().zip(&self.agenda.transfer_log) {
             for way in [ends.data, ends.acks] {
                 if let Some(Target::Link(l)) = plan.targets.get(way.wire as usize) {
                     let mine = &mut link_log[*l as usize];
@@ -111,71 +86,72 @@ impl Engine {
         }
         let log_of = |target: &Target| match *target {
             Target::Link(l) => link_log[l as usize],
-            Target::Receiver(t) | Target::Sender(t) => self.transfer_log[t as usize],
+            Target::Receiver(t) | Target::Sender(t) => self.agenda.transfer_log[t as usize],
         };
-        self.wire_log = plan.targets.iter().map(log_of).collect();
-        self.link_log = link_log;
+        self.agenda.wire_log = plan.targets.iter().map(log_of).collect();
+        self.agenda.link_log = link_log;
     }
 
     /// Goes on to `end_ns`.
     pub fn run_until(&mut self, end_ns: u64) {
-        self.clock.begin_ns = self.now_ns;
-        self.clock.since = 0;
+        self.agenda.clock.begin_ns = self.now_ns;
+        self.agenda.clock.since = 0;
         self.register_all();
         while self.now_ns < end_ns {
             self.wake();
             self.transfers_act(end_ns);
             self.links_act(end_ns);
-            let next_ns = match self.in_order {
+            let next_ns = match self.agenda.in_order {
                 true => self.next_moment_ns().max(self.now_ns + 1),
-                false => self.now_ns + self.clock.step_ns,
+                false => self.now_ns + self.agenda.clock.step_ns,
             };
             self.now_ns = next_ns.min(end_ns);
-            self.clock.since = (self.now_ns - self.clock.begin_ns) / self.clock.step_ns;
+            self.agenda.clock.since =
+                (self.now_ns - self.agenda.clock.begin_ns) / self.agenda.clock.step_ns;
             self.steps += 1;
         }
     }
 
     /// When something happens next, if moment follows moment.
     fn next_moment_ns(&self) -> u64 {
-        let come = self.crowds.iter().map(|crowd| crowd.next_ns());
-        let wires = self.wire_moments.next_ns();
+        let come = self.visits.crowds.iter().map(|crowd| crowd.next_ns());
+        let wires = self.agenda.wire_moments.next_ns();
         wires
-            .min(self.transfer_moments.next_ns())
+            .min(self.agenda.transfer_moments.next_ns())
             .min(come.min().unwrap_or(u64::MAX))
     }
 
     /// All wires with packets on them, and all transfers.
     fn register_all(&mut self) {
-        match self.in_order {
+        match self.agenda.in_order {
             true => {
-                self.wire_moments.clear();
-                self.transfer_moments.clear();
-                for (t, &due_ns) in (0..).zip(&self.due_ns) {
-                    self.transfer_moments.note(t, due_ns);
+                self.agenda.wire_moments.clear();
+                self.agenda.transfer_moments.clear();
+                for (t, &due_ns) in (0..).zip(&self.agenda.due_ns) {
+                    self.agenda.transfer_moments.note(t, due_ns);
                 }
             }
-            false => self.calendar.clear(),
+            false => self.agenda.calendar.clear(),
         }
         for w in 0..self.plan.wires.len() as u32 {
-            self.register(w, self.clock.since);
+            self.register(w, self.agenda.clock.since);
         }
     }
 
     /// When a transfer has something to do by itself next.
     #[inline]
     pub fn set_due(&mut self, t: u32, due_ns: u64) {
-        self.due_ns[t as usize] = due_ns;
-        if self.in_order {
-            self.transfer_moments.note(t, due_ns);
+        self.agenda.due_ns[t as usize] = due_ns;
+        if self.agenda.in_order {
+            self.agenda.transfer_moments.note(t, due_ns);
         }
     }
 
     /// Tells links and transfers of the wires on which packets arrive in the chunks that begin now.
     fn wake(&mut self) {
-        let mut due = self.calendar.take(self.clock.since);
-        if self.in_order {
-            while let Some(w) = self.wire_moments.take_before(self.now_ns + 1) {
+        let mut due = self.agenda.calendar.take(self.agenda.clock.since);
+        if self.agenda.in_order {
+            while let Some(w) = self.agenda.wire_moments.take_before(self.now_ns + 1) {
                 due.push(w);
             }
         }
@@ -184,46 +160,55 @@ impl Engine {
                 Target::Link(l) => {
                     let link = &mut self.links[l as usize];
                     if link.pending.is_empty() {
-                        self.active_links.push(l);
+                        self.agenda.active_links.push(l);
                     }
                     link.pending.push(w);
                 }
                 Target::Receiver(t) | Target::Sender(t) => {
-                    let t = match self.slots.get(self.slot_of[t as usize] as usize) {
+                    let t = match self
+                        .visits
+                        .slots
+                        .get(self.visits.slot_of[t as usize] as usize)
+                    {
                         Some(slot) => slot.first,
                         None => t,
                     };
-                    if !self.is_awake[t as usize] {
-                        self.is_awake[t as usize] = true;
-                        self.awake.push(t);
+                    if !self.agenda.is_awake[t as usize] {
+                        self.agenda.is_awake[t as usize] = true;
+                        self.agenda.awake.push(t);
                     }
                 }
             }
         }
-        self.calendar.give_back(due);
+        self.agenda.calendar.give_back(due);
     }
 
     fn transfers_act(&mut self, end_ns: u64) {
-        let next_ns = self.now_ns + self.clock.step_ns;
+        let next_ns = self.now_ns + self.agenda.clock.step_ns;
         self.users_come(next_ns.min(end_ns));
-        if self.in_order {
-            while let Some(t) = self.transfer_moments.take_before(next_ns) {
+        if self.agenda.in_order {
+            while let Some(t) = self.agenda.transfer_moments.take_before(next_ns) {
                 self.wake_if_due(t, end_ns);
-                if !self.is_awake[t as usize] {
-                    self.transfer_moments.note(t, self.due_ns[t as usize]);
+                if !self.agenda.is_awake[t as usize] {
+                    self.agenda
+                        .transfer_moments
+                        .note(t, self.agenda.due_ns[t as usize]);
                 }
             }
         } else {
-            for t in 0..self.due_ns.len() as u32 {
+            for t in 0..self.agenda.due_ns.len() as u32 {
                 self.wake_if_due(t, end_ns);
             }
         }
-        let mut awake = std::mem::take(&mut self.awake);
+        let mut awake = std::mem::take(&mut self.agenda.awake);
         for &i in &awake {
             let i = i as usize;
-            let until_ns = self.clock.chunk_end_ns(self.transfer_log[i], end_ns);
-            self.is_awake[i] = false;
-            if self.slot_of[i] == NO_SLOT {
+            let until_ns = self
+                .agenda
+                .clock
+                .chunk_end_ns(self.agenda.transfer_log[i], end_ns);
+            self.agenda.is_awake[i] = false;
+            if self.visits.slot_of[i] == NO_SLOT {
                 let transfer = &mut self.transfers[i];
                 transfer.act(until_ns, &mut self.plan.wires);
                 let due_ns = transfer.due_ns();
@@ -231,13 +216,13 @@ impl Engine {
                 self.note_delays(i);
                 self.tell_of(self.transfers[i].ends);
             } else {
-                self.slot_acts(self.slot_of[i] as usize, until_ns);
+                self.slot_acts(self.visits.slot_of[i] as usize, until_ns);
                 self.tell_of(self.transfers[i].ends);
                 self.tell_of(self.transfers[i + 1].ends);
             }
         }
         awake.clear();
-        self.awake = awake;
+        self.agenda.awake = awake;
     }
 
     /// Wakes a transfer that has something to do in its chunk: at the beginning of that, so that
@@ -245,12 +230,13 @@ impl Engine {
     #[inline]
     fn wake_if_due(&mut self, t: u32, end_ns: u64) {
         let until_ns = self
+            .agenda
             .clock
-            .chunk_end_ns(self.transfer_log[t as usize], end_ns);
-        let is_awake = &mut self.is_awake[t as usize];
-        if self.due_ns[t as usize] < until_ns && !*is_awake {
+            .chunk_end_ns(self.agenda.transfer_log[t as usize], end_ns);
+        let is_awake = &mut self.agenda.is_awake[t as usize];
+        if self.agenda.due_ns[t as usize] < until_ns && !*is_awake {
             *is_awake = true;
-            self.awake.push(t);
+            self.agenda.awake.push(t);
         }
     }
 
@@ -258,7 +244,7 @@ impl Engine {
     #[inline]
     fn tell_of(&mut self, ends: Ends) {
         for wire in [ends.data_in, ends.acks_in] {
-            self.register(wire, self.clock.since + 1);
+            self.register(wire, self.agenda.clock.since + 1);
         }
         for way in [ends.data, ends.acks] {
             let Some(wire) = self.plan.wires.get_mut(way.wire as usize) else {
@@ -270,7 +256,7 @@ impl Engine {
                 wire.seen();
                 let link = &mut self.links[l as usize];
                 if link.pending.is_empty() {
-                    self.active_links.push(l);
+                    self.agenda.active_links.push(l);
                 }
                 link.pending.push(way.wire);
             }
@@ -290,28 +276,35 @@ impl Engine {
     /// step `earliest`.
     #[inline]
     fn plan_arrival(&mut self, wire: u32, time_ns: u64, earliest: u64) {
-        if self.in_order {
-            self.wire_moments
-                .note(wire, time_ns.max(self.clock.begin_ns + earliest));
+        if self.agenda.in_order {
+            self.agenda
+                .wire_moments
+                .note(wire, time_ns.max(self.agenda.clock.begin_ns + earliest));
         } else {
-            let step = self.clock.step_of(time_ns, self.wire_log[wire as usize]);
-            self.calendar.add(wire, step, earliest);
+            let step = self
+                .agenda
+                .clock
+                .step_of(time_ns, self.agenda.wire_log[wire as usize]);
+            self.agenda.calendar.add(wire, step, earliest);
         }
     }
 
     fn links_act(&mut self, end_ns: u64) {
-        let mut active = std::mem::take(&mut self.active_links);
+        let mut active = std::mem::take(&mut self.agenda.active_links);
         for &l in &active {
-            let until_ns = self.clock.chunk_end_ns(self.link_log[l as usize], end_ns);
+            let until_ns = self
+                .agenda
+                .clock
+                .chunk_end_ns(self.agenda.link_log[l as usize], end_ns);
             self.link_acts(l as usize, until_ns);
         }
         active.clear();
-        self.active_links = active;
+        self.agenda.active_links = active;
     }
 
     /// All that happens at a link before `until_ns`.
     fn link_acts(&mut self, l: usize, until_ns: u64) {
-        let mut batch = std::mem::take(&mut self.batch);
+        let mut batch = std::mem::take(&mut self.agenda.batch);
         let mut pending = std::mem::take(&mut self.links[l].pending);
         batch.clear();
         let mut runs = 0;
@@ -321,7 +314,7 @@ impl Engine {
             wire.take_until(until_ns, &mut batch);
             runs += usize::from(batch.len() > before);
             if let Some(&Packet { time_ns, .. }) = wire.first() {
-                self.plan_arrival(w, time_ns, self.clock.since + 1);
+                self.plan_arrival(w, time_ns, self.agenda.clock.since + 1);
             }
         }
         self.links[l].pending = pending;
@@ -331,7 +324,7 @@ impl Engine {
         for &packet in &batch {
             self.packet_arrives(l, packet);
         }
-        self.batch = batch;
+        self.agenda.batch = batch;
     }
 
     #[inline]
@@ -353,7 +346,7 @@ impl Engine {
             seq if hop.service_ns == VARIED => {
                 let transfer = self.plan.specs[packet.hop as usize].transfer;
                 let bits = 8.0 * self.transfers[transfer as usize].wire_bytes(seq);
-                service_ns(bits, self.bandwidths_bps[l])
+                service_ns(bits, link.bandwidth_bps)
             }
             _ => hop.service_ns,
         };
@@ -376,14 +369,9 @@ impl Engine {
             ..packet
         });
         if is_next {
-            self.plan_arrival(out, time_ns, self.clock.since + 1);
+            self.plan_arrival(out, time_ns, self.agenda.clock.since + 1);
         }
     }
-}
-
-/// How long a packet takes to be transmitted: some time, in any case.
-pub(crate) fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
-    (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
 }
 
 /// Puts packets of several wires in order of their arrival.

@@ -1,6 +1,8 @@
 //! Edges that mark the packets of aggregates, one by one.
 
-use netflow_diffserv::{Aggregate, DropPrecedence, Fractions, Known, Marker, Minima, SrTcm, TrTcm};
+use netflow_diffserv::{
+    Aggregate, DropPrecedence, Fractions, GivenInputs, Marker, Minima, SrTcm, TrTcm,
+};
 use netflow_network::{AggregateSpec, Edge};
 use rand::RngExt;
 
@@ -15,7 +17,7 @@ const MIN_RTO_S: f64 = 0.2;
 pub(crate) struct Marking {
     marks: Marks,
     spec: Edge,
-    known: Known,
+    known: GivenInputs,
     /// Packets of each precedence that it has marked.
     pub sent: [u64; 3],
     pub lost: [u64; 3],
@@ -33,7 +35,7 @@ enum Marks {
 impl Marking {
     pub fn new(spec: &AggregateSpec, seed: u64, number: u64) -> Marking {
         // Until something is measured, all aggregates count as alike.
-        let known = Known {
+        let known = GivenInputs {
             aggregate: Aggregate::new(1.0, 1.0),
             minima: Minima::over([&Aggregate::new(1.0, 1.0)]),
         };
@@ -67,7 +69,7 @@ impl Marking {
     }
 
     /// What other edges say.
-    pub fn learn(&mut self, known: Known) {
+    pub fn learn(&mut self, known: GivenInputs) {
         self.known = known;
         if let Marks::Conditioner(marker) = &mut self.marks {
             // Times that are of no use leave in force what was known.

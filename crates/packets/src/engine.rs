@@ -1,82 +1,67 @@
 //! The network of packets.
 
-use netflow_diffserv::{ActiveQueue, Aggregate, Known, Minima, RedAverage};
+use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{LinkSpec, Network, Queue as Discipline};
 use rand::RngExt;
 
-use crate::advance::Clock;
-use crate::calendar::{Calendar, Moments};
+use crate::agenda::Agenda;
 use crate::delays::Delays;
 use crate::edge::{self, Marking};
-use crate::ends::Transfer;
 use crate::numbers::Numbers;
 use crate::plan::{Ends, HopSpec, Plan};
-use crate::queue::{LinkCounts, Queue};
-use crate::users::Crowd;
-use crate::visits::{NO_SLOT, Slot};
-use crate::wire::Packet;
-use crate::{Purpose, random};
-
-#[derive(Clone, Debug)]
-pub(crate) struct Link {
-    pub queue: Queue,
-    pub delay_ns: u64,
-    /// Wires that end here and hold packets.
-    pub pending: Vec<u32>,
-}
+use crate::queue::{Link, LinkCounts, Queue};
+use crate::transfer::Transfer;
+use crate::users::{NO_SLOT, Visits};
+use crate::{Purpose, ns, random};
 
 /// A network of packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     pub network: Network,
     pub numbers: Numbers,
+    pub seed: u64,
+    /// Wires, hops and ways as they are now.
     pub plan: Plan,
     pub links: Vec<Link>,
-    pub bandwidths_bps: Vec<f64>,
     pub transfers: Vec<Transfer>,
+    /// By transfer.
+    pub accounts: Vec<Account>,
+    /// The edges of aggregates.
+    pub edges: Vec<Marking>,
+    /// By connection, once anything of it has arrived.
+    pub delays: Vec<Option<Box<Delays>>>,
+    /// The users of workloads.
+    pub visits: Visits,
     /// Events carried out, and which routes are in use.
     pub next_event: usize,
     pub epoch: usize,
-    /// When each transfer has something to do by itself.
-    pub due_ns: Vec<u64>,
-    /// Transfers at which packets arrive, and links.
-    pub awake: Vec<u32>,
-    pub is_awake: Vec<bool>,
-    pub active_links: Vec<u32>,
-    pub calendar: Calendar,
-    /// Instead of it where moment follows moment: when to look at wires and at transfers.
-    pub wire_moments: Moments,
-    pub transfer_moments: Moments,
-    pub in_order: bool,
-    pub clock: Clock,
-    /// Links and transfers by how many steps they take at a time: a power of two each.
-    pub link_log: Vec<u8>,
-    pub transfer_log: Vec<u8>,
-    /// By wire: that of its end.
-    pub wire_log: Vec<u8>,
     pub now_ns: u64,
     pub steps: u64,
-    pub batch: Vec<Packet>,
-    /// The edges of aggregates.
-    pub edges: Vec<Marking>,
-    /// By transfer.
-    pub aggregate_of: Vec<Option<u32>>,
-    /// Data packets of each transfer that were lost.
-    pub lost: Vec<u64>,
-    pub lost_acks: Vec<u64>,
+    /// Who is to be looked at when.
+    pub agenda: Agenda,
+}
+
+/// What becomes of the packets of one transfer, seen from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Account {
+    pub aggregate: Option<u32>,
+    /// Data packets that were lost, and acknowledgements.
+    pub lost: u64,
+    pub lost_acks: u64,
     /// When a packet of either kind was lost last.
-    pub last_lost_ns: Vec<u64>,
-    /// By connection, once anything of it has arrived.
-    pub delays: Vec<Option<Box<Delays>>>,
-    pub seed: u64,
-    /// The users of each workload, and where visits take place.
-    pub crowds: Vec<Crowd>,
-    pub slots: Vec<Slot>,
-    /// By transfer, or [`NO_SLOT`].
-    pub slot_of: Vec<u32>,
-    /// By connection: transfers beside those it had at first.
-    pub more_of: Vec<Vec<u32>>,
+    pub last_lost_ns: u64,
+}
+
+impl Account {
+    fn new(aggregate: Option<u32>) -> Account {
+        Account {
+            aggregate,
+            lost: 0,
+            lost_acks: 0,
+            last_lost_ns: 0,
+        }
+    }
 }
 
 /// A packet of mean size in bits, to random early detection.
@@ -105,7 +90,8 @@ impl Engine {
                         random(seed, Purpose::Queue, numbers.links[i]),
                     ),
                 },
-                delay_ns: (spec.delay_s * 1e9).round() as u64,
+                bandwidth_bps: spec.bandwidth_bps,
+                delay_ns: ns(spec.delay_s),
                 pending: Vec::new(),
             }
         };
@@ -118,45 +104,23 @@ impl Engine {
             transfer
         };
         let transfers: Vec<Transfer> = plan.ends.iter().enumerate().map(transfer).collect();
+        let aggregates = (plan.ends.iter()).map(|ends| inner.aggregate_of(ends.connection));
         let mut engine = Engine {
-            lost: vec![0; transfers.len()],
-            lost_acks: vec![0; transfers.len()],
-            last_lost_ns: vec![0; transfers.len()],
+            accounts: aggregates.map(Account::new).collect(),
             delays: vec![None; inner.connections.len()],
             seed,
-            crowds: Vec::new(),
-            slots: Vec::new(),
-            slot_of: vec![NO_SLOT; transfers.len()],
-            more_of: vec![Vec::new(); inner.connections.len()],
-            aggregate_of: plan
-                .ends
-                .iter()
-                .map(|ends| inner.aggregate_of(ends.connection))
-                .collect(),
+            visits: Visits::new(transfers.len(), inner.connections.len()),
             edges: (0..)
                 .zip(&inner.aggregates)
                 .map(|(i, spec): (usize, _)| Marking::new(spec, seed, numbers.edges[i]))
                 .collect(),
-            is_awake: vec![false; transfers.len()],
-            awake: Vec::new(),
-            due_ns: transfers.iter().map(Transfer::due_ns).collect(),
+            agenda: Agenda::new(transfers.iter().map(Transfer::due_ns).collect()),
             links: inner.links.iter().enumerate().map(link).collect(),
-            bandwidths_bps: inner.links.iter().map(|link| link.bandwidth_bps).collect(),
             transfers,
             next_event: 0,
             epoch: 0,
-            clock: Clock::default(),
-            active_links: Vec::new(),
-            calendar: Calendar::default(),
-            wire_moments: Moments::default(),
-            transfer_moments: Moments::default(),
-            in_order: false,
-            link_log: Vec::new(),
-            transfer_log: Vec::new(),
-            wire_log: Vec::new(),
             now_ns: 0,
             steps: 0,
-            batch: Vec::new(),
             plan,
             numbers,
             network,
@@ -182,21 +146,17 @@ impl Engine {
             transfer.is_marked();
         }
         self.transfers.push(transfer);
-        self.lost.push(0);
-        self.lost_acks.push(0);
-        self.last_lost_ns.push(0);
-        self.aggregate_of.push(inner.aggregate_of(connection));
-        self.is_awake.push(false);
-        self.due_ns.push(u64::MAX);
-        self.slot_of.push(NO_SLOT);
-        self.more_of[connection as usize].push(t);
+        self.accounts
+            .push(Account::new(inner.aggregate_of(connection)));
+        self.agenda.add_transfer();
+        self.visits.slot_of.push(NO_SLOT);
+        self.visits.more_of[connection as usize].push(t);
         self.route_transfer(
             t,
             inner.epochs[self.epoch].branch_of[inner.class_of[connection as usize] as usize],
         );
         // Its links have wires between them already; those to its ends are new.
-        self.transfer_log.push(0);
-        self.wire_log.resize(self.plan.wires.len(), 0);
+        self.agenda.add_wires(self.plan.wires.len());
     }
 
     /// Takes down how long packets of this transfer took.
@@ -227,21 +187,20 @@ impl Engine {
     pub fn is_lost(&mut self, hop: u32, at_ns: u64) {
         let spec = &self.plan.specs[hop as usize];
         let t = spec.transfer as usize;
-        self.last_lost_ns[t] = self.last_lost_ns[t].max(at_ns);
+        self.accounts[t].last_lost_ns = self.accounts[t].last_lost_ns.max(at_ns);
         if spec.is_ack {
-            self.lost_acks[t] += 1;
+            self.accounts[t].lost_acks += 1;
             return;
         }
-        self.lost[t] += 1;
-        if let Some(aggregate) = self.aggregate_of[t] {
+        self.accounts[t].lost += 1;
+        if let Some(aggregate) = self.accounts[t].aggregate {
             self.edges[aggregate as usize].lost[usize::from(spec.precedence)] += 1;
         }
     }
 
     /// Sends a transfer over a branch from now on.
     pub fn route_transfer(&mut self, t: u32, branch: u32) {
-        self.plan
-            .route(&self.network, t, branch, &self.bandwidths_bps);
+        self.plan.route(&self.network, t, branch, &self.links);
         self.transfers[t as usize].ends = self.plan.ends[t as usize];
     }
 
@@ -276,9 +235,9 @@ impl Engine {
         let specs = &self.network.tables().aggregates;
         let mut rtts = vec![Mean::default(); specs.len()];
         let mut rtos = rtts.clone();
-        for (transfer, aggregate) in self.transfers.iter().zip(&self.aggregate_of) {
+        for (transfer, account) in self.transfers.iter().zip(&self.accounts) {
             let rtt_s = transfer.seen_rtt_s();
-            if let Some(a) = *aggregate
+            if let Some(a) = account.aggregate
                 && rtt_s > 0.0
                 && transfer.is_sending(self.now_ns)
             {
@@ -296,7 +255,7 @@ impl Engine {
         let minima = Minima::over(known.iter().flatten());
         for (edge, aggregate) in self.edges.iter_mut().zip(known) {
             if let Some(aggregate) = aggregate {
-                edge.learn(Known { aggregate, minima });
+                edge.learn(GivenInputs { aggregate, minima });
             }
         }
     }
@@ -346,7 +305,7 @@ impl Engine {
 
     /// Data packets of a transfer that were lost.
     pub fn lost(&self, i: usize) -> u64 {
-        self.lost[i]
+        self.accounts[i].lost
     }
 
     /// Data packets of a transfer that had no route.
@@ -355,8 +314,9 @@ impl Engine {
     }
 
     pub fn lost_acks(&self) -> u64 {
+        let lost = self.accounts.iter().map(|account| account.lost_acks);
         let stranded = self.transfers.iter().map(|t| t.acks_stranded);
-        self.lost_acks.iter().sum::<u64>() + stranded.sum::<u64>()
+        lost.sum::<u64>() + stranded.sum::<u64>()
     }
 
     /// Data packets of each transfer in queues and between them.

@@ -56,8 +56,8 @@ impl Engine {
     /// What is being transmitted, and what waits, takes longer or shorter from now on.
     fn set_bandwidth(&mut self, l: usize, bps: f64) {
         let now_ns = self.now_ns;
-        let ratio = self.bandwidths_bps[l] / bps;
-        self.bandwidths_bps[l] = bps;
+        let ratio = self.links[l].bandwidth_bps / bps;
+        self.links[l].bandwidth_bps = bps;
         let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.stretch(now_ns, ratio);
         let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);

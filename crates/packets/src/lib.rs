@@ -7,20 +7,21 @@
 //! moment. The result is that of an event-driven simulation, and times are whole nanoseconds.
 
 mod advance;
+mod agenda;
 mod calendar;
 mod delays;
 mod edge;
-mod ends;
 mod engine;
+mod equation;
 mod events;
-mod maker;
+mod generator;
 mod numbers;
-mod paced;
 mod plan;
 mod queue;
 mod receiver;
 mod stepper;
 mod tcp;
+mod transfer;
 mod users;
 mod vegas;
 mod visits;
@@ -28,6 +29,7 @@ mod wire;
 
 pub use delays::Delays;
 use netflow_network::likeness::hash_of;
+use netflow_units::ns;
 use rand_pcg::Pcg32;
 pub use stepper::{OF_ACKS, Packets, Start};
 
@@ -44,10 +46,4 @@ enum Purpose {
 /// ([`likenesses`](netflow_network::likeness::likenesses)) and not from its row.
 fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
     Pcg32::new(seed, hash_of((purpose as u64, number)))
-}
-
-/// Times in whole nanoseconds: compared, counted and waited for as such, so that none falls between
-/// two of them.
-fn ns(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
 
-use crate::advance::service_ns;
+use crate::ns;
 use crate::numbers::Numbers;
+use crate::queue::{Link, service_ns};
 use crate::wire::Wire;
 
 /// Where packets on a wire arrive.
@@ -138,7 +139,7 @@ impl Plan {
     }
 
     /// Sends a transfer over a branch from now on; what it has sent keeps to its way.
-    pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, bps: &[f64]) {
+    pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, links: &[Link]) {
         let mut ends = self.ends[transfer as usize];
         (ends.data, ends.acks) = (Way::NONE, Way::NONE);
         if branch != NO_BRANCH {
@@ -162,14 +163,14 @@ impl Plan {
                 },
                 marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
             };
-            (ends.data, ends.data_in) = self.way(data, &packets, bps);
+            (ends.data, ends.data_in) = self.way(data, &packets, links);
             let target = Target::Sender(transfer);
             match spec.source {
                 Source::Constant { .. } | Source::Poisson { .. } => {}
                 _ if spec.acks == Acks::None => {
                     let way = if back.is_empty() { data } else { back };
                     let delay_s: f64 = way.iter().map(|&l| inner.links[l as usize].delay_s).sum();
-                    ends.beside_ns = (delay_s * 1e9).round() as u64;
+                    ends.beside_ns = ns(delay_s);
                     ends.acks_in = self.wire(None, target);
                     ends.acks = Way {
                         hop: 0,
@@ -185,14 +186,14 @@ impl Plan {
                         header_bits: 8.0 * ACK_BYTES,
                         marks: None,
                     };
-                    (ends.acks, ends.acks_in) = self.way(back, &acks, bps);
+                    (ends.acks, ends.acks_in) = self.way(back, &acks, links);
                 }
             }
         }
         self.ends[transfer as usize] = ends;
     }
 
-    fn way(&mut self, links: &[u32], packets: &Packets, bps: &[f64]) -> (Way, u32) {
+    fn way(&mut self, path: &[u32], packets: &Packets, links: &[Link]) -> (Way, u32) {
         let &Packets {
             transfer,
             end,
@@ -214,11 +215,11 @@ impl Plan {
             None => 2..3,
         };
         for precedence in precedences {
-            for (i, &link) in links.iter().enumerate() {
+            for (i, &link) in path.iter().enumerate() {
                 if i == 0 {
                     way.wire = self.wire(None, Target::Link(link));
                 }
-                let target = links.get(i + 1).map_or(end, |&next| Target::Link(next));
+                let target = path.get(i + 1).map_or(end, |&next| Target::Link(next));
                 last = self.wire(Some(link), target);
                 self.hops.push(Hop {
                     service_ns: 0,
@@ -235,12 +236,12 @@ impl Plan {
                     link,
                     is_ack,
                     precedence,
-                    stride: links.len() as u32,
+                    stride: path.len() as u32,
                     varied,
                     bits,
                     header_bits,
                 });
-                self.set_bandwidth(self.hops.len() - 1, bps[link as usize]);
+                self.set_bandwidth(self.hops.len() - 1, links[link as usize].bandwidth_bps);
             }
         }
         (way, last)

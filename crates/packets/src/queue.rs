@@ -7,6 +7,16 @@ use netflow_queues::{Buffer, DropTail};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
+/// A link, and where packets come from to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub queue: Queue,
+    pub bandwidth_bps: f64,
+    pub delay_ns: u64,
+    /// Wires that end here and hold packets.
+    pub pending: Vec<u32>,
+}
+
 /// A queue that serves packets in the order of their arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -243,4 +253,9 @@ impl Precedences {
 /// What was to happen at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
 pub(crate) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
     now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
+}
+
+/// How long a packet takes to be transmitted: some time, in any case.
+pub(crate) fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
+    (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
 }

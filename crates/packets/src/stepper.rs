@@ -14,10 +14,10 @@ use netflow_network::{
 
 use crate::delays::Delays;
 use crate::edge::UPDATE_NS;
-use crate::ends::Transfer;
 use crate::engine::Engine;
 use crate::ns;
 use crate::plan::HopSpec;
+use crate::transfer::Transfer;
 
 /// A network of packets on its way through time.
 #[derive(Clone)]
@@ -192,7 +192,7 @@ impl Packets {
 
     /// What has happened until now, for a period that begins.
     pub fn start(&self) -> Start {
-        let crowds = self.engine.crowds.iter();
+        let crowds = self.engine.visits.crowds.iter();
         Start {
             arrivals: self.arrivals.clone(),
             delays: self.engine.delays.clone(),
@@ -249,7 +249,7 @@ impl Packets {
 
     /// What users met with since then, by workload.
     pub fn experiences(&self, start: &Start) -> Vec<Experience> {
-        let crowds = self.engine.crowds.iter().enumerate();
+        let crowds = self.engine.visits.crowds.iter().enumerate();
         crowds
             .map(|(w, crowd)| {
                 let (came, gone, over) = start.users.get(w).copied().unwrap_or_default();
@@ -310,7 +310,7 @@ impl Packets {
         let first = self.first_transfer[i];
         let count = self.network().tables().connections[i].count;
         let first = first as usize..(first + count) as usize;
-        let more = self.engine.more_of.get(i).into_iter().flatten();
+        let more = self.engine.visits.more_of.get(i).into_iter().flatten();
         first.chain(more.map(|&t| t as usize))
     }
 

@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, VecDeque};
 use netflow_network::{Arrivals, Wait, WaitFor};
 use netflow_workload::{Exchange, Player, Session};
 
-use crate::ends::Transfer;
 use crate::ns;
 use crate::tcp::NEVER;
+use crate::transfer::Transfer;
 use crate::wire::Wire;
 
 /// The users of one workload.
@@ -70,6 +70,44 @@ impl Crowd {
             wait_s: (now_ns - since_ns) as f64 * 1e-9,
             rtt_s: self.rtt_s.get(visit.pair).copied().unwrap_or(f64::NAN),
         });
+    }
+}
+
+/// Two transfers, the first of which has this number: for one visit after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub first: u32,
+    pub crowd: u32,
+    pub pair: u32,
+    pub visit: Option<Visit>,
+    /// When anything happened at its ends last.
+    pub last_ns: u64,
+}
+
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+
+/// The users of all workloads.
+#[derive(Clone, Debug)]
+pub(crate) struct Visits {
+    /// By workload.
+    pub crowds: Vec<Crowd>,
+    /// Where visits take place.
+    pub slots: Vec<Slot>,
+    /// By transfer, or [`NO_SLOT`].
+    pub slot_of: Vec<u32>,
+    /// By connection: transfers beside those it had at first.
+    pub more_of: Vec<Vec<u32>>,
+}
+
+impl Visits {
+    /// Nobody is there.
+    pub fn new(transfers: usize, connections: usize) -> Visits {
+        Visits {
+            crowds: Vec::new(),
+            slots: Vec::new(),
+            slot_of: vec![NO_SLOT; transfers],
+            more_of: vec![Vec::new(); connections],
+        }
     }
 }
 

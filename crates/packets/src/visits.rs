@@ -3,22 +3,9 @@
 use netflow_network::empty_rtt_s;
 
 use crate::advance::LONGEST_NS;
-use crate::ends::Transfer;
 use crate::engine::Engine;
-use crate::users::{self, Crowd, Visit};
-
-/// Two transfers, the first of which has this number: for one visit after the other.
-#[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    pub first: u32,
-    crowd: u32,
-    pair: u32,
-    visit: Option<Visit>,
-    /// When anything happened at its ends last.
-    last_ns: u64,
-}
-
-pub(crate) const NO_SLOT: u32 = u32::MAX;
+use crate::transfer::Transfer;
+use crate::users::{self, Crowd, Slot, Visit};
 
 /// What has been quiet for so long may be used again. As no step is longer, what happened before
 /// that is known, however far each part of the network has come.
@@ -43,18 +30,18 @@ impl Engine {
             let mut crowd = Crowd::new(arrivals, rtt_s.collect());
             for (p, pair) in users.pairs.iter().enumerate() {
                 let first = first_of[pair[0].index()];
-                crowd.left[p].insert((0, self.slots.len() as u32));
+                crowd.left[p].insert((0, self.visits.slots.len() as u32));
                 self.add_slot(first, c as u32, p as u32);
             }
-            self.crowds.push(crowd);
+            self.visits.crowds.push(crowd);
         }
     }
 
     fn add_slot(&mut self, first: u32, crowd: u32, pair: u32) {
         for t in [first, first + 1] {
-            self.slot_of[t as usize] = self.slots.len() as u32;
+            self.visits.slot_of[t as usize] = self.visits.slots.len() as u32;
         }
-        self.slots.push(Slot {
+        self.visits.slots.push(Slot {
             first,
             crowd,
             pair,
@@ -68,7 +55,7 @@ impl Engine {
         /// How many are looked at: the first have been left longest.
         const LOOKED_AT: usize = 4;
         for _ in 0..LOOKED_AT {
-            let left = &mut self.crowds[crowd].left[pair];
+            let left = &mut self.visits.crowds[crowd].left[pair];
             let Some(&(from_ns, slot)) = left.first().filter(|(from_ns, _)| *from_ns <= now_ns)
             else {
                 break;
@@ -78,7 +65,7 @@ impl Engine {
                 return slot as usize;
             }
             // After all others.
-            self.crowds[crowd].left[pair].insert((now_ns + QUIET_NS, slot));
+            self.visits.crowds[crowd].left[pair].insert((now_ns + QUIET_NS, slot));
         }
         let inner = self.network.tables().clone();
         let first = self.transfers.len() as u32;
@@ -86,56 +73,57 @@ impl Engine {
             self.add_transfer(id.index() as u32);
         }
         self.add_slot(first, crowd as u32, pair as u32);
-        self.slots.len() - 1
+        self.visits.slots.len() - 1
     }
 
     /// Visits that there were at the same time, at most.
     pub fn slots(&self) -> usize {
-        self.slots.len()
+        self.visits.slots.len()
     }
 
     /// Whether nothing of its transfers was on the way any more, or would be, a while ago.
     fn is_drained(&self, slot: usize, now_ns: u64) -> bool {
-        let slot = &self.slots[slot];
+        let slot = &self.visits.slots[slot];
         let first = slot.first as usize;
         let was_quiet = |at_ns: u64| at_ns == 0 || at_ns + QUIET_NS <= now_ns;
         was_quiet(slot.last_ns)
             && (first..first + 2).all(|t| {
                 let it = &self.transfers[t];
-                was_quiet(self.last_lost_ns[t])
+                was_quiet(self.accounts[t].last_lost_ns)
                     && it.is_at_rest()
                     && it.sent() == it.arrived + self.lost(t) + self.blocked(t)
-                    && it.acks_sent == it.acks_arrived + self.lost_acks[t] + it.acks_stranded
+                    && it.acks_sent
+                        == it.acks_arrived + self.accounts[t].lost_acks + it.acks_stranded
             })
     }
 
     /// Those who come before `end_ns`, one after the other.
     pub fn users_come(&mut self, end_ns: u64) {
         loop {
-            let crowds = (0..).zip(&self.crowds);
+            let crowds = (0..).zip(&self.visits.crowds);
             let Some((c, _)) = crowds.min_by_key(|(_, crowd)| crowd.next_ns()) else {
                 return;
             };
-            let Some((session, pair)) = self.crowds[c].come(end_ns) else {
+            let Some((session, pair)) = self.visits.crowds[c].come(end_ns) else {
                 return;
             };
             let visit = Visit::new(session, pair);
             let came_ns = visit.came_ns();
             let s = self.free_slot(c, pair, came_ns);
-            let first = self.slots[s].first;
+            let first = self.visits.slots[s].first;
             for (t, server) in [(first, false), (first + 1, true)] {
                 self.transfers[t as usize].visit(came_ns, server);
             }
             self.set_due(first, came_ns);
-            self.slots[s].visit = Some(visit);
+            self.visits.slots[s].visit = Some(visit);
         }
     }
 
     /// All that happens at the ends of a slot's transfers before `until_ns`.
     pub fn slot_acts(&mut self, s: usize, until_ns: u64) {
-        let slot = &mut self.slots[s];
+        let slot = &mut self.visits.slots[s];
         let first = slot.first as usize;
-        let crowd = &mut self.crowds[slot.crowd as usize];
+        let crowd = &mut self.visits.crowds[slot.crowd as usize];
         let ends = self.transfers.get_mut(first..first + 2);
         let Some(ends) = ends.and_then(|ends| <&mut [Transfer; 2]>::try_from(ends).ok()) else {
             return;

@@ -26,14 +26,6 @@ impl Rate {
         }
     }
 
-    /// The rate in bits, with packets of this size.
-    pub fn bits_per_second(self, packet: Bytes) -> BitsPerSecond {
-        match self {
-            Self::BitsPerSecond(rate) => rate,
-            Self::PacketsPerSecond(rate) => rate.in_bits(packet),
-        }
-    }
-
     /// The number in front of the base unit, whichever it is: for checks of its sign.
     pub fn get(self) -> f64 {
         match self {

@@ -68,15 +68,6 @@ impl Application {
         }
     }
 
-    /// How long a user's pauses in a session are, all together and on average, in seconds.
-    pub fn mean_pauses_s(&self) -> f64 {
-        let (turns, pause) = match self {
-            Self::Http(http) => (&http.pages, &http.think_s),
-            Self::Telnet(telnet) => (&telnet.keystrokes, &telnet.gap_s),
-        };
-        (turns.mean_count(MOST_TURNS) - 1.0) * pause.mean()
-    }
-
     /// How long requests and replies are, in bytes.
     pub fn lengths(&self) -> (&Distribution, &Distribution) {
         match self {

@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use netflow::diffserv::table::Packet;
 use netflow::diffserv::{
-    Aggregate, Conditioner, ConditionerSpec, DropPrecedence, Error, Kind, Known, Marker, Minima,
-    SrTcm, TrTcm,
+    Aggregate, Conditioner, ConditionerSpec, DropPrecedence, Error, GivenInputs, Kind, Marker,
+    Minima, SrTcm, TrTcm,
 };
 use netflow::units::{BitsPerSecond, Bytes, Packets};
 
@@ -187,7 +187,7 @@ impl MarkingArguments {
         let mut spec = ConditionerSpec::new(kind, self.committed_rate, self.peak_rate);
         spec.interval_s = self.averaging.unwrap_or(spec.interval_s);
         spec.small_window_pkts = self.small_window.unwrap_or(spec.small_window_pkts);
-        let known = Known {
+        let known = GivenInputs {
             aggregate: Aggregate {
                 rtt_s: self.rtt,
                 rto_s: self.rto,

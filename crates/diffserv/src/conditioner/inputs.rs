@@ -78,14 +78,14 @@ fn smaller(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 /// [`Inputs`] that are given, or were exchanged. Everything unknown (the default) is enough for
 /// [`Kind::Standard`](crate::Kind::Standard).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct GivenInputs {
     /// This aggregate.
     pub aggregate: Aggregate,
     /// All aggregates.
     pub minima: Minima,
 }
 
-impl Inputs for Known {
+impl Inputs for GivenInputs {
     fn rtt_s(&self) -> Option<f64> {
         self.aggregate.rtt_s
     }

@@ -9,11 +9,11 @@ use crate::{DropPrecedence, Error};
 /// Marks the packets of one aggregate, one after the other, as its [`Conditioner`] says.
 ///
 /// ```
-/// use netflow_diffserv::{Conditioner, ConditionerSpec, DropPrecedence, Kind, Known, Marker};
+/// use netflow_diffserv::{Conditioner, ConditionerSpec, DropPrecedence, Kind, GivenInputs, Marker};
 ///
 /// let spec = ConditionerSpec::new(Kind::Standard, 2e6, Some(3e6));
 /// let conditioner = Conditioner::new(spec)?;
-/// let mut marker = Marker::new(conditioner, &Known::default(), 0, 1)?;
+/// let mut marker = Marker::new(conditioner, &GivenInputs::default(), 0, 1)?;
 ///
 /// // 1024 B every 10 ms are 0.8 Mbit/s, all of which is committed.
 /// for i in 0..1000 {
@@ -105,7 +105,7 @@ impl Marker {
 #[cfg(test)]
 mod tests {
     use super::Marker;
-    use crate::{Conditioner, ConditionerSpec, Kind, Known};
+    use crate::{Conditioner, ConditionerSpec, GivenInputs, Kind};
 
     /// `tests/reference/math/tsw3cm.csv` at the top: time, bytes, then the estimate, the
     /// probabilities and the colour that the random number u gives.
@@ -118,7 +118,7 @@ mod tests {
         let mut spec = ConditionerSpec::new(Kind::Standard, 8.0 * 1000.0, Some(8.0 * 2000.0));
         spec.interval_s = 1.0;
         let conditioner = Conditioner::new(spec).unwrap();
-        let mut marker = Marker::new(conditioner.clone(), &Known::default(), 0, 0).unwrap();
+        let mut marker = Marker::new(conditioner.clone(), &GivenInputs::default(), 0, 0).unwrap();
         let mut rows = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
             .from_path(path)
@@ -132,7 +132,7 @@ mod tests {
             let colour = marker.mark_at(now_ns, bytes, None, number(6));
             assert_eq!(marker.measured_bps(), 8.0 * number(2), "row {count}");
             let f = conditioner
-                .fractions(marker.measured_bps(), &Known::default())
+                .fractions(marker.measured_bps(), &GivenInputs::default())
                 .unwrap();
             for (found, wanted) in f.to_array().into_iter().zip([3, 4, 5].map(number)) {
                 assert!((found - wanted).abs() < 1e-15, "row {count}: {f:?}");

@@ -7,7 +7,7 @@ mod kind;
 mod marker;
 mod split;
 
-pub use inputs::{Aggregate, Inputs, Known, Minima};
+pub use inputs::{Aggregate, GivenInputs, Inputs, Minima};
 pub use kind::Kind;
 pub use marker::Marker;
 
@@ -82,7 +82,7 @@ impl ConditionerSpec {
 /// A conditioner for one aggregate: the definition behind [`Marker`] and its expectation.
 ///
 /// ```
-/// use netflow_diffserv::{Aggregate, Conditioner, ConditionerSpec, Kind, Known, Minima};
+/// use netflow_diffserv::{Aggregate, Conditioner, ConditionerSpec, Kind, GivenInputs, Minima};
 ///
 /// let conditioner = Conditioner::new(ConditionerSpec::new(Kind::RttRto, 2e6, None))?;
 /// let (near, far) = (Aggregate::new(0.02, 0.2), Aggregate::new(0.04, 0.4));
@@ -90,7 +90,7 @@ impl ConditionerSpec {
 ///
 /// // At twice its target, half of an aggregate is out of profile; q = (20/40)²·(200/400) of
 /// // that becomes DP2 if its connections are long.
-/// let far = conditioner.fractions(4e6, &Known { aggregate: far, minima })?;
+/// let far = conditioner.fractions(4e6, &GivenInputs { aggregate: far, minima })?;
 /// assert_eq!(far.to_array(), [0.5, 0.4375, 0.0625]);
 /// # Ok::<(), netflow_diffserv::Error>(())
 /// ```

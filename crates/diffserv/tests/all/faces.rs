@@ -2,7 +2,7 @@
 
 use netflow_diffserv::{
     ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence,
-    Dropper, DropperSpec, Fractions, Kind, Known, Load, Marker, Minima, SrTcm, TrTcm,
+    Dropper, DropperSpec, Fractions, GivenInputs, Kind, Load, Marker, Minima, SrTcm, TrTcm,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -39,7 +39,7 @@ fn agree(what: &str, found: [f64; 3], expected: [f64; 3], within: f64) {
 #[test]
 fn every_conditioner_marks_as_expected() {
     let gap_ns = 1024.0 * 8.0 / 5e6 * 1e9;
-    let known = Known {
+    let known = GivenInputs {
         aggregate: Aggregate {
             window_pkts: Some(8.0),
             ..Aggregate::new(0.05, 0.3)
@@ -70,7 +70,7 @@ fn every_conditioner_marks_as_expected() {
 fn protected_packets_are_green_and_charged() {
     let spec = ConditionerSpec::new(Kind::SmallWindow, 2e6, Some(3e6));
     let conditioner = Conditioner::new(spec).unwrap();
-    let mut marker = Marker::new(conditioner, &Known::default(), 0, 1).unwrap();
+    let mut marker = Marker::new(conditioner, &GivenInputs::default(), 0, 1).unwrap();
     let gap_ns = (1024.0 * 8.0 / 5e6 * 1e9) as u64;
     for i in 0..10_000 {
         assert_eq!(

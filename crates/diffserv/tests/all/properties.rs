@@ -2,7 +2,8 @@
 
 use netflow_diffserv::{
     ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence,
-    Dropper, DropperSpec, InProfile, Kind, Known, Marker, Minima, Ratio, SrTcm, TokenBucket, TrTcm,
+    Dropper, DropperSpec, GivenInputs, InProfile, Kind, Marker, Minima, Ratio, SrTcm, TokenBucket,
+    TrTcm,
 };
 use proptest::prelude::*;
 
@@ -23,12 +24,12 @@ fn precedence() -> impl Strategy<Value = DropPrecedence> {
     prop::sample::select(DropPrecedence::ALL.to_vec())
 }
 
-fn known(rtt_s: f64, rto_s: f64, window: f64) -> Known {
+fn known(rtt_s: f64, rto_s: f64, window: f64) -> GivenInputs {
     let aggregate = Aggregate {
         window_pkts: Some(window),
         ..Aggregate::new(rtt_s, rto_s)
     };
-    Known {
+    GivenInputs {
         aggregate,
         minima: Minima::over([&aggregate, &Aggregate::new(0.01, 0.2)]),
     }

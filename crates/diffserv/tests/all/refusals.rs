@@ -1,8 +1,8 @@
 //! Bad settings are refused with what is wrong and what is allowed.
 
 use netflow_diffserv::{
-    Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, Dropper, DropperSpec, Error, Kind,
-    Known, Marker, SrTcm, TokenBucket, TrTcm, Tsw,
+    Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, Dropper, DropperSpec, Error,
+    GivenInputs, Kind, Marker, SrTcm, TokenBucket, TrTcm, Tsw,
 };
 
 fn said<T>(result: Result<T, Error>) -> String {
@@ -61,16 +61,16 @@ fn an_unknown_conditioner() {
 
 #[test]
 fn a_missing_round_trip_time() {
-    let of = |kind, known: &Known| {
+    let of = |kind, known: &GivenInputs| {
         let conditioner = Conditioner::new(ConditionerSpec::new(kind, 1e6, Some(2e6))).unwrap();
         let fractions = said(conditioner.fractions(3e6, known));
         let marker = said(Marker::new(conditioner, known, 0, 1));
         (fractions, marker)
     };
-    let nothing = Known::default();
+    let nothing = GivenInputs::default();
     let missing = "conditioner `rtt` needs the RTT of the aggregate".to_owned();
     assert_eq!(of(Kind::Rtt, &nothing), (missing.clone(), missing));
-    let own = Known {
+    let own = GivenInputs {
         aggregate: Aggregate::new(0.1, 0.2),
         ..nothing
     };

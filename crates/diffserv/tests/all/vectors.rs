@@ -2,8 +2,8 @@
 //! `tests/reference/math` at the top.
 
 use netflow_diffserv::{
-    Aggregate, Conditioner, ConditionerSpec, DropPrecedence, InProfile, Kind, Known, Minima, Ratio,
-    SrTcm, TrTcm,
+    Aggregate, Conditioner, ConditionerSpec, DropPrecedence, GivenInputs, InProfile, Kind, Minima,
+    Ratio, SrTcm, TrTcm,
 };
 
 fn rows(name: &str) -> Vec<csv::StringRecord> {
@@ -92,7 +92,7 @@ fn rtt_rto_marks_with_the_probabilities_of_the_figure() {
                 Aggregate::new(n[2] / 1e3, n[4] / 1e3),
                 Aggregate::new(n[3] / 1e3, n[5] / 1e3),
             );
-            let known = Known {
+            let known = GivenInputs {
                 aggregate: own,
                 minima: Minima::over([&smallest, &own]),
             };

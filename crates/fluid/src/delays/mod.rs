@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::Condition;
-use crate::mm1k::{equilibrium, load_of_mean};
+use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::state::{LinkState, State};
 
 /// Of so many steps one is looked at, since they are much shorter than a round trip; at first of fewer.
@@ -108,7 +108,7 @@ impl Wait {
         let rho = mean_pkts / (1.0 + mean_pkts);
         let [mean, variance, third, forgets] = match rho < plan.light_rho {
             true => light(mean_pkts),
-            false => within(load_of_mean(mean_pkts, room_pkts), room),
+            false => within(ln_rho_of_mean(mean_pkts, room_pkts), room),
         };
         Wait {
             mean_s: mean * packet_s,
@@ -131,12 +131,13 @@ fn light(mean_pkts: f64) -> [f64; 4] {
 }
 
 /// The same at this load ln ρ, where there is room for so many.
-fn within(load: f64, room: f64) -> [f64; 4] {
-    let found = equilibrium(load, room);
+fn within(ln_rho: f64, room: f64) -> [f64; 4] {
+    let found = equilibrium(ln_rho, room);
     // The moments of how many there are follow from each other by their slopes over the load.
     let aside = 1e-3 / (1.0 + room);
-    let [less, more] = [load - aside, load + aside].map(|load| equilibrium(load, room).slope);
-    let root = (0.5 * load.min(700.0)).exp();
+    let [less, more] =
+        [ln_rho - aside, ln_rho + aside].map(|ln_rho| equilibrium(ln_rho, room).slope);
+    let root = (0.5 * ln_rho.min(700.0)).exp();
     let turn = std::f64::consts::PI / (room + 2.0);
     let forgets = (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - turn.cos());
     let third = (more - less) / (2.0 * aside);
@@ -230,13 +231,13 @@ fn ways(
 #[cfg(test)]
 mod tests {
     use super::{light, within};
-    use crate::mm1k::load_of_mean;
+    use crate::mm1k::ln_rho_of_mean;
 
     /// A queue whose end is far is the same by both formulas.
     #[test]
     fn light_queues_are_those_with_much_room() {
         for mean_pkts in [1e-3, 0.1, 1.0, 20.0] {
-            let there = within(load_of_mean(mean_pkts, 1e4), 9999.0);
+            let there = within(ln_rho_of_mean(mean_pkts, 1e4), 9999.0);
             for (one, other) in light(mean_pkts).into_iter().zip(there) {
                 assert!(
                     (one / other - 1.0).abs() < 1e-3,

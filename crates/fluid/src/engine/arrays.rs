@@ -30,17 +30,20 @@ impl Divide for ArriveWork<'_> {
     }
 }
 
-/// What `hand_on_late` writes, from `first_hop` on.
-pub(super) struct HandWork<'a> {
+/// What `forward_for_next_step` writes, from `first_hop` on.
+pub(super) struct ForwardWork<'a> {
     pub first_hop: usize,
-    pub handed: &'a mut [f64],
+    pub forwarded: &'a mut [f64],
 }
 
-impl Divide for HandWork<'_> {
+impl Divide for ForwardWork<'_> {
     fn divide(self, block: &Block, _index: usize) -> (Self, Self) {
         let cut = block.first_hop as usize;
-        let (left, right) = self.handed.split_at_mut(cut - self.first_hop);
-        let part = |first_hop, handed| HandWork { first_hop, handed };
+        let (left, right) = self.forwarded.split_at_mut(cut - self.first_hop);
+        let part = |first_hop, forwarded| ForwardWork {
+            first_hop,
+            forwarded,
+        };
         (part(self.first_hop, left), part(cut, right))
     }
 }
@@ -50,7 +53,7 @@ pub(super) struct ShareWork<'a> {
     pub first_hop: usize,
     pub first_queue_cell: usize,
     pub first_flight_cell: usize,
-    pub handed: &'a mut [f64],
+    pub forwarded: &'a mut [f64],
     pub content: &'a mut [f64],
     pub lost: &'a mut [f64],
     pub queue: &'a mut [f64],
@@ -60,7 +63,7 @@ pub(super) struct ShareWork<'a> {
 impl Divide for ShareWork<'_> {
     fn divide(self, block: &Block, _index: usize) -> (Self, Self) {
         let hop = block.first_hop as usize - self.first_hop;
-        let (handed_l, handed_r) = self.handed.split_at_mut(hop);
+        let (forwarded_l, forwarded_r) = self.forwarded.split_at_mut(hop);
         let (content_l, content_r) = self.content.split_at_mut(hop.min(self.content.len()));
         let (lost_l, lost_r) = self.lost.split_at_mut(hop);
         let (queue_l, queue_r) = self
@@ -73,7 +76,7 @@ impl Divide for ShareWork<'_> {
             first_hop: self.first_hop,
             first_queue_cell: self.first_queue_cell,
             first_flight_cell: self.first_flight_cell,
-            handed: handed_l,
+            forwarded: forwarded_l,
             content: content_l,
             lost: lost_l,
             queue: queue_l,
@@ -83,7 +86,7 @@ impl Divide for ShareWork<'_> {
             first_hop: block.first_hop as usize,
             first_queue_cell: block.first_queue_cell,
             first_flight_cell: block.first_flight_cell,
-            handed: handed_r,
+            forwarded: forwarded_r,
             content: content_r,
             lost: lost_r,
             queue: queue_r,

@@ -23,11 +23,11 @@ impl Setup {
             if e.at_s > state.time_s {
                 break;
             }
-            let place = self.plan.place[e.link as usize] as usize;
+            let rank = self.plan.rank[e.link as usize] as usize;
             match e.change {
-                Change::Bandwidth(bps) => state.links[place].bandwidth_bps = bps,
-                Change::Down => self.fail(state, place),
-                Change::Up => state.links[place].down = false,
+                Change::Bandwidth(bps) => state.links[rank].bandwidth_bps = bps,
+                Change::Down => self.fail(state, rank),
+                Change::Up => state.links[rank].down = false,
             }
             state.next_event += 1;
             changed = true;
@@ -45,8 +45,8 @@ impl Setup {
     }
 
     /// The link fails: what is queued is lost. What is on the way over it arrives.
-    fn fail(&self, state: &mut State, place: usize) {
-        let l = &self.plan.links[place];
+    fn fail(&self, state: &mut State, rank: usize) {
+        let l = &self.plan.links[rank];
         for block in &self.plan.blocks[l.first_block as usize..l.end_block as usize] {
             for hop in block.first_hop..block.end_hop {
                 let hop = hop as usize;
@@ -59,13 +59,13 @@ impl Setup {
         if self.fifo {
             let slots = l.first_slot as usize..(l.first_slot + l.queue_slots) as usize;
             state.fifo.slots[slots].fill(Slot::default());
-            state.fifo.queues[place] = SlotQueue::default();
+            state.fifo.queues[rank] = SlotQueue::default();
         }
-        let link = &mut state.links[place];
+        let link = &mut state.links[rank];
         link.lost_pkts += link.queue_pkts;
         link.queue_pkts = 0.0;
         link.queue_bits = 0.0;
-        link.load = LIGHT;
+        link.ln_rho = LIGHT;
         link.down = true;
     }
 
@@ -74,11 +74,11 @@ impl Setup {
         if !self.fifo {
             return state.content[hop];
         }
-        let (place, block) = self.block_of(hop);
-        let l = &self.plan.links[place];
+        let (rank, block) = self.block_of(hop);
+        let l = &self.plan.links[rank];
         let n = block.hops();
         let cells = &state.fifo.queue_cells[block.first_queue_cell..];
-        let queue = state.fifo.queues[place];
+        let queue = state.fifo.queues[rank];
         let slots = (0..queue.count).map(|i| (queue.head + i) % l.queue_slots);
         slots
             .map(|slot| {
@@ -88,22 +88,26 @@ impl Setup {
             .sum()
     }
 
-    /// Packets of data that one hop has on the way: over the link, or, well-mixed, handed on in the
+    /// Packets of data that one hop has on the way: over the link, or, well-mixed, forwarded in the
     /// last step to a link that had its turn before.
     pub fn in_flight(&self, state: &State, hop: usize) -> f64 {
-        let (place, block) = self.block_of(hop);
-        let l = &self.plan.links[place];
-        let late = hop as u32 >= l.late_hop;
-        let pending = if late && !self.fifo {
-            state.handed[self.plan.branches.len() + hop]
+        let (rank, block) = self.block_of(hop);
+        let l = &self.plan.links[rank];
+        let next_step = hop as u32 >= l.next_step_hop;
+        let pending = if next_step && !self.fifo {
+            state.forwarded[self.plan.branches.len() + hop]
         } else {
             0.0
         };
         if !self.fifo {
             return pending;
         }
-        let flight = &state.fifo.flights[place];
-        let done = if late { flight.late } else { flight.soon };
+        let flight = &state.fifo.flights[rank];
+        let done = if next_step {
+            flight.next_step
+        } else {
+            flight.same_step
+        };
         let n = block.hops();
         let cells = &state.fifo.flight_cells[block.first_flight_cell..];
         let batches = done.batch..flight.begun;
@@ -124,6 +128,6 @@ impl Setup {
     fn block_of(&self, hop: usize) -> (usize, &super::plan::Block) {
         let blocks = &self.plan.blocks;
         let i = blocks.partition_point(|b| b.end_hop as usize <= hop);
-        (blocks[i].place as usize, &blocks[i])
+        (blocks[i].rank as usize, &blocks[i])
     }
 }

@@ -25,10 +25,10 @@ impl Setup {
         // Data of no aggregate is DP2, acknowledgements are DP0.
         let marked = |aggregate: AggregateId| state.aggregates[aggregate.index()].marking;
         let of_data = branch.aggregate.map_or([0.0, 0.0, 1.0], marked);
-        let hop = |place: u32, back: bool| {
+        let hop = |rank: u32, back: bool| {
             let marking = if back { [1.0, 0.0, 0.0] } else { of_data };
-            let l = &self.plan.links[place as usize];
-            let link = &state.links[place as usize];
+            let l = &self.plan.links[rank as usize];
+            let link = &state.links[rank as usize];
             let bits = if back {
                 8.0 * ACK_BYTES
             } else {
@@ -53,9 +53,9 @@ impl Setup {
                 },
             }
         };
-        let places = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];
-        let there = places(branch.path).iter().map(|&p| hop(p, false));
-        let back = places(branch.way_back).iter().map(|&p| hop(p, true));
+        let ranks = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];
+        let there = ranks(branch.path).iter().map(|&p| hop(p, false));
+        let back = ranks(branch.way_back).iter().map(|&p| hop(p, true));
         let mut explanation = Explanation::of_way(state.time_s, count, there.chain(back).collect());
         if branch.aggregate.is_some() {
             // Of its colours each has a loss of its own, all along the way.

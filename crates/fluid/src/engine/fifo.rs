@@ -6,26 +6,26 @@
 //! on the step, as long as that is short.
 
 use super::Moving;
-use super::arrays::HandWork;
+use super::arrays::ForwardWork;
 use super::parallel::for_blocks;
 use super::plan::LinkPlan;
 use super::shares::{self, Arrivals, FifoFate, Weight};
-use crate::state::{Flight, Handed, Slot};
+use crate::state::{Flight, Forwarded, Slot};
 
 impl Moving<'_> {
     /// FIFO bookkeeping of one queue: which slots what arrives goes to and what departs comes
     /// from. Also returns the bits that depart.
     pub(super) fn queue_slots(
         &mut self,
-        place: usize,
+        rank: usize,
         admitted: Arrivals,
         departed_pkts: f64,
     ) -> (FifoFate, f64) {
-        let (l, state) = (&self.setup.plan.links[place], &mut *self.state);
+        let (l, state) = (&self.setup.plan.links[rank], &mut *self.state);
         let capacity = l.queue_slots;
         let slots =
             &mut state.fifo.slots[l.first_slot as usize..(l.first_slot + capacity) as usize];
-        let queue = &mut state.fifo.queues[place];
+        let queue = &mut state.fifo.queues[rank];
         let mut fate = FifoFate::default();
 
         // Arrivals: a slot of their own, if the last has its part and there is one.
@@ -56,7 +56,7 @@ impl Moving<'_> {
         let departures = &mut self.scratch.departures[l.first_slot as usize..];
         let mut to_go = departed_pkts;
         let mut bits = 0.0;
-        let emptied = state.links[place].queue_pkts + admitted.pkts <= departed_pkts;
+        let emptied = state.links[rank].queue_pkts + admitted.pkts <= departed_pkts;
         while queue.count > 0 {
             let slot = &mut slots[queue.head as usize];
             let there = slot.pkts * slot.remains;
@@ -83,11 +83,11 @@ impl Moving<'_> {
         (fate, bits)
     }
 
-    /// What a link hands on of what left its queue in this step and before.
-    pub(super) fn hand_on(&mut self, place: usize, departed_pkts: f64, fate: &mut FifoFate) {
-        let (l, span) = (&self.setup.plan.links[place], self.span);
+    /// What a link forwards of what left its queue in this step and before.
+    pub(super) fn forward(&mut self, rank: usize, departed_pkts: f64, fate: &mut FifoFate) {
+        let (l, span) = (&self.setup.plan.links[rank], self.span);
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
-        let flight = &mut self.state.fifo.flights[place];
+        let flight = &mut self.state.fifo.flights[rank];
         let starts = &mut self.state.fifo.batch_start_s[range.clone()];
         fate.flight_adds = flight.takes_more(l, starts, span.end_s);
         if !fate.flight_adds {
@@ -108,25 +108,25 @@ impl Moving<'_> {
             begun: flight.begun,
             end_s: span.end_s,
         };
-        let weights = &mut self.scratch.soon[range.clone()];
-        fate.soon = batches.hand_on(span.end_s - l.delay_s, &mut flight.soon, weights);
+        let weights = &mut self.scratch.same_step[range.clone()];
+        fate.same_step = batches.forward(span.end_s - l.delay_s, &mut flight.same_step, weights);
     }
 
-    /// What links whose turn comes in the same or a later level than that of the next link hand on
+    /// What links whose turn comes in the same or a later level than that of the next link forward
     /// during the step: of what left their queues before it. They do so before any link has its
     /// turn, and after the sources have seen what arrived in the step before.
-    pub(super) fn hand_on_late(&mut self, fork: bool) {
+    pub(super) fn forward_for_next_step(&mut self, fork: bool) {
         let (plan, span) = (&self.setup.plan, self.span);
-        if plan.all_soon || !self.setup.fifo {
+        if plan.all_same_step || !self.setup.fifo {
             return;
         }
         let state = &mut *self.state;
-        for (place, l) in plan.links.iter().enumerate() {
-            if l.late_hop == l.end_hop || state.links[place].quiet_steps > 0 {
+        for (rank, l) in plan.links.iter().enumerate() {
+            if l.next_step_hop == l.end_hop || state.links[rank].quiet_steps > 0 {
                 continue;
             }
             let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
-            let flight = &mut state.fifo.flights[place];
+            let flight = &mut state.fifo.flights[rank];
             let batches = Batches {
                 starts: &state.fifo.batch_start_s[range.clone()],
                 slots: l.flight_slots,
@@ -134,30 +134,31 @@ impl Moving<'_> {
                 end_s: span.start_s,
             };
             let until_s = (span.end_s - l.delay_s).min(span.start_s);
-            let weights = &mut self.scratch.late[range];
-            self.scratch.late_rows[place] = batches.hand_on(until_s, &mut flight.late, weights);
+            let weights = &mut self.scratch.next_step[range];
+            self.scratch.next_step_rows[rank] =
+                batches.forward(until_s, &mut flight.next_step, weights);
         }
         let (links, scratch) = (&state.links, &*self.scratch);
         let cells = &state.fifo.flight_cells;
-        let work = HandWork {
+        let work = ForwardWork {
             first_hop: 0,
-            handed: &mut state.handed[plan.branches.len()..],
+            forwarded: &mut state.forwarded[plan.branches.len()..],
         };
-        for_blocks(work, &plan.blocks, fork, &|work: HandWork<'_>, block| {
-            let place = block.place as usize;
-            let l = &plan.links[place];
-            if l.late_hop >= block.end_hop || links[place].quiet_steps > 0 {
+        for_blocks(work, &plan.blocks, fork, &|work: ForwardWork<'_>, block| {
+            let rank = block.rank as usize;
+            let l = &plan.links[rank];
+            if l.next_step_hop >= block.end_hop || links[rank].quiet_steps > 0 {
                 return;
             }
-            let weights = &scratch.late[l.first_flight as usize..];
-            let weights = &weights[..scratch.late_rows[place] as usize];
+            let weights = &scratch.next_step[l.first_flight as usize..];
+            let weights = &weights[..scratch.next_step_rows[rank] as usize];
             let cells = &cells[block.first_flight_cell..plan.flight_cells_end(block)];
-            let soon = l.late_hop.max(block.first_hop) - block.first_hop;
-            shares::hand_on(
+            let same_step = l.next_step_hop.max(block.first_hop) - block.first_hop;
+            shares::forward(
                 weights,
                 cells,
-                soon as usize,
-                &mut work.handed[..block.hops()],
+                same_step as usize,
+                &mut work.forwarded[..block.hops()],
             );
         });
     }
@@ -169,36 +170,36 @@ impl Flight {
         let Some(last) = self.begun.checked_sub(1) else {
             return false;
         };
-        let untouched = |handed: &Handed| {
-            handed.batch < self.begun && (handed.batch < last || handed.fraction == 0.0)
+        let untouched = |forwarded: &Forwarded| {
+            forwarded.batch < self.begun && (forwarded.batch < last || forwarded.fraction == 0.0)
         };
         let length_s = end_s - starts[ring_row(last, l.flight_slots) as usize];
         length_s <= l.batch_s * (1.0 + 1e-9)
-            && untouched(&self.soon)
-            && (l.late_hop == l.end_hop || untouched(&self.late))
+            && untouched(&self.same_step)
+            && (l.next_step_hop == l.end_hop || untouched(&self.next_step))
     }
 
-    /// The first batch that has not been handed on as a whole.
+    /// The first batch that has not been forwarded as a whole.
     fn oldest(&self, l: &LinkPlan) -> u64 {
-        match l.late_hop < l.end_hop {
-            true => self.soon.batch.min(self.late.batch),
-            false => self.soon.batch,
+        match l.next_step_hop < l.end_hop {
+            true => self.same_step.batch.min(self.next_step.batch),
+            false => self.same_step.batch,
         }
     }
 
     /// Whether packets are on the way.
     pub fn carries(&self, l: &LinkPlan) -> bool {
-        let waits = |handed: &Handed| handed.batch < self.last_full;
-        waits(&self.soon) || (l.late_hop < l.end_hop && waits(&self.late))
+        let waits = |forwarded: &Forwarded| forwarded.batch < self.last_full;
+        waits(&self.same_step) || (l.next_step_hop < l.end_hop && waits(&self.next_step))
     }
 
     /// Nothing is on the way: what leaves from now on begins a batch.
     pub fn restart(&mut self) {
-        let nothing = Handed {
+        let nothing = Forwarded {
             batch: self.begun,
             fraction: 0.0,
         };
-        (self.soon, self.late) = (nothing, nothing);
+        (self.same_step, self.next_step) = (nothing, nothing);
     }
 }
 
@@ -227,9 +228,9 @@ impl Batches<'_> {
         self.starts[ring_row(batch, self.slots) as usize]
     }
 
-    /// Hands on everything that left the queue before `until_s` and was not handed on yet, as
+    /// Forwards everything that left the queue before `until_s` and was not forwarded yet, as
     /// weights of rows; returns how many.
-    fn hand_on(&self, until_s: f64, done: &mut Handed, weights: &mut [Weight]) -> u32 {
+    fn forward(&self, until_s: f64, done: &mut Forwarded, weights: &mut [Weight]) -> u32 {
         let mut n = 0;
         let mut push = |batch: u64, weight: f64| {
             if weight > 0.0 {
@@ -242,7 +243,7 @@ impl Batches<'_> {
             // Times are sums of steps: what differs by rounding is the same.
             if until_s >= end - 1e-9 * (end - start) {
                 push(done.batch, 1.0 - done.fraction);
-                *done = Handed {
+                *done = Forwarded {
                     batch: done.batch + 1,
                     fraction: 0.0,
                 };

@@ -23,25 +23,25 @@ impl Moving<'_> {
     pub(crate) fn step_literally(&mut self) -> Result<(), usize> {
         self.send(false);
         for &(first, end) in &self.setup.plan.levels {
-            for place in first..end {
-                self.move_queue_literally(place)?;
+            for rank in first..end {
+                self.move_queue_literally(rank)?;
             }
         }
         self.deliver();
         Ok(())
     }
 
-    fn move_queue_literally(&mut self, place: usize) -> Result<(), usize> {
+    fn move_queue_literally(&mut self, rank: usize) -> Result<(), usize> {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
-        let l = &plan.links[place];
+        let l = &plan.links[rank];
         let hops = l.first_hop as usize..l.end_hop as usize;
         let inflow = &mut state.inflow[hops.clone()];
         let blocks = &plan.blocks[l.first_block as usize..l.end_block as usize];
         let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
         let runs = &plan.runs[first.first_run as usize..last.end_run as usize];
-        let arriving = shares::arrive(runs, &plan.up[hops.clone()], &state.handed, inflow);
+        let arriving = shares::arrive(runs, &plan.up[hops.clone()], &state.forwarded, inflow);
 
-        let link = &mut state.links[place];
+        let link = &mut state.links[rank];
         let (pkts, bits) = (
             link.queue_pkts + arriving.pkts,
             link.queue_bits + arriving.bits,
@@ -61,22 +61,22 @@ impl Moving<'_> {
         let exact = before + arriving.pkts - departed;
         let after = exact.clamp(0.0, l.room_pkts);
         if !exact.is_finite() {
-            return Err(place);
+            return Err(rank);
         }
         let removed = (exact - after).max(0.0);
         let content = &mut state.content[hops.clone()];
         let sources = plan.branches.len();
-        let handed = &mut state.handed[sources + hops.start..sources + hops.end];
-        for ((v, content), handed) in inflow.iter().zip(&mut *content).zip(handed) {
+        let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
+        for ((v, content), forwarded) in inflow.iter().zip(&mut *content).zip(forwarded) {
             // The share of the queue that is this class's; of the arrivals if there is no queue.
-            *handed = if before > 0.0 {
+            *forwarded = if before > 0.0 {
                 departed * *content / before
             } else if arriving.pkts > 0.0 {
                 departed * v / arriving.pkts
             } else {
                 0.0
             };
-            *content = (*content + v - *handed).max(0.0);
+            *content = (*content + v - *forwarded).max(0.0);
         }
         let of_run = |run: &Run| {
             let start = run.first_hop as usize - hops.start;
@@ -95,7 +95,7 @@ impl Moving<'_> {
         link.max_queue_pkts = link.max_queue_pkts.max(after);
         link.queue_pkts = after;
         link.queue_bits = after * mean_bits;
-        link.load = LIGHT;
+        link.ln_rho = LIGHT;
         link.refused = blocking_of_mean(after, l.room_pkts);
         Ok(())
     }

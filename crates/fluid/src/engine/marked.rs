@@ -189,7 +189,7 @@ impl Moving<'_> {
                     seen = state.learn_from(looks, branch, now, step, span);
                     let delivered: f64 = (b..b + 3)
                         .map(|lane| plan.branches[lane].last_data_hop as usize)
-                        .map(|hop| self.state.handed[plan.branches.len() + hop])
+                        .map(|hop| self.state.forwarded[plan.branches.len() + hop])
                         .sum();
                     delivered_pps = Some(delivered / (branch.weight * self.state.last_step_s));
                 }
@@ -203,7 +203,7 @@ impl Moving<'_> {
         let mean_pps = state.sent(branch, &wanted, sent, active_s, span.end_s);
         state.meets(seen, active_s, rests_on);
         for (lane, part) in (b..).zip(marking) {
-            self.state.handed[lane] = sent.pkts * part;
+            self.state.forwarded[lane] = sent.pkts * part;
             self.state.branches[lane].sent_pkts += sent.pkts * part;
         }
         let edge = &self.setup.network.tables().aggregates[aggregate.index()].edge;
@@ -223,9 +223,9 @@ impl Moving<'_> {
 pub(crate) fn ln_pass_marked(plan: &Plan, state: &State, b: usize, marking: &[f64; 3]) -> f64 {
     let branch = &plan.branches[b];
     let mut pass = [1.0; 3];
-    for &place in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
-        let refused = state.links[place as usize].refused;
-        let early = match plan.links[place as usize].rio {
+    for &rank in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
+        let refused = state.links[rank as usize].refused;
+        let early = match plan.links[rank as usize].rio {
             Some(rio) => state.rio[rio as usize].early,
             None => [0.0; 3],
         };

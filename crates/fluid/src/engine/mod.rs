@@ -1,6 +1,5 @@
 //! How a step moves the network.
 
-mod adaptive;
 mod arrays;
 mod events;
 mod explain;
@@ -137,13 +136,13 @@ pub(crate) fn advance(
         FluidOptions::Literal { .. } => moving.step_literally(),
         _ => moving.step(),
     };
-    if let Err(place) = result {
-        let link = setup.plan.links[place].link as usize;
+    if let Err(rank) = result {
+        let link = setup.plan.links[rank].link as usize;
         return Err(RunError::NotFinite {
             link: setup.network.tables().link_names[link].clone(),
             time_s: span.start_s,
             step: state.steps,
-            value: state.links[place].queue_pkts,
+            value: state.links[rank].queue_pkts,
         });
     }
     state.last_step_s = span.length_s;

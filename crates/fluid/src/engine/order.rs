@@ -15,7 +15,7 @@ pub(crate) struct Order {
     /// The level of every link.
     pub level_of: Vec<u32>,
     /// Links that have the same turn as one that feeds them: all of their level must have taken what
-    /// arrives before any of them hands on.
+    /// arrives before any of them forwards.
     pub tied: Vec<bool>,
     /// Place of every branch when sums are formed.
     pub branch_rank: Vec<u32>,
@@ -146,12 +146,12 @@ fn take_turns(links: &[u32], feeds: Vec<Feed>, turns: &mut [Vec<u32>]) {
     if links.len() < 2 {
         return;
     }
-    let place: HashMap<u32, u32> = links.iter().copied().zip(0..).collect();
+    let rank: HashMap<u32, u32> = links.iter().copied().zip(0..).collect();
     let mut graph: DiGraph<(), (), u32> = DiGraph::with_capacity(links.len(), feeds.len());
     links.iter().for_each(|_| {
         graph.add_node(());
     });
-    graph.extend_with_edges(feeds.iter().map(|f| (place[&f.from], place[&f.to])));
+    graph.extend_with_edges(feeds.iter().map(|f| (rank[&f.from], rank[&f.to])));
     let components = kosaraju_scc(&graph);
     let mut component_of = vec![0_u32; links.len()];
     for (c, component) in components.iter().enumerate() {
@@ -159,7 +159,7 @@ fn take_turns(links: &[u32], feeds: Vec<Feed>, turns: &mut [Vec<u32>]) {
             component_of[node.index()] = c as u32;
         }
     }
-    let of = |link: u32| component_of[place[&link] as usize];
+    let of = |link: u32| component_of[rank[&link] as usize];
     // Components come in reverse topological order.
     let mut inputs: Vec<Vec<u32>> = vec![Vec::new(); components.len()];
     for feed in &feeds {

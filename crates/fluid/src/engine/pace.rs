@@ -63,8 +63,8 @@ fn quickness_s(branch: &BranchPlan, round_trip_s: impl Fn() -> f64) -> f64 {
 
 /// The shortest round-trip time of all sources with profiles while nobody queues.
 fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
-    let bandwidth_bps = |place: u32| {
-        let link = plan.links[place as usize].link;
+    let bandwidth_bps = |rank: u32| {
+        let link = plan.links[rank as usize].link;
         inner.links[link as usize].bandwidth_bps
     };
     let branches = plan.branches.iter();

@@ -2,7 +2,7 @@
 //!
 //! A *hop* is one branch at one link. Hops lie link by link, in the order in which links are
 //! processed, so that everything a link needs is contiguous. Links are processed in levels: what
-//! a link of one level hands on is seen by links of later levels within the same step, and by the
+//! a link of one level forwards is seen by links of later levels within the same step, and by the
 //! others in the next.
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ const MAX_QUEUE_SLOTS: usize = 64;
 const PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
-    /// Where each hop's input lies in `handed`: branches (their sources) first, then hops.
+    /// Where each hop's input lies in `forwarded`: branches (their sources) first, then hops.
     pub up: Vec<u32>,
     /// Runs of hops with packets of one kind, block by block.
     pub runs: Vec<Run>,
@@ -44,14 +44,14 @@ pub(crate) struct Plan {
     /// Levels whose links feed each other, and have to take what arrives at once.
     pub at_once: Vec<bool>,
     pub blocks: Vec<Block>,
-    /// Place in `links` of each link of the network.
-    pub place: Vec<u32>,
+    /// Rank in `links` of each link of the network.
+    pub rank: Vec<u32>,
     /// Place of each branch in the order of sums.
     pub branch_rank: Vec<u32>,
     /// The same for networks whose links and connections are the same, row by row, and for the same
     /// options.
     pub fingerprint: u64,
-    /// The ways of all branches as places in `links`, parallel to the network's `path_links`.
+    /// The ways of all branches as ranks in `links`, parallel to the network's `path_links`.
     pub path: Vec<u32>,
     /// The profiles of all sources, each once.
     pub profiles: Vec<Arc<dyn Profile>>,
@@ -71,8 +71,8 @@ pub(crate) struct Plan {
     pub schedules: Vec<Schedule>,
     /// Whether there are any, or conditioners.
     pub has_precedences: bool,
-    /// Whether routes form no cycle: everything is handed on within the step.
-    pub all_soon: bool,
+    /// Whether routes form no cycle: everything is forwarded within the step.
+    pub all_same_step: bool,
     /// Sizes of the rings of FIFO transport (0 without it).
     pub queue_cells: usize,
     pub flight_cells: usize,
@@ -89,7 +89,7 @@ pub(crate) struct LinkPlan {
     pub link: u32,
     pub first_hop: u32,
     /// From here on, hops whose next link comes in the same or an earlier level.
-    pub late_hop: u32,
+    pub next_step_hop: u32,
     pub end_hop: u32,
     pub first_block: u32,
     pub end_block: u32,
@@ -120,8 +120,8 @@ pub(crate) struct LinkPlan {
 /// A piece of one link's hops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
-    /// Place in `links`.
-    pub place: u32,
+    /// Rank in `links`.
+    pub rank: u32,
     pub first_hop: u32,
     pub end_hop: u32,
     pub first_run: u32,
@@ -205,12 +205,12 @@ impl BranchPlan {
 /// The source has no profile: it sends at its own rate.
 pub(crate) const NO_PROFILE: u32 = u32::MAX;
 
-/// One hop while the plan is made, in the order in which a link's hops lie: those that hand on
+/// One hop while the plan is made, in the order in which a link's hops lie: those that forward
 /// within the step first, packets of one kind together, then by where they go next, so that what
 /// the next links read lies together, and in order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Draft {
-    late: bool,
+    next_step: bool,
     /// Rank and number of the kind.
     kind: (u32, u32),
     next: [u32; 2],
@@ -271,9 +271,9 @@ impl Plan {
             fingerprint,
         } = Order::new(inner, &ways);
 
-        let mut place = vec![0; inner.links.len()];
+        let mut rank = vec![0; inner.links.len()];
         for (p, &link) in order.iter().enumerate() {
-            place[link as usize] = p as u32;
+            rank[link as usize] = p as u32;
         }
         let mut kinds = Kinds {
             has_precedences: inner.has_precedences(),
@@ -289,9 +289,9 @@ impl Plan {
             for i in 0..way.len() {
                 let Some(link) = way.link(i) else { continue };
                 let level = |l: u32| level_of[l as usize];
-                let at = |i| way.link(i).map_or(u32::MAX, |l| place[l as usize]);
-                drafts[place[link as usize] as usize].push(Draft {
-                    late: way
+                let at = |i| way.link(i).map_or(u32::MAX, |l| rank[l as usize]);
+                drafts[rank[link as usize] as usize].push(Draft {
+                    next_step: way
                         .link(i + 1)
                         .is_some_and(|next| level(next) <= level(link)),
                     kind: kind[usize::from(i >= way.data.len())],
@@ -312,12 +312,8 @@ impl Plan {
             levels: Vec::new(),
             at_once: Vec::new(),
             blocks: Vec::new(),
-            path: inner
-                .path_links
-                .iter()
-                .map(|&l| place[l as usize])
-                .collect(),
-            place,
+            path: inner.path_links.iter().map(|&l| rank[l as usize]).collect(),
+            rank,
             branch_rank,
             fingerprint,
             profiles: Vec::new(),
@@ -330,7 +326,7 @@ impl Plan {
             rio: Vec::new(),
             schedules: Vec::new(),
             has_precedences: inner.has_precedences(),
-            all_soon: true,
+            all_same_step: true,
             queue_cells: 0,
             flight_cells: 0,
             queue_slots: 0,
@@ -347,7 +343,7 @@ impl Plan {
                 plan.branch_of[h as usize] = d.branch;
                 plan.hops[(plan.hops_of[d.branch as usize] + d.position) as usize] = h;
             }
-            let soon = drafts.partition_point(|d| !d.late) as u32;
+            let same_step = drafts.partition_point(|d| !d.next_step) as u32;
             let mean = |of: fn(&(f64, f64, u32)) -> f64| -> f64 {
                 drafts
                     .iter()
@@ -358,11 +354,15 @@ impl Plan {
                 true => 1.0,
                 false => mean(|k| k.1) / mean(|k| k.0),
             };
-            let hops = [first_hop, first_hop + soon, first_hop + drafts.len() as u32];
+            let hops = [
+                first_hop,
+                first_hop + same_step,
+                first_hop + drafts.len() as u32,
+            ];
             let one_kind = drafts.iter().all(|d| d.kind == drafts[0].kind);
             plan.add_link(inner, order[p], hops, nominal_bits, one_kind);
         }
-        plan.all_soon = plan.links.iter().all(|l| l.late_hop == l.end_hop);
+        plan.all_same_step = plan.links.iter().all(|l| l.next_step_hop == l.end_hop);
         plan.link_inputs(&ways);
         plan.add_levels(&level_of, &tied);
         plan.add_blocks(&kind_of, &kinds);
@@ -395,20 +395,20 @@ impl Plan {
     }
 
     /// The blocks of these places.
-    pub fn blocks_of(&self, places: Range<usize>) -> Range<usize> {
-        let first = self.links[places.start].first_block as usize;
-        first..self.links[places.end - 1].end_block as usize
+    pub fn blocks_of(&self, ranks: Range<usize>) -> Range<usize> {
+        let first = self.links[ranks.start].first_block as usize;
+        first..self.links[ranks.end - 1].end_block as usize
     }
 
     /// Where the queue cells of a block end.
     pub fn queue_cells_end(&self, block: &Block) -> usize {
-        let slots = self.links[block.place as usize].queue_slots as usize;
+        let slots = self.links[block.rank as usize].queue_slots as usize;
         block.first_queue_cell + slots * block.hops()
     }
 
     /// Where the flight cells of a block end.
     pub fn flight_cells_end(&self, block: &Block) -> usize {
-        let slots = self.links[block.place as usize].flight_slots as usize;
+        let slots = self.links[block.rank as usize].flight_slots as usize;
         block.first_flight_cell + slots * block.hops()
     }
 
@@ -427,14 +427,14 @@ impl Plan {
         &mut self,
         inner: &Tables,
         link: u32,
-        [first_hop, late_hop, end_hop]: [u32; 3],
+        [first_hop, next_step_hop, end_hop]: [u32; 3],
         nominal_bits: f64,
         one_kind: bool,
     ) {
         self.links.push(LinkPlan {
             link,
             first_hop,
-            late_hop,
+            next_step_hop,
             end_hop,
             first_block: 0,
             end_block: 0,
@@ -484,7 +484,7 @@ impl Plan {
     }
 
     fn add_blocks(&mut self, kind_of: &[u32], kinds: &Kinds) {
-        for (place, link) in self.links.iter_mut().enumerate() {
+        for (rank, link) in self.links.iter_mut().enumerate() {
             link.first_block = self.blocks.len() as u32;
             for first_hop in (link.first_hop..link.end_hop).step_by(BLOCK_HOPS) {
                 let end_hop = link.end_hop.min(first_hop + BLOCK_HOPS as u32);
@@ -504,7 +504,7 @@ impl Plan {
                     start = end;
                 }
                 self.blocks.push(Block {
-                    place: place as u32,
+                    rank: rank as u32,
                     first_hop,
                     end_hop,
                     first_run,
@@ -612,7 +612,7 @@ impl Plan {
             self.queue_slots += l.queue_slots as usize;
         }
         for block in &mut self.blocks {
-            let link = &self.links[block.place as usize];
+            let link = &self.links[block.rank as usize];
             let hops = block.hops();
             block.first_queue_cell = self.queue_cells;
             block.first_flight_cell = self.flight_cells;

@@ -45,7 +45,7 @@ impl Solution {
     pub fn down() -> Solution {
         Solution {
             refused: 1.0,
-            load: LIGHT,
+            ln_rho: LIGHT,
             ..Solution::default()
         }
     }
@@ -63,7 +63,7 @@ pub(crate) struct RedStep {
 /// The queue at the end of the step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Solution {
-    pub load: f64,
+    pub ln_rho: f64,
     pub queue_pkts: f64,
     pub utilization: f64,
     /// Fraction of the arrivals that is refused, by the full buffer or early.
@@ -115,7 +115,7 @@ impl Step {
 
     fn empty(&self) -> Solution {
         Solution {
-            load: LIGHT,
+            ln_rho: LIGHT,
             average: self.red.map_or(0.0, |r| r.average(0.0)),
             ..Solution::default()
         }
@@ -133,7 +133,7 @@ impl Step {
         };
         let rho = queue_pkts / (1.0 + queue_pkts);
         (rho < self.light_rho).then_some(Solution {
-            load: LIGHT,
+            ln_rho: LIGHT,
             queue_pkts,
             utilization: rho,
             refused: 0.0,
@@ -197,10 +197,10 @@ impl Step {
         self.guess.clamp(-30.0, 30.0)
     }
 
-    fn solution(&self, load: f64, eq: &Equilibrium) -> Solution {
+    fn solution(&self, ln_rho: f64, eq: &Equilibrium) -> Solution {
         let refused = eq.blocking;
         Solution {
-            load,
+            ln_rho,
             queue_pkts: eq.mean_pkts.clamp(0.0, self.room_pkts),
             utilization: eq.utilization(),
             refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
@@ -307,7 +307,7 @@ mod tests {
             light_rho: light_rho(k),
             before_pkts: before,
             service_pkts: service,
-            guess: crate::mm1k::load_of_mean(before, k).clamp(-50.0, 50.0),
+            guess: crate::mm1k::ln_rho_of_mean(before, k).clamp(-50.0, 50.0),
             red: None,
         }
     }
@@ -319,10 +319,10 @@ mod tests {
             k in 1.0..20_000.0_f64,
             fill in 0.0..=1.0_f64,
             service in prop::num::f64::POSITIVE.prop_map(|x| 1e-6 + (x % 1e6)),
-            load in 1e-6..50.0_f64,
+            ln_rho in 1e-6..50.0_f64,
         ) {
             let s = step(k, fill * k, service);
-            let arriving = service * load;
+            let arriving = service * ln_rho;
             let end = s.solve(arriving);
             let scale = 1.0 + s.before_pkts + arriving;
             let residual = end.queue_pkts + service * end.utilization
@@ -333,9 +333,9 @@ mod tests {
 
         /// The general search finds what Newton's method finds.
         #[test]
-        fn both_searches_agree(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, load in 0.01..5.0_f64) {
+        fn both_searches_agree(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {
             let s = step(k, fill * k, service);
-            let (a, b) = (s.solve(service * load), s.solve_by(|_| service * load));
+            let (a, b) = (s.solve(service * ln_rho), s.solve_by(|_| service * ln_rho));
             prop_assert!((a.queue_pkts - b.queue_pkts).abs() < 1e-8 * (1.0 + a.queue_pkts), "{a:?} {b:?}");
         }
     }

@@ -19,7 +19,7 @@ use crate::state::State;
 /// One such queue, as far as it does not change.
 #[derive(Clone, Debug)]
 pub(crate) struct RioQueue {
-    pub place: u32,
+    pub rank: u32,
     pub dropper: Dropper,
     /// The bandwidth with which the dropper was made.
     bandwidth_bps: f64,
@@ -62,7 +62,7 @@ impl RioState {
 impl Plan {
     /// Finds the queues that tell precedences apart.
     pub fn add_rio_queues(&mut self, inner: &Tables) {
-        for (place, l) in self.links.iter_mut().enumerate() {
+        for (rank, l) in self.links.iter_mut().enumerate() {
             let spec = &inner.links[l.link as usize];
             // The builder has checked that there is a dropper.
             if let Queue::Rio(rio) = &spec.queue
@@ -70,7 +70,7 @@ impl Plan {
             {
                 l.rio = Some(self.rio.len() as u32);
                 self.rio.push(RioQueue {
-                    place: place as u32,
+                    rank: rank as u32,
                     dropper,
                     bandwidth_bps: spec.bandwidth_bps,
                 });
@@ -168,9 +168,9 @@ impl Moving<'_> {
     /// What a packet of no aggregate meets at these queues: it is DP2.
     pub(super) fn look_at_rio_queues(&mut self) {
         for (queue, rio) in self.setup.plan.rio.iter().zip(&self.state.rio) {
-            let place = queue.place as usize;
-            let pass = (1.0 - rio.early[2]) * (1.0 - self.state.links[place].refused);
-            self.scratch.conditions[place].ln_pass = ln_pass(1.0 - pass);
+            let rank = queue.rank as usize;
+            let pass = (1.0 - rio.early[2]) * (1.0 - self.state.links[rank].refused);
+            self.scratch.conditions[rank].ln_pass = ln_pass(1.0 - pass);
         }
     }
 
@@ -178,7 +178,7 @@ impl Moving<'_> {
     /// arrives, and counted.
     pub(super) fn solve_rio(
         &mut self,
-        place: usize,
+        rank: usize,
         rio: u32,
         step: &Step,
         arriving: &mut Arrivals,
@@ -186,12 +186,12 @@ impl Moving<'_> {
         let plan = &self.setup.plan;
         let queue = &plan.rio[rio as usize];
         let before = self.state.rio[rio as usize];
-        let link = &self.state.links[place];
+        let link = &self.state.links[rank];
         let rio_step = RioStep {
             queue,
             before: &before,
             step,
-            arriving: arriving_by_precedence(plan, self.state, place),
+            arriving: arriving_by_precedence(plan, self.state, rank),
             length_s: self.span.length_s,
             speed: link.bandwidth_bps * link.share / queue.bandwidth_bps,
         };
@@ -204,7 +204,7 @@ impl Moving<'_> {
             (false, true) => solve(&rio_step),
             (false, false) => {
                 let solution = Solution {
-                    load: LIGHT,
+                    ln_rho: LIGHT,
                     ..Solution::default()
                 };
                 (solution, rio_step.at(&solution))
@@ -227,7 +227,7 @@ impl Moving<'_> {
             false => 0.0,
         };
         after.queue_pkts = there.map(|pkts| pkts * keep);
-        drop_early(plan, self.state, place, &tried.early, arriving);
+        drop_early(plan, self.state, rank, &tried.early, arriving);
         solution
     }
 }
@@ -257,8 +257,8 @@ fn solve(rio: &RioStep<'_>) -> (Solution, Tried) {
     (solution, tried)
 }
 
-fn arriving_by_precedence(plan: &Plan, state: &State, place: usize) -> [f64; 3] {
-    let l = &plan.links[place];
+fn arriving_by_precedence(plan: &Plan, state: &State, rank: usize) -> [f64; 3] {
+    let l = &plan.links[rank];
     let mut sums = [0.0; 3];
     for block in &plan.blocks[l.first_block as usize..l.end_block as usize] {
         for run in plan.runs_of(block) {
@@ -273,11 +273,11 @@ fn arriving_by_precedence(plan: &Plan, state: &State, place: usize) -> [f64; 3] 
 fn drop_early(
     plan: &Plan,
     state: &mut State,
-    place: usize,
+    rank: usize,
     early: &[f64; 3],
     arriving: &mut Arrivals,
 ) {
-    let l = &plan.links[place];
+    let l = &plan.links[rank];
     let mut dropped = Arrivals::default();
     for block in &plan.blocks[l.first_block as usize..l.end_block as usize] {
         for run in plan.runs_of(block) {
@@ -297,7 +297,7 @@ fn drop_early(
     }
     arriving.pkts = (arriving.pkts - dropped.pkts).max(0.0);
     arriving.bits = (arriving.bits - dropped.bits).max(0.0);
-    let link = &mut state.links[place];
+    let link = &mut state.links[rank];
     link.offered_pkts += dropped.pkts;
     link.lost_pkts += dropped.pkts;
 }

@@ -21,7 +21,7 @@ const MEMORY_S: f64 = 0.1;
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     scheduler: Scheduler,
-    places: Vec<u32>,
+    ranks: Vec<u32>,
     weights: Vec<f64>,
 }
 
@@ -50,10 +50,10 @@ impl Plan {
     pub fn add_schedules(&mut self, inner: &Tables) {
         let schedule = |shared: &netflow_network::Shared| Schedule {
             scheduler: shared.scheduler,
-            places: shared
+            ranks: shared
                 .links
                 .iter()
-                .map(|&l| self.place[l as usize])
+                .map(|&l| self.rank[l as usize])
                 .collect(),
             weights: shared.weights.clone(),
         };
@@ -64,7 +64,7 @@ impl Plan {
 impl ScheduleState {
     pub fn new(schedule: &Schedule) -> ScheduleState {
         ScheduleState {
-            queues: vec![Before::default(); schedule.places.len()],
+            queues: vec![Before::default(); schedule.ranks.len()],
             time_s: 0.0,
             debt_s: 0.0,
         }
@@ -77,30 +77,27 @@ impl Moving<'_> {
         let (plan, state) = (&self.setup.plan, &mut *self.state);
         for (schedule, before) in plan.schedules.iter().zip(&mut state.schedules) {
             let length_s = (state.time_s - before.time_s).max(0.0);
-            let places = schedule.places.iter().map(|&place| place as usize);
+            let ranks = schedule.ranks.iter().map(|&rank| rank as usize);
             let mut sent_s = 0.0;
             let memory = (-length_s / MEMORY_S).exp();
-            let demands = places
-                .clone()
-                .zip(&mut before.queues)
-                .map(|(place, queue)| {
-                    let link = &state.links[place];
-                    let mean_bits = match link.queue_pkts > 0.0 {
-                        true => link.queue_bits / link.queue_pkts,
-                        false => plan.links[place].nominal_bits,
-                    };
-                    let admitted_pkts = link.offered_pkts - link.lost_pkts;
-                    let new_pkts = (admitted_pkts - queue.admitted_pkts).max(0.0);
-                    let admitted_s = new_pkts * mean_bits / link.bandwidth_bps;
-                    let left_bits = queue.queue_bits - link.queue_bits;
-                    sent_s += admitted_s + left_bits / link.bandwidth_bps;
-                    if length_s > 0.0 {
-                        let now = admitted_s / length_s;
-                        queue.demand = now + (queue.demand - now) * memory;
-                    }
-                    (queue.admitted_pkts, queue.queue_bits) = (admitted_pkts, link.queue_bits);
-                    queue.demand
-                });
+            let demands = ranks.clone().zip(&mut before.queues).map(|(rank, queue)| {
+                let link = &state.links[rank];
+                let mean_bits = match link.queue_pkts > 0.0 {
+                    true => link.queue_bits / link.queue_pkts,
+                    false => plan.links[rank].nominal_bits,
+                };
+                let admitted_pkts = link.offered_pkts - link.lost_pkts;
+                let new_pkts = (admitted_pkts - queue.admitted_pkts).max(0.0);
+                let admitted_s = new_pkts * mean_bits / link.bandwidth_bps;
+                let left_bits = queue.queue_bits - link.queue_bits;
+                sent_s += admitted_s + left_bits / link.bandwidth_bps;
+                if length_s > 0.0 {
+                    let now = admitted_s / length_s;
+                    queue.demand = now + (queue.demand - now) * memory;
+                }
+                (queue.admitted_pkts, queue.queue_bits) = (admitted_pkts, link.queue_bits);
+                queue.demand
+            });
             let demands: Vec<f64> = demands.collect();
             before.time_s = state.time_s;
             before.debt_s = (before.debt_s + sent_s - length_s).max(0.0);
@@ -109,8 +106,8 @@ impl Moving<'_> {
                 Scheduler::Priority => by_priority(link, &demands),
                 Scheduler::Wfq => by_weight(link, &demands, &schedule.weights),
             };
-            for (place, share) in places.zip(shares) {
-                state.links[place].share = share.clamp(LEAST, 1.0);
+            for (rank, share) in ranks.zip(shares) {
+                state.links[rank].share = share.clamp(LEAST, 1.0);
             }
         }
     }

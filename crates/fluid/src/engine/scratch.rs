@@ -23,10 +23,10 @@ pub(crate) struct Scratch {
     pub fates: Vec<Fate>,
     /// Weights of the rows of rings, link by link.
     pub departures: Vec<Weight>,
-    pub soon: Vec<Weight>,
-    pub late: Vec<Weight>,
+    pub same_step: Vec<Weight>,
+    pub next_step: Vec<Weight>,
     /// How many of them each link has.
-    pub late_rows: Vec<u32>,
+    pub next_step_rows: Vec<u32>,
     /// What sources that are evaluated within the step see at its start.
     pub seen: Vec<[f64; 2]>,
     /// Branches that were just evaluated within the step.
@@ -47,9 +47,9 @@ impl Scratch {
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             fates: vec![Fate::default(); plan.links.len()],
             departures: vec![(0, 0.0); plan.queue_slots],
-            soon: vec![(0, 0.0); plan.flight_batches],
-            late: vec![(0, 0.0); plan.flight_batches],
-            late_rows: vec![0; plan.links.len()],
+            same_step: vec![(0, 0.0); plan.flight_batches],
+            next_step: vec![(0, 0.0); plan.flight_batches],
+            next_step_rows: vec![0; plan.links.len()],
             seen: vec![[0.0; 2]; plan.branches.len()],
             sent_by: Vec::with_capacity(plan.branches.len()),
             may_send: vec![f64::INFINITY; plan.branches.len()],
@@ -78,7 +78,7 @@ impl Scratch {
         if end_s <= self.active.until_s {
             return;
         }
-        state.handed[..setup.plan.branches.len()].fill(0.0);
+        state.forwarded[..setup.plan.branches.len()].fill(0.0);
         self.active.gather(setup, state, end_s - state.time_s);
     }
 }

@@ -63,7 +63,7 @@ impl Moving<'_> {
             let [ln_pass, rtt_s] = self.look(b);
             let wanted = Wanted::own(branch, [-ln_pass.exp_m1(), rtt_s]);
             let sent = wanted.sends(branch, active_s, self.scratch.may_send[b]);
-            self.state.handed[b] = sent.pkts;
+            self.state.forwarded[b] = sent.pkts;
             let state = &mut self.state.branches[b];
             state.sent(branch, &wanted, sent, active_s, span.end_s);
             if branch.ramp != NO_RAMP {
@@ -77,7 +77,7 @@ impl Moving<'_> {
     fn send_by_profiles(&mut self, fork: bool) {
         let (by_branch, by_hop) = self
             .state
-            .handed
+            .forwarded
             .split_at_mut(self.setup.plan.branches.len());
         let shared = SharedView {
             setup: self.setup,
@@ -85,13 +85,13 @@ impl Moving<'_> {
             span: self.span,
             step: self.state.steps,
             before_s: self.state.last_step_s,
-            handed: by_hop,
+            forwarded: by_hop,
         };
         for (profile, members) in &self.scratch.active.lagged {
             let work = SourceWork {
                 members,
                 first: 0,
-                handed: &mut *by_branch,
+                forwarded: &mut *by_branch,
                 branches: &mut self.state.branches,
                 looks: &mut self.state.seen,
             };
@@ -107,7 +107,7 @@ impl Moving<'_> {
             let branch = &plan.branches[b];
             let [ln_pass, rtt_s] = self.look(b);
             self.scratch.seen[b] = [ln_pass, rtt_s];
-            self.state.handed[b] = 0.0; // until its first link's queue is solved
+            self.state.forwarded[b] = 0.0; // until its first link's queue is solved
             let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
             let seen = [-ln_pass.exp_m1(), rtt_s];
             let rests_on = plan.profiles[branch.profile as usize].rests_on(seen[0], rtt_s);
@@ -120,7 +120,7 @@ impl Moving<'_> {
     /// added to `arriving`, and to what their first hops received.
     pub(super) fn solve_with_sources(
         &mut self,
-        place: usize,
+        rank: usize,
         step: &Step,
         arriving: &mut Arrivals,
     ) -> Solution {
@@ -133,14 +133,14 @@ impl Moving<'_> {
             sent_by,
             ..
         } = &mut *self.scratch;
-        let here = conditions[place];
+        let here = conditions[rank];
         let others = arriving.pkts;
         let sources_at = |tried: &Solution, each: &mut dyn FnMut(SentWithin)| {
             let ln_pass = sources::ln_pass(tried.refused) - here.ln_pass;
             let waiting_s = tried.queue_pkts * span.length_s / step.service_pkts - here.waiting_s;
             let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
             let mut from_profile = [0.0; BATCH];
-            for (_, profile, range) in active.runs_at(place) {
+            for (_, profile, range) in active.runs_at(rank) {
                 for batch in active.by_link[range.clone()].chunks(BATCH) {
                     let n = batch.len();
                     for (i, &b) in batch.iter().enumerate() {
@@ -178,7 +178,7 @@ impl Moving<'_> {
             let state = &mut self.state.branches[b];
             state.sent(branch, &it.wanted, it.sent, it.active_s, span.end_s);
             state.sent_pkts += pkts;
-            self.state.handed[b] = pkts;
+            self.state.forwarded[b] = pkts;
             self.state.inflow[branch.first_hop as usize] = pkts;
             arriving.pkts += pkts;
             arriving.bits += pkts * branch.data_bits;
@@ -202,9 +202,9 @@ struct SharedView<'a> {
     scratch: &'a Scratch,
     span: Span,
     step: u64,
-    /// Length of the step before, and what hops handed on in it.
+    /// Length of the step before, and what hops forwarded in it.
     before_s: f64,
-    handed: &'a [f64],
+    forwarded: &'a [f64],
 }
 
 /// Some sources of one profile, in order of branches, and what is written for them; the slices
@@ -212,7 +212,7 @@ struct SharedView<'a> {
 struct SourceWork<'a> {
     members: &'a [u32],
     first: usize,
-    handed: &'a mut [f64],
+    forwarded: &'a mut [f64],
     branches: &'a mut [BranchState],
     /// [`LOOKS`] of every branch; empty if they do not learn.
     looks: &'a mut [Seen],
@@ -228,21 +228,21 @@ impl SharedView<'_> {
         let middle = n / 2 / BATCH * BATCH;
         let (left, right) = work.members.split_at(middle);
         let cut = right[0] as usize - work.first;
-        let (handed_l, handed_r) = work.handed.split_at_mut(cut);
+        let (forwarded_l, forwarded_r) = work.forwarded.split_at_mut(cut);
         let (branches_l, branches_r) = work.branches.split_at_mut(cut);
         let looks_cut = (cut * LOOKS).min(work.looks.len());
         let (looks_l, looks_r) = work.looks.split_at_mut(looks_cut);
         let left = SourceWork {
             members: left,
             first: work.first,
-            handed: handed_l,
+            forwarded: forwarded_l,
             branches: branches_l,
             looks: looks_l,
         };
         let right = SourceWork {
             members: right,
             first: work.first + cut,
-            handed: handed_r,
+            forwarded: forwarded_r,
             branches: branches_r,
             looks: looks_r,
         };
@@ -287,7 +287,7 @@ impl SharedView<'_> {
                 let branch = &plan.branches[b];
                 let state = &mut work.branches[b - work.first];
                 let delivered_pps = learns.then(|| {
-                    let delivered = self.handed[branch.last_data_hop as usize];
+                    let delivered = self.forwarded[branch.last_data_hop as usize];
                     delivered / (branch.weight * self.before_s)
                 });
                 let seen = [loss[i], rtt[i]];
@@ -295,7 +295,7 @@ impl SharedView<'_> {
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = wanted.sends(branch, active_s, scratch.may_send[b]);
                 state.sent(branch, &wanted, sent, active_s, self.span.end_s);
-                work.handed[b - work.first] = sent.pkts;
+                work.forwarded[b - work.first] = sent.pkts;
                 state.sent_pkts += sent.pkts;
                 state.meets(seen, active_s, profile.rests_on(loss[i], rtt[i]));
             }

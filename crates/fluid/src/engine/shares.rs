@@ -1,4 +1,4 @@
-//! The mix of connections in a queue: what each hop brings, keeps, loses and hands on.
+//! The mix of connections in a queue: what each hop brings, keeps, loses and forwards.
 //!
 //! All volumes are packets of data (of a class, its weight included) during one step. The loops
 //! run over contiguous slices without branches, so that the compiler can vectorize them.
@@ -41,7 +41,7 @@ pub(crate) struct FifoFate {
     pub flight_row: u32,
     /// Whether the departures are added to what is in that row.
     pub flight_adds: bool,
-    pub soon: u32,
+    pub same_step: u32,
 }
 
 /// A row of a block's ring, and how much of it counts.
@@ -49,20 +49,20 @@ pub(crate) type Weight = (u32, f64);
 
 /// Fetches what arrives: `inflow[h] = handed[up[h]]`. Returns the sum, always formed in the same
 /// order.
-fn gather(up: &[u32], handed: &[f64], inflow: &mut [f64]) -> f64 {
+fn gather(up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> f64 {
     let mut sums = [0.0; 4];
     let mut ups = up.chunks_exact(4);
     let mut ins = inflow.chunks_exact_mut(4);
     for (up, inflow) in (&mut ups).zip(&mut ins) {
         for i in 0..4 {
-            let v = handed[up[i] as usize];
+            let v = forwarded[up[i] as usize];
             inflow[i] = v;
             sums[i] += v;
         }
     }
     let mut rest = 0.0;
     for (up, inflow) in ups.remainder().iter().zip(ins.into_remainder()) {
-        let v = handed[*up as usize];
+        let v = forwarded[*up as usize];
         *inflow = v;
         rest += v;
     }
@@ -70,12 +70,12 @@ fn gather(up: &[u32], handed: &[f64], inflow: &mut [f64]) -> f64 {
 }
 
 /// Fetches what arrives at one block, run by run; the sums are always formed in the same order.
-pub(crate) fn arrive(runs: &[Run], up: &[u32], handed: &[f64], inflow: &mut [f64]) -> Arrivals {
+pub(crate) fn arrive(runs: &[Run], up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> Arrivals {
     let mut sum = Arrivals::default();
     let mut start = 0;
     for run in runs {
         let end = start + (run.end_hop - run.first_hop) as usize;
-        let pkts = gather(&up[start..end], handed, &mut inflow[start..end]);
+        let pkts = gather(&up[start..end], forwarded, &mut inflow[start..end]);
         sum.pkts += pkts * run.packets;
         sum.bits += pkts * run.bits;
         start = end;
@@ -93,17 +93,17 @@ pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
     }
 }
 
-/// Well-mixed: every hop keeps, and hands on, the same fraction.
-pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], handed: &mut [f64]) {
+/// Well-mixed: every hop keeps, and forwards, the same fraction.
+pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], forwarded: &mut [f64]) {
     let Fate {
         admitted,
         keep,
         leave,
         ..
     } = *fate;
-    for ((v, content), handed) in inflow.iter().zip(content).zip(handed) {
+    for ((v, content), forwarded) in inflow.iter().zip(content).zip(forwarded) {
         let available = *content + v * admitted;
-        *handed = available * leave;
+        *forwarded = available * leave;
         *content = available * keep;
     }
 }
@@ -116,22 +116,22 @@ pub(crate) struct Rings<'a> {
     pub flight: &'a mut [f64],
 }
 
-/// What a link departs and hands on in this step, as weights of rows.
+/// What a link departs and forwards in this step, as weights of rows.
 pub(crate) struct Weights<'a> {
     pub departures: &'a [Weight],
-    pub soon: &'a [Weight],
+    pub same_step: &'a [Weight],
 }
 
 /// First in, first out: what departs has the mix of the arrival slots it came in with, and what
-/// is handed on the mix of the steps it departed in. Only the first `soon` hops of the block hand
+/// is forwarded the mix of the steps it departed in. Only the first `same_step` hops of the block hand
 /// on now, the others before the next step.
 pub(crate) fn first_in_first_out(
     fate: &Fate,
     inflow: &[f64],
-    soon: usize,
+    same_step: usize,
     weights: &Weights<'_>,
     rings: Rings<'_>,
-    handed: &mut [f64],
+    forwarded: &mut [f64],
 ) {
     let n = inflow.len();
     let row = |i: u32| i as usize * n..(i as usize + 1) * n;
@@ -158,13 +158,19 @@ pub(crate) fn first_in_first_out(
     } else {
         weigh_rows(weights.departures, rings.queue, n, flight, 0);
     }
-    weigh_rows(weights.soon, rings.flight, n, &mut handed[..soon], 0);
+    weigh_rows(
+        weights.same_step,
+        rings.flight,
+        n,
+        &mut forwarded[..same_step],
+        0,
+    );
 }
 
-/// What the hops of a block from `first` on hand on of its rows of departures.
-pub(crate) fn hand_on(weights: &[Weight], flight: &[f64], first: usize, handed: &mut [f64]) {
-    let n = handed.len();
-    weigh_rows(weights, flight, n, &mut handed[first..], first);
+/// What the hops of a block from `first` on forward of its rows of departures.
+pub(crate) fn forward(weights: &[Weight], flight: &[f64], first: usize, forwarded: &mut [f64]) {
+    let n = forwarded.len();
+    weigh_rows(weights, flight, n, &mut forwarded[first..], first);
 }
 
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.

@@ -118,8 +118,8 @@ impl ActiveSources {
             .by_link
             .chunk_by(|&a, &b| (first_place(a), profile(a)) == (first_place(b), profile(b)))
         {
-            let place = first_place(run[0]);
-            let at = &mut self.runs_at[place as usize];
+            let rank = first_place(run[0]);
+            let at = &mut self.runs_at[rank as usize];
             let index = self.runs.len() as u32;
             *at = if at.1 == 0 {
                 (index, index + 1)
@@ -127,13 +127,13 @@ impl ActiveSources {
                 (at.0, index + 1)
             };
             self.runs
-                .push((place, profile(run[0]), start..start + run.len()));
+                .push((rank, profile(run[0]), start..start + run.len()));
             start += run.len();
         }
     }
 
-    pub fn runs_at(&self, place: usize) -> &[(u32, u32, std::ops::Range<usize>)] {
-        match self.runs_at.get(place) {
+    pub fn runs_at(&self, rank: usize) -> &[(u32, u32, std::ops::Range<usize>)] {
+        match self.runs_at.get(rank) {
             Some(&(a, b)) => &self.runs[a as usize..b as usize],
             None => &[],
         }
@@ -142,7 +142,7 @@ impl ActiveSources {
 
 /// Part of each branch's round-trip time that does not change from step to step.
 pub(crate) fn fixed_round_trips(plan: &Plan, links: &[LinkState], out: &mut Vec<f64>) {
-    let bandwidth_bps = |place: u32| links[place as usize].bandwidth_bps;
+    let bandwidth_bps = |rank: u32| links[rank as usize].bandwidth_bps;
     out.clear();
     out.extend(
         plan.branches
@@ -158,8 +158,8 @@ pub(crate) fn fixed_round_trip_s(
     bandwidth_bps: impl Fn(u32) -> f64,
 ) -> f64 {
     let transmission = |ways: (u32, u32), bits: f64| -> f64 {
-        let places = &plan.path[ways.0 as usize..ways.1 as usize];
-        places.iter().map(|&p| bits / bandwidth_bps(p)).sum()
+        let ranks = &plan.path[ways.0 as usize..ways.1 as usize];
+        ranks.iter().map(|&p| bits / bandwidth_bps(p)).sum()
     };
     branch.forward_s
         + branch.back_s

@@ -16,7 +16,7 @@ const FORK_HOPS: usize = 20_000;
 impl Scratch {
     /// FIFO shares of one block.
     fn share_fifo(&self, link: &LinkPlan, block: &Block, work: ShareWork<'_>, inflow: &[f64]) {
-        let fate = &self.fates[block.place as usize];
+        let fate = &self.fates[block.rank as usize];
         let n = inflow.len();
         let list = |all, first: u32, n: u32| {
             let all: &[Weight] = all;
@@ -24,15 +24,15 @@ impl Scratch {
         };
         let weights = Weights {
             departures: list(&self.departures, link.first_slot, fate.fifo.departures),
-            soon: list(&self.soon, link.first_flight, fate.fifo.soon),
+            same_step: list(&self.same_step, link.first_flight, fate.fifo.same_step),
         };
         let rings = Rings {
             queue: &mut work.queue[..n * link.queue_slots as usize],
             flight: &mut work.flight[..n * link.flight_slots as usize],
         };
-        let soon = link.late_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
-        let handed = &mut work.handed[..n];
-        shares::first_in_first_out(fate, inflow, soon as usize, &weights, rings, handed);
+        let same_step = link.next_step_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
+        let forwarded = &mut work.forwarded[..n];
+        shares::first_in_first_out(fate, inflow, same_step as usize, &weights, rings, forwarded);
     }
 }
 
@@ -43,7 +43,7 @@ impl Moving<'_> {
         let fork = plan.hop_count() >= FORK_HOPS;
         self.schedule();
         self.send(fork);
-        self.hand_on_late(fork);
+        self.forward_for_next_step(fork);
         for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
             if fork || at_once {
                 self.step_level(first..end)?;
@@ -51,8 +51,8 @@ impl Moving<'_> {
             }
             // One after the other, with the same result: links of such a level do not read what
             // links before them in the level have just written.
-            for place in first..end {
-                self.step_link(place)?;
+            for rank in first..end {
+                self.step_link(rank)?;
             }
         }
         self.deliver();
@@ -60,42 +60,42 @@ impl Moving<'_> {
     }
 
     /// The links of one level, their hops shared among threads.
-    fn step_level(&mut self, places: Range<usize>) -> Result<(), usize> {
-        self.arrive(places.clone());
-        for place in places.clone() {
-            self.move_queue(place, self.arriving(place))?;
+    fn step_level(&mut self, ranks: Range<usize>) -> Result<(), usize> {
+        self.arrive(ranks.clone());
+        for rank in ranks.clone() {
+            self.move_queue(rank, self.arriving(rank))?;
         }
-        self.share(places);
+        self.share(ranks);
         Ok(())
     }
 
     /// One link with all its hops.
-    fn step_link(&mut self, place: usize) -> Result<(), usize> {
-        self.arrive(place..place + 1);
-        let l = &self.setup.plan.links[place];
-        let arriving = self.arriving(place);
-        let link = &mut self.state.links[place];
+    fn step_link(&mut self, rank: usize) -> Result<(), usize> {
+        self.arrive(rank..rank + 1);
+        let l = &self.setup.plan.links[rank];
+        let arriving = self.arriving(rank);
+        let link = &mut self.state.links[rank];
         let quiet = arriving.pkts == 0.0
             && link.queue_pkts == 0.0
-            && self.scratch.active.runs_at(place).is_empty()
+            && self.scratch.active.runs_at(rank).is_empty()
             && l.rio.is_none()
-            && self.scratch.late_rows[place] == 0
-            && !(self.setup.fifo && self.state.fifo.flights[place].carries(l));
+            && self.scratch.next_step_rows[rank] == 0
+            && !(self.setup.fifo && self.state.fifo.flights[rank].carries(l));
         if quiet && link.quiet_steps > 0 {
             return Ok(()); // nothing here, nothing on the way, and the hops know it
         }
         if self.setup.fifo && link.quiet_steps > 0 {
-            self.state.fifo.flights[place].restart();
+            self.state.fifo.flights[rank].restart();
         }
         link.quiet_steps = u32::from(quiet);
-        self.move_queue(place, arriving)?;
-        self.share(place..place + 1);
+        self.move_queue(rank, arriving)?;
+        self.share(rank..rank + 1);
         Ok(())
     }
 
     /// What arrives at a link, block after block.
-    fn arriving(&self, place: usize) -> Arrivals {
-        let l = &self.setup.plan.links[place];
+    fn arriving(&self, rank: usize) -> Arrivals {
+        let l = &self.setup.plan.links[rank];
         let mut arriving = Arrivals::default();
         for a in &self.scratch.arrivals[l.first_block as usize..l.end_block as usize] {
             arriving += *a;
@@ -104,18 +104,18 @@ impl Moving<'_> {
     }
 
     /// Fetches what arrives at the links of one level.
-    fn arrive(&mut self, places: Range<usize>) {
+    fn arrive(&mut self, ranks: Range<usize>) {
         let (plan, state) = (&self.setup.plan, &mut *self.state);
-        let blocks = plan.blocks_of(places.clone());
-        let hops = plan.links[places.start].first_hop as usize
-            ..plan.links[places.end - 1].end_hop as usize;
+        let blocks = plan.blocks_of(ranks.clone());
+        let hops =
+            plan.links[ranks.start].first_hop as usize..plan.links[ranks.end - 1].end_hop as usize;
         let fork = hops.len() >= FORK_HOPS;
         let work = ArriveWork {
             first_hop: hops.start,
             inflow: &mut state.inflow[hops],
             arrivals: &mut self.scratch.arrivals[blocks.clone()],
         };
-        let handed = &state.handed;
+        let forwarded = &state.forwarded;
         for_blocks(
             work,
             &plan.blocks[blocks],
@@ -123,15 +123,15 @@ impl Moving<'_> {
             &|work: ArriveWork<'_>, block: &Block| {
                 let up = &plan.up[block.range()];
                 let inflow = &mut work.inflow[..up.len()];
-                work.arrivals[0] = shares::arrive(plan.runs_of(block), up, handed, inflow);
+                work.arrivals[0] = shares::arrive(plan.runs_of(block), up, forwarded, inflow);
             },
         );
     }
 
     /// Solves one queue; the result is what that means for its hops.
-    fn move_queue(&mut self, place: usize, mut arriving: Arrivals) -> Result<(), usize> {
-        let (l, span) = (&self.setup.plan.links[place], self.span);
-        let link = &self.state.links[place];
+    fn move_queue(&mut self, rank: usize, mut arriving: Arrivals) -> Result<(), usize> {
+        let (l, span) = (&self.setup.plan.links[rank], self.span);
+        let link = &self.state.links[rank];
 
         // The service rate follows from the mean packet among what is there during the step.
         let (pkts, bits) = (
@@ -149,7 +149,7 @@ impl Moving<'_> {
             light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts,
-            guess: link.load,
+            guess: link.ln_rho,
             red: l.red.map(|red| RedStep {
                 red,
                 average_before: link.average_pkts,
@@ -157,21 +157,21 @@ impl Moving<'_> {
             }),
         };
         let mut solution = if let Some(rio) = l.rio {
-            self.solve_rio(place, rio, &step, &mut arriving)
+            self.solve_rio(rank, rio, &step, &mut arriving)
         } else if link.down {
             Solution::down()
-        } else if self.scratch.active.runs_at(place).is_empty() {
+        } else if self.scratch.active.runs_at(rank).is_empty() {
             step.solve(arriving.pkts)
         } else {
-            self.solve_with_sources(place, &step, &mut arriving)
+            self.solve_with_sources(rank, &step, &mut arriving)
         };
-        let link = &self.state.links[place];
+        let link = &self.state.links[rank];
         let admitted = arriving.pkts * (1.0 - solution.refused);
         let available = link.queue_pkts + admitted;
         solution.queue_pkts = solution.queue_pkts.min(available);
         let departed = available - solution.queue_pkts;
         if !(solution.queue_pkts.is_finite() && departed.is_finite()) {
-            return Err(place);
+            return Err(rank);
         }
 
         // Too little to divide by leaves as a whole.
@@ -193,14 +193,14 @@ impl Moving<'_> {
                 bits: admitted_bits,
             };
             let bits_departed;
-            (fate.fifo, bits_departed) = self.queue_slots(place, admitted, departed);
+            (fate.fifo, bits_departed) = self.queue_slots(rank, admitted, departed);
             bits_after = (bits_available - bits_departed).max(0.0);
-            if self.state.fifo.queues[place].count == 0 {
+            if self.state.fifo.queues[rank].count == 0 {
                 bits_after = 0.0;
             }
-            self.hand_on(place, departed, &mut fate.fifo);
+            self.forward(rank, departed, &mut fate.fifo);
         }
-        let link = &mut self.state.links[place];
+        let link = &mut self.state.links[rank];
         link.offered_pkts += arriving.pkts;
         link.lost_pkts += arriving.pkts * solution.refused;
         link.departed_pkts += departed;
@@ -209,20 +209,20 @@ impl Moving<'_> {
         link.max_queue_pkts = link.max_queue_pkts.max(solution.queue_pkts);
         link.queue_pkts = solution.queue_pkts;
         link.queue_bits = bits_after;
-        link.load = solution.load;
+        link.ln_rho = solution.ln_rho;
         link.refused = solution.refused;
         link.utilization = solution.utilization;
         link.average_pkts = solution.average;
-        self.scratch.fates[place] = fate;
+        self.scratch.fates[rank] = fate;
         Ok(())
     }
 
     /// Hands the fates of one level's links to their hops.
-    fn share(&mut self, places: Range<usize>) {
+    fn share(&mut self, ranks: Range<usize>) {
         let (plan, state, is_fifo) = (&self.setup.plan, &mut *self.state, self.setup.fifo);
-        let blocks = plan.blocks_of(places.clone());
-        let hops = plan.links[places.start].first_hop as usize
-            ..plan.links[places.end - 1].end_hop as usize;
+        let blocks = plan.blocks_of(ranks.clone());
+        let hops =
+            plan.links[ranks.start].first_hop as usize..plan.links[ranks.end - 1].end_hop as usize;
         let fork = hops.len() >= FORK_HOPS;
         let (first, last) = (&plan.blocks[blocks.start], &plan.blocks[blocks.end - 1]);
         let sources = plan.branches.len();
@@ -230,7 +230,7 @@ impl Moving<'_> {
             first_hop: hops.start,
             first_queue_cell: first.first_queue_cell,
             first_flight_cell: first.first_flight_cell,
-            handed: &mut state.handed[sources + hops.start..sources + hops.end],
+            forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
             content: if is_fifo {
                 &mut []
             } else {
@@ -256,14 +256,14 @@ impl Moving<'_> {
             &|work: ShareWork<'_>, block: &Block| {
                 let inflow = &inflow[block.range()];
                 let n = inflow.len();
-                let link = &plan.links[block.place as usize];
-                let fate = &scratch.fates[block.place as usize];
+                let link = &plan.links[block.rank as usize];
+                let fate = &scratch.fates[block.rank as usize];
                 shares::lose(fate, inflow, &mut work.lost[..n]);
                 if is_fifo {
                     scratch.share_fifo(link, block, work, inflow);
                 } else {
-                    let (content, handed) = (&mut work.content[..n], &mut work.handed[..n]);
-                    shares::mix(fate, inflow, content, handed);
+                    let (content, forwarded) = (&mut work.content[..n], &mut work.forwarded[..n]);
+                    shares::mix(fate, inflow, content, forwarded);
                 }
             },
         );
@@ -274,10 +274,10 @@ impl Moving<'_> {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let sources = plan.branches.len();
         for (state_b, branch) in state.branches.iter_mut().zip(&plan.branches) {
-            let delivered = state.handed[sources + branch.last_data_hop as usize];
+            let delivered = state.forwarded[sources + branch.last_data_hop as usize];
             state_b.delivered_pkts += delivered;
             if branch.last_hop != u32::MAX {
-                state_b.acknowledged_pkts += state.handed[sources + branch.last_hop as usize];
+                state_b.acknowledged_pkts += state.forwarded[sources + branch.last_hop as usize];
             }
         }
         for branches in plan.limited_classes() {
@@ -291,7 +291,7 @@ impl Moving<'_> {
                 continue;
             }
             let last_hop = |b: usize| sources + plan.branches[b].last_data_hop as usize;
-            let now: f64 = each.clone().map(|b| state.handed[last_hop(b)]).sum();
+            let now: f64 = each.clone().map(|b| state.forwarded[last_hop(b)]).sum();
             let finished_s = span.end_s - (excess / now).min(1.0) * span.length_s;
             each.for_each(|b| state.branches[b].finished_s = Some(finished_s));
             let until_s = &mut self.scratch.active.until_s;

@@ -28,15 +28,15 @@ impl Engine for Fluid {
     }
 
     fn queue_pkts(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].queue_pkts
+        self.state.links[self.rank(id)].queue_pkts
     }
 
     fn blocking(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].refused
+        self.state.links[self.rank(id)].refused
     }
 
     fn utilization(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].utilization
+        self.state.links[self.rank(id)].utilization
     }
 
     fn send_pps(&self, id: ConnectionId) -> f64 {
@@ -53,7 +53,7 @@ impl Engine for Fluid {
     }
 
     fn longest_pkts(&self, id: LinkId) -> f64 {
-        self.state.links[self.place(id)].max_queue_pkts
+        self.state.links[self.rank(id)].max_queue_pkts
     }
 
     fn restart_longest(&mut self) {
@@ -63,7 +63,7 @@ impl Engine for Fluid {
     }
 
     fn link_sums(&self, id: LinkId) -> LinkSums {
-        let link = &self.state.links[self.place(id)];
+        let link = &self.state.links[self.rank(id)];
         LinkSums {
             offered_pkts: link.offered_pkts,
             lost_pkts: link.lost_pkts,
@@ -156,7 +156,7 @@ impl Engine for Fluid {
     }
 
     fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
-        let rio = self.setup.plan.links[self.place(id)].rio?;
+        let rio = self.setup.plan.links[self.rank(id)].rio?;
         let state = &self.state.rio[rio as usize];
         Some(PrecedenceTotals::each(
             state.offered_pkts,

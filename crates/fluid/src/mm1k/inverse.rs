@@ -90,7 +90,7 @@ impl Few {
 
 impl Near {
     /// a ≥ 0
-    pub fn load(&self) -> f64 {
+    pub fn ln_rho(&self) -> f64 {
         2.0 * (self.y + self.step) * self.r
     }
 

@@ -10,7 +10,7 @@ use netflow_network::{
 };
 
 use super::{OF_ACKS, Packets};
-use crate::ends::Transfer;
+use crate::transfer::Transfer;
 
 impl Engine for Packets {
     fn network(&self) -> &Network {
@@ -205,7 +205,7 @@ impl Engine for Packets {
         let mut under_way = [0; 3];
         self.engine.each_under_way(|hop, _| {
             if !hop.is_ack
-                && self.engine.aggregate_of[hop.transfer as usize] == Some(id.index() as u32)
+                && self.engine.accounts[hop.transfer as usize].aggregate == Some(id.index() as u32)
             {
                 under_way[usize::from(hop.precedence)] += 1;
             }

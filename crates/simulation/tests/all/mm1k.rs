@@ -1,7 +1,7 @@
 //! One queue against values of 25 digits (`tests/reference/math/mm1k_*.csv`), and over all it may
 //! be asked.
 
-use netflow_simulation::mm1k::{blocking_of_mean, equilibrium, load_of_mean};
+use netflow_simulation::mm1k::{blocking_of_mean, equilibrium, ln_rho_of_mean};
 use proptest::prelude::*;
 
 use crate::table::Table;
@@ -40,7 +40,7 @@ fn the_inverse_agrees_with_the_table() {
                 worst_tiny = worst_tiny.max((ln_found - ln_b).abs());
             }
         }
-        let x = load_of_mean(n, k);
+        let x = ln_rho_of_mean(n, k);
         // N is given exactly; x is as good as N allows.
         let e = (x - at(row, "x")).abs() * at(row, "V") / n.min(k - n);
         worst_x = worst_x.max(e);
@@ -89,7 +89,7 @@ fn the_queue_agrees_with_the_table() {
 /// N(x(N)) = N, on the side that is smaller; B at the same load.
 fn check(n: f64, k: f64) -> Result<(), TestCaseError> {
     let room = k - n;
-    let x = load_of_mean(n, k);
+    let x = ln_rho_of_mean(n, k);
     let b = blocking_of_mean(n, k);
     prop_assert!((0.0..=1.0).contains(&b), "B({n}, {k}) = {b}");
     prop_assert!(!x.is_nan());
@@ -159,7 +159,7 @@ proptest! {
         prop_assert_eq!((a.blocking, a.empty, a.slope), (b.empty, b.blocking, b.slope));
         let n = k * fraction;
         if k - (k - n) == n {
-            prop_assert_eq!(load_of_mean(n, k), -load_of_mean(k - n, k));
+            prop_assert_eq!(ln_rho_of_mean(n, k), -ln_rho_of_mean(k - n, k));
         }
     }
 
@@ -169,7 +169,7 @@ proptest! {
         let (n, m) = (k * fraction, k * fraction.max(more));
         let (low, high) = (blocking_of_mean(n, k), blocking_of_mean(m, k));
         prop_assert!(low <= high * (1.0 + 2e-12), "B({n}, {k}) = {low} > B({m}, {k}) = {high}");
-        let (low, high) = (load_of_mean(n, k), load_of_mean(m, k));
+        let (low, high) = (ln_rho_of_mean(n, k), ln_rho_of_mean(m, k));
         prop_assert!(low <= high + 1e-12 * high.abs(), "x({n}, {k}) = {low} > x({m}, {k}) = {high}");
     }
 
@@ -178,7 +178,7 @@ proptest! {
     fn nonsense_gives_a_probability(n in prop::num::f64::ANY, k in 1.0..1e6_f64) {
         let b = blocking_of_mean(n, k);
         prop_assert!((0.0..=1.0).contains(&b), "B({n}, {k}) = {b}");
-        prop_assert!(!load_of_mean(n, k).is_nan());
+        prop_assert!(!ln_rho_of_mean(n, k).is_nan());
         let b = blocking_of_mean(n, n.abs());
         prop_assert!((0.0..=1.0).contains(&b), "B({n}, |{n}|) = {b}");
     }
@@ -191,8 +191,8 @@ fn empty_and_full_queues_are_exact() {
         let k = f64::from(k);
         assert_eq!(blocking_of_mean(0.0, k), 0.0, "{k}");
         assert_eq!(blocking_of_mean(k, k), 1.0, "{k}");
-        assert_eq!(load_of_mean(0.0, k), f64::NEG_INFINITY, "{k}");
-        assert_eq!(load_of_mean(k, k), f64::INFINITY, "{k}");
+        assert_eq!(ln_rho_of_mean(0.0, k), f64::NEG_INFINITY, "{k}");
+        assert_eq!(ln_rho_of_mean(k, k), f64::INFINITY, "{k}");
         assert!(
             error(blocking_of_mean(0.5 * k, k), 1.0 / (k + 1.0)) < 1e-15,
             "{k}"
@@ -228,14 +228,14 @@ fn nonsense_counts_as_an_end() {
     for k in [1.0, 2.5, 20.0, 1e5] {
         for n in [-0.0, -1e-300, -1.0, -1e300, f64::NEG_INFINITY] {
             assert_eq!(
-                (blocking_of_mean(n, k), load_of_mean(n, k)),
+                (blocking_of_mean(n, k), ln_rho_of_mean(n, k)),
                 (0.0, f64::NEG_INFINITY),
                 "{n} {k}"
             );
         }
         for n in [k.next_up(), 2.0 * k, 1e300, f64::INFINITY, f64::NAN] {
             assert_eq!(
-                (blocking_of_mean(n, k), load_of_mean(n, k)),
+                (blocking_of_mean(n, k), ln_rho_of_mean(n, k)),
                 (1.0, f64::INFINITY),
                 "{n} {k}"
             );

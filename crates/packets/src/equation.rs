@@ -9,7 +9,7 @@ use netflow_network::{Applied, Limit};
 use netflow_profile::{Profile, ProfileUse};
 use rand_pcg::Pcg32;
 
-use crate::maker::exponential;
+use crate::generator::exponential;
 use crate::tcp::NEVER;
 
 /// Seconds assumed for a round trip until one is measured.
@@ -22,7 +22,7 @@ const FEWEST: u64 = 4;
 
 /// The sending end.
 #[derive(Clone, Debug)]
-pub(crate) struct Paced {
+pub(crate) struct EquationSender {
     profile: Arc<dyn Profile>,
     pub window: f64,
     /// Packets/s of its application at most.
@@ -67,16 +67,16 @@ struct Flight {
     arrived: u32,
 }
 
-impl Paced {
+impl EquationSender {
     pub fn new(
         profile: Arc<dyn Profile>,
         window: Option<f64>,
         application_pps: f64,
         packet_bytes: f64,
         random: Pcg32,
-    ) -> Paced {
+    ) -> EquationSender {
         let limit = profile.window_limit_pkts();
-        Paced {
+        EquationSender {
             window: window.or(limit).unwrap_or(f64::INFINITY),
             profile,
             application_pps,

@@ -11,9 +11,9 @@ use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::delays::Fresh;
-use crate::maker::Maker;
+use crate::equation::EquationSender;
+use crate::generator::PacketGenerator;
 use crate::ns;
-use crate::paced::Paced;
 use crate::plan::{Ends, NOWHERE, Way};
 use crate::receiver::Receiver;
 use crate::tcp::{NEVER, Sender, Sent};
@@ -53,14 +53,14 @@ pub(crate) struct Transfer {
 enum Kind {
     Tcp(Box<Tcp>),
     /// Sends at its profile's rate.
-    Paced(Box<Paced>),
+    Equation(Box<EquationSender>),
     /// Sends whatever happens.
     Open(Box<Open>),
 }
 
 #[derive(Clone, Debug)]
 struct Open {
-    maker: Maker,
+    generator: PacketGenerator,
     rate_pps: f64,
     sent: u64,
 }
@@ -69,7 +69,7 @@ struct Open {
 struct Tcp {
     sender: Sender,
     receiver: Receiver,
-    application: Maker,
+    application: PacketGenerator,
     /// A packet may wait up to this before it is sent.
     jitter_ns: f64,
     /// Until when sending is held back.
@@ -110,12 +110,12 @@ impl Transfer {
         let kind = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                 Kind::Open(Box::new(Open {
-                    maker: Maker::of_source(&spec.source, start_ns, of_application),
+                    generator: PacketGenerator::of_source(&spec.source, start_ns, of_application),
                     rate_pps: *rate_pps,
                     sent: 0,
                 }))
             }
-            Source::Profile(profile) => Kind::Paced(Box::new(Paced::new(
+            Source::Profile(profile) => Kind::Equation(Box::new(EquationSender::new(
                 profile.clone(),
                 spec.max_window_pkts,
                 spec.application.mean_pps(),
@@ -128,7 +128,8 @@ impl Transfer {
                 of_application,
             ))),
             Source::Window(window) => {
-                let application = Maker::of_application(spec.application, start_ns, of_application);
+                let application =
+                    PacketGenerator::of_application(spec.application, start_ns, of_application);
                 Kind::Tcp(Box::new(Tcp::new(spec, window, application, of_sender)))
             }
         };
@@ -321,8 +322,8 @@ impl Transfer {
         }
         let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
         match &self.kind {
-            Kind::Open(open) => open.maker.next_ns().min(stop_ns),
-            Kind::Paced(paced) => paced.due_ns().min(stop_ns),
+            Kind::Open(open) => open.generator.next_ns().min(stop_ns),
+            Kind::Equation(sender) => sender.due_ns().min(stop_ns),
             Kind::Tcp(tcp) => tcp.due_ns().min(tcp.receiver.due_ns).min(stop_ns),
         }
     }
@@ -331,7 +332,7 @@ impl Transfer {
     pub fn sent(&self) -> u64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.sent,
-            Kind::Paced(paced) => paced.sent,
+            Kind::Equation(sender) => sender.sent,
             Kind::Open(open) => open.sent,
         }
     }
@@ -344,7 +345,7 @@ impl Transfer {
                 rtt_s if rtt_s > 0.0 => tcp.sender.window.min(tcp.sender.limit) / rtt_s,
                 _ => 0.0,
             },
-            Kind::Paced(paced) => paced.rate_pps,
+            Kind::Equation(sender) => sender.rate_pps,
             Kind::Open(open) => open.rate_pps,
         }
     }
@@ -363,7 +364,7 @@ impl Transfer {
     pub fn seen_rtt_s(&self) -> f64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
-            Kind::Paced(paced) => paced.rtt_s,
+            Kind::Equation(sender) => sender.rtt_s,
             Kind::Open(_) => 0.0,
         }
     }
@@ -372,7 +373,7 @@ impl Transfer {
     /// can be told.
     pub fn applied(&self) -> Result<&Applied, Option<Limit>> {
         match &self.kind {
-            Kind::Paced(paced) => paced.applied.as_ref().ok_or(None),
+            Kind::Equation(sender) => sender.applied.as_ref().ok_or(None),
             Kind::Open(_) => Err(Some(Limit::Own)),
             Kind::Tcp(tcp) => Err(Some(tcp.sender.limited_by(self.size.is_some()))),
         }
@@ -382,7 +383,7 @@ impl Transfer {
     pub fn window_limit_pkts(&self) -> f64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.limit,
-            Kind::Paced(paced) => paced.window,
+            Kind::Equation(sender) => sender.window,
             Kind::Open(_) => f64::INFINITY,
         }
     }
@@ -405,7 +406,7 @@ impl Transfer {
     /// usable, and all that it sent.
     pub fn outside_ns(&self) -> [u64; 3] {
         match &self.kind {
-            Kind::Paced(paced) => [paced.outside_ns, paced.unusable_ns, paced.active_ns],
+            Kind::Equation(sender) => [sender.outside_ns, sender.unusable_ns, sender.active_ns],
             _ => [0; 3],
         }
     }
@@ -439,7 +440,7 @@ impl Transfer {
                     tcp.try_to_send(self.start_ns);
                     tcp.emit(self.start_ns, &mut out);
                 }
-                Kind::Paced(paced) => paced.start(self.start_ns),
+                Kind::Equation(sender) => sender.start(self.start_ns),
                 Kind::Open(_) => {}
             }
         }
@@ -457,8 +458,8 @@ impl Transfer {
             };
             let due_ns = match &self.kind {
                 Kind::Tcp(tcp) => tcp.due_ns(),
-                Kind::Paced(paced) => paced.due_ns(),
-                Kind::Open(open) => open.maker.next_ns(),
+                Kind::Equation(sender) => sender.due_ns(),
+                Kind::Open(open) => open.generator.next_ns(),
             };
             let now_ns = ack_ns.min(due_ns).min(stop_ns);
             if now_ns >= until_ns {
@@ -468,8 +469,8 @@ impl Transfer {
                 self.stopped = true;
                 match &mut self.kind {
                     Kind::Tcp(tcp) => tcp.stop(),
-                    Kind::Paced(paced) => paced.stop(now_ns),
-                    Kind::Open(open) => open.maker.stop(),
+                    Kind::Equation(sender) => sender.stop(now_ns),
+                    Kind::Open(open) => open.generator.stop(),
                 }
             } else if let Some(packet) = ack
                 && ack_ns <= due_ns
@@ -486,10 +487,10 @@ impl Transfer {
                             tcp.sender.rest();
                         }
                     }
-                    Kind::Paced(paced) => {
-                        let arrived = paced.acknowledge(now_ns, packet.seq);
+                    Kind::Equation(sender) => {
+                        let arrived = sender.acknowledge(now_ns, packet.seq);
                         if self.size.is_some_and(|size| arrived >= size) {
-                            paced.stop(now_ns);
+                            sender.stop(now_ns);
                         }
                     }
                     Kind::Open(_) => {}
@@ -502,14 +503,14 @@ impl Transfer {
             } else {
                 match &mut self.kind {
                     Kind::Tcp(tcp) => tcp.time_has_come(now_ns),
-                    Kind::Paced(paced) => {
-                        if let Some(seq) = paced.time_has_come(now_ns) {
+                    Kind::Equation(sender) => {
+                        if let Some(seq) = sender.time_has_come(now_ns) {
                             out.send(now_ns, seq);
                         }
                     }
                     Kind::Open(open) => {
                         open.sent += 1;
-                        open.maker.advance();
+                        open.generator.advance();
                         // Its numbers are of no use, but 0 is a packet without payload.
                         out.send(now_ns, 1);
                     }
@@ -572,8 +573,8 @@ impl Transfer {
                 let (new, at_once) = tcp.receiver.receive(now_ns, seq);
                 (new, at_once.then(|| tcp.receiver.in_order()))
             }
-            Kind::Paced(paced) => {
-                paced.arrives(seq, self.arrived);
+            Kind::Equation(sender) => {
+                sender.arrives(seq, self.arrived);
                 let at_once = !self.every_second || self.arrived.is_multiple_of(2);
                 (true, at_once.then_some(seq))
             }
@@ -630,7 +631,7 @@ impl Kind {
     fn rtt_sum(&self) -> (f64, f64) {
         match self {
             Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
-            Kind::Paced(paced) => (paced.rtt_sum_s, paced.rtts as f64),
+            Kind::Equation(sender) => (sender.rtt_sum_s, sender.rtts as f64),
             Kind::Open(_) => (0.0, 0.0),
         }
     }
@@ -640,7 +641,7 @@ impl Tcp {
     fn new(
         spec: &ConnectionSpec,
         window: &WindowSource,
-        application: Maker,
+        application: PacketGenerator,
         mut random: Pcg32,
     ) -> Tcp {
         let limit = spec.max_window_pkts.unwrap_or(1e4);
@@ -676,7 +677,7 @@ impl Tcp {
             }),
             sender: Sender::new(&workload.source, USER_LIMIT, 0, random.random()),
             receiver: Receiver::new(USER_LIMIT, workload.delayed_ack),
-            application: Maker::of_application(Application::Bulk, 0, unused),
+            application: PacketGenerator::of_application(Application::Bulk, 0, unused),
             jitter_ns: ns(workload.source.send_jitter_s) as f64,
             held_ns: NEVER,
             random,

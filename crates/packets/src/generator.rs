@@ -6,7 +6,7 @@ use rand_pcg::Pcg32;
 
 /// Makes packets, one at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Maker {
+pub(crate) struct PacketGenerator {
     rhythm: Rhythm,
     /// When the next packet is made; infinite if there is none.
     next_ns: f64,
@@ -32,9 +32,13 @@ enum Rhythm {
     },
 }
 
-impl Maker {
+impl PacketGenerator {
     /// That of an application whose connection starts at `start_ns`.
-    pub fn of_application(application: Application, start_ns: u64, random: Pcg32) -> Maker {
+    pub fn of_application(
+        application: Application,
+        start_ns: u64,
+        random: Pcg32,
+    ) -> PacketGenerator {
         let rhythm = match application {
             Application::Bulk => Rhythm::Never,
             Application::Poisson { rate_pps } => Rhythm::Poisson {
@@ -51,11 +55,11 @@ impl Maker {
                 left: 0,
             },
         };
-        Maker::new(rhythm, start_ns, random)
+        PacketGenerator::new(rhythm, start_ns, random)
     }
 
     /// That of a source; sources with feedback make nothing by themselves.
-    pub fn of_source(source: &Source, start_ns: u64, random: Pcg32) -> Maker {
+    pub fn of_source(source: &Source, start_ns: u64, random: Pcg32) -> PacketGenerator {
         let rhythm = match *source {
             Source::Constant { rate_pps } => Rhythm::Constant {
                 interval_ns: 1e9 / rate_pps,
@@ -65,20 +69,20 @@ impl Maker {
             },
             Source::Profile(_) | Source::Window(_) | Source::Users(_) => Rhythm::Never,
         };
-        Maker::new(rhythm, start_ns, random)
+        PacketGenerator::new(rhythm, start_ns, random)
     }
 
-    fn new(rhythm: Rhythm, start_ns: u64, random: Pcg32) -> Maker {
-        let mut maker = Maker {
+    fn new(rhythm: Rhythm, start_ns: u64, random: Pcg32) -> PacketGenerator {
+        let mut generator = PacketGenerator {
             rhythm,
             next_ns: start_ns as f64,
             random,
         };
         // A constant rate begins with a packet; others with a pause.
         if !matches!(rhythm, Rhythm::Constant { .. }) {
-            maker.advance();
+            generator.advance();
         }
-        maker
+        generator
     }
 
     /// When the next packet is made.

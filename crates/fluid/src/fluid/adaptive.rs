@@ -11,13 +11,13 @@
 
 use netflow_network::{Adaptive, RunError};
 
-use super::{Span, advance};
-use crate::fluid::Fluid;
+use super::Fluid;
+use crate::engine::{Span, advance};
 use crate::state::State;
 
 impl Fluid {
     /// One accepted step, at most to `limit_s`.
-    pub(crate) fn take_adaptive_step(
+    pub(super) fn take_adaptive_step(
         &mut self,
         Adaptive {
             tolerance,
@@ -66,7 +66,7 @@ impl Fluid {
                     halves.next_step_s = halves.next_step_s.max(wanted_s);
                 }
                 halves.evaluations += 1; // the whole step
-                if self.setup.plan.all_soon {
+                if self.setup.plan.all_same_step {
                     halves.extrapolate(&self.state, whole, &self.setup.plan);
                 }
                 std::mem::swap(&mut self.state, halves);
