@@ -10,12 +10,11 @@ use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
 use netflow::profile::{ProfileFileError, ProfileFileErrorKind};
-use netflow::scenario;
+use netflow::scenario::{self, Prepared};
 use netflow_files::{Kind, read_text};
 use serde::Serialize;
 
-use crate::input::Scenario;
-use crate::visible::{Visible, masked, visible};
+use crate::output::visible::{Visible, masked, visible};
 
 /// One thing that is wrong or suspicious, from whichever file.
 #[derive(Clone, Debug, Serialize)]
@@ -110,13 +109,8 @@ impl From<&ProfileFileError> for Report {
     }
 }
 
-/// A problem in one line: `topology.toml:3:9: unknown unit`.
-pub fn plain(problem: &Problem) -> String {
-    place(problem) + &problem.message
-}
-
 /// Shows a scenario's warnings on the standard error.
-pub fn warn(scenario: &Scenario) {
+pub fn warn(scenario: &Prepared) {
     // If the standard error cannot be written, there is nowhere to say so.
     let warnings: Vec<Problem> = scenario.warnings.iter().map(Problem::from).collect();
     let _ = show(&warnings, &mut io::stderr().lock());
