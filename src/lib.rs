@@ -12,12 +12,13 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`evaluate`](mod@evaluate) | scenarios evaluated in one call: seeds, summaries, results directories |
+//! | [`latency`](mod@latency) | how long a short TCP transfer takes, by several models |
 //! | [`network`] | networks: what they are made of |
 //! | [`simulation`] | networks on their way through time |
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
 //! | [`results`] | results directories, written and read |
-//! | [`tcpmodel`] | how long a short TCP transfer takes |
+//! | [`tcpmodel`] | models of TCP: short transfers, timeouts, conversations |
 //! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
 //! | [`trace`] | packet traces of ns-2 and captures, and what can be computed from them |
 //! | [`compare`] | a scenario evaluated here and run by ns-2, side by side |
@@ -86,6 +87,7 @@
 //! ```
 
 pub mod evaluate;
+pub mod latency;
 pub mod number;
 
 pub use evaluate::evaluate;

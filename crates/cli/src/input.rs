@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use netflow::scenario::{Prepared, Reach};
+use netflow::units::nearest_name;
 use netflow_files::{Kind, Refusal};
 
 use crate::failure::Failure;
@@ -56,5 +57,22 @@ fn unread(path: &Path, refusal: Refusal) -> Failure {
         action: "read",
         path: path.to_owned(),
         source: refusal.into(),
+    }
+}
+
+/// There is nothing of this name among those that are known; `more` is what else helps.
+pub fn unknown<'a>(
+    message: String,
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+    more: Option<String>,
+) -> Failure {
+    let known: Vec<&str> = known.collect();
+    let nearest = nearest_name(name, known.into_iter(), &[]);
+    let nearest = nearest.map(|nearest| format!("the nearest name is `{nearest}`"));
+    let help: Vec<String> = nearest.into_iter().chain(more).collect();
+    Failure::Usage {
+        message,
+        help: (!help.is_empty()).then(|| help.join("; ")),
     }
 }

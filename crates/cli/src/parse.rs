@@ -3,10 +3,31 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netflow::units::{BitsPerSecond, Bytes, Packets, Probability, Rate, Seconds, Size, UnitError};
 use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
 use netflow_testbed::GilbertElliott;
+
+/// One of the values of a type that the library names and describes.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+    description: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let value = |&it: &T| PossibleValue::new(name(it)).help(description(it));
+    PossibleValuesParser::new(all.iter().map(value)).try_map(move |given| {
+        let found = all.iter().copied().find(|&it| name(it) == given);
+        found.ok_or("there is no such value")
+    })
+}
+
+/// What a value of an argument is called.
+pub fn name_of(value: &impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
 
 /// A quantity with its unit.
 pub fn quantity<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {

@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use common::Workplace;
 use netflow::evaluate::{Directory, Settings};
@@ -35,7 +36,7 @@ fn a_directory_of_the_library_is_that_of_the_command() {
         );
         place.expect(&run, 0);
         let path = place.path("dumbbell.toml");
-        let scenario = netflow::evaluate::load(&path, &[setting.clone()], Reach::Below).unwrap();
+        let scenario = netflow::evaluate::load(&path, from_ref(&setting), Reach::Below).unwrap();
         let settings = Settings {
             seeds,
             every_s: 0.3,

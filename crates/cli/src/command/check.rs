@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
+use crate::output::json::object;
 use crate::problems::{self, Problem};
 
 /// The steps of more connections than this take too long to find out.
@@ -30,18 +31,19 @@ pub struct CheckArguments {
 
 pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let format = arguments.format;
-    let answer = |answer: &Answer, out: &mut dyn Write| {
-        let csv = |out: &mut dyn Write| csv::write(&answer.problems, out);
-        format.answer(out, answer, csv, |_| Ok(()))
+    let answer = |size: Option<Size>, problems: &[Problem], out: &mut dyn Write| {
+        let answer = object! { ok: size.is_some(), size: size, problems: problems };
+        format.answer(out, &answer, |out| csv::write(problems, out), |_| Ok(()))
     };
     match arguments.scenario.load() {
         Ok(scenario) if format == Format::Text => Ok(print_text(&scenario, out)?),
-        Ok(scenario) => Ok(answer(&Answer::ok(&scenario), out)?),
+        Ok(scenario) => {
+            let warnings: Vec<_> = scenario.warnings.iter().map(Problem::from).collect();
+            Ok(answer(Some(Size::of(&scenario)), &warnings, out)?)
+        }
         Err(failure) => {
             if let Failure::Input(report) = &failure {
-                let problems = report.problems.clone();
-                let (ok, size) = (false, None);
-                answer(&Answer { ok, size, problems }, out)?;
+                answer(None, &report.problems, out)?;
             }
             Err(failure)
         }
@@ -82,25 +84,7 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-#[derive(Serialize)]
-struct Answer {
-    ok: bool,
-    size: Option<Size>,
-    problems: Vec<Problem>,
-}
-
-impl Answer {
-    fn ok(scenario: &Prepared) -> Answer {
-        let problems = scenario.warnings.iter().map(Problem::from).collect();
-        Answer {
-            ok: true,
-            size: Some(Size::of(scenario)),
-            problems,
-        }
-    }
-}
-
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize)]
 struct Size {
     nodes: usize,
     links: usize,

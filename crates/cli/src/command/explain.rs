@@ -7,13 +7,13 @@ use netflow::number::{percent, plain, short};
 use netflow::simulation::{
     ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Limit, Network, Source,
 };
-use netflow::units::nearest_name;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::ScenarioArguments;
+use crate::input::{ScenarioArguments, unknown};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
+use crate::output::json::object;
 use crate::output::table::Table;
 use crate::parse::time_from_zero;
 
@@ -43,7 +43,10 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
     let scenario = arguments.scenario.load()?;
     let network = &scenario.network;
     let Some(id) = network.connection_by_name(&arguments.connection) else {
-        return Err(unknown(network, &arguments.connection));
+        let name = &arguments.connection;
+        let message = format!("the scenario has no connection `{name}`");
+        let known = network.connections().map(|id| network.connection_name(id));
+        return Err(unknown(message, name, known, None));
     };
     let duration_s = scenario.options.duration_s;
     let at_s = arguments.at.unwrap_or(duration_s);
@@ -54,24 +57,34 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
     }
     let explanation = netflow::evaluate::explain(&scenario, id, at_s)
         .map_err(|error| Failure::Evaluation(error.to_string()))?;
-    let answer = Answer::of(network, id, &explanation);
+    let hops = explanation.hops.iter().map(|hop| Hop::of(network, hop));
+    let hops: Vec<Hop<'_>> = hops.collect();
+    let it = &explanation;
+    let answer = object! {
+        connection: network.connection_name(id),
+        time_s: it.time_s,
+        sending: it.sending,
+        count: it.count,
+        hops: &hops,
+        loss_probability: it.loss_probability,
+        rtt_s: it.rtt_s,
+        seen_loss_probability: it.seen_loss_probability,
+        seen_rtt_s: it.seen_rtt_s,
+        propagation_s: it.propagation_s,
+        profile: it.profile.as_deref(),
+        profile_pps: it.profile_pps,
+        outside_profile: it.outside,
+        window_limit_pps: it.window_limit_pps,
+        application_pps: it.application_pps,
+        limit: it.limit,
+        rate_pps: it.rate_pps,
+    };
     Ok(arguments.format.answer(
         out,
         &answer,
-        |out| csv::write(&answer.hops, out),
-        |out| print_text(network, id, &explanation, &answer.hops, out),
+        |out| csv::write(&hops, out),
+        |out| print_text(network, id, it, &hops, out),
     )?)
-}
-
-/// Says what it might have been.
-fn unknown(network: &Network, name: &str) -> Failure {
-    let known = network.connections().map(|id| network.connection_name(id));
-    let known: Vec<&str> = known.collect();
-    let nearest = nearest_name(name, known.iter().copied(), &[]);
-    Failure::Usage {
-        message: format!("the scenario has no connection `{name}`"),
-        help: nearest.map(|nearest| format!("the nearest name is `{nearest}`")),
-    }
 }
 
 fn print_text(
@@ -245,27 +258,6 @@ fn limited_by(limit: Limit) -> &'static str {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
-    connection: &'a str,
-    time_s: f64,
-    sending: bool,
-    count: u32,
-    hops: Vec<Hop<'a>>,
-    loss_probability: f64,
-    rtt_s: f64,
-    seen_loss_probability: Option<f64>,
-    seen_rtt_s: Option<f64>,
-    propagation_s: f64,
-    profile: Option<&'a str>,
-    profile_pps: Option<f64>,
-    outside_profile: bool,
-    window_limit_pps: Option<f64>,
-    application_pps: Option<f64>,
-    limit: Option<Limit>,
-    rate_pps: f64,
-}
-
-#[derive(Serialize)]
 struct Hop<'a> {
     link: &'a str,
     back: bool,
@@ -278,9 +270,9 @@ struct Hop<'a> {
     propagation_s: f64,
 }
 
-impl<'a> Answer<'a> {
-    fn of(network: &'a Network, id: ConnectionId, it: &'a Explanation) -> Answer<'a> {
-        let hop = |hop: &ExplainedHop| Hop {
+impl<'a> Hop<'a> {
+    fn of(network: &'a Network, hop: &ExplainedHop) -> Hop<'a> {
+        Hop {
             link: network.link_name(hop.link),
             back: hop.back,
             utilization: hop.utilization,
@@ -290,25 +282,6 @@ impl<'a> Answer<'a> {
             waiting_s: hop.waiting_s,
             transmission_s: hop.transmission_s,
             propagation_s: hop.propagation_s,
-        };
-        Answer {
-            connection: network.connection_name(id),
-            time_s: it.time_s,
-            sending: it.sending,
-            count: it.count,
-            hops: it.hops.iter().map(hop).collect(),
-            loss_probability: it.loss_probability,
-            rtt_s: it.rtt_s,
-            seen_loss_probability: it.seen_loss_probability,
-            seen_rtt_s: it.seen_rtt_s,
-            propagation_s: it.propagation_s,
-            profile: it.profile.as_deref(),
-            profile_pps: it.profile_pps,
-            outside_profile: it.outside,
-            window_limit_pps: it.window_limit_pps,
-            application_pps: it.application_pps,
-            limit: it.limit,
-            rate_pps: it.rate_pps,
         }
     }
 }

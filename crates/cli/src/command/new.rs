@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use netflow::scenario::new::{Kind, Wishes};
 
 use crate::failure::Failure;
 use crate::output::file;
+use crate::parse::one_of;
 
 /// Write a scenario to start from, commented
 ///
@@ -16,7 +16,7 @@ use crate::output::file;
 #[derive(Args)]
 pub struct NewArguments {
     /// The network's shape
-    #[arg(value_parser = kinds())]
+    #[arg(value_parser = one_of(&Kind::ALL, Kind::name, Kind::description))]
     kind: Kind,
 
     /// Nodes
@@ -42,11 +42,6 @@ pub struct NewArguments {
     /// Replace the file if it is there
     #[arg(long, requires = "output")]
     force: bool,
-}
-
-fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let value = |kind: Kind| PossibleValue::new(kind.name()).help(kind.description());
-    PossibleValuesParser::new(Kind::ALL.map(value)).try_map(|name| name.parse::<Kind>())
 }
 
 pub fn new(arguments: &NewArguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -22,15 +22,6 @@ pub enum Format {
 pub const HELP: &str = "How to answer: tables to read, JSON, or comma-separated values";
 
 impl Format {
-    /// As it is given.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Text => "text",
-            Format::Json => "json",
-            Format::Csv => "csv",
-        }
-    }
-
     /// Answers by one of the three.
     pub fn answer(
         self,

@@ -1,6 +1,5 @@
 //! `netflow ipb predict`
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -10,7 +9,6 @@ use netflow::tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
 use netflow_workload::{Session, Waits};
-use serde::Serialize;
 
 use super::users::{Named, UsersArguments};
 use super::{cannot_start, print};
@@ -18,6 +16,7 @@ use crate::command::latency::stack;
 use crate::failure::Failure;
 use crate::output::file;
 use crate::output::format::{Format, HELP};
+use crate::output::json::object;
 use crate::parse::{probability, quantity, time_from_zero};
 
 /// Predict what users will wait for, playing them over simulated connections
@@ -106,20 +105,18 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
     }
     let borrowed: Vec<(&str, &Waits)> = waits.iter().map(|(name, _, w)| (*name, w)).collect();
     let rtt_s = Some(2.0 * arguments.delay).filter(|rtt_s| *rtt_s > 0.0);
-    let users = |(name, come, waits): &(&str, usize, Waits)| OfName {
-        name: (*name).to_owned(),
-        users: *come,
-        waits: print::waits_of(waits, rtt_s),
-    };
-    let answer = Answer {
-        stack: arguments.stack.clone(),
+    let users = waits.iter().map(|(name, come, waits)| {
+        object! { name: *name, users: *come, waits: print::waits_of(waits, rtt_s) }
+    });
+    let answer = object! {
+        stack: &arguments.stack,
         delay_s: arguments.delay,
         loss: arguments.loss,
         bit_error_rate: arguments.ber,
         seed: arguments.played.seed,
         repeat: arguments.repeat,
-        given_up,
-        users: waits.iter().map(users).collect(),
+        given_up: given_up,
+        users: users.collect::<Vec<_>>(),
     };
     let text = |out: &mut dyn Write| {
         write_question(arguments, &waits, out)?;
@@ -215,24 +212,4 @@ fn write_question(
         write!(out, ", {bandwidth}")?;
     }
     writeln!(out)
-}
-
-#[derive(Serialize)]
-struct Answer {
-    stack: String,
-    delay_s: f64,
-    loss: f64,
-    bit_error_rate: f64,
-    seed: u64,
-    repeat: u64,
-    given_up: u64,
-    users: Vec<OfName>,
-}
-
-/// Users of one name.
-#[derive(Serialize)]
-struct OfName {
-    name: String,
-    users: usize,
-    waits: BTreeMap<&'static str, print::Wait>,
 }

@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use netflow::number::{count, duration, percent, short};
 use netflow::report::distribution_figure;
 use netflow::units::Seconds;
-use netflow_ipb::{Load, MOST_LATENESS_S, Measured, RunOptions, Users};
+use netflow_ipb::{MOST_LATENESS_S, Measured, RunOptions, Users};
 use netflow_workload::{Step, Summary, Times, Waits};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::csv;
+use crate::output::json::object;
 use crate::output::table::Table;
 
 /// What users of a name waited for.
@@ -185,45 +186,6 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
     Ok(())
 }
 
-#[derive(Serialize)]
-pub struct Answer {
-    server: String,
-    seed: u64,
-    think_scale: f64,
-    wall_s: f64,
-    interrupted: bool,
-    conclusive: bool,
-    lateness: Option<Summary>,
-    held_back: HeldBack,
-    users: Vec<OfKind>,
-}
-
-#[derive(Serialize)]
-struct HeldBack {
-    users: u64,
-    turned_away: u64,
-    mean_s: f64,
-    longest_s: f64,
-}
-
-/// Users of one kind.
-#[derive(Serialize)]
-struct OfKind {
-    name: String,
-    kind: &'static str,
-    users_per_s: f64,
-    come: u64,
-    finished: u64,
-    left: u64,
-    failed: BTreeMap<&'static str, u64>,
-    requests: u64,
-    request_bytes: u64,
-    reply_bytes: u64,
-    script_bytes: u64,
-    lengthened: u64,
-    waits: BTreeMap<&'static str, Wait>,
-}
-
 /// Waits of one sort.
 #[derive(Serialize)]
 pub struct Wait {
@@ -235,52 +197,42 @@ pub struct Wait {
     cdf: Vec<(f64, f64)>,
 }
 
-impl Answer {
-    pub fn of(
-        measured: &Measured,
-        options: &RunOptions,
-        names: &[String],
-        seed: u64,
-        rtt_s: Option<f64>,
-    ) -> Answer {
-        let held = &measured.held_back;
-        let of_kind = |((users, load), name): ((&Users, &Load), &String)| OfKind {
+/// All that was measured, as other programs read it.
+pub fn answer(
+    measured: &Measured,
+    options: &RunOptions,
+    names: &[String],
+    seed: u64,
+    rtt_s: Option<f64>,
+) -> impl Serialize {
+    let all = measured.users.iter().zip(&options.loads).zip(names);
+    let users = all.map(|((users, load), name)| {
+        object! {
             name: name.clone(),
             kind: users.kind.name(),
             users_per_s: load.users_per_s,
             come: users.come,
             finished: users.finished,
             left: users.left,
-            failed: users.failures().map(|(why, n)| (why.name(), n)).collect(),
+            failed: users.failures().map(|(why, n)| (why.name(), n)).collect::<BTreeMap<_, _>>(),
             requests: users.requests,
             request_bytes: users.request_bytes,
             reply_bytes: users.reply_bytes,
             script_bytes: users.script_bytes,
             lengthened: users.lengthened,
             waits: waits_of(&users.waits, rtt_s),
-        };
-        Answer {
-            server: options.server.to_string(),
-            seed,
-            think_scale: options.think_scale,
-            wall_s: measured.wall_s,
-            interrupted: measured.interrupted,
-            conclusive: measured.is_conclusive(),
-            lateness: Times::new(measured.late_s.clone()).summary(),
-            held_back: HeldBack {
-                users: held.users,
-                turned_away: held.turned_away,
-                mean_s: held.mean_s,
-                longest_s: held.longest_s,
-            },
-            users: measured
-                .users
-                .iter()
-                .zip(&options.loads)
-                .zip(names)
-                .map(of_kind)
-                .collect(),
         }
+    });
+    object! {
+        server: options.server.to_string(),
+        seed: seed,
+        think_scale: options.think_scale,
+        wall_s: measured.wall_s,
+        interrupted: measured.interrupted,
+        conclusive: measured.is_conclusive(),
+        lateness: Times::new(measured.late_s.clone()).summary(),
+        held_back: measured.held_back,
+        users: users.collect::<Vec<_>>(),
     }
 }
 

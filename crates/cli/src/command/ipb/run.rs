@@ -89,7 +89,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         ..RunOptions::new(arguments.server, loads)
     };
     let measured = play(&options)?;
-    let answer = print::Answer::of(
+    let answer = print::answer(
         &measured,
         &options,
         &names,

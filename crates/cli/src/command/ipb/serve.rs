@@ -98,18 +98,9 @@ fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
 #[derive(Serialize)]
 struct Answer {
     accepted: u64,
-    http: Numbers,
-    telnet: Numbers,
+    http: Traffic,
+    telnet: Traffic,
     dropped: BTreeMap<&'static str, u64>,
-}
-
-#[derive(Serialize)]
-struct Numbers {
-    connections: u64,
-    requests: u64,
-    request_bytes: u64,
-    reply_bytes: u64,
-    script_bytes: u64,
 }
 
 /// What was served to one kind of users.
@@ -117,7 +108,7 @@ struct Numbers {
 struct OfKind<'a> {
     users: &'static str,
     #[serde(flatten)]
-    numbers: &'a Numbers,
+    numbers: &'a Traffic,
 }
 
 impl Answer {
@@ -127,18 +118,11 @@ impl Answer {
     }
 
     fn of(served: &Served) -> Answer {
-        let numbers = |traffic: Traffic| Numbers {
-            connections: traffic.connections,
-            requests: traffic.requests,
-            request_bytes: traffic.request_bytes,
-            reply_bytes: traffic.reply_bytes,
-            script_bytes: traffic.script_bytes,
-        };
         let drops = served.drops();
         Answer {
             accepted: served.accepted,
-            http: numbers(served.http),
-            telnet: numbers(served.telnet),
+            http: served.http,
+            telnet: served.telnet,
             dropped: drops.map(|(reason, n)| (reason.name(), n)).collect(),
         }
     }

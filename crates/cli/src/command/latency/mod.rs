@@ -1,19 +1,22 @@
 //! `netflow latency`
 
-mod answer;
 mod print;
 pub mod stack;
 
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
-use netflow::tcpmodel::Stack;
+use clap::Args;
+use netflow::latency::{Method, Model, Question, latency as answer};
+use netflow::number::plain;
+use netflow::tcpmodel::Error;
 use netflow::units::{Bytes, Size};
 
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
-use crate::parse::{Axis, axis, bandwidth, mss, positive_size, probability, time_from_zero};
+use crate::parse::{
+    Axis, axis, bandwidth, mss, one_of, positive_size, probability, time_from_zero,
+};
 
 /// How long a short TCP transfer takes: mean, quantiles, and where the time goes
 ///
@@ -40,7 +43,8 @@ pub struct LatencyArguments {
     grid: Vec<Axis>,
 
     /// Which model
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value = "short")]
+    #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
     /// The TCP implementation: linux-2.0.34, ns-2.35, linux-6, legacy, rfc6298, or a stack file's path
@@ -68,45 +72,16 @@ pub struct LatencyArguments {
     format: Format,
 }
 
-/// The models.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Model {
-    /// Zhang, Wang & Keshav: handshake, slow starts and timeouts added up
-    #[default]
-    Short,
-    /// Transfers of the stack played packet by packet
-    Rounds,
-    /// The earlier form of csa that Zhang, Wang & Keshav compare with; below 50 % loss
-    ModelC,
-    /// Cardwell, Savage & Anderson 2000; below 50 % loss
-    Csa,
-}
-
-/// One transfer that is asked about.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Question {
-    pub bytes: u64,
-    pub packets: u64,
-    pub delay_s: f64,
-    pub loss: f64,
-}
-
-/// How it is answered.
-#[derive(Clone, Debug)]
-pub struct Method {
-    pub model: Model,
-    pub stack: Stack,
-    pub mss_bytes: u32,
-    pub bandwidth_bps: Option<f64>,
-    pub samples: Option<u64>,
-}
+/// What the models take; a longer transfer is none that --samples helps with.
+const MOST_PACKETS: u64 = 10_000_000;
 
 pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let method = method(arguments)?;
     let questions = questions(arguments, method.mss_bytes)?;
     let mut answers = Vec::with_capacity(questions.len());
     for question in &questions {
-        answers.push(answer::answer(&method, question)?);
+        let answer = answer(&method, question);
+        answers.push(answer.map_err(|error| cannot(error, method.model, question))?);
     }
     let single = match answers.as_slice() {
         [answer] if arguments.grid.is_empty() => Some(answer),
@@ -123,17 +98,29 @@ pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
+fn cannot(error: Error, model: Model, question: &Question) -> Failure {
+    Failure::Usage {
+        help: match (model, error.what) {
+            (Model::ModelC | Model::Csa, "loss probability") => Some(format!(
+                "{} % is the probability that a packet or its acknowledgement is lost; \
+                 --model short and --model rounds know more loss",
+                plain(100.0 * question.transfer().effective_loss())
+            )),
+            (Model::Short, "number of packets") if question.packets <= MOST_PACKETS => {
+                Some("--samples 1000 plays transfers at random instead".to_owned())
+            }
+            _ => None,
+        },
+        message: error.to_string(),
+    }
+}
+
 fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
     let model = arguments.model;
     let stack = stack::find(&arguments.stack)?;
-    let without_effect = |argument: &str, help: &str| {
-        let name = model
-            .to_possible_value()
-            .map_or(String::new(), |value| value.get_name().to_owned());
-        Failure::Usage {
-            message: format!("{argument} has no effect with --model {name}"),
-            help: Some(help.to_owned()),
-        }
+    let without_effect = |argument: &str, help: &str| Failure::Usage {
+        message: format!("{argument} has no effect with --model {}", model.name()),
+        help: Some(help.to_owned()),
     };
     if arguments.bandwidth.is_some() && model != Model::Rounds {
         let help = "--model rounds knows how long packets take to send";
@@ -168,11 +155,11 @@ fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<Questio
     let delays_s = delays_s.ok_or_else(|| missing("delay"))?;
     let mut questions = Vec::with_capacity(sizes.len() * delays_s.len() * losses.len());
     for size in sizes {
-        let bytes = size.bytes(Bytes(f64::from(mss_bytes))).get().ceil() as u64;
-        let packets = bytes.div_ceil(u64::from(mss_bytes.max(1)));
+        let size_bytes = size.bytes(Bytes(f64::from(mss_bytes))).get().ceil() as u64;
+        let packets = size_bytes.div_ceil(u64::from(mss_bytes.max(1)));
         for &delay_s in &delays_s {
             questions.extend(losses.iter().map(|&loss| Question {
-                bytes,
+                size_bytes,
                 packets,
                 delay_s,
                 loss,

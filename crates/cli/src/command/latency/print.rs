@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
+use netflow::latency::{Answer, Method, Model};
 use netflow::number::{count, percent, plain, short};
 use netflow::tcpmodel::rto::HALF_INTERVAL;
 use netflow::units::{BitsPerSecond, Bytes, Seconds};
 
-use super::answer::Answer;
-use super::{Method, Model};
 use crate::output::table::{Table, known};
 
 /// One answer.
@@ -15,11 +14,11 @@ pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result
     writeln!(
         out,
         "{} in {} of {}, {} and a loss of {} % each way{}: {} with {}\n",
-        Bytes(answer.size_bytes as f64),
-        count(answer.packets as usize, "packet"),
+        Bytes(answer.question.size_bytes as f64),
+        count(answer.question.packets as usize, "packet"),
         Bytes(f64::from(method.mss_bytes)),
-        Seconds(answer.delay_s),
-        plain(100.0 * answer.loss),
+        Seconds(answer.question.delay_s),
+        plain(100.0 * answer.question.loss),
         bandwidth(method),
         model(method.model),
         method.stack.name,
@@ -77,10 +76,12 @@ pub fn table(method: &Method, answers: &[Answer], out: &mut dyn Write) -> io::Re
     )?;
     let maybe = |time_s| known(time_s, short, "");
     Table::of(answers)
-        .text("size", |it| Bytes(it.size_bytes as f64))
-        .number("packets", |it| it.packets)
-        .number("delay", |it| Seconds(it.delay_s))
-        .number("loss", |it| format!("{} %", plain(100.0 * it.loss)))
+        .text("size", |it| Bytes(it.question.size_bytes as f64))
+        .number("packets", |it| it.question.packets)
+        .number("delay", |it| Seconds(it.question.delay_s))
+        .number("loss", |it| {
+            format!("{} %", plain(100.0 * it.question.loss))
+        })
         .number("mean s", |it| short(it.mean_s))
         .number("median s", |it| maybe(it.median_s))
         .number("90 % s", |it| maybe(it.p90_s))

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use netflow::tcpmodel::{Stack, StackError, builtin_names};
-use netflow::units::nearest_name;
 use netflow_files::Kind;
 
 use crate::failure::Failure;
-use crate::input::read_text;
+use crate::input::{read_text, unknown};
 use crate::problems::{Problem, Report, Severity};
 
 pub fn find(name: &str) -> Result<Stack, Failure> {
@@ -18,17 +17,10 @@ pub fn find(name: &str) -> Result<Stack, Failure> {
     if path.exists() || name.ends_with(".toml") {
         return read(path);
     }
-    let all = builtin_names().join(", ");
-    let nearest = match nearest_name(name, builtin_names().iter().copied(), &[]) {
-        Some(nearest) => format!("the nearest name is `{nearest}`; "),
-        None => String::new(),
-    };
-    Err(Failure::Usage {
-        message: format!("there is no stack `{name}`"),
-        help: Some(format!(
-            "{nearest}all are {all}; or give a stack file's path"
-        )),
-    })
+    let all = builtin_names();
+    let more = format!("all are {}; or give a stack file's path", all.join(", "));
+    let message = format!("there is no stack `{name}`");
+    Err(unknown(message, name, all.iter().copied(), Some(more)))
 }
 
 fn read(path: &Path) -> Result<Stack, Failure> {

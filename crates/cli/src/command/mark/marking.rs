@@ -9,7 +9,7 @@ use netflow::diffserv::{
 
 use super::packets::Seen;
 use crate::failure::Failure;
-use crate::parse::{bits_per_s, bytes, packets, positive_time};
+use crate::parse::{bits_per_s, bytes, name_of, packets, positive_time};
 use crate::problems;
 
 #[derive(Args)]
@@ -98,20 +98,12 @@ impl Name {
             Name::Srtcm | Name::Trtcm => None,
         }
     }
-
-    fn text(self) -> &'static str {
-        match self {
-            Name::Srtcm => "srtcm",
-            Name::Trtcm => "trtcm",
-            other => other.kind().map_or("", Kind::name),
-        }
-    }
 }
 
 /// A conditioner at work.
 pub struct Marking {
     marker: AnyMarker,
-    name: &'static str,
+    name: String,
     /// Time of the first packet: markers begin with it.
     start_s: Option<f64>,
 }
@@ -134,8 +126,8 @@ impl Marking {
         }
     }
 
-    pub fn name(&self) -> &'static str {
-        self.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 }
 
@@ -166,7 +158,7 @@ impl MarkingArguments {
         };
         Ok(Marking {
             marker,
-            name: name.text(),
+            name: name_of(&name),
             start_s: None,
         })
     }
@@ -203,7 +195,7 @@ impl MarkingArguments {
 
     fn needed(&self, value: Option<f64>, option: &str) -> Result<f64, Failure> {
         value.ok_or_else(|| {
-            let name = self.conditioner.text();
+            let name = name_of(&self.conditioner);
             Failure::usage(format!("conditioner `{name}` needs {option}"))
         })
     }
@@ -228,7 +220,7 @@ impl MarkingArguments {
         ];
         for (option, value, unused) in options {
             if value.is_some() && unused {
-                let name = name.text();
+                let name = name_of(&name);
                 problems::warn_of(&format!("{option} has no effect on conditioner `{name}`"));
             }
         }
@@ -241,13 +233,13 @@ impl MarkingArguments {
         if kind.is_some_and(Kind::protects_small_windows) && !seen.windows {
             problems::warn_of(&format!(
                 "conditioner `{}` protects no packet: the stream does not say their windows (window_pkts)",
-                name.text()
+                name_of(&name)
             ));
         }
         if kind.is_some() && seen.precedences {
             problems::warn_of(&format!(
                 "the precedences of the stream have no effect on conditioner `{}`",
-                name.text()
+                name_of(&name)
             ));
         }
     }

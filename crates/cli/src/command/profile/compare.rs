@@ -18,6 +18,7 @@ use crate::command::trace::samples::{Sampling, of_files};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
+use crate::output::json::object;
 use crate::output::table::{Table, by_loss_and_rtt};
 use crate::parse::{positive_time, probability};
 
@@ -65,45 +66,35 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
     let fine = on_grid(&*a, &*b, arguments, FINE)?;
     let flows = of_files(&arguments.samples, &arguments.sampling)?;
     let clusters = diagnose(&residuals(&flows, &conditions(&flows), &*a));
-    let shown = clusters
-        .iter()
-        .map(|cluster| JsonCluster::new(&flows, cluster));
-    let answer = JsonComparison::new(&*a, &*b, &fine, shown.collect());
+    let clusters = clusters.iter().map(|it| JsonCluster::new(&flows, it));
+    let clusters: Vec<JsonCluster<'_>> = clusters.collect();
+    let answer = answer(&*a, &*b, &fine, &clusters);
     let coarse = on_grid(&*a, &*b, arguments, COARSE)?;
     let text = |out: &mut dyn Write| {
         print(&*a, &*b, &fine, &coarse, out)?;
         match arguments.samples.is_empty() {
             true => Ok(()),
-            false => print_clusters(&answer.clusters, out),
+            false => print_clusters(&clusters, out),
         }
     };
     let csv = |out: &mut dyn Write| csv::write(points(&fine), out);
     Ok(arguments.format.answer(out, &answer, csv, text)?)
 }
 
-#[derive(Serialize)]
-struct Point {
-    loss: f64,
-    rtt_s: f64,
-    ratio: f64,
-    outside: bool,
-}
-
 /// A row for every loss and round-trip time.
-fn points(comparison: &Comparison) -> impl Iterator<Item = Point> + '_ {
-    let times = comparison.rtts_s.iter();
-    let places = comparison
-        .losses
+fn points(comparison: &Comparison) -> impl Iterator<Item = impl Serialize> {
+    let times = comparison.rtts_s.len().max(1);
+    comparison
+        .ratios
         .iter()
-        .flat_map(move |&loss| times.clone().map(move |&rtt_s| (loss, rtt_s)));
-    let known = comparison.ratios.iter().zip(&comparison.outside);
-    places
-        .zip(known)
-        .map(|((loss, rtt_s), (&ratio, &outside))| Point {
-            loss,
-            rtt_s,
-            ratio,
-            outside,
+        .enumerate()
+        .map(move |(at, ratio)| {
+            object! {
+                loss: comparison.losses[at / times],
+                rtt_s: comparison.rtts_s[at % times],
+                ratio: *ratio,
+                outside: comparison.outside[at],
+            }
         })
 }
 
@@ -263,98 +254,46 @@ fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-#[derive(Serialize)]
-struct JsonComparison<'a> {
-    a: &'a str,
-    b: &'a str,
-    a_ahead_share: f64,
-    b_ahead_share: f64,
-    /// Whether a is nowhere more than 10 % faster.
-    a_is_tcp_friendly: bool,
-    /// Where it is, and by how much.
-    excess: Option<JsonExcess>,
-    regions: Vec<JsonRegion<'a>>,
-    loss: &'a [f64],
-    rtt_s: &'a [f64],
-    /// a / b; a row for every loss.
-    ratio: Vec<&'a [f64]>,
-    outside: Vec<&'a [bool]>,
-    /// Samples together far off a.
-    clusters: Vec<JsonCluster<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonExcess {
-    share: f64,
-    #[serde(flatten)]
-    most: JsonExtreme,
-}
-
-#[derive(Serialize)]
-struct JsonRegion<'a> {
-    faster: &'a str,
-    points: usize,
-    loss_min: f64,
-    loss_max: f64,
-    rtt_min_s: f64,
-    rtt_max_s: f64,
-    mean_factor: f64,
-    #[serde(flatten)]
-    most: JsonExtreme,
-}
-
-#[derive(Serialize)]
-struct JsonExtreme {
-    most_factor: f64,
-    most_loss: f64,
-    most_rtt_s: f64,
-}
-
-impl From<Extreme> for JsonExtreme {
-    fn from(extreme: Extreme) -> JsonExtreme {
-        JsonExtreme {
-            most_factor: extreme.factor,
-            most_loss: extreme.loss,
-            most_rtt_s: extreme.rtt_s,
+/// As other programs read it; the clusters are samples together far off a.
+fn answer<'a>(
+    a: &'a dyn Profile,
+    b: &'a dyn Profile,
+    comparison: &'a Comparison,
+    clusters: &'a [JsonCluster<'a>],
+) -> impl Serialize + 'a {
+    let excess = comparison.excess(FRIENDLY);
+    let region = |it: &Region| {
+        object! {
+            faster: name_of(it.faster, a, b),
+            points: it.points,
+            loss_min: it.loss.0,
+            loss_max: it.loss.1,
+            rtt_min_s: it.rtt_s.0,
+            rtt_max_s: it.rtt_s.1,
+            mean_factor: it.mean_factor,
+            most_factor: it.most.factor,
+            most_loss: it.most.loss,
+            most_rtt_s: it.most.rtt_s,
         }
-    }
-}
-
-impl<'a> JsonComparison<'a> {
-    fn new(
-        a: &'a dyn Profile,
-        b: &'a dyn Profile,
-        comparison: &'a Comparison,
-        clusters: Vec<JsonCluster<'a>>,
-    ) -> JsonComparison<'a> {
-        let excess = comparison.excess(FRIENDLY);
-        let region = |region: &Region| JsonRegion {
-            faster: name_of(region.faster, a, b),
-            points: region.points,
-            loss_min: region.loss.0,
-            loss_max: region.loss.1,
-            rtt_min_s: region.rtt_s.0,
-            rtt_max_s: region.rtt_s.1,
-            mean_factor: region.mean_factor,
-            most: region.most.into(),
-        };
-        let columns = comparison.rtts_s.len().max(1);
-        JsonComparison {
-            a: a.name(),
-            b: b.name(),
-            a_ahead_share: comparison.share(Faster::A),
-            b_ahead_share: comparison.share(Faster::B),
-            a_is_tcp_friendly: excess.is_none(),
-            excess: excess.map(|excess| JsonExcess {
-                share: excess.share,
-                most: excess.most.into(),
-            }),
-            regions: comparison.regions.iter().map(region).collect(),
-            loss: &comparison.losses,
-            rtt_s: &comparison.rtts_s,
-            ratio: comparison.ratios.chunks(columns).collect(),
-            outside: comparison.outside.chunks(columns).collect(),
-            clusters,
-        }
+    };
+    let columns = comparison.rtts_s.len().max(1);
+    object! {
+        a: a.name(),
+        b: b.name(),
+        a_ahead_share: comparison.share(Faster::A),
+        b_ahead_share: comparison.share(Faster::B),
+        a_is_tcp_friendly: excess.is_none(),
+        excess: excess.map(|it| object! {
+            share: it.share,
+            most_factor: it.most.factor,
+            most_loss: it.most.loss,
+            most_rtt_s: it.most.rtt_s,
+        }),
+        regions: comparison.regions.iter().map(region).collect::<Vec<_>>(),
+        loss: &comparison.losses,
+        rtt_s: &comparison.rtts_s,
+        ratio: comparison.ratios.chunks(columns).collect::<Vec<_>>(),
+        outside: comparison.outside.chunks(columns).collect::<Vec<_>>(),
+        clusters: clusters,
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::fit::{
-    Cell, Cluster, Fit, FlowSamples, Method, Names, Origin, Residual, Side, Slice, Status,
-    diagnose, fit as fit_samples, residuals,
+    Cell, Cluster, Condition, Fit, FlowSamples, Method, Names, Origin, Residual, Side, Slice,
+    Status, diagnose, fit as fit_samples, residuals,
 };
 use netflow::profile::to_toml;
 use serde::Serialize;
@@ -15,8 +15,10 @@ use serde::Serialize;
 use crate::command::trace::samples::{Sampling, of_files};
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
+use crate::output::json::object;
 use crate::output::table::{Table, by_loss_and_rtt, known};
 use crate::output::{csv, file};
+use crate::parse::name_of;
 
 /// Fit a profile to packet traces of a sender
 ///
@@ -89,23 +91,43 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
     }
     if let Some(path) = &arguments.residuals {
         let mut text = Vec::new();
-        let lines = residuals.iter().map(|it| ResidualLine::new(&flows, it));
+        let lines = residuals.iter().map(|it| residual_line(&flows, it));
         csv::write(lines, &mut text)?;
         file::text(path, &text)?;
     }
-    let answer = JsonFit::new(&flows, &fit, &clusters);
+    let clusters = clusters.iter().map(|it| JsonCluster::new(&flows, it));
+    let clusters: Vec<JsonCluster<'_>> = clusters.collect();
+    let (conditions, cells, slices) = (conditions(&flows, &fit), cells(&fit), slices(&fit));
+    let flow = |flow: &FlowSamples| {
+        object! {
+            trace: flow.trace.clone(),
+            flow: flow.flow.clone(),
+            samples: flow.samples.len(),
+            rtt_method: flow.rtt_method.clone(),
+        }
+    };
+    let answer = object! {
+        method: name_of(&arguments.method),
+        flows: flows.iter().map(flow).collect::<Vec<_>>(),
+        conditions: &conditions,
+        cells: &cells,
+        slices: &slices,
+        interpolation_error: fit.interpolation_error,
+        dropped_cells: fit.dropped_cells,
+        clusters: &clusters,
+    };
     let tables = |out: &mut dyn Write| {
-        csv::write_named("conditions", &answer.conditions, out)?;
+        csv::write_named("conditions", &conditions, out)?;
         writeln!(out)?;
-        csv::write_named("cells", &answer.cells, out)?;
+        csv::write_named("cells", &cells, out)?;
         writeln!(out)?;
-        csv::write_named("slices", &answer.slices, out)?;
+        csv::write_named("slices", &slices, out)?;
         writeln!(out)?;
-        csv::write_named("clusters", &answer.clusters, out)
+        csv::write_named("clusters", &clusters, out)
     };
     let text = |out: &mut dyn Write| {
         print(&flows, &fit, &names, out)?;
-        print_clusters(&answer.clusters, out)
+        print_clusters(&clusters, out)
     };
     Ok(arguments.format.answer(out, &answer, tables, text)?)
 }
@@ -256,86 +278,19 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
     }
 }
 
-#[derive(Serialize)]
-struct ResidualLine<'a> {
-    trace: &'a str,
-    flow: &'a str,
-    time_s: f64,
-    loss: f64,
-    rtt_s: f64,
-    throughput_pps: f64,
-    fitted_pps: f64,
-    factor: f64,
-    startup: bool,
-}
-
-impl<'a> ResidualLine<'a> {
-    fn new(flows: &'a [FlowSamples], residual: &Residual) -> ResidualLine<'a> {
-        let flow = &flows[residual.flow];
-        ResidualLine {
-            trace: &flow.trace,
-            flow: &flow.flow,
-            time_s: residual.time_s,
-            loss: residual.loss,
-            rtt_s: residual.rtt_s,
-            throughput_pps: residual.throughput_pps,
-            fitted_pps: residual.fitted_pps,
-            factor: residual.factor(),
-            startup: !residual.settled,
-        }
+fn residual_line<'a>(flows: &'a [FlowSamples], residual: &Residual) -> impl Serialize + 'a {
+    let flow = &flows[residual.flow];
+    object! {
+        trace: &flow.trace,
+        flow: &flow.flow,
+        time_s: residual.time_s,
+        loss: residual.loss,
+        rtt_s: residual.rtt_s,
+        throughput_pps: residual.throughput_pps,
+        fitted_pps: residual.fitted_pps,
+        factor: residual.factor(),
+        startup: !residual.settled,
     }
-}
-
-#[derive(Serialize)]
-struct JsonFit<'a> {
-    method: &'static str,
-    flows: Vec<JsonFlow<'a>>,
-    conditions: Vec<JsonCondition<'a>>,
-    cells: Vec<JsonCell>,
-    slices: Vec<JsonSlice>,
-    interpolation_error: Option<f64>,
-    dropped_cells: usize,
-    clusters: Vec<JsonCluster<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonFlow<'a> {
-    trace: &'a str,
-    flow: &'a str,
-    samples: usize,
-    rtt_method: &'a str,
-}
-
-#[derive(Serialize)]
-struct JsonCondition<'a> {
-    trace: &'a str,
-    flow: &'a str,
-    status: &'static str,
-    samples: usize,
-    packets: f64,
-    lost: f64,
-    loss: f64,
-    rtt_s: f64,
-    throughput_pps: f64,
-}
-
-#[derive(Serialize)]
-struct JsonCell {
-    loss: f64,
-    rtt_s: f64,
-    throughput_pps: f64,
-    relative_error: Option<f64>,
-    samples: usize,
-    filled: bool,
-}
-
-#[derive(Serialize)]
-struct JsonSlice {
-    loss: f64,
-    a: f64,
-    b: f64,
-    cells: usize,
-    r_squared: Option<f64>,
 }
 
 /// A cluster as other programs read it.
@@ -374,59 +329,44 @@ impl<'a> JsonCluster<'a> {
     }
 }
 
-impl<'a> JsonFit<'a> {
-    fn new(flows: &'a [FlowSamples], fit: &Fit, clusters: &[Cluster]) -> JsonFit<'a> {
-        let flow = |flow: &'a FlowSamples| JsonFlow {
-            trace: &flow.trace,
-            flow: &flow.flow,
-            samples: flow.samples.len(),
-            rtt_method: &flow.rtt_method,
-        };
-        let conditions = fit.conditions.iter().map(|condition| JsonCondition {
-            trace: &flows[condition.flow].trace,
-            flow: &flows[condition.flow].flow,
-            status: match condition.status {
+fn conditions<'a>(flows: &'a [FlowSamples], fit: &'a Fit) -> Vec<impl Serialize + 'a> {
+    let condition = |it: &'a Condition| {
+        object! {
+            trace: &flows[it.flow].trace,
+            flow: &flows[it.flow].flow,
+            status: match it.status {
                 Status::Used => "used",
                 Status::Lossless => "lossless",
                 Status::Outlier => "outlier",
             },
-            samples: condition.samples.len(),
-            packets: condition.pkts,
-            lost: condition.lost_pkts,
-            loss: condition.loss(),
-            rtt_s: condition.rtt_s,
-            throughput_pps: condition.throughput_pps(),
-        });
-        let cell = |cell: &Cell| JsonCell {
-            loss: cell.loss,
-            rtt_s: cell.rtt_s,
-            throughput_pps: cell.throughput_pps,
-            relative_error: cell.relative_error,
-            samples: cell.samples,
-            filled: cell.origin == Origin::Filled,
-        };
-        let slice = |slice: &Slice| JsonSlice {
-            loss: slice.loss,
-            a: slice.a,
-            b: slice.b,
-            cells: slice.cells,
-            r_squared: slice.r_squared,
-        };
-        JsonFit {
-            method: match fit.method {
-                Method::LongRun => "long-run",
-                Method::Paper => "paper",
-            },
-            flows: flows.iter().map(flow).collect(),
-            conditions: conditions.collect(),
-            cells: fit.cells.iter().map(cell).collect(),
-            slices: fit.slices.iter().map(slice).collect(),
-            interpolation_error: fit.interpolation_error,
-            dropped_cells: fit.dropped_cells,
-            clusters: clusters
-                .iter()
-                .map(|cluster| JsonCluster::new(flows, cluster))
-                .collect(),
+            samples: it.samples.len(),
+            packets: it.pkts,
+            lost: it.lost_pkts,
+            loss: it.loss(),
+            rtt_s: it.rtt_s,
+            throughput_pps: it.throughput_pps(),
         }
-    }
+    };
+    fit.conditions.iter().map(condition).collect()
+}
+
+fn cells(fit: &Fit) -> Vec<impl Serialize> {
+    let cell = |it: &Cell| {
+        object! {
+            loss: it.loss,
+            rtt_s: it.rtt_s,
+            throughput_pps: it.throughput_pps,
+            relative_error: it.relative_error,
+            samples: it.samples,
+            filled: it.origin == Origin::Filled,
+        }
+    };
+    fit.cells.iter().map(cell).collect()
+}
+
+fn slices(fit: &Fit) -> Vec<impl Serialize> {
+    let slice = |it: &Slice| {
+        object! { loss: it.loss, a: it.a, b: it.b, cells: it.cells, r_squared: it.r_squared }
+    };
+    fit.slices.iter().map(slice).collect()
 }

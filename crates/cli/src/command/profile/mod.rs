@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use netflow::profile::{Profile, aliases, builtin, builtin_names, load};
-use netflow::units::nearest_name;
 
 use crate::failure::Failure;
+use crate::input::unknown;
 
 /// Show and compare TCP profiles: throughput from loss and round-trip time
 #[derive(Args)]
@@ -72,12 +72,7 @@ pub fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
         .iter()
         .chain(aliases().iter().map(|(alias, _)| alias))
         .copied();
-    const MORE: &str = "`netflow profile list` shows all; or give a profile file's path";
-    Err(Failure::Usage {
-        message: format!("there is no profile `{name}`"),
-        help: Some(match nearest_name(name, names, &[]) {
-            Some(nearest) => format!("the nearest name is `{nearest}`; {MORE}"),
-            None => MORE.to_owned(),
-        }),
-    })
+    let more = "`netflow profile list` shows all; or give a profile file's path";
+    let message = format!("there is no profile `{name}`");
+    Err(unknown(message, name, names, Some(more.to_owned())))
 }

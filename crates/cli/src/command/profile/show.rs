@@ -11,6 +11,7 @@ use super::find;
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
+use crate::output::json::object;
 use crate::output::table::by_loss_and_rtt;
 use crate::parse::{positive_time, probability};
 
@@ -61,28 +62,20 @@ pub fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Failur
     Ok(arguments.format.answer(out, &shown, csv, text)?)
 }
 
-#[derive(Serialize)]
-struct Point {
-    loss: f64,
-    rtt_s: f64,
-    throughput_pps: f64,
-    outside: bool,
-    rests_on: &'static str,
-}
-
 /// A row for every loss and round-trip time.
-fn points<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = Point> + 'a {
-    let of_row = |row: &'a Row| {
+fn points<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = impl Serialize> + 'a {
+    shown.rows.iter().flat_map(|row| {
         let times = shown.rtt_s.iter().enumerate();
-        times.map(|(at, &rtt_s)| Point {
-            loss: row.loss,
-            rtt_s,
-            throughput_pps: row.throughput_pps[at],
-            outside: row.outside[at],
-            rests_on: row.rests_on[at],
+        times.map(|(at, rtt_s)| {
+            object! {
+                loss: row.loss,
+                rtt_s: *rtt_s,
+                throughput_pps: row.throughput_pps[at],
+                outside: row.outside[at],
+                rests_on: row.rests_on[at],
+            }
         })
-    };
-    shown.rows.iter().flat_map(of_row)
+    })
 }
 
 fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a> {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{Files, complete, read};
 use crate::failure::Failure;
 use crate::output::csv;
-use crate::output::format::{Format, HELP};
+use crate::output::format::Format;
 use crate::output::table::Table;
 use crate::parse::{positive_time, time_from_zero};
 
@@ -40,13 +40,6 @@ pub struct BurstinessArguments {
     /// Leave out what comes later
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     until: Option<f64>,
-
-    /// How many links to show
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    top: usize,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
 }
 
 #[derive(Serialize)]
@@ -62,14 +55,14 @@ pub fn burstiness(arguments: &BurstinessArguments, out: &mut dyn Write) -> Resul
     if arguments.until.is_some_and(|until| until <= arguments.from) {
         return Err(Failure::usage("--until must be later than --from"));
     }
-    if arguments.format == Format::Text {
+    if arguments.files.format == Format::Text {
         return arguments.files.each(out, |file, out| {
             print(&gather(arguments, file)?, arguments, out)
         });
     }
     let rows = all(arguments)?;
     let csv = |out: &mut dyn Write| csv::write(&rows, out);
-    Ok(arguments.format.answer(out, &rows, csv, |_| Ok(()))?)
+    Ok(arguments.files.format.answer(out, &rows, csv, |_| Ok(()))?)
 }
 
 fn all(arguments: &BurstinessArguments) -> Result<Vec<Shown>, Failure> {
@@ -122,6 +115,6 @@ fn print(
         .number("Poisson", |it| short(it.spread.poisson_cov))
         .number("ratio", |it| short(it.spread.cov / it.spread.poisson_cov))
         .number("intervals", |it| it.spread.intervals)
-        .print_top(arguments.top, "link", out)?;
+        .print_top(arguments.files.top, "link", out)?;
     Ok(())
 }

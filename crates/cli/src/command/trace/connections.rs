@@ -6,14 +6,14 @@ use std::path::Path;
 use clap::Args;
 use netflow::number::{percent, short};
 use netflow::results;
-use netflow::trace::analysis::{ConnectionBin, ConnectionSeries, Connections};
+use netflow::trace::analysis::{ConnectionSeries, Connections};
 use netflow::trace::sender::Options;
 use netflow::trace::{NodeNames, Reader};
-use serde::Serialize;
 
 use super::{Files, complete, few_flows, read};
 use crate::failure::Failure;
-use crate::output::format::{Format, HELP};
+use crate::output::format::Format;
+use crate::output::json::object;
 use crate::output::table::{Table, known};
 use crate::parse::positive_time;
 
@@ -29,45 +29,30 @@ pub struct ConnectionsArguments {
     /// Length of the intervals
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
     every: f64,
-
-    /// How many connections to show
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    top: usize,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
-}
-
-#[derive(Serialize)]
-struct Shown<'a> {
-    connection: String,
-    flow_id: u32,
-    whole_network: bool,
-    rtt_method: Option<&'static str>,
-    totals: &'a ConnectionBin,
-    intervals: &'a [ConnectionBin],
 }
 
 pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let format = arguments.format;
+    let format = arguments.files.format;
     if format == Format::Text {
         return arguments.files.each(out, |file, out| {
             // Only totals are shown.
             let (series, reader) = gather(f64::INFINITY, file)?;
-            print(&series, reader.names(), arguments.top, out)
+            print(&series, reader.names(), arguments.files.top, out)
         });
     }
-    let (series, reader) = gather(arguments.every, arguments.files.single(format)?)?;
+    let (series, reader) = gather(arguments.every, arguments.files.single()?)?;
     let name = ConnectionSeries::namer(&series, reader.names());
-    let shown = series.iter().map(|series| Shown {
-        connection: name(series),
-        flow_id: series.flow_id,
-        whole_network: series.whole_network,
-        rtt_method: series.rtt_method.map(|method| method.name()),
-        totals: &series.totals,
-        intervals: &series.bins,
+    let shown = series.iter().map(|series| {
+        object! {
+            connection: name(series),
+            flow_id: series.flow_id,
+            whole_network: series.whole_network,
+            rtt_method: series.rtt_method.map(|method| method.name()),
+            totals: &series.totals,
+            intervals: &series.bins,
+        }
     });
-    let shown: Vec<Shown<'_>> = shown.collect();
+    let shown: Vec<_> = shown.collect();
     let csv = |out: &mut dyn Write| {
         results::write_csv(ConnectionSeries::rows(&series, reader.names()), out)
     };

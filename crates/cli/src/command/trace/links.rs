@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{Files, complete, read};
 use crate::failure::Failure;
-use crate::output::format::{Format, HELP};
+use crate::output::format::Format;
 use crate::output::table::{Table, known};
 use crate::parse::{link_bandwidth, positive_time};
 
@@ -33,13 +33,6 @@ pub struct LinksArguments {
     /// A link's bandwidth, such as `N5->N7=8 Mbit/s`; may be given several times
     #[arg(long, value_name = "LINK=RATE", value_parser = link_bandwidth)]
     bandwidth: Vec<(String, f64)>,
-
-    /// How many links to show
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    top: usize,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
 }
 
 #[derive(Serialize)]
@@ -51,14 +44,14 @@ struct Shown<'a> {
 }
 
 pub fn links(arguments: &LinksArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let format = arguments.format;
+    let format = arguments.files.format;
     if format == Format::Text {
         return arguments.files.each(out, |file, out| {
             let (series, reader) = gather(arguments, file)?;
-            print(&series, reader.names(), arguments.top, out)
+            print(&series, reader.names(), arguments.files.top, out)
         });
     }
-    let (series, reader) = gather(arguments, arguments.files.single(format)?)?;
+    let (series, reader) = gather(arguments, arguments.files.single()?)?;
     let shown = series.iter().map(|series| Shown {
         link: reader.names().link(series.link),
         totals: &series.totals,

@@ -15,7 +15,8 @@ use netflow::trace::sender::{MOST_FLOWS, Senders};
 use netflow::trace::{self, Event, Reader};
 
 use crate::failure::Failure;
-use crate::output::format::Format;
+use crate::output::format::{Format, HELP};
+use crate::parse::name_of;
 use crate::{interrupt, problems};
 
 /// Read packet traces of ns-2 and captures (pcap, pcapng)
@@ -49,12 +50,19 @@ pub fn trace(arguments: &TraceArguments, out: &mut dyn Write) -> Result<(), Fail
     }
 }
 
-/// Which traces.
+/// Which traces, and how they are shown.
 #[derive(Args)]
 pub struct Files {
     /// Traces: ns-2, pcap or pcapng, compressed or not
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
+
+    /// How many links or connections to show
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    top: usize,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
 }
 
 impl Files {
@@ -75,12 +83,12 @@ impl Files {
     }
 
     /// The only one, for answers that cannot be told apart.
-    pub fn single(&self, format: Format) -> Result<&Path, Failure> {
+    pub fn single(&self) -> Result<&Path, Failure> {
         match self.files.as_slice() {
             [file] => Ok(file),
             _ => Err(Failure::usage(format!(
                 "--format {} takes one trace at a time",
-                format.name()
+                name_of(&self.format)
             ))),
         }
     }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{Files, few_flows, read, warn_of_vantage};
 use crate::failure::Failure;
 use crate::output::csv;
-use crate::output::format::{Format, HELP};
+use crate::output::format::Format;
 use crate::output::table::{Table, known};
 
 /// What is in a trace
@@ -22,13 +22,6 @@ use crate::output::table::{Table, known};
 pub struct SummaryArguments {
     #[command(flatten)]
     files: Files,
-
-    /// How many links and connections to show
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    top: usize,
-
-    #[arg(long, value_enum, default_value_t, help = HELP)]
-    format: Format,
 }
 
 #[derive(Serialize)]
@@ -64,17 +57,17 @@ struct ShownSender {
 }
 
 pub fn summary(arguments: &SummaryArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let format = arguments.format;
+    let format = arguments.files.format;
     if format == Format::Text {
         return arguments.files.each(out, |file, out| {
             let (summary, senders, reader) = gather(file)?;
             let mut senders = tcp_senders(&senders);
             senders.sort_by_key(|(_, tracker)| Reverse(tracker.totals().sent_pkts));
             let shown = shown(file, &summary, &reader);
-            Ok(print(&shown, &senders, arguments.top, out)?)
+            Ok(print(&shown, &senders, arguments.files.top, out)?)
         });
     }
-    let file = arguments.files.single(format)?;
+    let file = arguments.files.single()?;
     let (summary, senders, reader) = gather(file)?;
     let mut shown = shown(file, &summary, &reader);
     let all = tcp_senders(&senders).into_iter();
