@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use netflow::simulation::{Coupling, Model, Network, Options, Simulation, Step, Transport};
+use netflow::simulation::{Coupling, FluidOptions, Network, Options, Simulation, Step, Transport};
 use netflow_problems::{RandomNetwork, random_network};
 
 const STEP_S: f64 = 0.05;
@@ -52,10 +52,8 @@ fn network(nodes: usize, links: usize, connections: usize) -> Network {
 fn simulation(network: &Network, transport: Transport) -> Simulation {
     let options = Options {
         duration_s: 60.0,
-        model: Model::Fluid,
-        step: Step::Fixed { step_s: STEP_S },
-        transport,
-        coupling: Coupling::Lagged,
+        model: FluidOptions::new(transport, Coupling::Lagged, Step::Fixed { step_s: STEP_S })
+            .into(),
         ..Options::default()
     };
     Simulation::new(network.clone(), options).expect("good options")

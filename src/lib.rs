@@ -17,6 +17,7 @@
 //! | [`simulation`] | networks on their way through time |
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
+//! | [`document`] | TOML and CSV with places, and what is wrong with them |
 //! | [`results`] | results directories, written and read |
 //! | [`tcpmodel`] | models of TCP: short transfers, timeouts, conversations |
 //! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
@@ -93,6 +94,7 @@ pub mod number;
 pub use evaluate::evaluate;
 pub use netflow_compare as compare;
 pub use netflow_diffserv as diffserv;
+pub use netflow_document as document;
 pub use netflow_network as network;
 pub use netflow_profile as profile;
 pub use netflow_report as report;
@@ -111,8 +113,8 @@ pub mod prelude {
     pub use crate::results::{Format, Results, Summary, Writer};
     pub use crate::simulation::{
         Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling,
-        EventSpec, Explanation, Interval, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId,
-        Options, Outcome, Queue, Recorder, Red, Run, RunError, Simulation, Source, State, Step,
-        Transport,
+        EventSpec, Explanation, FluidOptions, Interval, LinkId, LinkSpec, Model, Network,
+        NetworkBuilder, NodeId, Options, Outcome, Queue, Recorder, Red, Run, RunError, Simulation,
+        Source, State, Step, Transport,
     };
 }

@@ -60,7 +60,7 @@ fn run(network: &Network, options: Options, seed: u64) -> Found {
         spec.start_s += rng.random_range(0.0..0.5);
     });
     let options = Options {
-        model: Model::Window,
+        model: Model::PACKETS,
         seed,
         ..options
     };

@@ -22,15 +22,10 @@ pub fn load(path: &Path, overrides: &[String], reach: Reach) -> Result<Prepared,
 
 /// The warnings of a scenario, each with its place, as its summary keeps them.
 pub fn warning_texts(scenario: &Prepared) -> Vec<String> {
-    let text = |warning: &netflow_scenario::Problem| {
-        let place = warning.file.as_ref().map(|file| file.display().to_string());
-        let numbers = [warning.line, warning.column].into_iter().flatten();
-        let numbers = numbers.map(|number| number.to_string());
-        let mut parts: Vec<String> = place.into_iter().chain(numbers).collect();
-        parts.push(format!(" {}", warning.message));
-        parts.join(":").trim_start().to_owned()
-    };
-    scenario.warnings.iter().map(text).collect()
+    let warnings = scenario.warnings.iter();
+    warnings
+        .map(|warning| warning.at() + &warning.message)
+        .collect()
 }
 
 /// What the manifest of a run says of the copy of its scenario that it keeps.

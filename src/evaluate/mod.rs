@@ -94,8 +94,8 @@ impl Settings {
     /// How many seeds are run: several only where something is random, which are the window model and
     /// users.
     pub fn seeds_of(&self, scenario: &Prepared) -> u32 {
-        let is_random =
-            scenario.options.model == Model::Window || scenario.network.workloads().len() > 0;
+        let is_random = matches!(scenario.options.model, Model::Packets(_))
+            || scenario.network.workloads().len() > 0;
         if is_random { self.seeds.max(1) } else { 1 }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use netflow::scenario::{Prepared, Reach};
 use netflow::units::nearest_name;
-use netflow_files::{Kind, Refusal};
+use netflow_files::Kind;
 
 use crate::failure::Failure;
 
@@ -38,26 +38,17 @@ impl ScenarioArguments {
             false => Reach::Below,
         };
         netflow::evaluate::load(&self.path, &self.overrides, reach)
-            .map_err(|problems| Failure::Input((&problems).into()))
+            .map_err(|problems| Failure::Input(problems.into()))
     }
 }
 
 /// All of a file of this kind.
 pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
-    netflow_files::read(path, kind).map_err(|refusal| unread(path, refusal))
-}
-
-/// The text of a file of this kind.
-pub fn read_text(path: &Path, kind: Kind) -> Result<String, Failure> {
-    netflow_files::read_text(path, kind).map_err(|refusal| unread(path, refusal))
-}
-
-fn unread(path: &Path, refusal: Refusal) -> Failure {
-    Failure::File {
+    netflow_files::read(path, kind).map_err(|refusal| Failure::File {
         action: "read",
         path: path.to_owned(),
         source: refusal.into(),
-    }
+    })
 }
 
 /// There is nothing of this name among those that are known; `more` is what else helps.

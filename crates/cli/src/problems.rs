@@ -4,83 +4,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
-use netflow::profile::{ProfileFileError, ProfileFileErrorKind};
-use netflow::scenario::{self, Prepared};
+use netflow::scenario::{Prepared, Problem, Problems, Severity};
 use netflow_files::{Kind, read_text};
-use serde::Serialize;
 
 use crate::output::visible::{Visible, masked, visible};
-
-/// One thing that is wrong or suspicious, from whichever file.
-#[derive(Clone, Debug, Serialize)]
-pub struct Problem {
-    pub severity: Severity,
-    pub message: String,
-    pub file: Option<PathBuf>,
-    pub span: Option<Range<usize>>,
-    pub line: Option<usize>,
-    pub column: Option<usize>,
-    pub help: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    Error,
-    Warning,
-}
-
-impl From<&scenario::Problem> for Problem {
-    fn from(problem: &scenario::Problem) -> Problem {
-        // There is no line in a scenario that could not be read.
-        let read = problem.kind != scenario::ProblemKind::Unreadable || problem.span != Some(0..0);
-        Problem {
-            severity: match problem.severity {
-                scenario::Severity::Error => Severity::Error,
-                scenario::Severity::Warning => Severity::Warning,
-            },
-            message: problem.message.clone(),
-            file: problem.file.clone(),
-            span: problem.span.clone().filter(|_| read),
-            line: problem.line.filter(|_| read),
-            column: problem.column.filter(|_| read),
-            help: problem.help.clone(),
-        }
-    }
-}
-
-impl From<&ProfileFileError> for Problem {
-    fn from(error: &ProfileFileError) -> Problem {
-        Problem {
-            severity: Severity::Error,
-            message: error.kind().to_string(),
-            file: error.path().map(Path::to_owned),
-            span: error.span(),
-            line: error.line(),
-            column: error.column(),
-            help: error.help(),
-        }
-    }
-}
-
-impl Problem {
-    /// With nothing in it that a terminal obeys.
-    fn visible(&self) -> Problem {
-        let shown = |text: &String| visible(text).into_owned();
-        let file = self.file.as_ref().map(|file| file.display().to_string());
-        Problem {
-            message: shown(&self.message),
-            file: file.as_ref().map(shown).map(PathBuf::from),
-            help: self.help.as_ref().map(shown),
-            ..self.clone()
-        }
-    }
-}
 
 /// Everything that is wrong with the input.
 #[derive(Debug)]
@@ -90,21 +22,11 @@ pub struct Report {
     pub unreadable: bool,
 }
 
-impl From<&scenario::Problems> for Report {
-    fn from(problems: &scenario::Problems) -> Report {
+impl From<Problems> for Report {
+    fn from(problems: Problems) -> Report {
         Report {
-            problems: problems.iter().map(Problem::from).collect(),
             unreadable: problems.unreadable(),
-        }
-    }
-}
-
-impl From<&ProfileFileError> for Report {
-    fn from(error: &ProfileFileError) -> Report {
-        let unreadable = matches!(error.kind(), ProfileFileErrorKind::Unreadable(_));
-        Report {
-            problems: vec![error.into()],
-            unreadable,
+            problems: problems.into_vec(),
         }
     }
 }
@@ -112,8 +34,7 @@ impl From<&ProfileFileError> for Report {
 /// Shows a scenario's warnings on the standard error.
 pub fn warn(scenario: &Prepared) {
     // If the standard error cannot be written, there is nowhere to say so.
-    let warnings: Vec<Problem> = scenario.warnings.iter().map(Problem::from).collect();
-    let _ = show(&warnings, &mut io::stderr().lock());
+    let _ = show(&scenario.warnings, &mut io::stderr().lock());
 }
 
 /// Shows a warning that has no place.
@@ -136,6 +57,18 @@ pub fn print(report: &Report, to: &mut dyn Write) -> io::Result<()> {
     }
 }
 
+/// With nothing in it that a terminal obeys.
+fn without_controls(problem: &Problem) -> Problem {
+    let shown = |text: &String| visible(text).into_owned();
+    let file = problem.file.as_ref().map(|file| file.display().to_string());
+    Problem {
+        message: shown(&problem.message),
+        file: file.as_ref().map(shown).map(PathBuf::from),
+        help: problem.help.as_ref().map(shown),
+        ..problem.clone()
+    }
+}
+
 /// Pictures on a terminal, text that editors and grep understand elsewhere.
 fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
     let terminal = io::stderr().is_terminal();
@@ -149,7 +82,7 @@ fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
     let mut texts = Texts::default();
     for problem in problems {
         let text = texts.of(problem);
-        let problem = &problem.visible();
+        let problem = &without_controls(problem);
         let mut picture = String::new();
         if terminal
             && handler
@@ -174,8 +107,8 @@ fn show_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::
     writeln!(
         to,
         "{}{}: {}",
-        place(problem),
-        kind(problem.severity),
+        problem.at(),
+        problem.severity.name(),
         problem.message
     )?;
     if let (Some(text), Some(span)) = (text, &problem.span)
@@ -187,25 +120,6 @@ fn show_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::
     match &problem.help {
         Some(help) => writeln!(to, "  help: {}", help.replace('\n', "\n        ")),
         None => Ok(()),
-    }
-}
-
-fn kind(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    }
-}
-
-/// `topology.toml:5:13: `, as far as it is known.
-fn place(problem: &Problem) -> String {
-    let Some(file) = &problem.file else {
-        return String::new();
-    };
-    match (problem.line, problem.column) {
-        (Some(line), Some(column)) => format!("{}:{line}:{column}: ", file.display()),
-        (Some(line), None) => format!("{}:{line}: ", file.display()),
-        _ => format!("{}: ", file.display()),
     }
 }
 
@@ -278,7 +192,7 @@ impl fmt::Display for Picture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(_) => f.write_str(&self.problem.message),
-            None => write!(f, "{}{}", place(self.problem), self.problem.message),
+            None => write!(f, "{}{}", self.problem.at(), self.problem.message),
         }
     }
 }

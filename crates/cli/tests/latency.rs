@@ -132,5 +132,5 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_stack_file_that_is_not_there_is_3() {
     let output = Workplace::new().expect("latency --size 1KB --delay 1ms --stack no.toml", 3);
-    assert!(text(&output.stderr).starts_with("error: cannot read no.toml: "));
+    assert!(text(&output.stderr).starts_with("no.toml: error: cannot be read: "));
 }

@@ -36,7 +36,7 @@ impl Side {
         settings.script(scenario, Ns2Trace::None)?;
         let network = starting_later(&scenario.network, 0.5 * settings.start_jitter_s)?;
         let seeds = match scenario.options.model {
-            Model::Window => settings.seeds.max(1),
+            Model::Packets(_) => settings.seeds.max(1),
             _ => 1,
         };
         let run = |i: u32| -> Result<(Run, Summary, f64), Error> {

@@ -37,7 +37,8 @@ pub use conditioner::{
     Aggregate, Conditioner, ConditionerSpec, InProfile, Inputs, Kind, Known, Marker, Minima, Ratio,
 };
 pub use dropper::{
-    ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Load, Relaxation, Spread,
+    ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Load, RedAverage, Relaxation,
+    Spread,
 };
 pub use error::Error;
 pub use marker::{SrTcm, TrTcm};

@@ -3,16 +3,19 @@
 mod readout;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use netflow_network::readout::{Engine as _, fraction};
 use netflow_network::{
-    Application, ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, Options,
-    Queue, RunError, Source, Step, Totals, Transport,
+    Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, Experience,
+    FluidOptions, LinkId, Network, Queue, RunError, Source, Step, Totals,
 };
+
+use netflow_units::Ragged;
 
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
-use crate::engine::{Engine, Span, Tolerated};
+use crate::engine::{Scratch, Setup, Span, advance};
 use crate::played;
 use crate::state::State;
 
@@ -22,15 +25,16 @@ use crate::state::State;
 /// the same bits for any number of them.
 #[derive(Clone)]
 pub struct Fluid {
-    pub(crate) engine: Engine,
+    pub(crate) setup: Arc<Setup>,
     pub(crate) state: State,
+    pub(crate) scratch: Scratch,
+    duration_s: f64,
+    seed: u64,
     /// Branches of each class, and connections of each class, one after the other.
-    branches: Grouped,
-    members: Grouped,
+    branches: Ragged<u32>,
+    members: Ragged<u32>,
     /// Times at which sources start or stop on which steps land, in order.
     switches_s: Vec<f64>,
-    /// If steps are tried and compared.
-    tolerated: Option<Tolerated>,
     /// The shortest and the longest step that was chosen so far, in seconds.
     chosen_s: Option<(f64, f64)>,
     /// Room for the two tries of an adaptive step.
@@ -46,47 +50,21 @@ pub struct BranchCounts {
     pub delivered_pkts: f64,
 }
 
-/// Lists by class.
-#[derive(Clone, Debug, Default)]
-struct Grouped {
-    start: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Grouped {
-    fn new(groups: usize, group_of: impl Iterator<Item = u32> + Clone) -> Grouped {
-        let mut start = vec![0_u32; groups + 1];
-        for g in group_of.clone() {
-            start[g as usize + 1] += 1;
-        }
-        for g in 0..groups {
-            start[g + 1] += start[g];
-        }
-        let mut next = start.clone();
-        let mut items = vec![0; next[groups] as usize];
-        for (i, g) in group_of.enumerate() {
-            items[next[g as usize] as usize] = i as u32;
-            next[g as usize] += 1;
-        }
-        Grouped { start, items }
-    }
-
-    fn of(&self, group: u32) -> &[u32] {
-        let g = group as usize;
-        &self.items[self.start[g] as usize..self.start[g + 1] as usize]
-    }
-}
-
 impl Fluid {
     /// A network at time 0: all queues empty.
     ///
     /// # Errors
     /// [`RunError::BadOption`] for options out of range or that exclude each other,
     /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
-    pub fn new(network: Network, options: Options) -> Result<Fluid, RunError> {
-        let (engine, first_step_s) = Self::engine(network, options)?;
-        let state = State::new(&engine, first_step_s);
-        Ok(Self::assemble(engine, state))
+    pub fn new(
+        network: Network,
+        duration_s: f64,
+        seed: u64,
+        options: FluidOptions,
+    ) -> Result<Fluid, RunError> {
+        let (setup, first_step_s) = Self::setup(network, duration_s, options)?;
+        let state = State::new(&setup, duration_s, first_step_s);
+        Ok(Self::assemble(setup, duration_s, seed, state))
     }
 
     /// A network in a state saved earlier: it goes on with the same bits as if it had never
@@ -95,21 +73,31 @@ impl Fluid {
     /// # Errors
     /// As [`Fluid::new`]; and [`RunError::BadOption`] if the state is not one of this
     /// network with these options.
-    pub fn resume(network: Network, options: Options, state: State) -> Result<Fluid, RunError> {
-        let (engine, first_step_s) = Self::engine(network, options)?;
-        let fresh = State::new(&engine, first_step_s);
+    pub fn resume(
+        network: Network,
+        duration_s: f64,
+        seed: u64,
+        options: FluidOptions,
+        state: State,
+    ) -> Result<Fluid, RunError> {
+        let (setup, first_step_s) = Self::setup(network, duration_s, options)?;
+        let fresh = State::new(&setup, duration_s, first_step_s);
         if !state.fits(&fresh) {
             return Err(RunError::BadOption {
                 option: "state",
                 reason: "it belongs to another network, or to other options".to_owned(),
             });
         }
-        Ok(Self::assemble(engine, state))
+        Ok(Self::assemble(setup, duration_s, seed, state))
     }
 
-    fn engine(network: Network, options: Options) -> Result<(Engine, f64), RunError> {
-        let first_step_s = options.check()?;
-        netflow_network::check_model(&network, options.model)?;
+    fn setup(
+        network: Network,
+        duration_s: f64,
+        options: FluidOptions,
+    ) -> Result<(Setup, f64), RunError> {
+        let first_step_s = options.check(duration_s)?;
+        check_network(&network, options)?;
         let allowed_bytes = network.tables().memory_limit_bytes;
         let check = |needed_bytes| match needed_bytes > allowed_bytes {
             true => Err(RunError::TooLarge {
@@ -119,26 +107,27 @@ impl Fluid {
             false => Ok(()),
         };
         check(plan::least_bytes(network.tables()))?;
-        let engine = Engine::new(network, options);
-        check(engine.plan.memory_bytes())?;
-        Ok((engine, first_step_s))
+        let setup = Setup::new(network, options);
+        check(setup.plan.memory_bytes())?;
+        Ok((setup, first_step_s))
     }
 
-    fn assemble(mut engine: Engine, state: State) -> Fluid {
-        engine.prepare(&state);
-        let inner = engine.network.tables();
+    fn assemble(setup: Setup, duration_s: f64, seed: u64, state: State) -> Fluid {
+        let scratch = Scratch::new(&setup, &state);
+        let inner = setup.network.tables();
         let classes = inner.classes.len();
-        let tolerated = Tolerated::of(&engine.options);
-        let switches_s = switches(&engine, tolerated.is_some());
+        let switches_s = switches(&setup);
         Fluid {
-            branches: Grouped::new(classes, inner.branches.iter().map(|b| b.class)),
-            members: Grouped::new(classes, inner.class_of.iter().copied()),
+            branches: Ragged::grouped(classes, inner.branches.iter().map(|b| b.class)),
+            members: Ragged::grouped(classes, inner.class_of.iter().copied()),
             switches_s,
-            tolerated,
+            duration_s,
+            seed,
             chosen_s: None,
             trials: None,
-            engine,
+            setup: Arc::new(setup),
             state,
+            scratch,
         }
     }
 
@@ -147,24 +136,19 @@ impl Fluid {
         if self.is_done() {
             return Ok(());
         }
-        self.engine.apply_events(&mut self.state);
+        self.setup.apply_events(&mut self.state, &mut self.scratch);
         let start_s = self.state.time_s;
         let limit_s = limit_s
-            .min(self.engine.options.duration_s)
-            .min(self.engine.next_change_s(&self.state));
+            .min(self.duration_s)
+            .min(self.setup.next_change_s(&self.state));
         let next = self.switches_s.partition_point(|&s| s <= start_s);
         let switch_s = self.switches_s.get(next).copied().unwrap_or(f64::INFINITY);
         let limit_s = limit_s.min(switch_s);
-        let result = match (self.tolerated, self.engine.options.step) {
-            (Some(tolerated), _) => self.take_adaptive_step(tolerated, limit_s),
-            (
-                None,
-                Step::Fixed { step_s }
-                | Step::Auto {
-                    longest_s: step_s, ..
-                },
-            ) => {
-                let step_s = self.engine.next_step_s(&mut self.state).unwrap_or(step_s);
+        let result = match self.setup.options {
+            FluidOptions::Adaptive { step, .. } => self.take_adaptive_step(step, limit_s),
+            options => {
+                let chosen_s = self.scratch.next_step_s(&self.setup, &mut self.state);
+                let step_s = chosen_s.unwrap_or(options.longest_step_s());
                 let (shortest_s, longest_s) = self.chosen_s.unwrap_or((step_s, step_s));
                 self.chosen_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
                 // Grid times are multiples of the step, so that errors do not add up.
@@ -173,10 +157,9 @@ impl Fluid {
                 let all = next_s > limit_s - (1e-6 * step_s).max(1e-9);
                 self.take_step(if all { limit_s } else { next_s })
             }
-            // Checked when the run began.
-            (None, Step::Adaptive { .. }) => Ok(()),
         };
-        self.engine.look_at_delays(&mut self.state);
+        let waits = &mut self.scratch.waits;
+        self.state.look_at_delays(&self.setup.plan, waits);
         if self.state.told.paths.are_due(self.state.time_s) {
             self.look_at_paths();
         }
@@ -184,7 +167,7 @@ impl Fluid {
     }
 
     fn look_at_paths(&mut self) {
-        let network = self.engine.network.clone();
+        let network = self.setup.network.clone();
         let mut paths = std::mem::take(&mut self.state.told.paths);
         paths.look(&network, self.state.time_s, |id| self.explain(id));
         self.state.told.paths = paths;
@@ -196,32 +179,29 @@ impl Fluid {
         from_s: f64,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<Experience>, RunError> {
-        let (network, seed) = (&self.engine.network, self.engine.options.seed);
+        let network = &self.setup.network;
         let between_s = (from_s, self.state.time_s);
         played::experiences(
             network,
             &self.state.told.paths,
-            seed,
+            self.seed,
             between_s,
             interrupted,
         )
     }
 
     fn take_step(&mut self, end_s: f64) -> Result<(), RunError> {
-        let span = Span {
-            start_s: self.state.time_s,
-            end_s,
-            length_s: end_s - self.state.time_s,
-        };
-        self.engine.update_sources(&mut self.state, end_s);
-        self.engine.advance(&mut self.state, span)
+        let span = Span::new(self.state.time_s, end_s);
+        self.scratch
+            .update_sources(&self.setup, &mut self.state, end_s);
+        advance(&self.setup, &mut self.state, &mut self.scratch, span)
     }
 
     /// The shortest and the longest step in seconds that was chosen so far; before the first, those
     /// between which it will be. `None` where steps adapt.
     pub fn chosen_s(&self) -> Option<(f64, f64)> {
-        let longest_s = self.engine.options.step.longest_s();
-        let between_s = match self.engine.pace {
+        let longest_s = self.setup.options.longest_step_s();
+        let between_s = match self.setup.pace {
             _ if self.adapts() => return None,
             Some(pace) => (pace.shortest_s, pace.longest_s),
             None => (longest_s, longest_s),
@@ -231,7 +211,7 @@ impl Fluid {
 
     /// Whether steps are tried and compared, and may end at any time.
     pub fn adapts(&self) -> bool {
-        self.tolerated.is_some()
+        matches!(self.setup.options, FluidOptions::Adaptive { .. })
     }
 
     /// How often the whole network was evaluated: once a step, three times an adaptive one.
@@ -250,7 +230,7 @@ impl Fluid {
         if self.network().link_spec(id).queue != Queue::DropTail {
             return 0.0;
         }
-        let plan = &self.engine.plan;
+        let plan = &self.setup.plan;
         let l = &plan.links[self.place(id)];
         let (mut filling, mut all) = (0.0, 0.0);
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
@@ -294,7 +274,7 @@ impl Fluid {
 
     fn sum_of_branches(&self, which: fn((Totals, Totals)) -> Totals) -> Totals {
         let mut order: Vec<usize> = (0..self.state.branches.len()).collect();
-        order.sort_unstable_by_key(|&b| self.engine.plan.branch_rank[b]);
+        order.sort_unstable_by_key(|&b| self.setup.plan.branch_rank[b]);
         let mut sum = Totals::default();
         for b in order {
             sum.add(&which(self.branch_totals(b)));
@@ -304,15 +284,15 @@ impl Fluid {
 
     /// Data and acknowledgements of one branch.
     pub(crate) fn branch_totals(&self, b: usize) -> (Totals, Totals) {
-        let plan = &self.engine.plan;
+        let plan = &self.setup.plan;
         let (branch, state) = (&plan.branches[b], &self.state.branches[b]);
         let hops = plan.hops_of_branch(b);
         let (data, acks) = hops.split_at((branch.path.1 - branch.path.0) as usize);
         let sum = |hops: &[u32], of: &dyn Fn(usize) -> f64| -> f64 {
             hops.iter().map(|&h| of(h as usize)).sum()
         };
-        let queued = |h| self.engine.queued(&self.state, h);
-        let in_flight = |h| self.engine.in_flight(&self.state, h);
+        let queued = |h| self.setup.queued(&self.state, h);
+        let in_flight = |h| self.setup.in_flight(&self.state, h);
         let lost = |h: usize| self.state.lost[h];
         let per_ack = if acks.is_empty() {
             0.0
@@ -344,10 +324,10 @@ impl Fluid {
     /// Well-mixed: data that was delivered in the last step, and whose acknowledgements start in
     /// the next because the first link of the way back had its turn before.
     fn turning(&self, b: usize) -> f64 {
-        if self.engine.options.transport == Transport::Fifo {
+        if self.setup.fifo {
             return 0.0;
         }
-        let plan = &self.engine.plan;
+        let plan = &self.setup.plan;
         let hop = plan.branches[b].last_data_hop;
         let place = plan
             .links
@@ -360,7 +340,7 @@ impl Fluid {
     }
 
     pub(crate) fn place(&self, id: LinkId) -> usize {
-        self.engine.plan.place[id.index()] as usize
+        self.setup.plan.place[id.index()] as usize
     }
 
     /// What packets of every branch took.
@@ -384,11 +364,11 @@ impl Fluid {
 
     /// The branches of a connection's class, and the connection's share of them.
     pub fn branches_of(&self, id: ConnectionId) -> (&[u32], f64) {
-        let inner = self.engine.network.tables();
+        let inner = self.setup.network.tables();
         let class = inner.class_of[id.index()];
         let share = f64::from(inner.connections[id.index()].count);
         (
-            self.branches.of(class),
+            self.branches.of(class as usize),
             share / inner.classes[class as usize].weight,
         )
     }
@@ -396,14 +376,14 @@ impl Fluid {
     /// The connections whose data crosses a link, each once: the ways of one, and its precedences,
     /// together.
     pub fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
-        let plan = &self.engine.plan;
+        let plan = &self.setup.plan;
         let l = &plan.links[self.place(link)];
         let mut classes: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;
-            let queued = self.engine.queued(&self.state, h as usize);
+            let queued = self.setup.queued(&self.state, h as usize);
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
-            for &connection in self.members.of(class) {
+            for &connection in self.members.of(class as usize) {
                 let (_, share) = self.branches_of(ConnectionId::new(connection, link.owner()));
                 let of = classes.entry(connection).or_default();
                 of.0 += queued * share;
@@ -422,14 +402,46 @@ impl Fluid {
     }
 }
 
+/// Refuses what fluids know nothing of, sooner than leave it out.
+fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunError> {
+    let inner = network.tables();
+    let bad = |reason: String| {
+        Err(RunError::BadOption {
+            option: "model",
+            reason,
+        })
+    };
+    let more = inner.has_precedences() || !inner.shared.is_empty();
+    if more && matches!(options, FluidOptions::Literal { .. }) {
+        return bad(
+            "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),
+        );
+    }
+    let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_));
+    match inner.connections.iter().find(of_window) {
+        Some(connection) => bad(format!(
+            "connection `{}` has a congestion window, which only the window model follows; a fluid \
+             needs a profile there",
+            connection.name
+        )),
+        None => Ok(()),
+    }
+}
+
 /// More than so many starts and stops are not landed on: each of them ends a step.
 const MOST_SWITCHES: usize = 10_000;
 
 /// When sources start or stop, and a step should end: for adaptive steps all of them, else those
 /// of sources that send at their own rate at once. Others begin slowly.
-fn switches(engine: &Engine, adapts: bool) -> Vec<f64> {
-    let lands = adapts || matches!(engine.options.step, Step::Auto { .. });
-    let branches = engine.plan.branches.iter();
+fn switches(setup: &Setup) -> Vec<f64> {
+    let (adapts, lands) = match setup.options {
+        FluidOptions::Adaptive { .. } => (true, true),
+        FluidOptions::Fifo { step } | FluidOptions::WellMixed { step, .. } => {
+            (false, matches!(step, Step::Auto { .. }))
+        }
+        FluidOptions::Literal { .. } => (false, true),
+    };
+    let branches = setup.plan.branches.iter();
     let sudden = branches.filter(|b| lands && (adapts || b.profile == NO_PROFILE));
     let mut all: Vec<f64> = sudden
         .flat_map(|b| [b.start_s, b.stop_s])

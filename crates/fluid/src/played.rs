@@ -4,10 +4,11 @@
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
-    Experience, Explanation, HEADER_BYTES, Network, Options, RunError, Wait, WaitFor, WorkloadSpec,
+    Experience, Explanation, HEADER_BYTES, Network, RunError, Wait, WaitFor, WorkloadSpec,
     empty_rtt_s,
 };
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow_units::{Bytes, Size};
 use netflow_workload::Session;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -48,13 +49,13 @@ impl From<Way> for Direction {
             loss: way.loss,
             bit_error_rate: 0.0,
             bandwidth_bps: Some(way.bandwidth_bps),
-            buffer_bytes: Some(way.buffer_bytes),
+            buffer: Some(Size::Bytes(Bytes(way.buffer_bytes))),
         }
     }
 }
 
 impl Paths {
-    pub fn new(network: &Network, options: &Options) -> Paths {
+    pub fn new(network: &Network, duration_s: f64) -> Paths {
         let pairs = network
             .tables()
             .workloads
@@ -62,7 +63,7 @@ impl Paths {
             .map(|users| users.pairs.len());
         let pairs: usize = pairs.sum();
         Paths {
-            every_s: EVERY_S.max(options.duration_s * pairs as f64 / MOST_PATHS),
+            every_s: EVERY_S.max(duration_s * pairs as f64 / MOST_PATHS),
             next_s: 0.0,
             times_s: Vec::new(),
             paths: Vec::new(),
@@ -221,7 +222,7 @@ impl Player<'_> {
             loss: 0.0,
             bit_error_rate: 0.0,
             bandwidth_bps: None,
-            buffer_bytes: None,
+            buffer: None,
         };
         let path_at = |time_s: f64| {
             let path = self.paths.at(self.first_pair + pair, time_s);
@@ -239,11 +240,9 @@ impl Player<'_> {
                 reason: error.to_string(),
             })?;
         let waits = played.waits;
-        let of_kinds = [waits.connect_s, waits.file_s, waits.page_s, waits.echo_s];
         let rtt_s = self.rtts_s.get(pair).copied().unwrap_or(f64::NAN);
-        let rows = WaitFor::ALL.into_iter().zip(of_kinds);
-        let rows = rows.flat_map(|(kind, waits_s)| {
-            waits_s.into_iter().map(move |wait_s| Wait {
+        let rows = WaitFor::ALL.into_iter().flat_map(|kind| {
+            waits.of(kind).iter().map(move |&wait_s| Wait {
                 user: session.number,
                 came_s: session.start_s,
                 kind,

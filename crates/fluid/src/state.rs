@@ -4,7 +4,7 @@ use netflow_network::Applied;
 use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
-use crate::engine::Engine;
+use crate::engine::Setup;
 use crate::engine::marked::AggregateState;
 use crate::engine::plan::Plan;
 use crate::engine::queue::LIGHT;
@@ -199,8 +199,8 @@ pub(crate) struct Handed {
 }
 
 impl State {
-    pub(crate) fn new(engine: &Engine, first_step_s: f64) -> State {
-        let (inner, plan) = (&**engine.network.tables(), &*engine.plan);
+    pub(crate) fn new(setup: &Setup, duration_s: f64, first_step_s: f64) -> State {
+        let (inner, plan) = (&**setup.network.tables(), &setup.plan);
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
             share: 1.0,
@@ -234,7 +234,7 @@ impl State {
             branches: vec![BranchState::default(); branches],
             told: Told {
                 delays: vec![BranchDelays::default(); branches],
-                paths: Paths::new(&engine.network, &engine.options),
+                paths: Paths::new(&setup.network, duration_s),
             },
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
             handed: vec![0.0; branches + hops],

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use netflow_workload::{Exchange, Kind, Session, Turn};
+use netflow_workload::{Exchange, Kind, Player, Session, Turn, WaitFor};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -30,21 +30,28 @@ pub async fn play(session: Session, shared: Arc<Shared>, load: usize) -> Result<
     let asked = Instant::now();
     let stream = connect(&shared).await?;
     let took = asked.elapsed();
-    shared.tally(load, |users| users.waits.connect_s.push(took.as_secs_f64()));
+    shared.tally(load, |users| {
+        users.waits.push(WaitFor::Connect, took.as_secs_f64())
+    });
     let mut user = User {
         stream,
         outbox: Outbox::default(),
         replies: Replies::default(),
         input: vec![0; 64 << 10],
-        asked: VecDeque::new(),
+        scripts: match session.kind {
+            Kind::Http => Vec::new(),
+            Kind::Telnet => scripts(&session.turns),
+        }
+        .into_iter(),
+        scripted: 0,
+        player: Player::new(session),
+        next: None,
+        reply_bytes: VecDeque::new(),
         heard: Instant::now(),
         shared,
         load,
     };
-    let end = match session.kind {
-        Kind::Http => user.read_pages(&session.turns).await,
-        Kind::Telnet => user.type_keys(&session.turns).await,
-    }?;
+    let end = user.play().await?;
     user.nothing_more()?;
     Ok(end)
 }
@@ -70,111 +77,93 @@ struct User {
     outbox: Outbox,
     replies: Replies,
     input: Vec<u8>,
-    /// The requests whose replies are to come.
-    asked: VecDeque<Asked>,
+    /// What it types: scripts that were not sent yet, and how many keystrokes the last sent is good for.
+    scripts: std::vec::IntoIter<(Vec<u8>, u64)>,
+    scripted: u64,
+    player: Player<Instant>,
+    /// When the next turn begins, if that is known, and whether there was a pause before it.
+    next: Option<(Instant, bool)>,
+    /// Of the replies that are to come.
+    reply_bytes: VecDeque<u64>,
     /// When the last reply was complete.
     heard: Instant,
     shared: Arc<Shared>,
     load: usize,
 }
 
-struct Asked {
-    at: Instant,
-    kind: Kind,
-    reply_bytes: u64,
-}
-
 impl User {
-    async fn read_pages(&mut self, turns: &[Turn]) -> Result<End, Failure> {
-        for turn in turns {
-            let next = self.heard + self.shared.pause(turn.pause_s);
-            if let Some(over) = self.shared.is_over_before(next) {
-                sleep_until(over).await;
-                return Ok(End::Left);
-            }
-            if next > Instant::now() {
-                sleep_until(next).await;
-                self.shared.was_due(next);
-            }
-            let began = Instant::now();
-            let (first, others) = turn.exchanges.split_at(turn.exchanges.len().min(1));
-            for exchanges in [first, others] {
-                self.ask(exchanges);
-                self.hear_all().await?;
-            }
-            let page_s = self.heard.duration_since(began).as_secs_f64();
-            let tally = |users: &mut Users| users.waits.page_s.push(page_s);
-            self.shared.tally(self.load, tally);
-        }
-        Ok(End::Finished)
-    }
-
-    /// Asks for files, all at once.
-    fn ask(&mut self, exchanges: &[Exchange]) {
-        let mut sums = Sums::default();
-        for exchange in exchanges {
-            let (head, body_bytes) = request_head(exchange.request_bytes, exchange.reply_bytes);
-            let (reply_head, reply_body_bytes) = reply_head(exchange.reply_bytes);
-            let reply_bytes = reply_head.len() as u64 + reply_body_bytes;
-            sums.add(exchange, head.len() as u64 + body_bytes, reply_bytes);
-            self.outbox.push(head, filler::BODY, body_bytes);
-            self.expect(Expected::File(exchange.reply_bytes), reply_bytes);
-        }
-        self.shared.tally(self.load, |users| sums.tell(users));
-        let now = Instant::now();
-        self.asked.iter_mut().for_each(|asked| asked.at = now);
-    }
-
-    fn expect(&mut self, reply: Expected, reply_bytes: u64) {
-        self.replies.expect(reply);
-        self.asked.push_back(Asked {
-            at: Instant::now(),
-            kind: match reply {
-                Expected::File(_) => Kind::Http,
-                Expected::Echo(_) => Kind::Telnet,
-            },
-            reply_bytes,
-        });
-    }
-
-    async fn type_keys(&mut self, turns: &[Turn]) -> Result<End, Failure> {
-        let mut scripts = scripts(turns).into_iter();
-        let mut scripted = 0;
-        let mut next = Instant::now();
-        for turn in turns {
-            let pause = self.shared.pause(turn.pause_s);
-            next += pause;
+    async fn play(&mut self) -> Result<End, Failure> {
+        let pause_s = self.player.connected();
+        self.pause(self.heard, pause_s);
+        while !self.player.is_over() {
+            let Some((next, paused)) = self.next else {
+                self.event(None).await?;
+                continue;
+            };
             let over = self.shared.is_over_before(next);
             let until = over.unwrap_or(next);
-            while Instant::now() < until {
+            if Instant::now() < until {
                 self.event(Some(until)).await?;
-            }
-            if over.is_some() {
+            } else if over.is_some() {
                 self.hear_all().await?;
                 return Ok(End::Left);
-            }
-            if !pause.is_zero() {
-                self.shared.was_due(next);
-            }
-            let mut sums = Sums::default();
-            for exchange in &turn.exchanges {
-                if scripted == 0 {
-                    let (script, keystrokes) = scripts.next().unwrap_or_default();
-                    scripted = keystrokes;
-                    sums.script_bytes += script.len() as u64;
-                    self.outbox.push(script, filler::KEYSTROKE, 0);
+            } else {
+                if paused {
+                    self.shared.was_due(next);
                 }
-                scripted = scripted.saturating_sub(1);
-                let (key_bytes, echo_bytes) = (exchange.request_bytes, exchange.reply_bytes);
-                sums.add(exchange, key_bytes.into(), echo_bytes.into());
-                let key_bytes = u64::from(key_bytes);
-                self.outbox.push(Vec::new(), filler::KEYSTROKE, key_bytes);
-                self.expect(Expected::Echo(echo_bytes), echo_bytes.into());
+                self.next = None;
+                let now = Instant::now();
+                let act = self.player.begin_turn(now);
+                let (asks, pause_s) = (act.asks.to_vec(), act.pause_s);
+                self.ask(&asks);
+                // Who is late with one keystroke is not with the next.
+                self.pause(next, pause_s);
             }
-            self.shared.tally(self.load, |users| sums.tell(users));
         }
-        self.hear_all().await?;
         Ok(End::Finished)
+    }
+
+    /// Plans the next turn, if it begins after a pause from then on.
+    fn pause(&mut self, from: Instant, pause_s: Option<f64>) {
+        if let Some(pause_s) = pause_s {
+            let pause = self.shared.pause(pause_s);
+            self.next = Some((from + pause, !pause.is_zero()));
+        }
+    }
+
+    /// Asks for all of these at once.
+    fn ask(&mut self, exchanges: &[Exchange]) {
+        let mut sums = Sums::default();
+        let kind = self.player.session().kind;
+        for exchange in exchanges {
+            let [request_bytes, reply_bytes] = match kind {
+                Kind::Http => {
+                    let (head, body_bytes) =
+                        request_head(exchange.request_bytes, exchange.reply_bytes);
+                    let (reply_head, reply_body_bytes) = reply_head(exchange.reply_bytes);
+                    let request_bytes = head.len() as u64 + body_bytes;
+                    self.outbox.push(head, filler::BODY, body_bytes);
+                    self.replies.expect(Expected::File(exchange.reply_bytes));
+                    [request_bytes, reply_head.len() as u64 + reply_body_bytes]
+                }
+                Kind::Telnet => {
+                    if self.scripted == 0 {
+                        let (script, keystrokes) = self.scripts.next().unwrap_or_default();
+                        self.scripted = keystrokes;
+                        sums.script_bytes += script.len() as u64;
+                        self.outbox.push(script, filler::KEYSTROKE, 0);
+                    }
+                    self.scripted = self.scripted.saturating_sub(1);
+                    let key_bytes = u64::from(exchange.request_bytes);
+                    self.outbox.push(Vec::new(), filler::KEYSTROKE, key_bytes);
+                    self.replies.expect(Expected::Echo(exchange.reply_bytes));
+                    [key_bytes, exchange.reply_bytes.into()]
+                }
+            };
+            sums.add(exchange, request_bytes, reply_bytes);
+            self.reply_bytes.push_back(reply_bytes);
+        }
+        self.shared.tally(self.load, |users| sums.tell(users));
     }
 
     /// Sends what is to be sent, and waits for all replies.
@@ -188,10 +177,8 @@ impl User {
     /// Sends or receives something, or waits until then; at most as long as users wait for replies.
     async fn event(&mut self, until: Option<Instant>) -> Result<(), Failure> {
         let patience = seconds(self.shared.options.timeout_s);
-        let give_up = self
-            .asked
-            .front()
-            .map(|asked| asked.at.max(self.heard) + patience);
+        let give_up = self.player.waits_since();
+        let give_up = give_up.map(|asked| asked.max(self.heard) + patience);
         let wake = match (until, give_up) {
             (Some(until), Some(give_up)) => until.min(give_up),
             (Some(time), None) | (None, Some(time)) => time,
@@ -228,17 +215,23 @@ impl User {
             return Ok(());
         }
         self.heard = now;
-        let done = self.asked.drain(..complete.min(self.asked.len()));
-        self.shared.tally(self.load, |users| {
-            for asked in done {
-                let wait_s = now.duration_since(asked.at).as_secs_f64();
-                users.reply_bytes += asked.reply_bytes;
-                match asked.kind {
-                    Kind::Http => users.waits.file_s.push(wait_s),
-                    Kind::Telnet => users.waits.echo_s.push(wait_s),
+        for _ in 0..complete {
+            let Some(answered) = self.player.answered(now) else {
+                break;
+            };
+            let (waits, pause_s) = (answered.waits, answered.act.pause_s);
+            let asks = answered.act.asks.to_vec();
+            let reply_bytes = self.reply_bytes.pop_front().unwrap_or_default();
+            self.shared.tally(self.load, |users| {
+                users.reply_bytes += reply_bytes;
+                for (kind, since) in waits.into_iter().flatten() {
+                    let wait_s = now.duration_since(since).as_secs_f64();
+                    users.waits.push(kind, wait_s);
                 }
-            }
-        });
+            });
+            self.ask(&asks);
+            self.pause(now, pause_s);
+        }
         Ok(())
     }
 

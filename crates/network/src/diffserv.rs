@@ -9,10 +9,7 @@ use netflow_diffserv::{
 };
 
 use crate::readout::fraction;
-use crate::{
-    AggregateId, BuildError, ConnectionId, ConnectionSpec, LinkSpec, Model, Network, Queue,
-    RunError, Source,
-};
+use crate::{AggregateId, BuildError, ConnectionId, ConnectionSpec, LinkSpec, Network, Queue};
 
 /// What marks the packets of an aggregate.
 #[derive(Clone, Debug)]
@@ -141,36 +138,6 @@ pub(crate) fn check(
         }
     }
     aggregate_of
-}
-
-/// Refuses what a model knows nothing of, sooner than leave it out.
-pub fn check_model(network: &Network, model: Model) -> Result<(), RunError> {
-    let inner = &network.inner;
-    let more = inner.has_precedences() || !inner.shared.is_empty();
-    let bad = |reason: String| {
-        Err(RunError::BadOption {
-            option: "model",
-            reason,
-        })
-    };
-    match model {
-        Model::FluidLiteral if more => {
-            bad("fluid-literal knows no aggregates, drop precedences and schedulers".to_owned())
-        }
-        Model::Window if !inner.shared.is_empty() => bad("only fluid knows schedulers".to_owned()),
-        Model::Fluid | Model::FluidLiteral => {
-            let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_));
-            match inner.connections.iter().find(of_window) {
-                Some(connection) => bad(format!(
-                    "connection `{}` has a congestion window, which only the window model \
-                     follows; a fluid needs a profile there",
-                    connection.name
-                )),
-                None => Ok(()),
-            }
-        }
-        Model::Window => Ok(()),
-    }
 }
 
 /// The packets of one drop precedence at a link since the period began.

@@ -32,12 +32,15 @@ mod users;
 
 pub use builder::{ACK_BYTES, NetworkBuilder};
 pub use columns::{Cell, Column, Columns};
-pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio, check_model};
+pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
+pub use netflow_workload::WaitFor;
 pub use network::Network;
-pub use options::{Coupling, Model, Options, Step, Transport};
+pub use options::{
+    Adaptive, Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
+};
 pub use recording::{
     ClassInterval, ClassNumbers, ConnectionInterval, Interval, LinkInterval, Period, Recorder, Run,
     Teller,
@@ -49,6 +52,5 @@ pub use spec::{
 };
 pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
 pub use users::{
-    Arrivals, Experience, HEADER_BYTES, UserTraffic, Users, Wait, WaitFor, WorkloadSpec,
-    empty_rtt_s,
+    Arrivals, Experience, HEADER_BYTES, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s,
 };

@@ -4,38 +4,87 @@ use serde::{Deserialize, Serialize};
 
 use crate::RunError;
 
-/// Which equations move the queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Model {
-    /// Conservative, backward Euler, pointwise-stationary M/M/1/K: the default.
-    #[default]
-    Fluid,
-    /// Equations 4–7 of \[Prof\] as printed. Always [`Transport::WellMixed`] and
-    /// [`Coupling::Lagged`], with a fixed step.
-    FluidLiteral,
-    /// Packets and congestion windows: every packet is followed, in batches.
-    Window,
+/// Everything a run needs beside the network.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
+pub struct Options {
+    /// Simulated time in seconds.
+    pub duration_s: f64,
+    /// What anything random depends on.
+    pub seed: u64,
+    /// What moves the network, and how.
+    pub model: Model,
 }
 
-impl Model {
-    /// Roughly how many seconds [`Model::Window`] takes for a run in which so many packets arrive at
-    /// links, each counted once at each of them: on one core of a present machine.
-    pub fn window_takes_s(arrivals_pkts: f64) -> f64 {
-        const ARRIVALS_PER_S: f64 = 1.5e7;
-        arrivals_pkts / ARRIVALS_PER_S
-    }
+/// What moves a network, with what can be set of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// Equations: the default.
+    Fluid(FluidOptions),
+    /// Packets and congestion windows: every packet is followed.
+    Packets(PacketOptions),
+}
+
+/// The name of a model, as scenarios and results have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelName {
+    /// Conservative, backward Euler, pointwise-stationary M/M/1/K.
+    #[default]
+    Fluid,
+    /// [`FluidOptions::Literal`].
+    FluidLiteral,
+    /// [`Model::Packets`].
+    #[serde(rename = "window", alias = "packets")]
+    Packets,
+}
+
+/// How fluids are moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FluidOptions {
+    /// With [`Transport::Fifo`]; sources always learn.
+    Fifo {
+        /// How time advances.
+        step: Step,
+    },
+    /// With [`Transport::WellMixed`].
+    WellMixed {
+        /// How time advances.
+        step: Step,
+        /// What a source makes of its path.
+        coupling: Coupling,
+    },
+    /// With [`Transport::WellMixed`], and steps that are tried and compared.
+    Adaptive {
+        /// How long steps may be.
+        step: Adaptive,
+        /// What a source makes of its path.
+        coupling: Coupling,
+    },
+    /// Equations 4–7 of \[Prof\] as printed: well mixed, the profile at its word, steps of one length.
+    Literal {
+        /// Length of a step in seconds.
+        step_s: f64,
+    },
+}
+
+/// How packets are followed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacketOptions {
+    /// How far one step goes, in seconds. Results do not depend on it.
+    pub step_s: f64,
+    /// Over intervals of this many seconds arrivals are counted for their burstiness.
+    pub burstiness_interval_s: f64,
 }
 
 /// How time advances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// As long as the network allows, and shorter whenever it has to be. With [`Transport::Fifo`] a
-    /// step is at most the given part of the shortest round-trip time that a source with a profile
-    /// sees at the time, its queueing delay included; likewise with [`Coupling::Learned`]. With the
-    /// other couplings, and with [`Model::FluidLiteral`], every step is the longest, whether the
-    /// network allows it or not.
+    /// As long as the network allows, and shorter whenever it has to be. Where sources learn, a step
+    /// is at most the given part of the shortest round-trip time that a source with a profile sees at
+    /// the time, its queueing delay included. With the other couplings every step is the longest,
+    /// whether the network allows it or not.
     Auto {
         /// Longest step in seconds.
         longest_s: f64,
@@ -48,22 +97,24 @@ pub enum Step {
         /// Length of a step in seconds.
         step_s: f64,
     },
-    /// Steps as long as the tolerance allows. Needs [`Transport::WellMixed`].
-    Adaptive {
-        /// Allowed error of a queue per step, as a fraction of its length and at least of one packet.
-        tolerance: f64,
-        /// Shortest step in seconds.
-        min_s: f64,
-        /// Longest step in seconds.
-        max_s: f64,
-    },
+}
+
+/// Steps as long as the tolerance allows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adaptive {
+    /// Allowed error of a queue per step, as a fraction of its length and at least of one packet.
+    pub tolerance: f64,
+    /// Shortest step in seconds.
+    pub min_s: f64,
+    /// Longest step in seconds.
+    pub max_s: f64,
 }
 
 /// How the mix of connections travels through queues and along links, and what sources learn of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// What departs has the mix of what arrived one waiting time ago, and reaches the next link
+    /// What departs has the mix of what arrived one queueing delay ago, and reaches the next link
     /// after the link's delay. The source sees loss and round-trip time after the way back, learns
     /// its loss over its last losses, and grows at most as slow start does.
     #[default]
@@ -73,8 +124,7 @@ pub enum Transport {
     WellMixed,
 }
 
-/// What a source with a profile makes of its path, with [`Transport::WellMixed`]. (With
-/// [`Transport::Fifo`] sources always learn, and this has no effect.)
+/// What a source with a profile makes of its path, with [`Transport::WellMixed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coupling {
@@ -93,47 +143,167 @@ pub enum Coupling {
     Implicit,
 }
 
-/// Everything a run needs beside the network.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Options {
-    /// Simulated time in seconds.
-    pub duration_s: f64,
-    /// Which equations.
-    pub model: Model,
-    /// How time advances.
-    pub step: Step,
-    /// How the mix travels.
-    pub transport: Transport,
-    /// When a source looks at its path.
-    pub coupling: Coupling,
-    /// What anything random depends on.
-    pub seed: u64,
-    /// Over intervals of this many seconds arrivals are counted for their burstiness.
-    pub burstiness_interval_s: f64,
+impl Model {
+    /// Fluids with nothing said about how.
+    pub const FLUID: Model = Model::Fluid(FluidOptions::Fifo {
+        step: Step::DEFAULT,
+    });
+    /// Packets with nothing said about how.
+    pub const PACKETS: Model = Model::Packets(PacketOptions::DEFAULT);
+
+    /// What scenarios and results call it.
+    pub fn name(&self) -> ModelName {
+        match self {
+            Model::Fluid(FluidOptions::Literal { .. }) => ModelName::FluidLiteral,
+            Model::Fluid(_) => ModelName::Fluid,
+            Model::Packets(_) => ModelName::Packets,
+        }
+    }
+}
+
+impl FluidOptions {
+    /// Steps that do not adapt; the coupling has no effect with [`Transport::Fifo`].
+    pub fn new(transport: Transport, coupling: Coupling, step: Step) -> FluidOptions {
+        match transport {
+            Transport::Fifo => FluidOptions::Fifo { step },
+            Transport::WellMixed => FluidOptions::WellMixed { step, coupling },
+        }
+    }
+
+    /// Whether sources with profiles learn, instead of taking the profile at its word.
+    pub fn learns(&self) -> bool {
+        match *self {
+            FluidOptions::Fifo { .. } => true,
+            FluidOptions::WellMixed { coupling, .. } | FluidOptions::Adaptive { coupling, .. } => {
+                coupling == Coupling::Learned
+            }
+            FluidOptions::Literal { .. } => false,
+        }
+    }
+
+    /// The longest step in seconds.
+    pub fn longest_step_s(&self) -> f64 {
+        match *self {
+            FluidOptions::Fifo { step } | FluidOptions::WellMixed { step, .. } => step.longest_s(),
+            FluidOptions::Adaptive { step, .. } => step.max_s,
+            FluidOptions::Literal { step_s } => step_s,
+        }
+    }
+
+    /// Whether a run of `duration_s` seconds can be moved so; the length of a step in seconds (the
+    /// shortest, if steps adapt).
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] for options out of range.
+    pub fn check(&self, duration_s: f64) -> Result<f64, RunError> {
+        let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        if !positive(duration_s) {
+            let is = duration_s;
+            return bad("duration", format!("it is {is} s, but must be positive"));
+        }
+        let step_s = match *self {
+            FluidOptions::Fifo { step } | FluidOptions::WellMixed { step, .. } => match step {
+                Step::Fixed { step_s } => step_s,
+                Step::Auto {
+                    longest_s,
+                    per_round_trip,
+                } => {
+                    if !(per_round_trip >= 1.0 && per_round_trip.is_finite()) {
+                        let is = per_round_trip;
+                        let reason =
+                            format!("{is} steps in a round trip, but it must be at least 1");
+                        return bad("step", reason);
+                    }
+                    longest_s.min(duration_s)
+                }
+            },
+            FluidOptions::Adaptive { step, .. } => {
+                let Adaptive {
+                    tolerance,
+                    min_s,
+                    max_s,
+                } = step;
+                if !(positive(tolerance) && tolerance < 1.0) {
+                    let reason = format!("it is {tolerance}, but must lie between 0 and 1");
+                    return bad("tolerance", reason);
+                }
+                if !(positive(max_s) && min_s <= max_s) {
+                    let reason = format!("min {min_s} s and max {max_s} s are not in order");
+                    return bad("step", reason);
+                }
+                min_s
+            }
+            FluidOptions::Literal { step_s } => step_s,
+        };
+        if !positive(step_s) {
+            return bad("step", format!("it is {step_s} s, but must be positive"));
+        }
+        if step_s > duration_s {
+            let reason = format!("it is {step_s} s, longer than the duration of {duration_s} s");
+            return bad("step", reason);
+        }
+        Ok(step_s)
+    }
+}
+
+impl PacketOptions {
+    const DEFAULT: PacketOptions = PacketOptions {
+        step_s: 0.05,
+        burstiness_interval_s: 0.1,
+    };
+
+    /// Roughly how many seconds a run takes in which so many packets arrive at links, each counted
+    /// once at each of them: on one core of a present machine.
+    pub fn takes_s(arrivals_pkts: f64) -> f64 {
+        const ARRIVALS_PER_S: f64 = 1.5e7;
+        arrivals_pkts / ARRIVALS_PER_S
+    }
 }
 
 impl Step {
-    /// The longest step in seconds, and how many there are in a round trip, unless somebody says
-    /// otherwise.
-    pub const DEFAULT_AUTO: (f64, f64) = (0.05, 12.0);
+    const DEFAULT: Step = Step::auto(0.05);
+
+    /// Steps of at most so many seconds, with twelve in a round trip.
+    pub const fn auto(longest_s: f64) -> Step {
+        Step::Auto {
+            longest_s,
+            per_round_trip: 12.0,
+        }
+    }
 
     /// The longest step in seconds.
     pub fn longest_s(&self) -> f64 {
         match *self {
             Step::Auto { longest_s, .. } => longest_s,
             Step::Fixed { step_s } => step_s,
-            Step::Adaptive { max_s, .. } => max_s,
         }
     }
 }
 
 impl Default for Step {
+    /// Of at most 50 ms.
     fn default() -> Self {
-        let (longest_s, per_round_trip) = Step::DEFAULT_AUTO;
-        Step::Auto {
-            longest_s,
-            per_round_trip,
-        }
+        Step::DEFAULT
+    }
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model::FLUID
+    }
+}
+
+impl Default for PacketOptions {
+    /// Steps of 50 ms, burstiness over 100 ms.
+    fn default() -> Self {
+        PacketOptions::DEFAULT
+    }
+}
+
+impl From<FluidOptions> for Model {
+    fn from(options: FluidOptions) -> Model {
+        Model::Fluid(options)
     }
 }
 
@@ -142,95 +312,106 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             duration_s: 60.0,
-            model: Model::default(),
-            step: Step::default(),
-            transport: Transport::default(),
-            coupling: Coupling::default(),
             seed: 1,
-            burstiness_interval_s: 0.1,
+            model: Model::default(),
         }
     }
 }
 
 impl Options {
-    /// Whether fluids can be moved by them; the length of a step in seconds (the shortest, if steps
-    /// adapt).
-    ///
-    /// # Errors
-    /// [`RunError::BadOption`] for options out of range or that exclude each other.
-    pub fn check(&self) -> Result<f64, RunError> {
-        let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        if !positive(self.duration_s) {
-            let is = self.duration_s;
-            return bad("duration", format!("it is {is} s, but must be positive"));
+    /// Over intervals of this many seconds arrivals are counted for their burstiness, where packets
+    /// are followed.
+    pub fn burstiness_interval_s(&self) -> f64 {
+        match self.model {
+            Model::Packets(packets) => packets.burstiness_interval_s,
+            Model::Fluid(_) => PacketOptions::DEFAULT.burstiness_interval_s,
         }
-        let step_s = match self.step {
-            Step::Fixed { step_s } => step_s,
-            Step::Auto {
-                longest_s,
-                per_round_trip,
-            } => {
-                if !(per_round_trip >= 1.0 && per_round_trip.is_finite()) {
-                    return bad(
-                        "step",
-                        format!(
-                            "{per_round_trip} steps in a round trip, but it must be at least 1"
-                        ),
-                    );
-                }
-                longest_s.min(self.duration_s)
+    }
+}
+
+/// Options as they are written: every setting by itself, those without effect at their defaults.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    duration_s: f64,
+    model: ModelName,
+    step: WrittenStep,
+    transport: Transport,
+    coupling: Coupling,
+    seed: u64,
+    burstiness_interval_s: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenStep {
+    Plain(Step),
+    Adaptive { adaptive: Adaptive },
+}
+
+impl From<Options> for Written {
+    fn from(options: Options) -> Written {
+        let (adaptive, plain) = (
+            |adaptive| WrittenStep::Adaptive { adaptive },
+            WrittenStep::Plain,
+        );
+        let (step, transport, coupling) = match options.model {
+            Model::Fluid(FluidOptions::Fifo { step }) => {
+                (plain(step), Transport::Fifo, Coupling::default())
             }
-            Step::Adaptive {
-                tolerance,
-                min_s,
-                max_s,
-            } => {
-                if !(positive(tolerance) && tolerance < 1.0) {
-                    return bad(
-                        "tolerance",
-                        format!("it is {tolerance}, but must lie between 0 and 1"),
-                    );
-                }
-                if !(positive(max_s) && min_s <= max_s) {
-                    return bad(
-                        "step",
-                        format!("min {min_s} s and max {max_s} s are not in order"),
-                    );
-                }
-                if self.model == Model::FluidLiteral {
-                    return bad(
-                        "step",
-                        "fluid-literal takes steps of one length only".to_owned(),
-                    );
-                }
-                if self.transport == Transport::Fifo {
-                    return bad(
-                        "transport",
-                        "fifo needs steps of one length; adaptive steps need well-mixed".to_owned(),
-                    );
-                }
-                min_s
+            Model::Fluid(FluidOptions::WellMixed { step, coupling }) => {
+                (plain(step), Transport::WellMixed, coupling)
+            }
+            Model::Fluid(FluidOptions::Adaptive { step, coupling }) => {
+                (adaptive(step), Transport::WellMixed, coupling)
+            }
+            Model::Fluid(FluidOptions::Literal { step_s }) => {
+                let step = plain(Step::auto(step_s));
+                (step, Transport::WellMixed, Coupling::Lagged)
+            }
+            Model::Packets(packets) => {
+                let step = plain(Step::auto(packets.step_s));
+                (step, Transport::default(), Coupling::default())
             }
         };
-        if !positive(step_s) {
-            return bad("step", format!("it is {step_s} s, but must be positive"));
+        Written {
+            duration_s: options.duration_s,
+            model: options.model.name(),
+            step,
+            transport,
+            coupling,
+            seed: options.seed,
+            burstiness_interval_s: options.burstiness_interval_s(),
         }
-        if step_s > self.duration_s {
-            return bad(
-                "step",
-                format!(
-                    "it is {step_s} s, longer than the duration of {} s",
-                    self.duration_s
-                ),
-            );
-        }
-        if self.model == Model::FluidLiteral && self.transport == Transport::Fifo {
-            return bad(
-                "transport",
-                "fluid-literal mixes well: its queues have no order".to_owned(),
-            );
-        }
-        Ok(step_s)
+    }
+}
+
+impl TryFrom<Written> for Options {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Options, &'static str> {
+        let (transport, coupling) = (written.transport, written.coupling);
+        let model = match (written.model, written.step) {
+            (ModelName::Fluid, WrittenStep::Plain(step)) => {
+                FluidOptions::new(transport, coupling, step).into()
+            }
+            (ModelName::Fluid, WrittenStep::Adaptive { adaptive: step }) => match transport {
+                Transport::WellMixed => FluidOptions::Adaptive { step, coupling }.into(),
+                Transport::Fifo => return Err("adaptive steps need transport well-mixed"),
+            },
+            (ModelName::FluidLiteral, WrittenStep::Plain(step)) => FluidOptions::Literal {
+                step_s: step.longest_s(),
+            }
+            .into(),
+            (ModelName::Packets, WrittenStep::Plain(step)) => Model::Packets(PacketOptions {
+                step_s: step.longest_s(),
+                burstiness_interval_s: written.burstiness_interval_s,
+            }),
+            (_, WrittenStep::Adaptive { .. }) => return Err("only model fluid has adaptive steps"),
+        };
+        Ok(Options {
+            duration_s: written.duration_s,
+            seed: written.seed,
+            model,
+        })
     }
 }

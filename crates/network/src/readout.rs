@@ -1,9 +1,7 @@
 //! What engines tell of a network on its way through time, since the start: sums, to take differences
 //! from.
 
-use crate::{
-    AggregateId, ConnectionId, Explanation, LinkId, Network, Options, PrecedenceTotals, Totals,
-};
+use crate::{AggregateId, ConnectionId, Explanation, LinkId, Network, PrecedenceTotals, Totals};
 
 /// What moves a network through time, as those see it who record and tell.
 ///
@@ -11,9 +9,6 @@ use crate::{
 pub trait Engine {
     /// The network.
     fn network(&self) -> &Network;
-
-    /// The options.
-    fn options(&self) -> &Options;
 
     /// Simulated time in seconds.
     fn time_s(&self) -> f64;

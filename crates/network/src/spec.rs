@@ -35,7 +35,12 @@ pub struct Red {
 impl Red {
     /// The marking probability p_b at an average queue of so many packets; 1 where all are dropped.
     pub fn marking_probability(&self, average_pkts: f64) -> f64 {
-        Curve::new(self.min_pkts, self.max_pkts, self.max_p).probability(average_pkts, self.gentle)
+        self.curve().probability(average_pkts, self.gentle)
+    }
+
+    /// The marking probability over the average queue.
+    pub fn curve(&self) -> Curve {
+        Curve::new(self.min_pkts, self.max_pkts, self.max_p)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netflow_tcpmodel::Stack;
-use netflow_workload::{Application, Session, Sessions, Workload};
+use netflow_workload::{Application, Session, Sessions, WaitFor, Workload};
 
 use crate::likeness::{hash_of, likenesses, told_apart};
 use crate::{ConnectionId, Network, NodeId, WindowSource};
@@ -157,39 +157,6 @@ impl Iterator for Arrivals {
         let mut session = self.sessions.as_mut()?.next()?;
         session.start_s += self.start_s;
         (session.start_s < self.stop_s).then_some(session)
-    }
-}
-
-/// What a user waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum WaitFor {
-    /// A connection: from coming until requests can be sent.
-    Connect,
-    /// A file: from sending its request until its reply is complete.
-    File,
-    /// A page: from sending its first request until its last reply is complete.
-    Page,
-    /// An echo: from sending a keystroke until its echo is complete.
-    Echo,
-}
-
-impl WaitFor {
-    /// All of them, in order.
-    pub const ALL: [WaitFor; 4] = [
-        WaitFor::Connect,
-        WaitFor::File,
-        WaitFor::Page,
-        WaitFor::Echo,
-    ];
-
-    /// Its name: `connect`, `file`, `page` or `echo`.
-    pub fn name(self) -> &'static str {
-        match self {
-            WaitFor::Connect => "connect",
-            WaitFor::File => "file",
-            WaitFor::Page => "page",
-            WaitFor::Echo => "echo",
-        }
     }
 }
 

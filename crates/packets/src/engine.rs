@@ -1,6 +1,6 @@
 //! The network of packets.
 
-use netflow_diffserv::{ActiveQueue, Aggregate, Known, Minima};
+use netflow_diffserv::{ActiveQueue, Aggregate, Known, Minima, RedAverage};
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{LinkSpec, Network, Queue as Discipline};
 use rand::RngExt;
@@ -96,8 +96,12 @@ impl Engine {
                     Discipline::DropTail | Discipline::Rio(_) => Queue::new(room),
                     Discipline::Red(red) => Queue::with_red(
                         room,
-                        red,
-                        MEAN_BITS / spec.bandwidth_bps * 1e9,
+                        RedAverage::new(
+                            red.curve(),
+                            red.gentle,
+                            red.weight,
+                            MEAN_BITS / spec.bandwidth_bps * 1e9,
+                        ),
                         random(seed, Purpose::Queue, numbers.links[i]),
                     ),
                 },
@@ -255,7 +259,7 @@ impl Engine {
                 0 => MEAN_BITS,
                 n => crossing().map(|hop| hop.bits).sum::<f64>() / n as f64,
             };
-            let room = self.links[l].queue.room();
+            let room = self.links[l].queue.buffer_pkts();
             // Without the one in service.
             let waiting = u32::try_from(room - 1).unwrap_or(u32::MAX).max(1);
             // The network's builder has checked it.

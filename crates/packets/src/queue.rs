@@ -2,22 +2,18 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{ActiveQueue, DropPrecedence};
-use netflow_network::Red;
+use netflow_diffserv::{ActiveQueue, DropPrecedence, RedAverage};
+use netflow_queues::{Buffer, DropTail};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
 /// A queue that serves packets in the order of their arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    /// When the last packet it has will have left.
-    free_ns: u64,
-    /// Packets that there is room for, the one in service included.
-    room: usize,
-    /// When each packet that is there leaves, in order; those before `head` have left.
-    departures: Vec<u64>,
-    head: usize,
-    red: Option<Box<Average>>,
+    link: DropTail<u64>,
+    /// Packets that there is room for.
+    buffer_pkts: usize,
+    red: Option<Box<Early>>,
     rio: Option<Box<Precedences>>,
     /// Whether the link has failed: nothing gets through.
     down: bool,
@@ -37,17 +33,10 @@ pub(crate) struct LinkCounts {
     pub most: u32,
 }
 
-/// The average queue of random early detection, and what it drops (as ns-2 does it, with drops
-/// spread uniformly and at least 1/p packets apart).
+/// Random early detection in front of the queue.
 #[derive(Clone, Debug)]
-struct Average {
-    red: Red,
-    value: f64,
-    /// Packets since the last drop, or since the average crossed the lower threshold.
-    count: f64,
-    above: bool,
-    /// Packets/ns that the link serves: what a pause is worth.
-    packets_per_ns: f64,
+struct Early {
+    average: RedAverage,
     random: Pcg32,
 }
 
@@ -58,12 +47,10 @@ impl LinkCounts {
 }
 
 impl Queue {
-    pub fn new(room: usize) -> Queue {
+    pub fn new(buffer_pkts: usize) -> Queue {
         Queue {
-            free_ns: 0,
-            room,
-            departures: Vec::new(),
-            head: 0,
+            link: DropTail::default(),
+            buffer_pkts,
             red: None,
             rio: None,
             down: false,
@@ -72,23 +59,15 @@ impl Queue {
     }
 
     /// One with random early detection in front.
-    pub fn with_red(room: usize, red: Red, packet_ns: f64, random: Pcg32) -> Queue {
-        let average = Average {
-            red,
-            value: 0.0,
-            count: 0.0,
-            above: false,
-            packets_per_ns: 1.0 / packet_ns,
-            random,
-        };
+    pub fn with_red(buffer_pkts: usize, average: RedAverage, random: Pcg32) -> Queue {
         Queue {
-            red: Some(Box::new(average)),
-            ..Queue::new(room)
+            red: Some(Box::new(Early { average, random })),
+            ..Queue::new(buffer_pkts)
         }
     }
 
     /// One that tells drop precedences apart.
-    pub fn with_rio(room: usize, active: ActiveQueue) -> Queue {
+    pub fn with_rio(buffer_pkts: usize, active: ActiveQueue) -> Queue {
         let precedences = Precedences {
             active,
             waiting: VecDeque::new(),
@@ -97,13 +76,13 @@ impl Queue {
         };
         Queue {
             rio: Some(Box::new(precedences)),
-            ..Queue::new(room)
+            ..Queue::new(buffer_pkts)
         }
     }
 
-    /// Packets that there is room for.
-    pub fn room(&self) -> usize {
-        self.room
+    /// Packets that there is room for, the one in service included.
+    pub fn buffer_pkts(&self) -> usize {
+        self.buffer_pkts
     }
 
     /// Whether it tells drop precedences apart: then packets arrive by
@@ -132,7 +111,7 @@ impl Queue {
             self.counts.lost += 1;
             None
         } else {
-            let begins_ns = self.free_ns.max(now_ns);
+            let begins_ns = self.link.free().max(now_ns);
             let left_ns = self.arrive(now_ns, service_ns);
             match left_ns {
                 Some(_) => rio.waiting.push_back((begins_ns, marked)),
@@ -148,81 +127,53 @@ impl Queue {
     /// A packet arrives that takes `service_ns` to transmit: when it has left, if it is not lost.
     #[inline]
     pub fn arrive(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
-        if self.down || self.red.is_some() && self.drops_early(now_ns) {
+        if self.down || self.drops_early(now_ns) {
             self.counts.lost += 1;
             return None;
         }
-        if self.departures.len() - self.head >= self.room {
-            self.leave(now_ns);
-            if self.departures.len() - self.head >= self.room {
-                self.counts.lost += 1;
-                if let Some(average) = &mut self.red {
-                    average.count = 0.0;
-                }
-                return None;
+        let buffer = Buffer::Packets(self.buffer_pkts);
+        let Some(left_ns) = self.link.arrive(now_ns, service_ns, 1, buffer) else {
+            self.counts.lost += 1;
+            if let Some(red) = &mut self.red {
+                red.average.overflowed();
             }
-        }
-        self.free_ns = self.free_ns.max(now_ns) + service_ns;
-        self.departures.push(self.free_ns);
-        let length = (self.departures.len() - self.head) as u32;
-        if length > self.counts.most {
-            self.leave(now_ns);
-            self.counts.most = self
-                .counts
-                .most
-                .max((self.departures.len() - self.head) as u32);
+            return None;
+        };
+        if self.link.len() > self.counts.most as usize {
+            self.link.leave(now_ns);
+            self.counts.most = self.counts.most.max(self.link.len() as u32);
         }
         self.counts.accepted += 1;
         self.counts.service_ns += service_ns;
-        self.counts.sojourn_ns += self.free_ns - now_ns;
-        Some(self.free_ns)
-    }
-
-    /// Forgets those that have left.
-    #[inline]
-    pub fn leave(&mut self, now_ns: u64) {
-        while self.departures.get(self.head).is_some_and(|&t| t <= now_ns) {
-            self.head += 1;
-        }
-        if self.head == self.departures.len() {
-            self.departures.clear();
-            self.head = 0;
-        } else if self.head >= 32 && 2 * self.head >= self.departures.len() {
-            self.departures.drain(..self.head);
-            self.head = 0;
-        }
+        self.counts.sojourn_ns += left_ns - now_ns;
+        Some(left_ns)
     }
 
     /// Packets there now.
     pub fn length(&self, now_ns: u64) -> usize {
-        let there = &self.departures[self.head..];
-        there.len() - there.partition_point(|&t| t <= now_ns)
+        self.link.sent(now_ns).len()
     }
 
     /// Nanoseconds that those that are there now have still to spend here.
     pub fn still_ns(&self, now_ns: u64) -> u64 {
-        let there = self.departures[self.head..].iter();
-        there.map(|&t| t.saturating_sub(now_ns)).sum()
+        self.link.sent(now_ns).map(|sent_ns| sent_ns - now_ns).sum()
     }
 
     /// Nanoseconds of work that is there now.
     pub fn work_ns(&self, now_ns: u64) -> u64 {
-        self.free_ns.saturating_sub(now_ns)
+        self.link.free().saturating_sub(now_ns)
     }
 
     /// From `now_ns` on, transmissions take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
-        self.leave(now_ns);
+        self.link.leave(now_ns);
         let still_ns = self.still_ns(now_ns);
         let work_ns = self.work_ns(now_ns);
-        for departure in &mut self.departures[self.head..] {
-            *departure = stretched(*departure, now_ns, ratio);
-        }
-        self.free_ns = stretched(self.free_ns, now_ns, ratio);
+        self.link.retime(|at_ns| stretched(at_ns, now_ns, ratio));
         self.counts.sojourn_ns = self.counts.sojourn_ns + self.still_ns(now_ns) - still_ns;
         self.counts.service_ns = self.counts.service_ns + self.work_ns(now_ns) - work_ns;
-        if let Some(average) = &mut self.red {
-            average.packets_per_ns /= ratio;
+        if let Some(red) = &mut self.red {
+            red.average.stretch(ratio);
         }
         if let Some(rio) = &mut self.rio {
             for (begins_ns, _) in &mut rio.waiting {
@@ -233,15 +184,12 @@ impl Queue {
 
     /// The link fails: all that is there is lost.
     pub fn fail(&mut self, now_ns: u64) {
-        self.leave(now_ns);
-        let there = self.departures.len() - self.head;
+        let there = self.length(now_ns);
         self.counts.sojourn_ns -= self.still_ns(now_ns);
         self.counts.service_ns -= self.work_ns(now_ns);
         self.counts.accepted -= there as u64;
         self.counts.lost += there as u64;
-        self.departures.clear();
-        self.head = 0;
-        self.free_ns = self.free_ns.min(now_ns);
+        self.link.clear(now_ns);
         if let Some(rio) = &mut self.rio {
             for (_, marked) in std::mem::take(&mut rio.waiting) {
                 rio.active.depart(now_ns, 1, marked);
@@ -256,14 +204,17 @@ impl Queue {
     }
 
     fn drops_early(&mut self, now_ns: u64) -> bool {
-        self.leave(now_ns);
-        let length = self.departures.len() - self.head;
-        let idle_ns = now_ns.saturating_sub(self.free_ns);
-        let Some(average) = &mut self.red else {
+        let Some(red) = &mut self.red else {
             return false;
         };
+        self.link.leave(now_ns);
+        let length = self.link.len();
+        let idle_ns = now_ns.saturating_sub(self.link.free());
+        let idle_ns = (length == 0).then_some(idle_ns);
         // ns-2 counts those that wait.
-        average.drops(length.saturating_sub(1), (length == 0).then_some(idle_ns))
+        let waiting = length.saturating_sub(1);
+        let random = &mut red.random;
+        red.average.drops(waiting, idle_ns, || random.random())
     }
 }
 
@@ -292,41 +243,4 @@ impl Precedences {
 /// What was to happen at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
 pub(crate) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
     now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
-}
-
-impl Average {
-    fn drops(&mut self, waiting: usize, idle_ns: Option<u64>) -> bool {
-        let red = self.red;
-        if let Some(idle_ns) = idle_ns {
-            let missed = (idle_ns as f64 * self.packets_per_ns).floor();
-            self.value *= (1.0 - red.weight).powf(missed);
-        }
-        self.value += red.weight * (waiting as f64 - self.value);
-        self.count += 1.0;
-        if self.value < red.min_pkts || waiting <= 1 {
-            self.above = false;
-            return false;
-        }
-        let p = red.marking_probability(self.value);
-        if p >= 1.0 {
-            self.count = 0.0;
-            return true;
-        }
-        if !self.above {
-            self.above = true;
-            self.count = 1.0;
-            return false;
-        }
-        let spread = self.count * p;
-        let p = match spread {
-            ..1.0 => 0.0,
-            ..2.0 => p / (2.0 - spread),
-            _ => 1.0,
-        };
-        let drops = self.random.random::<f64>() <= p && p > 0.0;
-        if drops {
-            self.count = 0.0;
-        }
-        drops
-    }
 }

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use netflow_network::readout::Engine as _;
 use netflow_network::{
-    ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, Options, RunError,
-    Source, Step, TcpVariant,
+    ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, PacketOptions,
+    RunError, Source, TcpVariant,
 };
 
 use crate::delays::Delays;
@@ -22,7 +22,8 @@ use crate::plan::HopSpec;
 /// A network of packets on its way through time.
 #[derive(Clone)]
 pub struct Packets {
-    options: Options,
+    duration_s: f64,
+    options: PacketOptions,
     engine: Engine,
     /// The first of the transfers of each connection.
     first_transfer: Vec<u32>,
@@ -58,17 +59,25 @@ impl Packets {
     /// A network at time 0: all queues empty.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for options out of range, [`RunError::TooLarge`] if it needs more memory
-    /// than the network's builder allowed.
-    pub fn new(network: Network, options: Options) -> Result<Packets, RunError> {
+    /// [`RunError::BadOption`] for options out of range and for a network with schedulers,
+    /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
+    pub fn new(
+        network: Network,
+        duration_s: f64,
+        seed: u64,
+        options: PacketOptions,
+    ) -> Result<Packets, RunError> {
         let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
         let positive = |x: f64| x > 0.0 && x.is_finite();
-        if !positive(options.duration_s) || options.duration_s > 1e9 {
-            let is = options.duration_s;
+        if network.classed_links().next().is_some() {
+            return bad("model", "only fluid knows schedulers".to_owned());
+        }
+        if !positive(duration_s) || duration_s > 1e9 {
+            let is = duration_s;
             return bad("duration", format!("it is {is} s, but must be positive"));
         }
         let moments = [
-            ("duration", options.duration_s),
+            ("duration", duration_s),
             ("burstiness-interval", options.burstiness_interval_s),
         ];
         for (option, time_s) in moments {
@@ -76,12 +85,9 @@ impl Packets {
                 return bad(option, no_moment(time_s));
             }
         }
-        let adapts = matches!(options.step, Step::Adaptive { .. });
-        if adapts || !positive(options.step.longest_s()) {
-            return bad(
-                "step",
-                "the window model takes steps of one, positive length".to_owned(),
-            );
+        if !positive(options.step_s) {
+            let is = options.step_s;
+            return bad("step", format!("it is {is} s, but must be positive"));
         }
         if !positive(options.burstiness_interval_s) {
             let is = options.burstiness_interval_s;
@@ -90,13 +96,11 @@ impl Packets {
                 format!("it is {is} s, but must be positive"),
             );
         }
-        let intervals = options.duration_s / options.burstiness_interval_s;
-        let is_short = options.burstiness_interval_s < Options::default().burstiness_interval_s;
+        let intervals = duration_s / options.burstiness_interval_s;
+        let is_short =
+            options.burstiness_interval_s < PacketOptions::default().burstiness_interval_s;
         if is_short && intervals > MOST_COUNTED {
-            let (is, least_s) = (
-                options.burstiness_interval_s,
-                options.duration_s / MOST_COUNTED,
-            );
+            let (is, least_s) = (options.burstiness_interval_s, duration_s / MOST_COUNTED);
             return bad(
                 "burstiness-interval",
                 format!(
@@ -110,7 +114,7 @@ impl Packets {
         check_memory(needed, allowed_bytes)?;
         let arrivals = vec![Arrivals::default(); network.link_count()];
         let mut first_transfer = vec![0; network.connection_count()];
-        let engine = Engine::new(network, options.seed);
+        let engine = Engine::new(network, seed);
         let mut next = 0;
         for &connection in &engine.numbers.connections {
             first_transfer[connection as usize] = next;
@@ -119,6 +123,7 @@ impl Packets {
         Ok(Packets {
             arrivals,
             engine,
+            duration_s,
             options,
             first_transfer,
             under_way: OnceLock::new(),
@@ -127,8 +132,7 @@ impl Packets {
 
     /// One step of the length that was asked for.
     pub fn step(&mut self) -> Result<(), RunError> {
-        let step_s = self.options.step.longest_s();
-        self.run_until(self.engine.now_ns() + ns(step_s).max(1))
+        self.run_until(self.engine.now_ns() + ns(self.options.step_s).max(1))
     }
 
     /// Goes on to `time_s`, to the nanosecond, or to the end of the duration.
@@ -142,7 +146,7 @@ impl Packets {
     }
 
     fn run_until(&mut self, end_ns: u64) -> Result<(), RunError> {
-        let end_ns = end_ns.min(ns(self.options.duration_s));
+        let end_ns = end_ns.min(ns(self.duration_s));
         self.under_way = OnceLock::new();
         while self.engine.now_ns() < end_ns {
             let interval_ns = ns(self.options.burstiness_interval_s);

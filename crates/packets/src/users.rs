@@ -5,10 +5,9 @@
 //! together, moment by moment.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ops::Range;
 
 use netflow_network::{Arrivals, Wait, WaitFor};
-use netflow_workload::{Kind, Session};
+use netflow_workload::{Exchange, Player, Session};
 
 use crate::ends::Transfer;
 use crate::ns;
@@ -63,9 +62,10 @@ impl Crowd {
     }
 
     fn waited(&mut self, visit: &Visit, kind: WaitFor, since_ns: u64, now_ns: u64) {
+        let session = visit.user.session();
         self.waits.push(Wait {
-            user: visit.session.number,
-            came_s: visit.session.start_s,
+            user: session.number,
+            came_s: session.start_s,
             kind,
             wait_s: (now_ns - since_ns) as f64 * 1e-9,
             rtt_s: self.rtt_s.get(visit.pair).copied().unwrap_or(f64::NAN),
@@ -76,17 +76,14 @@ impl Crowd {
 /// Somebody's visit, under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {
-    session: Session,
+    user: Player<u64>,
     pair: usize,
     came_ns: u64,
     connected: bool,
     /// When the connection's first packet reached the server.
     greeted_ns: u64,
-    /// The turn that begins next, and when; never while that is not known.
-    turn: usize,
+    /// When the next turn begins; never while that is not known.
     turn_ns: u64,
-    /// When the page was asked for.
-    page_ns: u64,
     /// What has been asked for and is not complete, in order; the server has begun to answer so
     /// many of them.
     asked: VecDeque<Asked>,
@@ -95,15 +92,10 @@ pub(crate) struct Visit {
 
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    at_ns: u64,
     reply_bytes: u32,
     /// One past the last packet of the request, and of the reply.
     request_end: i32,
     reply_end: i32,
-    /// The others of the page wait for it.
-    first: bool,
-    /// The page is complete with it.
-    last: bool,
 }
 
 impl Visit {
@@ -113,12 +105,10 @@ impl Visit {
             came_ns: ns(session.start_s),
             connected: false,
             greeted_ns: NEVER,
-            turn: 0,
             turn_ns: NEVER,
-            page_ns: 0,
             asked: VecDeque::new(),
             answered: 0,
-            session,
+            user: Player::new(session),
         }
     }
 
@@ -133,7 +123,7 @@ impl Visit {
     }
 
     fn is_over(&self) -> bool {
-        self.connected && self.asked.is_empty() && self.turn == self.session.turns.len()
+        self.connected && self.user.is_over()
     }
 
     /// All that follows at this moment from what has arrived.
@@ -149,11 +139,13 @@ impl Visit {
         if !self.connected && requests.is_connected() {
             self.connected = true;
             crowd.waited(self, WaitFor::Connect, self.came_ns, now_ns);
-            self.plan_turn(now_ns);
+            self.turn_ns = after(now_ns, self.user.connected());
         }
         let mut asks = self.take_replies(now_ns, requests, replies.heard(), crowd);
         if self.turn_ns <= now_ns {
-            self.begin_turn(now_ns, requests);
+            let act = self.user.begin_turn(now_ns);
+            self.turn_ns = after(now_ns, act.pause_s);
+            ask(act.asks, &mut self.asked, requests);
             asks = true;
         }
         if asks {
@@ -202,73 +194,45 @@ impl Visit {
     ) -> bool {
         let mut asks = false;
         while self.answered > 0
-            && let Some(&asked) = self.asked.front()
+            && let Some(asked) = self.asked.front()
             && heard >= asked.reply_end
+            && let Some(answered) = self.user.answered(now_ns)
         {
             self.asked.pop_front();
             self.answered -= 1;
-            match self.session.kind {
-                Kind::Telnet => crowd.waited(self, WaitFor::Echo, asked.at_ns, now_ns),
-                Kind::Http => {
-                    crowd.waited(self, WaitFor::File, asked.at_ns, now_ns);
-                    if asked.first && !asked.last {
-                        self.ask(now_ns, 1..usize::MAX, requests);
-                        asks = true;
-                    }
-                    if asked.last {
-                        crowd.waited(self, WaitFor::Page, self.page_ns, now_ns);
-                        self.turn += 1;
-                        self.plan_turn(now_ns);
-                    }
-                }
+            if answered.act.pause_s.is_some() {
+                self.turn_ns = after(now_ns, answered.act.pause_s);
+            }
+            let waits = answered.waits;
+            asks |= ask(answered.act.asks, &mut self.asked, requests);
+            for (kind, since_ns) in waits.into_iter().flatten() {
+                crowd.waited(self, kind, since_ns, now_ns);
             }
         }
         asks
     }
+}
 
-    fn plan_turn(&mut self, now_ns: u64) {
-        let turn = self.session.turns.get(self.turn);
-        self.turn_ns = turn.map_or(NEVER, |turn| now_ns.saturating_add(ns(turn.pause_s)));
+/// When a pause that begins now is over; never if there is none.
+fn after(now_ns: u64, pause_s: Option<f64>) -> u64 {
+    pause_s.map_or(NEVER, |pause_s| now_ns.saturating_add(ns(pause_s)))
+}
+
+/// Asks for these at once; whether there are any.
+fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, requests: &mut Transfer) -> bool {
+    let mut bytes = 0;
+    for exchange in exchanges {
+        bytes += u64::from(exchange.request_bytes);
+        asked.push_back(Asked {
+            reply_bytes: exchange.reply_bytes,
+            request_end: requests.end_of(bytes),
+            reply_end: i32::MAX,
+        });
     }
-
-    fn begin_turn(&mut self, now_ns: u64, requests: &mut Transfer) {
-        self.turn_ns = NEVER;
-        let turn = self.session.turns.get(self.turn);
-        let count = turn.map_or(0, |turn| turn.exchanges.len());
-        match self.session.kind {
-            Kind::Http => {
-                self.page_ns = now_ns;
-                self.ask(now_ns, 0..1, requests);
-            }
-            Kind::Telnet => {
-                self.ask(now_ns, 0..count, requests);
-                self.turn += 1;
-                self.plan_turn(now_ns);
-            }
-        }
-    }
-
-    /// Asks for some of a turn's, at once.
-    fn ask(&mut self, now_ns: u64, which: Range<usize>, requests: &mut Transfer) {
-        let turn = self.session.turns.get(self.turn);
-        let exchanges = turn.map_or(&[][..], |turn| &turn.exchanges);
-        let mut bytes = 0;
-        for i in which {
-            let Some(exchange) = exchanges.get(i) else {
-                break;
-            };
-            bytes += u64::from(exchange.request_bytes);
-            self.asked.push_back(Asked {
-                at_ns: now_ns,
-                reply_bytes: exchange.reply_bytes,
-                request_end: requests.end_of(bytes),
-                reply_end: i32::MAX,
-                first: i == 0,
-                last: i + 1 == exchanges.len(),
-            });
-        }
+    if bytes > 0 {
         requests.say(bytes);
     }
+    bytes > 0
 }
 
 /// What has happened at the ends of a visit.

@@ -1,5 +1,7 @@
 //! Packets on their way from one place to the next.
 
+use netflow_units::Fifo;
+
 /// A packet: when it arrives, on which hop of which connection's way, and its sequence number (of
 /// an acknowledgement: the last packet received in order).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +25,7 @@ impl Packet {
 /// Packets that travel from one link, or one end, to the next, in order of their arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wire {
-    packets: Vec<Packet>,
-    /// Those before have arrived.
-    head: usize,
+    packets: Fifo<Packet>,
     /// Whether several senders have put packets on it, when the first of those arrives that its
     /// end has not been told of, and whether there are any.
     unsorted: bool,
@@ -44,10 +44,11 @@ impl Wire {
             }
             Some(last) if last.order() > packet.order() => {
                 // It comes another, shorter way.
-                let place =
-                    self.packets[self.head..].partition_point(|p| p.order() <= packet.order());
-                self.packets.insert(self.head + place, packet);
-                place == 0
+                let index = self
+                    .packets
+                    .partition_point(|p| p.order() <= packet.order());
+                self.packets.insert(index, packet);
+                index == 0
             }
             _ => {
                 self.packets.push(packet);
@@ -80,45 +81,43 @@ impl Wire {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.head == self.packets.len()
+        self.packets.is_empty()
     }
 
     /// The next to arrive.
     #[inline]
     pub fn first(&self) -> Option<&Packet> {
-        self.packets.get(self.head)
+        self.packets.first()
     }
 
     /// Those that have not arrived.
     pub fn waiting(&self) -> &[Packet] {
-        &self.packets[self.head..]
+        &self.packets
     }
 
     /// Takes the first.
     #[inline]
     pub fn pop(&mut self) {
-        self.head += 1;
-        self.tidy();
+        self.packets.skip(1);
     }
 
     /// Moves those that arrive before `end_ns` to the end of `batch`.
     #[inline]
     pub fn take_until(&mut self, end_ns: u64, batch: &mut Vec<Packet>) {
-        let waiting = &mut self.packets[self.head..];
+        let waiting = &mut self.packets;
         if self.unsorted {
             waiting.sort_by_key(Packet::order);
             self.unsorted = false;
         }
         let n = waiting.iter().take_while(|p| p.time_ns < end_ns).count();
         batch.extend_from_slice(&waiting[..n]);
-        self.head += n;
+        self.packets.skip(n);
         self.known_ns = self.first().map_or(u64::MAX, |p| p.time_ns);
-        self.tidy();
     }
 
     /// Those that have not arrived, to be changed; to be sorted again after that.
     pub fn waiting_mut(&mut self) -> &mut [Packet] {
-        &mut self.packets[self.head..]
+        &mut self.packets
     }
 
     /// Puts them in order of their arrival.
@@ -128,20 +127,6 @@ impl Wire {
 
     /// Takes out some of those that have not arrived.
     pub fn remove(&mut self, mut which: impl FnMut(&Packet) -> bool) {
-        self.packets.drain(..self.head);
-        self.head = 0;
         self.packets.retain(|packet| !which(packet));
-    }
-
-    /// Keeps the memory that packets pass through small: it stays in the cache.
-    #[inline]
-    fn tidy(&mut self) {
-        if self.head == self.packets.len() {
-            self.packets.clear();
-            self.head = 0;
-        } else if self.head >= 32 && 2 * self.head >= self.packets.len() {
-            self.packets.drain(..self.head);
-            self.head = 0;
-        }
     }
 }

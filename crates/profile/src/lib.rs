@@ -39,7 +39,7 @@
 //!     window = "64 pkt"
 //! "#)?;
 //! assert!(mine.throughput(0.0, 0.1) <= 640.0);
-//! # Ok::<(), netflow_profile::ProfileFileError>(())
+//! # Ok::<(), netflow_document::Problems>(())
 //! ```
 //!
 //! # What holds for every profile
@@ -126,7 +126,7 @@ pub use compare::{
 };
 pub use domain::{Domain, ProfileUse};
 pub use error::{Place, ProfileError};
-pub use file::{Definition, ProfileFileError, ProfileFileErrorKind, from_toml, load, to_toml};
+pub use file::{Definition, from_toml, load, read_in, to_toml};
 pub use grid::{Grid, GridRow, GridSpec};
 pub use power_law::{PowerLaw, PowerLawRow, PowerLawSpec};
 pub use profile::Profile;

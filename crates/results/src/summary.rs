@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use netflow_network::{
-    Change, ConnectionTotals, EventSpec, Experience, Model, Network, PrecedenceTotals, Run, Source,
-    Totals,
+    Change, ConnectionTotals, EventSpec, Experience, ModelName, Network, PacketOptions,
+    PrecedenceTotals, Run, Source, Totals,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ pub struct Summary {
     /// Simulated seconds from then on that they are over.
     pub duration_s: f64,
     /// Which equations were used.
-    pub model: Model,
+    pub model: ModelName,
     /// Runs with different seeds that the means are over.
     pub seeds: u32,
     /// Every link.
@@ -456,7 +456,7 @@ impl Summary {
         Summary {
             from_s,
             duration_s: to_s - from_s,
-            model: simulation.options().model,
+            model: simulation.options().model.name(),
             seeds: 1,
             links,
             connections,
@@ -483,7 +483,7 @@ impl Summary {
             format!(
                 "{ESTIMATE} an estimate: a drop-tail queue filled by TCP with profiles; sources with \
                  `window` instead are followed packet by packet, which takes about {}",
-                rounded_time(Model::window_takes_s(arrivals_pkts))
+                rounded_time(PacketOptions::takes_s(arrivals_pkts))
             )
         })
     }
@@ -543,7 +543,7 @@ mod tests {
         let summary = Summary {
             from_s: 5.0,
             duration_s: 60.0,
-            model: Model::Fluid,
+            model: ModelName::Fluid,
             seeds: 1,
             links: vec![LinkSummary {
                 link: "a->\"b\"".to_owned(),

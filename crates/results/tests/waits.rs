@@ -40,9 +40,8 @@ fn network() -> Network {
 fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<Experience>) {
     let options = Options {
         duration_s: 20.0,
-        model: Model::Window,
+        model: Model::PACKETS,
         seed,
-        ..Options::default()
     };
     let mut simulation = Simulation::new(network.clone(), options).unwrap();
     while !simulation.is_done() {

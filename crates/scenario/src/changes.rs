@@ -1,12 +1,12 @@
 //! Defaults that changed: what a scenario relies on without saying it, and what that was before.
 
+use netflow_document::{Findings, ProblemKind};
 use std::fmt;
 use std::str::FromStr;
 
-use netflow_network::{Coupling, Model, Network, Options, Source, Transport};
+use netflow_network::{FluidOptions, Model, Network, Options, Source};
 
 use crate::file::Scenario;
-use crate::problem::{Findings, ProblemKind};
 
 /// A version of netflow, as `written-for` tells it: what follows the second number does not change
 /// answers.
@@ -74,7 +74,7 @@ pub const CHANGES: &[Change] = &[
         new: "chosen from the network",
         note: "`step` is the longest step now; none is longer than is right",
         relies: |scenario, _, options| {
-            scenario.simulation.step.is_none() && options.model != Model::Window
+            scenario.simulation.step.is_none() && matches!(options.model, Model::Fluid(_))
         },
     },
     Change {
@@ -84,10 +84,9 @@ pub const CHANGES: &[Change] = &[
         new: "learned",
         note: "with `transport = \"well-mixed\"`; `coupling = \"implicit\"` asks for the old one",
         relies: |scenario, _, options| {
+            let model = options.model;
             scenario.simulation.coupling.is_none()
-                && options.coupling == Coupling::Learned
-                && options.model == Model::Fluid
-                && options.transport == Transport::WellMixed
+                && matches!(model, Model::Fluid(FluidOptions::WellMixed { .. }))
         },
     },
     Change {

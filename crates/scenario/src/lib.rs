@@ -28,7 +28,7 @@
 //! assert_eq!((first.line, first.message.as_str()), (Some(8), "`bandwidth`: unknown unit `Mbq`"));
 //! ```
 //!
-//! [`schema`] describes the format for editors, [`new`] writes scenarios to start from.
+//! [`schema`] describes the format for editors, [`reference()`] for people, [`new`] writes scenarios to start from.
 #![warn(missing_docs)]
 
 pub mod changes;
@@ -37,19 +37,15 @@ pub mod file;
 mod load;
 mod memory;
 pub mod new;
-mod place;
 mod prepared;
-mod problem;
-mod read;
+mod reference;
 mod schema;
-mod sources;
-mod suggest;
 mod validate;
 
 pub use load::{FileWorkload, Reach, from_str, load, load_within, parse, workloads};
-pub use place::{FileId, Place, Spanned};
-pub use prepared::{NodeNote, Prepared};
-pub use problem::{Problem, ProblemKind, Problems, Severity};
-pub use read::Quantity;
+pub use netflow_document::{
+    FileId, Place, Problem, ProblemKind, Problems, Quantity, Severity, Sources, Spanned,
+};
+pub use prepared::{NodeNote, Prepared, digest};
+pub use reference::reference;
 pub use schema::schema;
-pub use sources::{Sources, digest};

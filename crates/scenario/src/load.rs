@@ -2,18 +2,16 @@
 
 use std::path::Path;
 
-use netflow_files::{Kind, Refusal, read_text};
+use netflow_document::{
+    Element, Fields, FileId, Findings, Overrides, Place, ProblemKind, Problems, Sources, unread,
+};
+use netflow_files::{Kind, read_text};
 use netflow_workload::Application;
-use toml::de::DeTable;
 
 use crate::file::{Scenario, Workload};
 use crate::memory;
-use crate::place::{FileId, Place};
-use crate::prepared::Prepared;
-use crate::problem::{Findings, ProblemKind, Problems};
-use crate::read::Overrides;
-use crate::sources::Sources;
-use crate::validate::{Surroundings, application, not_utf8, plain, validate};
+use crate::prepared::{Prepared, digest};
+use crate::validate::{Surroundings, application, validate};
 
 /// Which files a scenario may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +45,7 @@ pub fn load_within(path: &Path, overrides: &[String], reach: Reach) -> Result<Pr
             let directory = path.parent().unwrap_or(Path::new(""));
             prepare(path, text, directory, overrides, reach)
         }
-        Err(refusal) => Err(unread(path, refusal)),
+        Err(refusal) => Err(unread(path, refusal, SMALLER)),
     }
 }
 
@@ -99,7 +97,7 @@ pub struct FileWorkload {
 /// # Errors
 /// Everything that is wrong with them; and that there are none.
 pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
-    let text = read_text(path, Kind::Scenario).map_err(|refusal| unread(path, refusal))?;
+    let text = read_text(path, Kind::Scenario).map_err(|refusal| unread(path, refusal, SMALLER))?;
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (_, text) = sources.add(path, text);
@@ -119,12 +117,12 @@ pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
         Some(found) if !found.is_empty() && !findings.has_errors() => Ok(found),
         _ => {
             if !findings.has_errors() {
-                let start = Place::new(FileId::SCENARIO, 0..0);
+                let start = Place::new(FileId::FIRST, 0..0);
                 let message = "there are no workloads in this file";
                 let finding = findings.error(ProblemKind::Missing, start, message);
                 finding.help(format!(
                     "add one: [[workload]], and below it {}",
-                    Workload::EXAMPLE
+                    Workload::example()
                 ));
             }
             Err(findings.into_problems(sources))
@@ -155,7 +153,7 @@ fn prepare(
     let Some(valid) = valid else {
         return Err(findings.into_problems(sources));
     };
-    let digest = sources.digest();
+    let digest = digest(sources.texts());
     sources.keep_texts(|file| findings.is_about(file));
     Ok(Prepared {
         network: valid.network,
@@ -169,9 +167,6 @@ fn prepare(
     })
 }
 
-/// One syntax error brings others with it that are none.
-const MOST_SYNTAX_ERRORS: usize = 5;
-
 /// What the text says; `None` if it is no TOML.
 fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Scenario> {
     document(text, findings, |document, findings| {
@@ -183,67 +178,21 @@ fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Sc
 fn document<T>(
     text: &str,
     findings: &mut Findings,
-    read: impl FnOnce(&DeTable<'_>, &mut Findings) -> T,
+    read: impl FnOnce(Fields<'_>, &mut Findings) -> T,
 ) -> Option<T> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        let start = Place::new(FileId::SCENARIO, 0..0);
+        let start = Place::new(FileId::FIRST, 0..0);
         let finding = findings.error(ProblemKind::Missing, start, "the scenario is empty");
         finding.help("`netflow new dumbbell` writes one to start from");
         return None;
     }
     if let Err(message) = memory::check_text(text) {
-        let start = Place::new(FileId::SCENARIO, 0..0);
+        let start = Place::new(FileId::FIRST, 0..0);
         let finding = findings.error(ProblemKind::TooLarge, start, message);
         finding.help(SMALLER);
         return None;
     }
-    let (document, errors) = DeTable::parse_recoverable(text);
-    if errors.is_empty() {
-        return Some(read(document.get_ref(), findings));
-    }
-    for error in errors.into_iter().take(MOST_SYNTAX_ERRORS) {
-        let span = error.span().unwrap_or(0..0);
-        let message = format!("not valid TOML: {}", error.message().replace('\n', "; "));
-        findings.error(
-            ProblemKind::Syntax,
-            Place::new(FileId::SCENARIO, span),
-            message,
-        );
-    }
-    None
-}
-
-/// The problem of a scenario file that could not be had.
-fn unread(path: &Path, refusal: Refusal) -> Problems {
-    let mut sources = Sources::default();
-    let mut findings = Findings::default();
-    if let Refusal::NotUtf8 { before } = refusal {
-        not_utf8(&mut sources, &mut findings, path, before);
-        return findings.into_problems(sources);
-    }
-    let start = Place::new(sources.add_unread(path), 0..0);
-    match refusal {
-        Refusal::Unreadable(error) => {
-            let message = format!("cannot be read: {}", plain(&error));
-            findings.error(ProblemKind::Unreadable, start, message);
-        }
-        Refusal::Directory => {
-            let message = "cannot be read: it is a directory";
-            let finding = findings.error(ProblemKind::Unreadable, start, message);
-            finding.help("name the scenario file in it");
-        }
-        Refusal::NotRegular(is) => {
-            let message = format!("cannot be read: it is {is}");
-            let finding = findings.error(ProblemKind::Unreadable, start, message);
-            finding.help("name a file, or `-` for the standard input");
-        }
-        refusal @ Refusal::TooLarge(_) => {
-            let finding = findings.error(ProblemKind::TooLarge, start, refusal.to_string());
-            finding.help(SMALLER);
-        }
-        Refusal::NotUtf8 { .. } => {}
-    }
-    findings.into_problems(sources)
+    netflow_document::parse(text, FileId::FIRST, findings, read)
 }
 
 /// What helps a scenario that is too large.

@@ -1,9 +1,8 @@
 //! What comes out: a network ready to run.
 
+use netflow_document::{Problem, Sources};
 use netflow_network::{Network, NodeId, Options};
-
-use crate::problem::Problem;
-use crate::sources::Sources;
+use sha2::{Digest, Sha256};
 
 /// A scenario that was checked and turned into a network.
 #[derive(Clone, Debug)]
@@ -35,4 +34,15 @@ pub struct NodeNote {
     pub label: Option<String>,
     /// Where it is drawn: to the right and upwards.
     pub position: Option<(f64, f64)>,
+}
+
+/// SHA-256 of some texts one after the other, in hex: what [`Prepared::digest`] is of the files of a
+/// scenario in the order of reading.
+pub fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text.as_bytes());
+    }
+    let bytes = hash.finalize();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -49,7 +49,7 @@ impl Run for Simulation {
     }
 
     fn options(&self) -> &Options {
-        self.engine().options()
+        &self.options
     }
 
     fn time_s(&self) -> f64 {

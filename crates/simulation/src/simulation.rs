@@ -27,6 +27,7 @@ pub enum Outcome {
 /// takes one panics if it is of another.
 #[derive(Clone)]
 pub struct Simulation {
+    pub(crate) options: Options,
     stepper: Stepper,
     /// What had happened when the period began that totals are of.
     pub(crate) start: Arc<Start>,
@@ -57,18 +58,21 @@ impl Simulation {
     /// a fluid, say); [`RunError::TooLarge`] if it needs more memory than the network's builder
     /// allowed.
     pub fn new(network: Network, options: Options) -> Result<Simulation, RunError> {
+        let (duration_s, seed) = (options.duration_s, options.seed);
         let stepper = match options.model {
-            Model::Window => {
-                netflow_network::check_model(&network, options.model)?;
-                Stepper::Packets(Box::new(Packets::new(network, options)?))
+            Model::Packets(packets) => {
+                Stepper::Packets(Box::new(Packets::new(network, duration_s, seed, packets)?))
             }
-            _ => Stepper::Fluid(Box::new(Fluid::new(network, options)?)),
+            Model::Fluid(fluid) => {
+                Stepper::Fluid(Box::new(Fluid::new(network, duration_s, seed, fluid)?))
+            }
         };
-        Ok(Simulation::of(stepper))
+        Ok(Simulation::of(options, stepper))
     }
 
-    fn of(stepper: Stepper) -> Simulation {
+    fn of(options: Options, stepper: Stepper) -> Simulation {
         Simulation {
+            options,
             stepper,
             start: Arc::default(),
             longest: Vec::new(),
@@ -80,24 +84,25 @@ impl Simulation {
     ///
     /// # Errors
     /// As [`Simulation::new`]; and [`RunError::BadOption`] if the state is not one of this
-    /// network with these options, or the model is [`Model::Window`], which has no states: its runs
-    /// are resumed from a clone of the simulation. (`duration_s`, `seed` and
-    /// `burstiness_interval_s` may be others than before.)
+    /// network with these options, or the model is [`Model::Packets`], which has no states: its runs
+    /// are resumed from a clone of the simulation. (`duration_s` and `seed` may be others than
+    /// before.)
     pub fn resume(
         network: Network,
         options: Options,
         state: State,
     ) -> Result<Simulation, RunError> {
-        if options.model == Model::Window {
+        let Model::Fluid(fluid) = options.model else {
             return Err(RunError::BadOption {
                 option: "model",
                 reason: "runs of the window model have no states to be resumed from; clone the \
                          simulation instead"
                     .to_owned(),
             });
-        }
-        let fluid = Fluid::resume(network, options, state)?;
-        Ok(Simulation::of(Stepper::Fluid(Box::new(fluid))))
+        };
+        let (duration_s, seed) = (options.duration_s, options.seed);
+        let fluid = Fluid::resume(network, duration_s, seed, fluid, state)?;
+        Ok(Simulation::of(options, Stepper::Fluid(Box::new(fluid))))
     }
 
     /// What moves it.
@@ -148,7 +153,7 @@ impl Simulation {
         let fluid = match &mut self.stepper {
             Stepper::Fluid(fluid) => fluid,
             Stepper::Packets(packets) => {
-                let end_s = time_s.min(limit_s).min(packets.options().duration_s);
+                let end_s = time_s.min(limit_s).min(self.options.duration_s);
                 while !packets.has_reached(end_s) && !stop() {
                     packets.reach((packets.time_s() + PACKETS_AT_ONCE_S).min(end_s))?;
                 }
@@ -195,9 +200,9 @@ impl Simulation {
                 reason: format!("it is {every_s} s, but packets take whole nanoseconds"),
             });
         }
-        let intervals = self.engine().options().duration_s / every_s;
+        let intervals = self.options.duration_s / every_s;
         if intervals > MOST_INTERVALS {
-            let least_s = self.engine().options().duration_s / MOST_INTERVALS;
+            let least_s = self.options.duration_s / MOST_INTERVALS;
             return Err(RunError::BadOption {
                 option: "every",
                 reason: format!(
@@ -213,7 +218,7 @@ impl Simulation {
         while !self.is_done() {
             recordings += 1;
             // Recorded times are whole nanoseconds: no interval at the end is shorter.
-            let end_s = self.engine().options().duration_s;
+            let end_s = self.options.duration_s;
             let due_s = match recordings as f64 * every_s {
                 due_s if due_s > end_s - 1e-9 => f64::INFINITY,
                 due_s => due_s,

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_problems::{RandomNetwork, random_network};
-use netflow_simulation::{Coupling, Model, Options, Run, Simulation, Step, Transport};
+use netflow_simulation::{Adaptive, Coupling, FluidOptions, Options, Run, Simulation, Step};
 
 struct Counting;
 
@@ -45,7 +45,7 @@ static ALLOCATOR: Counting = Counting;
 /// Allocations in 200 steps after a warm-up, with all kinds of sources, queues and packets.
 /// Connections start and events happen during the warm-up (they may allocate); transfers of
 /// limited size end at any time.
-fn allocations(model: Model, transport: Transport, coupling: Coupling, step: Step) -> u64 {
+fn allocations(fluid: FluidOptions) -> u64 {
     let network = random_network(RandomNetwork {
         nodes: 20,
         links: 40,
@@ -58,10 +58,7 @@ fn allocations(model: Model, transport: Transport, coupling: Coupling, step: Ste
     });
     let options = Options {
         duration_s: 1000.0,
-        model,
-        step,
-        transport,
-        coupling,
+        model: fluid.into(),
         ..Options::default()
     };
     let mut sim = Simulation::new(network, options).unwrap();
@@ -81,8 +78,9 @@ fn allocations(model: Model, transport: Transport, coupling: Coupling, step: Ste
 // One test, since others would run beside it and be counted.
 #[test]
 fn a_step_allocates_nothing() {
-    let fixed = Step::Fixed { step_s: 0.05 };
-    let adaptive = Step::Adaptive {
+    let step = Step::Fixed { step_s: 0.05 };
+    let well_mixed = |coupling| FluidOptions::WellMixed { step, coupling };
+    let adaptive = Adaptive {
         tolerance: 0.1,
         min_s: 0.01,
         max_s: 1.0,
@@ -92,32 +90,17 @@ fn a_step_allocates_nothing() {
         ALLOCATIONS.load(Ordering::Relaxed) > u64::from(*kept),
         "the counter does not count"
     );
-    for (model, transport, coupling, step) in [
-        (Model::Fluid, Transport::Fifo, Coupling::Implicit, fixed),
-        (Model::Fluid, Transport::WellMixed, Coupling::Lagged, fixed),
-        (
-            Model::Fluid,
-            Transport::WellMixed,
-            Coupling::Implicit,
-            fixed,
-        ),
-        (
-            Model::Fluid,
-            Transport::WellMixed,
-            Coupling::Implicit,
-            adaptive,
-        ),
-        (
-            Model::FluidLiteral,
-            Transport::WellMixed,
-            Coupling::Lagged,
-            fixed,
-        ),
+    for fluid in [
+        FluidOptions::Fifo { step },
+        well_mixed(Coupling::Lagged),
+        well_mixed(Coupling::Implicit),
+        FluidOptions::Adaptive {
+            step: adaptive,
+            coupling: Coupling::Implicit,
+        },
+        FluidOptions::Literal { step_s: 0.05 },
     ] {
-        let n = allocations(model, transport, coupling, step);
-        assert_eq!(
-            n, 0,
-            "{model:?}, {transport:?}, {coupling:?}, {step:?}: {n} allocations in 200 steps"
-        );
+        let n = allocations(fluid);
+        assert_eq!(n, 0, "{fluid:?}: {n} allocations in 200 steps");
     }
 }

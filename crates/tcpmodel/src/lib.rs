@@ -27,5 +27,5 @@ pub mod steady;
 mod transfer;
 
 pub use error::Error;
-pub use stack::{Recovery, RtoRule, Stack, StackError, StackErrorKind, builtin_names};
+pub use stack::{Recovery, RtoRule, Stack, builtin_names};
 pub use transfer::Transfer;

@@ -1,9 +1,8 @@
 //! One direction of a link, without clocks or devices: a packet of some size comes in at a time,
 //! and is delivered at a later one or dropped.
 
-use std::collections::VecDeque;
-
-use netflow_units::{Rate, Size};
+use netflow_queues::{Buffer, DropTail};
+use netflow_units::Rate;
 
 use crate::loss::{DropReason, Losses};
 use crate::options::DirectionOptions;
@@ -24,13 +23,9 @@ pub enum Fate {
 pub struct Channel {
     delay_ns: u64,
     rate: Option<Rate>,
-    buffer: Size,
+    buffer: Buffer,
     losses: Losses,
-    /// When the last packet in the queue will have been sent, in nanoseconds.
-    free_ns: f64,
-    /// When each packet in the queue will have been sent, and its size in bytes.
-    queue: VecDeque<(f64, usize)>,
-    queue_bytes: usize,
+    link: DropTail<f64>,
     last_ns: u64,
 }
 
@@ -43,11 +38,9 @@ impl Channel {
         Channel {
             delay_ns: (options.delay.get() * NS).round() as u64,
             rate: options.rate,
-            buffer: options.buffer,
+            buffer: options.buffer.into(),
             losses: Losses::new(options, seed, direction),
-            free_ns: 0.0,
-            queue: VecDeque::new(),
-            queue_bytes: 0,
+            link: DropTail::default(),
             last_ns: 0,
         }
     }
@@ -72,27 +65,14 @@ impl Channel {
 
     /// When the packet will have been sent; `None` if there is no room for it.
     fn queue(&mut self, rate: Rate, bytes: usize) -> Option<u64> {
-        let now_ns = self.last_ns as f64;
-        while let Some(&(sent_ns, bytes)) = self.queue.front()
-            && sent_ns <= now_ns
-        {
-            self.queue.pop_front();
-            self.queue_bytes -= bytes;
-        }
-        let fits = match self.buffer {
-            Size::Packets(room) => (self.queue.len() + 1) as f64 <= room.get(),
-            Size::Bytes(room) => (self.queue_bytes + bytes) as f64 <= room.get(),
-        };
-        if !fits {
-            return None;
-        }
         let takes_ns = match rate {
             Rate::BitsPerSecond(rate) => 8.0 * bytes as f64 * NS / rate.get(),
             Rate::PacketsPerSecond(rate) => NS / rate.get(),
         };
-        self.free_ns = self.free_ns.max(now_ns) + takes_ns;
-        self.queue.push_back((self.free_ns, bytes));
-        self.queue_bytes += bytes;
-        Some(self.free_ns.round() as u64)
+        let now_ns = self.last_ns as f64;
+        let sent_ns = self
+            .link
+            .arrive(now_ns, takes_ns, bytes as u32, self.buffer);
+        sent_ns.map(|sent_ns| sent_ns.round() as u64)
     }
 }

@@ -1,5 +1,7 @@
 //! Quantities with units: reading, writing and keeping them apart.
 //!
+//! Beside them: names ([`nearest_name`]), quantiles, and two containers ([`Fifo`], [`Ragged`]).
+//!
 //! Every quantity is an `f64` in one base unit ([`Seconds`], [`BitsPerSecond`], [`Bytes`],
 //! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Where a setting may be given in two ways
 //! there is a sum type: [`Rate`] (bits or packets per second) and [`Size`] (bytes or packets).
@@ -40,19 +42,25 @@
 mod bounds;
 mod dimension;
 mod error;
+mod fifo;
 mod names;
 mod number;
 mod out_of_range;
 mod print;
 mod quantile;
 mod quantity;
+mod ragged;
 mod read;
 mod sum;
+mod time;
 
 pub use bounds::Bounds;
 pub use error::{UnitError, UnitErrorKind};
+pub use fifo::Fifo;
 pub use names::nearest_name;
 pub use out_of_range::{OutOfRange, ensure};
 pub use quantile::quantile;
 pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
+pub use ragged::Ragged;
 pub use sum::{Rate, Size};
+pub use time::ns;

@@ -3,8 +3,8 @@
 //! A [`Workload`] is a kind of user, [`Http`] or [`Telnet`], with a [`Distribution`] for everything
 //! that differs from one user to the next. It says, for a seed, which [`Session`]s there are: who
 //! comes when, what is asked for, how long the answers are, how long the user thinks between them.
-//! The same sessions can then be played over real sockets, over simulated connections or through a
-//! whole simulated network, and the [`Waits`] compared.
+//! A [`Player`] does what the user does. The same sessions can then be played over real sockets, over
+//! simulated connections or through a whole simulated network, and the [`Waits`] compared.
 //!
 //! The defaults are those of \[IPB\]: Mah, Sholander, Martinez & Tolendino, *IPB: An Internet
 //! Protocol Benchmark Using Simulated Traffic*.
@@ -22,6 +22,7 @@
 mod application;
 mod distribution;
 mod error;
+mod player;
 mod random;
 mod session;
 mod times;
@@ -30,6 +31,7 @@ mod waits;
 pub use application::{Application, Http, Telnet};
 pub use distribution::Distribution;
 pub use error::Error;
+pub use player::{Act, Answered, Player, WaitFor};
 pub use session::{Exchange, Kind, Session, Sessions, Turn, Workload};
 pub use times::{Step, Summary, Times};
 pub use waits::Waits;

@@ -107,10 +107,12 @@ pub struct Session {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// Before it, in seconds: for [`Kind::Http`] since the page before was complete, for
-    /// [`Kind::Telnet`] since the keystroke before was sent, whether answered or not.
+    /// [`Kind::Telnet`] since the keystroke before was sent, whether answered or not; before the
+    /// first since the connection was open.
     pub pause_s: f64,
-    /// What is asked for; at least one. The first is asked for alone; when its reply is complete,
-    /// all the others are, at once (they are pipelined), and answered in order.
+    /// What is asked for; at least one. For [`Kind::Http`] the first is asked for alone; when its reply
+    /// is complete, all the others are, at once (they are pipelined). For [`Kind::Telnet`] all are at
+    /// once. They are answered in order.
     pub exchanges: Vec<Exchange>,
 }
 

@@ -1,43 +1,58 @@
 //! What users waited for.
 
-use crate::Times;
+use crate::{Times, WaitFor};
 
 /// How long users waited, by what for; all in seconds and in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
-    /// For a connection: from the attempt until requests can be sent.
+    /// See [`WaitFor::Connect`].
     pub connect_s: Vec<f64>,
-    /// For a file: from sending its request until its reply is complete. For a pipelined file that
-    /// includes the replies ahead of it.
+    /// See [`WaitFor::File`].
     pub file_s: Vec<f64>,
-    /// For a page: from sending its first request until its last reply is complete; the opening of
-    /// the connection is not part of it.
+    /// See [`WaitFor::Page`].
     pub page_s: Vec<f64>,
-    /// For an echo: from sending a keystroke until its echo is complete.
+    /// See [`WaitFor::Echo`].
     pub echo_s: Vec<f64>,
 }
 
 impl Waits {
+    /// Adds one.
+    pub fn push(&mut self, kind: WaitFor, wait_s: f64) {
+        match kind {
+            WaitFor::Connect => self.connect_s.push(wait_s),
+            WaitFor::File => self.file_s.push(wait_s),
+            WaitFor::Page => self.page_s.push(wait_s),
+            WaitFor::Echo => self.echo_s.push(wait_s),
+        }
+    }
+
+    /// Those for this, in seconds.
+    pub fn of(&self, kind: WaitFor) -> &[f64] {
+        match kind {
+            WaitFor::Connect => &self.connect_s,
+            WaitFor::File => &self.file_s,
+            WaitFor::Page => &self.page_s,
+            WaitFor::Echo => &self.echo_s,
+        }
+    }
+
     /// Adds those of other users.
     pub fn extend(&mut self, other: Waits) {
-        self.connect_s.extend(other.connect_s);
-        self.file_s.extend(other.file_s);
-        self.page_s.extend(other.page_s);
-        self.echo_s.extend(other.echo_s);
+        for kind in WaitFor::ALL {
+            other
+                .of(kind)
+                .iter()
+                .for_each(|&wait_s| self.push(kind, wait_s));
+        }
     }
 
     /// By name, in the order of the fields: `connect`, `file`, `page`, `echo`; what nobody waited
     /// for is left out.
     pub fn times(&self) -> Vec<(&'static str, Times)> {
-        [
-            ("connect", &self.connect_s),
-            ("file", &self.file_s),
-            ("page", &self.page_s),
-            ("echo", &self.echo_s),
-        ]
-        .into_iter()
-        .map(|(name, times_s)| (name, Times::new(times_s.clone())))
-        .filter(|(_, times)| times.count() > 0)
-        .collect()
+        let times = WaitFor::ALL.map(|kind| (kind.name(), Times::new(self.of(kind).to_vec())));
+        times
+            .into_iter()
+            .filter(|(_, times)| times.count() > 0)
+            .collect()
     }
 }

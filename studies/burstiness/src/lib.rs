@@ -176,9 +176,8 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
     }
     let options = Options {
         duration_s: DURATION_S,
-        model: Model::Window,
+        model: Model::PACKETS,
         seed,
-        ..Options::default()
     };
     let network = b.build().unwrap_or_else(|errors| panic!("{errors:?}"));
     let mut simulation =

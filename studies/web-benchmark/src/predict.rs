@@ -50,7 +50,7 @@ pub fn predict(
         },
         bandwidth_bps: Some(cell.bandwidth_bps()),
         // Never full.
-        buffer_bytes: None,
+        buffer: None,
     };
     let path = Path {
         to_server: direction,

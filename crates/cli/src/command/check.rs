@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use netflow::number::count;
 use netflow::prelude::Simulation;
-use netflow::scenario::Prepared;
+use netflow::scenario::{Prepared, Problem};
 use serde::Serialize;
 
 use super::run::tables::{no_route, range};
@@ -14,7 +14,7 @@ use crate::input::ScenarioArguments;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
-use crate::problems::{self, Problem};
+use crate::problems;
 
 /// The steps of more connections than this take too long to find out.
 const LOOKED_AT: usize = 100_000;
@@ -37,10 +37,7 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
     };
     match arguments.scenario.load() {
         Ok(scenario) if format == Format::Text => Ok(print_text(&scenario, out)?),
-        Ok(scenario) => {
-            let warnings: Vec<_> = scenario.warnings.iter().map(Problem::from).collect();
-            Ok(answer(Some(Size::of(&scenario)), &warnings, out)?)
-        }
+        Ok(scenario) => Ok(answer(Some(Size::of(&scenario)), &scenario.warnings, out)?),
         Err(failure) => {
             if let Failure::Input(report) = &failure {
                 answer(None, &report.problems, out)?;

@@ -149,7 +149,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         });
     }
     let scenario = netflow::scenario::load(&arguments.what, &arguments.overrides)
-        .map_err(|problems| Failure::Input((&problems).into()))?;
+        .map_err(|problems| Failure::Input(problems.into()))?;
     if !arguments.quiet {
         for warning in warning_texts(&scenario) {
             problems::warn_of(&warning);

@@ -3,12 +3,14 @@
 mod active_queue;
 mod average;
 mod curve;
+mod red;
 mod spec;
 mod spread;
 
 pub use active_queue::ActiveQueue;
 pub use average::Relaxation;
 pub use curve::Curve;
+pub use red::RedAverage;
 pub use spec::{Counting, Discipline, DropperSpec};
 pub use spread::Spread;
 

@@ -18,7 +18,6 @@ use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Engine;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::Condition;
 use crate::mm1k::{equilibrium, load_of_mean};
@@ -168,16 +167,15 @@ impl Way {
     }
 }
 
-impl Engine {
-    /// Looks at what packets meet that are sent now, if it is time for that.
-    pub fn look_at_delays(&mut self, state: &mut State) {
+impl State {
+    /// Looks at what packets meet that are sent now, if it is time for that; `waits` is scratch.
+    pub(crate) fn look_at_delays(&mut self, plan: &Plan, waits: &mut Vec<Wait>) {
+        let state = self;
         let every = (state.steps / RARER).next_power_of_two().min(EVERY);
         if !state.steps.is_multiple_of(every) {
             return;
         }
-        let plan = &*self.plan;
         let links = state.links.iter().zip(&plan.links);
-        let waits = &mut self.waits;
         waits.clear();
         waits.extend(links.map(|(link, l)| Wait::of(link, l)));
         for (b, branch) in plan.branches.iter().enumerate() {

@@ -9,47 +9,21 @@
 //! resolves what happens, the halves' moves differ by as much as the two tries do (δ²N''/4 for
 //! backward Euler, both), so the larger of the two differences is the measure.
 
-use netflow_network::{Options, RunError, Step};
+use netflow_network::{Adaptive, RunError};
 
-use super::Span;
+use super::{Span, advance};
 use crate::fluid::Fluid;
 use crate::state::State;
-
-/// What [`Step::Adaptive`] says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tolerated {
-    tolerance: f64,
-    min_s: f64,
-    max_s: f64,
-}
-
-impl Tolerated {
-    /// Of the steps that are tried and compared, with well-mixed transport.
-    pub fn of(options: &Options) -> Option<Tolerated> {
-        match options.step {
-            Step::Adaptive {
-                tolerance,
-                min_s,
-                max_s,
-            } => Some(Tolerated {
-                tolerance,
-                min_s,
-                max_s,
-            }),
-            _ => None,
-        }
-    }
-}
 
 impl Fluid {
     /// One accepted step, at most to `limit_s`.
     pub(crate) fn take_adaptive_step(
         &mut self,
-        Tolerated {
+        Adaptive {
             tolerance,
             min_s,
             max_s,
-        }: Tolerated,
+        }: Adaptive,
         limit_s: f64,
     ) -> Result<(), RunError> {
         let mut trials = self
@@ -76,7 +50,8 @@ impl Fluid {
             } else {
                 start_s + length_s
             };
-            self.engine.update_sources(&mut self.state, end_s);
+            self.scratch
+                .update_sources(&self.setup, &mut self.state, end_s);
             let bend = match self.try_both(whole, halves, end_s) {
                 Ok(bend) => bend,
                 Err(e) => break Err(e),
@@ -91,8 +66,8 @@ impl Fluid {
                     halves.next_step_s = halves.next_step_s.max(wanted_s);
                 }
                 halves.evaluations += 1; // the whole step
-                if self.engine.plan.all_soon {
-                    halves.extrapolate(&self.state, whole, &self.engine.plan);
+                if self.setup.plan.all_soon {
+                    halves.extrapolate(&self.state, whole, &self.setup.plan);
                 }
                 std::mem::swap(&mut self.state, halves);
                 break Ok(());
@@ -114,18 +89,14 @@ impl Fluid {
     ) -> Result<f64, RunError> {
         let start_s = self.state.time_s;
         let middle_s = 0.5 * (start_s + end_s);
-        let span = |start_s: f64, end_s: f64| Span {
-            start_s,
-            end_s,
-            length_s: end_s - start_s,
-        };
+        let (setup, scratch) = (&*self.setup, &mut self.scratch);
         whole.clone_from(&self.state);
-        self.engine.advance(whole, span(start_s, middle_s))?;
+        advance(setup, whole, scratch, Span::new(start_s, middle_s))?;
         halves.clone_from(whole);
-        self.engine.advance(halves, span(middle_s, end_s))?;
+        advance(setup, halves, scratch, Span::new(middle_s, end_s))?;
         let bend = State::bend(&self.state, whole, halves);
         whole.clone_from(&self.state);
-        self.engine.advance(whole, span(start_s, end_s))?;
+        advance(setup, whole, scratch, Span::new(start_s, end_s))?;
         Ok(bend)
     }
 }

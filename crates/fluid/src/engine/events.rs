@@ -3,10 +3,10 @@
 use netflow_network::Change;
 
 use super::queue::LIGHT;
-use super::{Engine, sources};
+use super::{Scratch, Setup};
 use crate::state::{Slot, SlotQueue, State};
 
-impl Engine {
+impl Setup {
     /// Time of the next event or new routes after now; infinite if there is none.
     pub fn next_change_s(&self, state: &State) -> f64 {
         let events = &self.network.tables().events;
@@ -16,8 +16,8 @@ impl Engine {
     }
 
     /// Carries out all events that are due.
-    pub fn apply_events(&mut self, state: &mut State) {
-        let inner = self.network.tables().clone();
+    pub fn apply_events(&self, state: &mut State, scratch: &mut Scratch) {
+        let inner = self.network.tables();
         let mut changed = false;
         while let Some(e) = inner.events.get(state.next_event) {
             if e.at_s > state.time_s {
@@ -40,8 +40,7 @@ impl Engine {
             changed = true;
         }
         if changed {
-            sources::fixed_round_trips(&self.plan, &state.links, &mut self.fixed_s);
-            self.active.until_s = f64::NEG_INFINITY;
+            scratch.links_changed(self, state);
         }
     }
 

@@ -3,11 +3,13 @@
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId};
 
-use super::Engine;
+use super::Setup;
+use super::marked::ln_pass_marked;
 use super::plan::NO_PROFILE;
+use super::sources::Condition;
 use crate::state::State;
 
-impl Engine {
+impl Setup {
     /// The chain for one connection at the state's time.
     pub(crate) fn explain(&self, state: &State, id: ConnectionId) -> Explanation {
         let inner = &**self.network.tables();
@@ -42,7 +44,7 @@ impl Engine {
                 utilization: link.utilization,
                 queue_pkts: link.queue_pkts,
                 service_pps: link.bandwidth_bps * link.share / mean_bits,
-                waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
+                waiting_s: Condition::of(link).waiting_s,
                 transmission_s: bits / link.bandwidth_bps,
                 propagation_s: l.delay_s,
                 loss_probability: match l.rio {
@@ -57,7 +59,7 @@ impl Engine {
         let mut explanation = Explanation::of_way(state.time_s, count, there.chain(back).collect());
         if branch.aggregate.is_some() {
             // Of its colours each has a loss of its own, all along the way.
-            let [ln_pass, _] = self.look_marked(state, b as usize, &of_data);
+            let ln_pass = ln_pass_marked(&self.plan, state, b as usize, &of_data);
             explanation.loss_probability = -ln_pass.exp_m1();
         }
         let source = &state.branches[b as usize];

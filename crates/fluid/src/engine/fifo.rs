@@ -5,24 +5,23 @@
 //! until it is as long as its part of the delay. So what is kept, and how finely, does not depend
 //! on the step, as long as that is short.
 
+use super::Moving;
 use super::arrays::HandWork;
 use super::parallel::for_blocks;
-use super::plan::{LinkPlan, Plan};
+use super::plan::LinkPlan;
 use super::shares::{self, Arrivals, FifoFate, Weight};
-use super::{Engine, Span};
-use crate::state::{Flight, Handed, Slot, State};
+use crate::state::{Flight, Handed, Slot};
 
-impl Engine {
+impl Moving<'_> {
     /// FIFO bookkeeping of one queue: which slots what arrives goes to and what departs comes
     /// from. Also returns the bits that depart.
     pub(super) fn queue_slots(
         &mut self,
-        l: &LinkPlan,
-        state: &mut State,
         place: usize,
         admitted: Arrivals,
         departed_pkts: f64,
     ) -> (FifoFate, f64) {
+        let (l, state) = (&self.setup.plan.links[place], &mut *self.state);
         let capacity = l.queue_slots;
         let slots =
             &mut state.fifo.slots[l.first_slot as usize..(l.first_slot + capacity) as usize];
@@ -85,18 +84,11 @@ impl Engine {
     }
 
     /// What a link hands on of what left its queue in this step and before.
-    pub(super) fn hand_on(
-        &mut self,
-        l: &LinkPlan,
-        state: &mut State,
-        place: usize,
-        departed_pkts: f64,
-        span: Span,
-        fate: &mut FifoFate,
-    ) {
+    pub(super) fn hand_on(&mut self, place: usize, departed_pkts: f64, fate: &mut FifoFate) {
+        let (l, span) = (&self.setup.plan.links[place], self.span);
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
-        let flight = &mut state.fifo.flights[place];
-        let starts = &mut state.fifo.batch_start_s[range.clone()];
+        let flight = &mut self.state.fifo.flights[place];
+        let starts = &mut self.state.fifo.batch_start_s[range.clone()];
         fate.flight_adds = flight.takes_more(l, starts, span.end_s);
         if !fate.flight_adds {
             starts[ring_row(flight.begun, l.flight_slots) as usize] = span.start_s;
@@ -123,10 +115,12 @@ impl Engine {
     /// What links whose turn comes in the same or a later level than that of the next link hand on
     /// during the step: of what left their queues before it. They do so before any link has its
     /// turn, and after the sources have seen what arrived in the step before.
-    pub(super) fn hand_on_late(&mut self, plan: &Plan, state: &mut State, span: Span, fork: bool) {
-        if plan.all_soon || !self.fifo {
+    pub(super) fn hand_on_late(&mut self, fork: bool) {
+        let (plan, span) = (&self.setup.plan, self.span);
+        if plan.all_soon || !self.setup.fifo {
             return;
         }
+        let state = &mut *self.state;
         for (place, l) in plan.links.iter().enumerate() {
             if l.late_hop == l.end_hop || state.links[place].quiet_steps > 0 {
                 continue;
@@ -143,7 +137,7 @@ impl Engine {
             let weights = &mut self.scratch.late[range];
             self.scratch.late_rows[place] = batches.hand_on(until_s, &mut flight.late, weights);
         }
-        let (links, scratch) = (&state.links, &self.scratch);
+        let (links, scratch) = (&state.links, &*self.scratch);
         let cells = &state.fifo.flight_cells;
         let work = HandWork {
             first_hop: 0,

@@ -15,34 +15,24 @@
 
 use super::plan::Run;
 use super::queue::LIGHT;
-use super::step::Span;
-use super::{Engine, shares};
+use super::{Moving, shares};
 use crate::mm1k::blocking_of_mean;
-use crate::state::State;
 
-impl Engine {
+impl Moving<'_> {
     /// Moves the network over `span`. The first queue that stops being a number is returned.
-    pub(crate) fn step_literally(&mut self, state: &mut State, span: Span) -> Result<(), usize> {
-        let plan = self.plan.clone();
-        self.send(state, span, false);
-        for &(first, end) in &plan.levels {
+    pub(crate) fn step_literally(&mut self) -> Result<(), usize> {
+        self.send(false);
+        for &(first, end) in &self.setup.plan.levels {
             for place in first..end {
-                self.move_queue_literally(state, place, span)?;
+                self.move_queue_literally(place)?;
             }
         }
-        self.deliver(state, span);
-        state.last_step_s = span.length_s;
-        state.evaluations += 1;
+        self.deliver();
         Ok(())
     }
 
-    fn move_queue_literally(
-        &mut self,
-        state: &mut State,
-        place: usize,
-        span: Span,
-    ) -> Result<(), usize> {
-        let plan = &*self.plan;
+    fn move_queue_literally(&mut self, place: usize) -> Result<(), usize> {
+        let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let l = &plan.links[place];
         let hops = l.first_hop as usize..l.end_hop as usize;
         let inflow = &mut state.inflow[hops.clone()];

@@ -5,14 +5,15 @@
 //! first of them is the source; what it sends is divided among them.
 
 use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
-use netflow_network::{AggregateSpec, Edge, Limit};
+use netflow_network::{AggregateSpec, Edge};
 use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
+use super::Moving;
 use super::feedback::LOOKS;
+use super::law::Wanted;
 use super::plan::{NO_PROFILE, Plan};
 use super::sources::{self, ln_pass};
-use super::{Engine, Span};
 use crate::state::State;
 
 /// The shortest retransmission timeout of TCP in seconds.
@@ -79,14 +80,14 @@ impl AggregateState {
     }
 }
 
-/// What a conditioner is told.
-struct Told {
+/// What a conditioner of fluids knows.
+struct FluidInputs {
     aggregate: Aggregate,
     minima: Minima,
     small: f64,
 }
 
-impl Inputs for Told {
+impl Inputs for FluidInputs {
     fn rtt_s(&self) -> Option<f64> {
         self.aggregate.rtt_s
     }
@@ -121,43 +122,41 @@ fn below_window(window_pkts: f64, small_pkts: f64) -> f64 {
     (square(reached) - square(least)) / (square(most) - square(least))
 }
 
-impl Engine {
+impl Moving<'_> {
     /// What the members of aggregates send during the step, in their colours.
-    pub(super) fn send_marked(&mut self, state: &mut State, span: Span) {
-        if state.aggregates.is_empty() {
+    pub(super) fn send_marked(&mut self) {
+        if self.state.aggregates.is_empty() {
             return;
         }
-        self.mark(state);
-        let before_s = state.last_step_s;
-        let plan = self.plan.clone();
-        for i in 0..self.active.marked.len() {
-            let b = self.active.marked[i] as usize;
-            self.send_one_marked(&plan, state, b, before_s, span);
+        self.mark();
+        for i in 0..self.scratch.active.marked.len() {
+            self.send_one_marked(self.scratch.active.marked[i] as usize);
         }
-        let specs = &self.network.tables().aggregates;
-        for (aggregate, spec) in state.aggregates.iter_mut().zip(specs) {
-            aggregate.measure(&spec.edge, span.length_s);
+        let specs = &self.setup.network.tables().aggregates;
+        for (aggregate, spec) in self.state.aggregates.iter_mut().zip(specs) {
+            aggregate.measure(&spec.edge, self.span.length_s);
         }
     }
 
     /// How each edge marks from now on.
-    fn mark(&self, state: &mut State) {
-        let specs = &self.network.tables().aggregates;
-        let known: Vec<Aggregate> = state
+    fn mark(&mut self) {
+        let specs = &self.setup.network.tables().aggregates;
+        let known: Vec<Aggregate> = self
+            .state
             .aggregates
             .iter()
             .zip(specs)
             .map(|(aggregate, spec)| aggregate.known(spec))
             .collect();
         let minima = Minima::over(&known);
-        for ((state, spec), aggregate) in state.aggregates.iter_mut().zip(specs).zip(known) {
-            let told = Told {
+        for ((state, spec), aggregate) in self.state.aggregates.iter_mut().zip(specs).zip(known) {
+            let inputs = FluidInputs {
                 aggregate,
                 minima,
                 small: state.small,
             };
             let marking = match &spec.edge {
-                Edge::Conditioner(c) => c.fractions(state.measured_bps, &told),
+                Edge::Conditioner(c) => c.fractions(state.measured_bps, &inputs),
                 Edge::SrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
                 Edge::TrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
             };
@@ -166,96 +165,75 @@ impl Engine {
         }
     }
 
-    /// As other sources do it ([`Engine::send_by_profiles`]), with the loss of its colours.
-    fn send_one_marked(&self, plan: &Plan, state: &mut State, b: usize, before_s: f64, span: Span) {
+    /// As other sources do it, with the loss of its colours.
+    fn send_one_marked(&mut self, b: usize) {
+        let (plan, span) = (&self.setup.plan, self.span);
         let branch = &plan.branches[b];
         let Some(aggregate) = branch.aggregate else {
             return;
         };
-        let marking = state.aggregates[aggregate.index()].marking;
-        let [ln_pass, rtt_now_s] = self.look_marked(state, b, &marking);
-        let active_s = sources::active_s(branch, span.start_s, span.end_s);
-        let (mut loss, mut rtt_s) = (-ln_pass.exp_m1(), rtt_now_s);
-        let mut rate = branch.rate_pps;
-        let mut rate_after = rate;
+        let marking = self.state.aggregates[aggregate.index()].marking;
+        let rtt_now_s = self.look(b)[1];
+        let ln_pass = ln_pass_marked(plan, self.state, b, &marking);
+        let state = &mut self.state.branches[b];
+        let mut seen = [-ln_pass.exp_m1(), rtt_now_s];
         let mut rests_on = ProfileUse::Measured;
-        let (mut limit, mut profile_pps) = (Limit::Own, None);
-        if branch.profile != NO_PROFILE {
-            let profile = &*plan.profiles[branch.profile as usize];
-            if self.learns {
-                let looks = &mut state.seen[b * LOOKS..(b + 1) * LOOKS];
-                let step = state.steps;
-                [loss, rtt_s] =
-                    state.branches[b].learn_from(looks, branch, [ln_pass, rtt_now_s], step, span);
+        let wanted = match branch.profile {
+            NO_PROFILE => Wanted::own(branch, seen),
+            profile => {
+                let profile = &*plan.profiles[profile as usize];
+                let mut delivered_pps = None;
+                if self.setup.learns {
+                    let looks = &mut self.state.seen[b * LOOKS..(b + 1) * LOOKS];
+                    let (now, step) = ([ln_pass, rtt_now_s], self.state.steps);
+                    seen = state.learn_from(looks, branch, now, step, span);
+                    let delivered: f64 = (b..b + 3)
+                        .map(|lane| plan.branches[lane].last_data_hop as usize)
+                        .map(|hop| self.state.handed[plan.branches.len() + hop])
+                        .sum();
+                    delivered_pps = Some(delivered / (branch.weight * self.state.last_step_s));
+                }
+                rests_on = profile.rests_on(seen[0], seen[1]);
+                let profile_pps = profile.throughput(seen[0], seen[1]);
+                state.wants(branch, seen, profile_pps, delivered_pps, span)
             }
-            let from_profile = profile.throughput(loss, rtt_s);
-            rate = branch.within_window(from_profile, rtt_s);
-            let may_pps = rate;
-            rate_after = rate;
-            if self.learns {
-                let delivered: f64 = (b..b + 3)
-                    .map(|lane| plan.branches[lane].last_data_hop as usize)
-                    .map(|hop| state.handed[plan.branches.len() + hop])
-                    .sum();
-                let delivered_pps = delivered / (branch.weight * before_s);
-                rate = state.branches[b].grow(rate, delivered_pps, branch, span);
-                rate_after = state.branches[b].rate_pps;
-            }
-            rests_on = profile.rests_on(loss, rtt_s);
-            limit = branch.limit(rtt_s, from_profile, may_pps, rate_after);
-            profile_pps = Some(from_profile);
-        }
-        let wanted = rate * branch.weight * active_s;
-        let sent = wanted.min(self.scratch.may_send[b]);
-        let applied = branch.applied(limit, sent < wanted, [loss, rtt_s], profile_pps, span.end_s);
-        state.branches[b].applied = Some(applied);
-        if sent < wanted && branch.application_pps < f64::INFINITY {
-            rate = sent / (branch.weight * active_s);
-            rate_after = rate;
-        }
-        state.branches[b].learnt.step_pkts = sent / branch.weight;
-        let seen = [(-loss).ln_1p(), rtt_s];
-        state.branches[b].account(sent * marking[0], rate_after, seen, active_s, rests_on);
+        };
+        let active_s = sources::active_s(branch, span.start_s, span.end_s);
+        let sent = wanted.sends(branch, active_s, self.scratch.may_send[b]);
+        let mean_pps = state.sent(branch, &wanted, sent, active_s, span.end_s);
+        state.meets(seen, active_s, rests_on);
         for (lane, part) in (b..).zip(marking) {
-            state.handed[lane] = sent * part;
-            if lane > b {
-                state.branches[lane].sent_pkts += sent * part;
-            }
+            self.state.handed[lane] = sent.pkts * part;
+            self.state.branches[lane].sent_pkts += sent.pkts * part;
         }
-        let small_pkts = match &self.network.tables().aggregates[aggregate.index()].edge {
-            Edge::Conditioner(c) => below_window(rate * rtt_s, c.spec().small_window_pkts),
+        let edge = &self.setup.network.tables().aggregates[aggregate.index()].edge;
+        let small_pkts = match edge {
+            Edge::Conditioner(c) => below_window(mean_pps * seen[1], c.spec().small_window_pkts),
             Edge::SrTcm(_) | Edge::TrTcm(_) => 0.0,
         };
-        let aggregate = &mut state.aggregates[aggregate.index()];
-        aggregate.sent_pkts += sent;
-        aggregate.sent_bits += sent * branch.data_bits;
-        aggregate.rtt_time += sent * rtt_s;
-        aggregate.small_pkts += sent * small_pkts;
+        let aggregate = &mut self.state.aggregates[aggregate.index()];
+        aggregate.sent_pkts += sent.pkts;
+        aggregate.sent_bits += sent.pkts * branch.data_bits;
+        aggregate.rtt_time += sent.pkts * seen[1];
+        aggregate.small_pkts += sent.pkts * small_pkts;
     }
+}
 
-    /// ln of the probability that a packet gets through, over its colours, and the round-trip
-    /// time.
-    pub(crate) fn look_marked(&self, state: &State, b: usize, marking: &[f64; 3]) -> [f64; 2] {
-        let plan = &*self.plan;
-        let branch = &plan.branches[b];
-        let conditions = &self.scratch.conditions;
-        let [_, rtt_s] = sources::look(plan, branch, conditions, self.fixed_s[b]);
-        let mut pass = [1.0; 3];
-        for &place in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
-            let refused = state.links[place as usize].refused;
-            let early = match plan.links[place as usize].rio {
-                Some(rio) => state.rio[rio as usize].early,
-                None => [0.0; 3],
-            };
-            for (pass, early) in pass.iter_mut().zip(early) {
-                *pass *= (1.0 - early) * (1.0 - refused);
-            }
+/// ln of the probability that a packet of a branch gets through, over its colours.
+pub(crate) fn ln_pass_marked(plan: &Plan, state: &State, b: usize, marking: &[f64; 3]) -> f64 {
+    let branch = &plan.branches[b];
+    let mut pass = [1.0; 3];
+    for &place in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
+        let refused = state.links[place as usize].refused;
+        let early = match plan.links[place as usize].rio {
+            Some(rio) => state.rio[rio as usize].early,
+            None => [0.0; 3],
+        };
+        for (pass, early) in pass.iter_mut().zip(early) {
+            *pass *= (1.0 - early) * (1.0 - refused);
         }
-        let through: f64 = pass
-            .iter()
-            .zip(marking)
-            .map(|(pass, part)| pass * part)
-            .sum();
-        [ln_pass((1.0 - through).clamp(0.0, 1.0)), rtt_s]
     }
+    let each = pass.iter().zip(marking);
+    let through: f64 = each.map(|(pass, part)| pass * part).sum();
+    ln_pass((1.0 - through).clamp(0.0, 1.0))
 }

@@ -1,5 +1,6 @@
 //! How long a step may be.
 
+use netflow_network::Step;
 use netflow_network::tables::Tables;
 
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
@@ -21,15 +22,22 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// For a network whose queues are all empty.
-    pub fn new(longest_s: f64, per_round_trip: f64, shortest_round_trip_s: f64) -> Pace {
+    /// For a network whose queues are all empty; `None` if every step has the same length.
+    pub fn new(step: Step, plan: &Plan, inner: &Tables) -> Option<Pace> {
+        let Step::Auto {
+            longest_s,
+            per_round_trip,
+        } = step
+        else {
+            return None;
+        };
         let mut pace = Pace {
             longest_s,
             per_round_trip,
             shortest_s: SHORTEST_S.min(longest_s),
         };
-        pace.shortest_s = pace.step_s(shortest_round_trip_s);
-        pace
+        pace.shortest_s = pace.step_s(shortest_round_trip_s(plan, inner));
+        Some(pace)
     }
 
     /// The length of a step where this is the shortest round-trip time.
@@ -54,7 +62,7 @@ fn quickness_s(branch: &BranchPlan, round_trip_s: impl Fn() -> f64) -> f64 {
 }
 
 /// The shortest round-trip time of all sources with profiles while nobody queues.
-pub(crate) fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
+fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
     let bandwidth_bps = |place: u32| {
         let link = plan.links[place as usize].link;
         inner.links[link as usize].bandwidth_bps

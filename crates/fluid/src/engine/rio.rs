@@ -9,11 +9,11 @@ use netflow_network::Queue;
 use netflow_network::tables::Tables;
 use serde::{Deserialize, Serialize};
 
+use super::Moving;
 use super::plan::Plan;
 use super::queue::{LIGHT, NOTHING, Solution, Step};
 use super::shares::Arrivals;
 use super::sources::ln_pass;
-use super::{Engine, Span};
 use crate::state::State;
 
 /// One such queue, as far as it does not change.
@@ -164,42 +164,38 @@ fn empty(utilization: f64, share: f64) -> f64 {
     idle / (idle + utilization * share)
 }
 
-impl Engine {
+impl Moving<'_> {
     /// What a packet of no aggregate meets at these queues: it is DP2.
-    pub(super) fn look_at_rio_queues(&mut self, state: &State) {
-        for (queue, rio) in self.plan.rio.iter().zip(&state.rio) {
+    pub(super) fn look_at_rio_queues(&mut self) {
+        for (queue, rio) in self.setup.plan.rio.iter().zip(&self.state.rio) {
             let place = queue.place as usize;
-            let pass = (1.0 - rio.early[2]) * (1.0 - state.links[place].refused);
+            let pass = (1.0 - rio.early[2]) * (1.0 - self.state.links[place].refused);
             self.scratch.conditions[place].ln_pass = ln_pass(1.0 - pass);
         }
     }
 
     /// Solves one queue together with its averages; what is dropped early is taken out of what
     /// arrives, and counted.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn solve_rio(
         &mut self,
-        plan: &Plan,
-        state: &mut State,
         place: usize,
         rio: u32,
         step: &Step,
         arriving: &mut Arrivals,
-        down: bool,
-        span: Span,
     ) -> Solution {
+        let plan = &self.setup.plan;
         let queue = &plan.rio[rio as usize];
-        let before = state.rio[rio as usize];
+        let before = self.state.rio[rio as usize];
+        let link = &self.state.links[place];
         let rio_step = RioStep {
             queue,
             before: &before,
             step,
-            arriving: arriving_by_precedence(plan, state, place),
-            length_s: span.length_s,
-            speed: state.links[place].bandwidth_bps * state.links[place].share
-                / queue.bandwidth_bps,
+            arriving: arriving_by_precedence(plan, self.state, place),
+            length_s: self.span.length_s,
+            speed: link.bandwidth_bps * link.share / queue.bandwidth_bps,
         };
-        let (solution, tried) = match (down, step.before_pkts + arriving.pkts > NOTHING) {
+        let (solution, tried) = match (link.down, step.before_pkts + arriving.pkts > NOTHING) {
             (true, _) => {
                 let mut tried = rio_step.at(&Solution::default());
                 tried.early = [0.0; 3];
@@ -215,7 +211,7 @@ impl Engine {
             }
         };
         let offered = rio_step.arriving;
-        let after = &mut state.rio[rio as usize];
+        let after = &mut self.state.rio[rio as usize];
         after.average_pkts = tried.average_pkts;
         after.early = tried.early;
         let mut there = [0.0; 3];
@@ -231,7 +227,7 @@ impl Engine {
             false => 0.0,
         };
         after.queue_pkts = there.map(|pkts| pkts * keep);
-        drop_early(plan, state, place, &tried.early, arriving);
+        drop_early(plan, self.state, place, &tried.early, arriving);
         solution
     }
 }

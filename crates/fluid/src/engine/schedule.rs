@@ -8,9 +8,8 @@ use netflow_network::Scheduler;
 use netflow_network::tables::Tables;
 use serde::{Deserialize, Serialize};
 
-use super::Engine;
+use super::Moving;
 use super::plan::Plan;
-use crate::state::State;
 
 /// The least part of a link that a queue has: a round-trip time must be a number.
 const LEAST: f64 = 1e-3;
@@ -72,10 +71,11 @@ impl ScheduleState {
     }
 }
 
-impl Engine {
+impl Moving<'_> {
     /// Sets the share of every queue for the step that begins now.
-    pub(super) fn schedule(&self, state: &mut State) {
-        for (schedule, before) in self.plan.schedules.iter().zip(&mut state.schedules) {
+    pub(super) fn schedule(&mut self) {
+        let (plan, state) = (&self.setup.plan, &mut *self.state);
+        for (schedule, before) in plan.schedules.iter().zip(&mut state.schedules) {
             let length_s = (state.time_s - before.time_s).max(0.0);
             let places = schedule.places.iter().map(|&place| place as usize);
             let mut sent_s = 0.0;
@@ -87,7 +87,7 @@ impl Engine {
                     let link = &state.links[place];
                     let mean_bits = match link.queue_pkts > 0.0 {
                         true => link.queue_bits / link.queue_pkts,
-                        false => self.plan.links[place].nominal_bits,
+                        false => plan.links[place].nominal_bits,
                     };
                     let admitted_pkts = link.offered_pkts - link.lost_pkts;
                     let new_pkts = (admitted_pkts - queue.admitted_pkts).max(0.0);

@@ -1,8 +1,9 @@
 //! What sources see of their paths, and what they send.
 
-use netflow_network::tables::{NO_BRANCH, Tables};
-use netflow_network::{ACK_BYTES, Applied, Coupling, Limit, Options, Transport};
+use netflow_network::ACK_BYTES;
+use netflow_network::tables::NO_BRANCH;
 
+use super::Setup;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::state::{LinkState, State};
 
@@ -57,14 +58,8 @@ pub(crate) struct ActiveSources {
 
 impl ActiveSources {
     /// The sources that may send from `time_s` on, until the next one starts.
-    pub fn gather(
-        &mut self,
-        inner: &Tables,
-        plan: &Plan,
-        state: &State,
-        options: &Options,
-        step_s: f64,
-    ) {
+    pub fn gather(&mut self, setup: &Setup, state: &State, step_s: f64) {
+        let (plan, epochs) = (&setup.plan, &setup.network.tables().epochs);
         let now = state.time_s;
         self.rates.clear();
         self.implicit.clear();
@@ -76,7 +71,7 @@ impl ActiveSources {
             members.clear();
         }
         self.until_s = f64::INFINITY;
-        for &b in inner.epochs[state.epoch]
+        for &b in epochs[state.epoch]
             .branch_of
             .iter()
             .filter(|&&b| b != NO_BRANCH)
@@ -91,13 +86,10 @@ impl ActiveSources {
             }
             // A list that holds sources which have stopped is only longer than needed.
             self.until_s = self.until_s.min(branch.stop_s);
-            let within_step = options.coupling == Coupling::Implicit
-                && options.transport == Transport::WellMixed
-                && !plan.has_precedences;
             match branch.profile {
                 _ if branch.aggregate.is_some() => self.marked.push(b),
                 NO_PROFILE => self.rates.push(b),
-                _ if within_step => self.implicit.push(b),
+                _ if setup.within_step => self.implicit.push(b),
                 p => self.lagged[p as usize].1.push(b),
             }
         }
@@ -193,55 +185,6 @@ pub(crate) fn look(
         rtt_s += conditions[p as usize].waiting_s;
     }
     [ln_pass, rtt_s]
-}
-
-impl BranchPlan {
-    /// What is told of a step that ended at `end_s`, in which a source saw this loss and round-trip
-    /// time, and this was its limit; unless it was `short` of data.
-    pub fn applied(
-        &self,
-        limit: Limit,
-        short: bool,
-        [loss, rtt_s]: [f64; 2],
-        profile_pps: Option<f64>,
-        end_s: f64,
-    ) -> Applied {
-        Applied {
-            limit: match short {
-                true => self.limit_of_data(end_s),
-                false => limit,
-            },
-            loss,
-            rtt_s,
-            profile_pps,
-            until_s: end_s,
-        }
-    }
-
-    /// Packets/s of one connection, its profile giving this, with the largest window it may have.
-    pub fn within_window(&self, profile_pps: f64, rtt_s: f64) -> f64 {
-        profile_pps.min(self.window_pkts / rtt_s)
-    }
-
-    /// Which limit applied to a source that may send `may_pps`, its profile giving `profile_pps`, and
-    /// has come to `end_pps` at the end of the step.
-    pub fn limit(&self, rtt_s: f64, profile_pps: f64, may_pps: f64, end_pps: f64) -> Limit {
-        match end_pps {
-            pps if pps < may_pps * (1.0 - 1e-9) => Limit::Growth,
-            pps if pps > may_pps * (1.0 + 1e-9) => Limit::Decline,
-            _ if self.window_pkts / rtt_s < profile_pps => Limit::Window,
-            _ => Limit::Profile,
-        }
-    }
-
-    /// The same of a source that had no more than this to send until `end_s`.
-    fn limit_of_data(&self, end_s: f64) -> Limit {
-        let made_pkts = self.application_pps * self.weight * active_s(self, 0.0, end_s);
-        match self.application_pps < f64::INFINITY && made_pkts < self.size_pkts {
-            true => Limit::Application,
-            false => Limit::Size,
-        }
-    }
 }
 
 /// Seconds of the step from `t0` to `t1` during which the source sends.

@@ -5,18 +5,14 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    AggregateId, ConnectionId, Explanation, LinkId, Network, Options, PrecedenceTotals, Totals,
+    AggregateId, ConnectionId, Explanation, LinkId, Network, PrecedenceTotals, Totals,
 };
 
 use super::Fluid;
 
 impl Engine for Fluid {
     fn network(&self) -> &Network {
-        &self.engine.network
-    }
-
-    fn options(&self) -> &Options {
-        &self.engine.options
+        &self.setup.network
     }
 
     fn time_s(&self) -> f64 {
@@ -24,7 +20,7 @@ impl Engine for Fluid {
     }
 
     fn is_done(&self) -> bool {
-        self.state.time_s >= self.engine.options.duration_s
+        self.state.time_s >= self.duration_s
     }
 
     fn steps(&self) -> u64 {
@@ -53,7 +49,7 @@ impl Engine for Fluid {
     }
 
     fn explain(&self, id: ConnectionId) -> Explanation {
-        self.engine.explain(&self.state, id)
+        self.setup.explain(&self.state, id)
     }
 
     fn longest_pkts(&self, id: LinkId) -> f64 {
@@ -133,7 +129,7 @@ impl Engine for Fluid {
     }
 
     fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts {
-        let inner = self.engine.network.tables();
+        let inner = self.setup.network.tables();
         let state = &self.state.aggregates[id.index()];
         let mut sums = [Totals::default(); 3];
         let mut delivered_bits = 0.0;
@@ -144,7 +140,7 @@ impl Engine for Fluid {
             }
             let (data, _) = self.branch_totals(b);
             sums[branch.precedence as usize].add(&data);
-            delivered_bits += data.delivered_pkts * self.engine.plan.branches[b].data_bits;
+            delivered_bits += data.delivered_pkts * self.setup.plan.branches[b].data_bits;
         }
         let delivered_pkts = sums.map(|data| data.delivered_pkts);
         AggregateCounts {
@@ -160,7 +156,7 @@ impl Engine for Fluid {
     }
 
     fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]> {
-        let rio = self.engine.plan.links[self.place(id)].rio?;
+        let rio = self.setup.plan.links[self.place(id)].rio?;
         let state = &self.state.rio[rio as usize];
         Some(PrecedenceTotals::each(
             state.offered_pkts,

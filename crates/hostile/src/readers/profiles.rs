@@ -64,9 +64,11 @@ pub fn stack(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    if let Err(error) = Stack::from_toml(text) {
-        assert!(!error.to_string().is_empty());
-        let inside = |at: std::ops::Range<usize>| at.start <= at.end && at.end <= text.len();
-        assert!(error.span().is_none_or(inside), "{error}");
+    if let Err(problems) = Stack::from_toml(text) {
+        assert!(!problems.to_string().is_empty());
+        let inside = |at: &std::ops::Range<usize>| at.start <= at.end && at.end <= text.len();
+        for problem in &problems {
+            assert!(problem.span.as_ref().is_none_or(inside), "{problem}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, Network, Options,
+    ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, Network,
     PrecedenceTotals, Source, Totals,
 };
 
@@ -17,16 +17,12 @@ impl Engine for Packets {
         &self.engine.network
     }
 
-    fn options(&self) -> &Options {
-        &self.options
-    }
-
     fn time_s(&self) -> f64 {
         self.engine.now_ns() as f64 * 1e-9
     }
 
     fn is_done(&self) -> bool {
-        self.has_reached(self.options.duration_s)
+        self.has_reached(self.duration_s)
     }
 
     fn steps(&self) -> u64 {

@@ -1,376 +1,341 @@
 //! From a profile file's text to a profile.
-//!
-//! The parsed document is walked by hand: every value keeps its place for the messages, and a
-//! built-in surface of 500 numbers is read in well under a millisecond.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use netflow_units::{Packets, Seconds, UnitError};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use netflow_document::{
+    Allowed, Fields, FileId, Findings, Key, List, Place as Where, ProblemKind, Quantity, Section,
+    Spanned, Table, Verbatim, parse, table, words,
+};
+use netflow_units::{Packets, Seconds};
 
-use super::{FORMAT, KINDS, ProfileFileError, ProfileFileErrorKind as Kind};
 use crate::{
     Analytic, Formula, FormulaParameters, Grid, GridRow, GridSpec, Place, PowerLaw, PowerLawRow,
     PowerLawSpec, Profile, ProfileError,
 };
 
-type Result<T> = std::result::Result<T, ProfileFileError>;
-type Value<'i> = Spanned<DeValue<'i>>;
+type Time = Spanned<Quantity<Seconds>>;
+type Window = Spanned<Quantity<Packets>>;
 
-const GRID_KEYS: &[&str] = &[
-    "format",
-    "kind",
-    "name",
-    "description",
-    "window",
-    "rtt",
-    "throughput-unit",
-    "rows",
-];
-const POWER_LAW_KEYS: &[&str] = &[
-    "format",
-    "kind",
-    "name",
-    "description",
-    "rtt-min",
-    "rtt-max",
-    "loss-rtt-exponent",
-    "rows",
-];
-const MATHIS_KEYS: &[&str] = &[
-    "format",
-    "kind",
-    "name",
-    "description",
-    "segments-per-ack",
-    "window",
-];
-const PFTK_KEYS: &[&str] = &[
-    "format",
-    "kind",
-    "name",
-    "description",
-    "segments-per-ack",
-    "timeout",
-    "window",
-];
-const GRID_ROW_KEYS: &[&str] = &["loss", "throughput", "extended"];
-const POWER_LAW_ROW_KEYS: &[&str] = &["loss", "a", "b"];
+/// What every profile file has.
+#[table(plain)]
+pub(super) struct Head {
+    /// The version of the format.
+    #[key(allowed = FORMAT, example = 1)]
+    pub(super) format: Spanned<u64>,
+    /// What kind of profile it is.
+    #[key(example = "grid")]
+    pub(super) kind: Spanned<Kind>,
+    /// Its name in results.
+    #[key(example = "lab")]
+    name: Spanned<Verbatim>,
+    /// What it is, in a line.
+    #[key(example = "measured in the lab")]
+    description: Option<Spanned<Verbatim>>,
+}
 
-/// Reads a profile; errors carry spans but not yet lines.
-pub(super) fn read(text: &str) -> Result<Arc<dyn Profile>> {
-    let document = DeTable::parse(text).map_err(|error| {
-        ProfileFileError::new(Kind::Toml(error.message().to_owned()), error.span())
-    })?;
-    let root = Section {
-        table: document.get_ref(),
-        span: 0..text.len().min(1),
+const FORMAT: Allowed<u64> = Allowed {
+    test: |format| *format == 1,
+    text: "1, the format that this program reads",
+};
+
+/// The kinds of profile that a file can describe.
+#[words(plain)]
+pub(super) enum Kind {
+    Grid,
+    PowerLaw,
+    Mathis,
+    PftkApproximate,
+    PftkFull,
+}
+
+#[table(plain)]
+struct GridFile {
+    /// The congestion window's limit.
+    #[key(example = "64 pkt")]
+    window: Option<Window>,
+    /// The columns: round-trip times.
+    #[key(example = "[\"50 ms\", \"100 ms\"]")]
+    rtt: Spanned<List<Quantity<Seconds>>>,
+    /// What the throughputs are in.
+    #[key(example = "pkt/s")]
+    throughput_unit: Spanned<ThroughputUnit>,
+    /// The rows, by rising loss.
+    rows: Vec<Row>,
+}
+
+#[words(plain)]
+enum ThroughputUnit {
+    #[key(name = "pkt/s")]
+    PerSecond,
+    #[key(name = "pkt/ms")]
+    PerMillisecond,
+}
+
+#[table(plain, name = "rows")]
+struct Row {
+    /// Loss probability.
+    #[key(example = 0.01)]
+    loss: Spanned<f64>,
+    /// A throughput for every round-trip time.
+    #[key(example = "[200, 120]")]
+    throughput: Spanned<List<f64>>,
+    /// The round-trip times whose throughputs were not measured.
+    #[key(example = "[\"100 ms\"]")]
+    extended: Option<Spanned<List<Quantity<Seconds>>>>,
+}
+
+#[table(plain)]
+struct PowerLawFile {
+    /// The shortest round-trip time it holds for.
+    #[key(example = "10 ms")]
+    rtt_min: Time,
+    /// The longest.
+    #[key(example = "1 s")]
+    rtt_max: Time,
+    /// Coefficient of rtt·loss in the exponent. Default: 0.
+    #[key(example = 0.5)]
+    loss_rtt_exponent: Option<Spanned<f64>>,
+    /// The rows, by rising loss.
+    rows: Vec<PowerLawRowFile>,
+}
+
+#[table(plain, name = "rows")]
+struct PowerLawRowFile {
+    /// Loss probability.
+    #[key(example = 0.01)]
+    loss: Spanned<f64>,
+    /// The exponent.
+    #[key(example = -0.9)]
+    a: Spanned<f64>,
+    /// The factor.
+    #[key(example = 3.5)]
+    b: Spanned<f64>,
+}
+
+#[table(plain)]
+struct MathisFile {
+    /// Segments that an acknowledgement covers.
+    #[key(example = 2)]
+    segments_per_ack: Option<Spanned<f64>>,
+    /// The congestion window's limit.
+    #[key(example = "64 pkt")]
+    window: Option<Window>,
+}
+
+#[table(plain)]
+struct PftkFile {
+    /// Segments that an acknowledgement covers.
+    #[key(example = 2)]
+    segments_per_ack: Option<Spanned<f64>>,
+    /// The first retransmission timeout.
+    #[key(example = "200 ms")]
+    timeout: Option<Time>,
+    /// The congestion window's limit.
+    #[key(example = "64 pkt")]
+    window: Option<Window>,
+}
+
+/// The keys of all kinds.
+const ALL: &[&[Key]] = &[
+    Head::KEYS,
+    GridFile::KEYS,
+    PowerLawFile::KEYS,
+    PftkFile::KEYS,
+];
+
+/// Reads a profile; `None` if something is wrong with it, which the findings say.
+pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<Arc<dyn Profile>> {
+    let before = findings.errors();
+    let profile = parse(text, file, findings, |fields, findings| {
+        let start = Where::new(file, 0..text.len().min(1));
+        let mut section = Section::new(findings, "the profile", fields, start, ALL);
+        let head = Head::fields(&mut section);
+        if !head.kind.is_sound() {
+            section.finish();
+            return None; // which keys there may be is not known
+        }
+        of_kind(&head, fields, start, findings)
+    })??;
+    (findings.errors() == before).then_some(profile)
+}
+
+fn of_kind(
+    head: &Head,
+    fields: Fields<'_>,
+    start: Where,
+    findings: &mut Findings,
+) -> Option<Arc<dyn Profile>> {
+    let keys: &'static [&'static [Key]] = match *head.kind {
+        Kind::Grid => const { &[Head::KEYS, GridFile::KEYS] },
+        Kind::PowerLaw => const { &[Head::KEYS, PowerLawFile::KEYS] },
+        Kind::Mathis => const { &[Head::KEYS, MathisFile::KEYS] },
+        Kind::PftkApproximate | Kind::PftkFull => const { &[Head::KEYS, PftkFile::KEYS] },
     };
-
-    let format = root.require("format")?;
-    if !matches!(format.get_ref(), DeValue::Integer(number) if number.as_str() == FORMAT) {
-        return fail(
-            Kind::Format {
-                found: text[format.span()].to_owned(),
-            },
-            format.span(),
-        );
-    }
-    let kind = root.require("kind")?;
-    match string("kind", kind)? {
-        "grid" => grid(&root),
-        "power-law" => power_law(&root),
-        "mathis" => analytic(&root, Formula::Mathis, MATHIS_KEYS),
-        "pftk-approximate" => analytic(&root, Formula::PftkApproximate, PFTK_KEYS),
-        "pftk-full" => analytic(&root, Formula::PftkFull, PFTK_KEYS),
-        other => fail(
-            Kind::UnknownKind {
-                kind: other.to_owned(),
-                nearest: nearest(other, KINDS),
-            },
-            kind.span(),
-        ),
+    let mut s = Section::new(findings, "the profile", fields, start, keys);
+    let usual = FormulaParameters::default();
+    match *head.kind {
+        Kind::Grid => {
+            let it = GridFile::fields(&mut s);
+            grid(head, &it, s)
+        }
+        Kind::PowerLaw => {
+            let it = PowerLawFile::fields(&mut s);
+            power_law(head, &it, s)
+        }
+        Kind::Mathis => {
+            let it = MathisFile::fields(&mut s);
+            let parameters = FormulaParameters {
+                segments_per_ack: it.segments_per_ack.map_or(usual.segments_per_ack, |b| *b),
+                window_pkts: pkts(it.window.as_ref()),
+                ..usual
+            };
+            analytic(head, Formula::Mathis, parameters, s)
+        }
+        Kind::PftkApproximate | Kind::PftkFull => {
+            let it = PftkFile::fields(&mut s);
+            let parameters = FormulaParameters {
+                segments_per_ack: it.segments_per_ack.map_or(usual.segments_per_ack, |b| *b),
+                timeout_s: it.timeout.map_or(usual.timeout_s, |timeout| timeout.get()),
+                window_pkts: pkts(it.window.as_ref()),
+            };
+            let formula = match *head.kind {
+                Kind::PftkFull => Formula::PftkFull,
+                _ => Formula::PftkApproximate,
+            };
+            analytic(head, formula, parameters, s)
+        }
     }
 }
 
-fn grid(root: &Section<'_, '_>) -> Result<Arc<dyn Profile>> {
-    root.allow_only(GRID_KEYS)?;
-    let unit = root.require("throughput-unit")?;
-    let to_pps = match string("throughput-unit", unit)? {
-        "pkt/s" => 1.0,
-        "pkt/ms" => 1000.0,
-        other => {
-            return fail(
-                Kind::ThroughputUnit {
-                    unit: other.to_owned(),
-                },
-                unit.span(),
-            );
-        }
+fn grid(head: &Head, it: &GridFile, s: Section<'_, '_>) -> Option<Arc<dyn Profile>> {
+    let to_pps = match *it.throughput_unit {
+        ThroughputUnit::PerSecond => 1.0,
+        ThroughputUnit::PerMillisecond => 1000.0,
     };
-    let (name, description) = root.title()?;
-    let mut rtts_s = Vec::new();
-    for value in list("rtt", root.require("rtt")?)? {
-        rtts_s.push(seconds("rtt", value)?);
-    }
-    let mut rows = Vec::new();
-    for row in root.rows()? {
-        let row = row?;
-        row.allow_only(GRID_ROW_KEYS)?;
-        let loss = number("loss", row.require("loss")?)?;
-        let mut throughput_pps = Vec::with_capacity(rtts_s.len());
-        for value in list("throughput", row.require("throughput")?)? {
-            throughput_pps.push(to_pps * number("throughput", value)?);
-        }
+    let rtts_s: Vec<f64> = it.rtt.iter().map(|rtt| rtt.get()).collect();
+    let mut rows = Vec::with_capacity(it.rows.len());
+    for row in &it.rows {
         let mut extended = Vec::new();
-        let named = match row.table.get("extended") {
-            Some(value) => list("extended", value)?,
-            None => &[],
-        };
-        for value in named {
-            let rtt_s = seconds("extended", value)?;
-            let Some(column) = rtts_s.iter().position(|&it| it == rtt_s) else {
-                return fail(Kind::NotInGrid, value.span());
-            };
-            extended.push(column);
+        for rtt in row.extended.iter().flat_map(|named| named.iter()) {
+            match rtts_s.iter().position(|&it| it == rtt.get()) {
+                Some(column) => extended.push(column),
+                None => {
+                    let message = "this is none of the grid's round-trip times";
+                    s.findings
+                        .error(ProblemKind::UnknownName, rtt.place(), message);
+                }
+            }
         }
         rows.push(GridRow {
-            loss,
-            throughput_pps,
+            loss: *row.loss,
+            throughput_pps: row.throughput.iter().map(|pps| to_pps * **pps).collect(),
             extended,
         });
     }
+    let place = |s: &Section<'_, '_>, place| match place {
+        Place::Loss { row } => Some(it.rows.get(row)?.loss.place()),
+        Place::Row { row } => Some(it.rows.get(row)?.throughput.place()),
+        Place::Cell { row, column } => Some(it.rows.get(row)?.throughput.get(column)?.place()),
+        Place::Rtt { column } => Some(it.rtt.get(column)?.place()),
+        place => s.value_place(key(place)),
+    };
     let spec = GridSpec {
-        name,
-        description,
-        window_pkts: root.window()?,
+        name: head.name.to_string(),
+        description: head.description(),
+        window_pkts: pkts(it.window.as_ref()),
         rtts_s,
         rows,
     };
-    let grid = Grid::new(spec).map_err(|error| root.refuse(error))?;
-    Ok(Arc::new(grid))
+    finish(s, Grid::new(spec), place)
 }
 
-fn power_law(root: &Section<'_, '_>) -> Result<Arc<dyn Profile>> {
-    root.allow_only(POWER_LAW_KEYS)?;
-    let (name, description) = root.title()?;
-    let rtt_min_s = seconds("rtt-min", root.require("rtt-min")?)?;
-    let rtt_max_s = seconds("rtt-max", root.require("rtt-max")?)?;
-    let loss_rtt_exponent = root.optional("loss-rtt-exponent", number)?.unwrap_or(0.0);
-    let mut rows = Vec::new();
-    for row in root.rows()? {
-        let row = row?;
-        row.allow_only(POWER_LAW_ROW_KEYS)?;
-        rows.push(PowerLawRow {
-            loss: number("loss", row.require("loss")?)?,
-            a: number("a", row.require("a")?)?,
-            b: number("b", row.require("b")?)?,
-        });
-    }
+fn power_law(head: &Head, it: &PowerLawFile, s: Section<'_, '_>) -> Option<Arc<dyn Profile>> {
+    let rows = it.rows.iter().map(|row| PowerLawRow {
+        loss: *row.loss,
+        a: *row.a,
+        b: *row.b,
+    });
     let spec = PowerLawSpec {
-        name,
-        description,
-        rows,
-        loss_rtt_exponent,
-        rtt_min_s,
-        rtt_max_s,
+        name: head.name.to_string(),
+        description: head.description(),
+        rows: rows.collect(),
+        loss_rtt_exponent: it.loss_rtt_exponent.map_or(0.0, |exponent| *exponent),
+        rtt_min_s: it.rtt_min.get(),
+        rtt_max_s: it.rtt_max.get(),
     };
-    let power_law = PowerLaw::new(spec).map_err(|error| root.refuse(error))?;
-    Ok(Arc::new(power_law))
+    let place = |s: &Section<'_, '_>, place| match place {
+        Place::Loss { row } => Some(it.rows.get(row)?.loss.place()),
+        Place::Exponent { row } => Some(it.rows.get(row)?.a.place()),
+        Place::Factor { row } => Some(it.rows.get(row)?.b.place()),
+        place => s.value_place(key(place)),
+    };
+    finish(s, PowerLaw::new(spec), place)
 }
 
 fn analytic(
-    root: &Section<'_, '_>,
+    head: &Head,
     formula: Formula,
-    keys: &'static [&'static str],
-) -> Result<Arc<dyn Profile>> {
-    root.allow_only(keys)?;
-    let (name, description) = root.title()?;
-    let usual = FormulaParameters::default();
-    let parameters = FormulaParameters {
-        segments_per_ack: root
-            .optional("segments-per-ack", number)?
-            .unwrap_or(usual.segments_per_ack),
-        timeout_s: root
-            .optional("timeout", seconds)?
-            .unwrap_or(usual.timeout_s),
-        window_pkts: root.window()?,
-    };
-    let analytic = Analytic::new(name, description, formula, parameters)
-        .map_err(|error| root.refuse(error))?;
-    Ok(Arc::new(analytic))
+    parameters: FormulaParameters,
+    s: Section<'_, '_>,
+) -> Option<Arc<dyn Profile>> {
+    let made = Analytic::new(
+        head.name.to_string(),
+        head.description(),
+        formula,
+        parameters,
+    );
+    finish(s, made, |s, place| s.value_place(key(place)))
 }
 
-/// A table of the document: the whole of it, or one row.
-struct Section<'d, 'i> {
-    table: &'d DeTable<'i>,
-    span: Range<usize>,
-}
-
-impl<'d, 'i> Section<'d, 'i> {
-    fn allow_only(&self, allowed: &'static [&'static str]) -> Result<()> {
-        // The map is sorted by name; complain about the first unknown key of the file.
-        let unknown = self
-            .table
-            .keys()
-            .filter(|key| !allowed.contains(&key.get_ref().as_ref()));
-        match unknown.min_by_key(|key| key.span().start) {
-            None => Ok(()),
-            Some(key) => {
-                let name = key.get_ref().as_ref();
-                let kind = Kind::UnknownKey {
-                    key: name.to_owned(),
-                    nearest: nearest(name, allowed),
-                    allowed,
-                };
-                fail(kind, key.span())
+/// The profile, unless it has numbers that it cannot have: `place` says where they stand.
+fn finish<P: Profile + 'static>(
+    s: Section<'_, '_>,
+    made: Result<P, ProfileError>,
+    place: impl Fn(&Section<'_, '_>, Place) -> Option<Where>,
+) -> Option<Arc<dyn Profile>> {
+    // What stands in for a value that could not be read is nobody's number.
+    let is_read = s.is_sound();
+    let profile = match made {
+        Ok(profile) => Some(Arc::new(profile) as Arc<dyn Profile>),
+        Err(error) => {
+            let place = place(&s, error.place()).unwrap_or(s.place());
+            if is_read {
+                s.findings
+                    .error(ProblemKind::OutOfRange, place, error.to_string());
             }
+            None
         }
-    }
-
-    fn require(&self, key: &'static str) -> Result<&'d Value<'i>> {
-        match self.table.get(key) {
-            Some(value) => Ok(value),
-            None => fail(Kind::MissingKey { key }, self.span.clone()),
-        }
-    }
-
-    fn optional<T>(
-        &self,
-        key: &'static str,
-        read: fn(&'static str, &Value<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        self.table
-            .get(key)
-            .map(|value| read(key, value))
-            .transpose()
-    }
-
-    fn title(&self) -> Result<(String, String)> {
-        let name = string("name", self.require("name")?)?.to_owned();
-        let description = match self.table.get("description") {
-            Some(value) => string("description", value)?.to_owned(),
-            None => String::new(),
-        };
-        Ok((name, description))
-    }
-
-    fn window(&self) -> Result<Option<f64>> {
-        self.optional("window", |key, value| {
-            quantity::<Packets>(key, value).map(Packets::get)
-        })
-    }
-
-    fn rows(&self) -> Result<impl Iterator<Item = Result<Section<'d, 'i>>> + use<'d, 'i>> {
-        Ok(list("rows", self.require("rows")?)?
-            .iter()
-            .map(|row| match row.get_ref() {
-                DeValue::Table(table) => Ok(Section {
-                    table,
-                    span: row.span(),
-                }),
-                _ => wrong_type("rows", "a list of tables", row),
-            }))
-    }
-
-    /// The error of numbers that a profile cannot have, at the numbers' place in the file.
-    fn refuse(&self, error: ProfileError) -> ProfileFileError {
-        let span = self.locate(error.place()).unwrap_or(self.span.clone());
-        ProfileFileError::new(Kind::Value(error), Some(span))
-    }
-
-    fn locate(&self, place: Place) -> Option<Range<usize>> {
-        let key = |key: &str| self.table.get(key);
-        let row = |row: usize, key: &str| {
-            key_of(self.table.get("rows")?.get_ref().as_array()?.get(row)?, key)
-        };
-        let value = match place {
-            Place::Rows => key("rows"),
-            Place::Loss { row: i } => row(i, "loss"),
-            Place::Exponent { row: i } => row(i, "a"),
-            Place::Factor { row: i } => row(i, "b"),
-            Place::Row { row: i } => row(i, "throughput"),
-            Place::Cell { row: i, column } => {
-                row(i, "throughput")?.get_ref().as_array()?.get(column)
-            }
-            Place::Rtts => key("rtt"),
-            Place::Rtt { column } => key("rtt")?.get_ref().as_array()?.get(column),
-            Place::RttMin => key("rtt-min"),
-            Place::RttMax => key("rtt-max"),
-            Place::LossRttExponent => key("loss-rtt-exponent"),
-            Place::Window => key("window"),
-            Place::Timeout => key("timeout"),
-            Place::SegmentsPerAck => key("segments-per-ack"),
-        };
-        value.map(Spanned::span)
-    }
-}
-
-fn key_of<'d, 'i>(row: &'d Value<'i>, key: &str) -> Option<&'d Value<'i>> {
-    row.get_ref().as_table()?.get(key)
-}
-
-fn fail<T>(kind: Kind, span: Range<usize>) -> Result<T> {
-    Err(ProfileFileError::new(kind, Some(span)))
-}
-
-fn wrong_type<T>(key: &'static str, wanted: &'static str, value: &Value<'_>) -> Result<T> {
-    fail(
-        Kind::WrongType {
-            key,
-            wanted,
-            found: value.get_ref().type_str(),
-        },
-        value.span(),
-    )
-}
-
-fn string<'d>(key: &'static str, value: &'d Value<'_>) -> Result<&'d str> {
-    match value.get_ref() {
-        DeValue::String(text) => Ok(text),
-        _ => wrong_type(key, "a string", value),
-    }
-}
-
-fn list<'d, 'i>(key: &'static str, value: &'d Value<'i>) -> Result<&'d [Value<'i>]> {
-    match value.get_ref() {
-        DeValue::Array(values) => Ok(values),
-        _ => wrong_type(key, "a list", value),
-    }
-}
-
-fn number(key: &'static str, value: &Value<'_>) -> Result<f64> {
-    let text = match value.get_ref() {
-        DeValue::Float(float) => float.as_str(),
-        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
-        _ => return wrong_type(key, "a decimal number", value),
     };
-    text.parse()
-        .or_else(|_| wrong_type(key, "a decimal number", value))
+    s.finish();
+    profile
 }
 
-fn seconds(key: &'static str, value: &Value<'_>) -> Result<f64> {
-    quantity::<Seconds>(key, value).map(Seconds::get)
+impl Head {
+    fn description(&self) -> String {
+        let description = self.description.as_ref();
+        description.map_or_else(String::new, |text| text.to_string())
+    }
 }
 
-/// A string with a unit. A bare number is refused by the unit's reader, which shows the fix.
-fn quantity<T: std::str::FromStr<Err = UnitError>>(
-    key: &'static str,
-    value: &Value<'_>,
-) -> Result<T> {
-    let text = match value.get_ref() {
-        DeValue::String(text) => text.as_ref(),
-        DeValue::Integer(integer) => integer.as_str(),
-        DeValue::Float(float) => float.as_str(),
-        _ => return wrong_type(key, "a string with a unit", value),
-    };
-    text.parse()
-        .or_else(|error| fail(Kind::Unit { key, error }, value.span()))
+fn pkts(window: Option<&Window>) -> Option<f64> {
+    window.map(|window| window.get())
 }
 
-/// The nearest of `known`, if it is near enough to be what was meant.
-fn nearest(name: &str, known: &'static [&'static str]) -> Option<&'static str> {
-    netflow_units::nearest_name(name, known.iter().copied(), &[])
+/// The key that a number stands for, if it is one of the file's own.
+fn key(place: Place) -> &'static str {
+    match place {
+        Place::Rtts | Place::Rtt { .. } => "rtt",
+        Place::RttMin => "rtt-min",
+        Place::RttMax => "rtt-max",
+        Place::LossRttExponent => "loss-rtt-exponent",
+        Place::Window => "window",
+        Place::Timeout => "timeout",
+        Place::SegmentsPerAck => "segments-per-ack",
+        Place::Rows
+        | Place::Loss { .. }
+        | Place::Exponent { .. }
+        | Place::Factor { .. }
+        | Place::Row { .. }
+        | Place::Cell { .. } => "rows",
+    }
 }

@@ -1,8 +1,9 @@
 //! Profile files: what is written reads back, and what is wrong is said with its place.
 
+use netflow_document::ProblemKind;
 use netflow_profile::{
     Analytic, Formula, FormulaParameters, Grid, GridRow, GridSpec, PowerLaw, PowerLawRow,
-    PowerLawSpec, Profile, ProfileFileErrorKind, builtin, builtin_names, from_toml, load, to_toml,
+    PowerLawSpec, Profile, builtin, builtin_names, from_toml, load, to_toml,
 };
 use proptest::prelude::*;
 
@@ -68,9 +69,14 @@ fn documented_files_are_read() {
 #[track_caller]
 fn refused(good: &str, from: &str, to: &str, message: &str) -> Option<String> {
     assert!(good.contains(from), "{from}");
-    let error = from_toml(&good.replacen(from, to, 1)).expect_err("a bad file");
-    assert_eq!(error.to_string(), message);
-    error.help()
+    let problems = from_toml(&good.replacen(from, to, 1)).expect_err("a bad file");
+    let said: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{}{}", problem.at(), problem.message))
+        .collect();
+    let found = said.iter().position(|said| said == message);
+    let found = found.unwrap_or_else(|| panic!("{said:?}"));
+    problems.into_vec().swap_remove(found).help
 }
 
 #[test]
@@ -79,25 +85,25 @@ fn what_is_wrong_is_said_with_its_place() {
         GRID,
         "format = 1\n",
         "",
-        "line 1, column 1: missing key `format`",
+        "line 1, column 1: the profile has no `format`",
     );
     refused(
         GRID,
         "format = 1",
         "format = 2",
-        "line 1, column 10: unknown format 2: this program reads format 1",
+        "line 1, column 10: `format` cannot be 2",
     );
     refused(
         GRID,
         "name = \"lab\"\n",
         "",
-        "line 1, column 1: missing key `name`",
+        "line 1, column 1: the profile has no `name`",
     );
     refused(
         GRID,
         "name = \"lab\"",
         "name = 3",
-        "line 3, column 8: `name` must be a string, not integer",
+        "line 3, column 8: `name` must be a string, not a number",
     );
     refused(
         GRID,
@@ -127,7 +133,7 @@ fn what_is_wrong_is_said_with_its_place() {
         GRID,
         "0.02",
         "nan",
-        "line 8, column 12: loss is NaN, allowed is 0 to 1",
+        "line 8, column 12: `loss` must be a finite number",
     );
     refused(
         GRID,
@@ -151,19 +157,19 @@ fn what_is_wrong_is_said_with_its_place() {
         GRID,
         "81.5",
         "inf",
-        "line 8, column 37: throughput (pkt/s) is inf, allowed is above 0, 1e-60 to 1e60",
+        "line 8, column 37: `throughput` must be a finite number",
     );
     refused(
         GRID,
         "81.5",
         "\"x\"",
-        "line 8, column 37: `throughput` must be a decimal number, not string",
+        "line 8, column 37: `throughput` must be a number, not a string",
     );
     refused(
         GRID,
         "{ loss = 0.02, throughput = [135, 81.5] }",
         "7",
-        "line 8, column 3: `rows` must be a list of tables, not integer",
+        "line 8, column 3: `rows` must be tables, not a number",
     );
     refused(
         POWER_LAW,
@@ -175,7 +181,7 @@ fn what_is_wrong_is_said_with_its_place() {
         POWER_LAW,
         "b = 3.5 ",
         "",
-        "line 8, column 3: missing key `b`",
+        "line 8, column 3: this [[rows]] has no `b`",
     );
     refused(
         POWER_LAW,
@@ -186,11 +192,22 @@ fn what_is_wrong_is_said_with_its_place() {
     let empty = "format = 1\nkind = \"power-law\"\nname = \"x\"\nrtt-min = \"1 s\"\nrtt-max = \"2 s\"\nrows = []\n";
     assert_eq!(
         from_toml(empty).unwrap_err().to_string(),
-        "line 6, column 8: no rows"
+        "line 6, column 8: error: no rows"
     );
     let toml = from_toml("format = 1\nkind = \n").unwrap_err();
-    assert!(matches!(toml.kind(), ProfileFileErrorKind::Toml(_)));
-    assert_eq!(toml.line(), Some(2));
+    let toml = &toml.into_vec()[0];
+    assert_eq!((toml.kind, toml.line), (ProblemKind::Syntax, Some(2)));
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let text = GRID
+        .replace("name = ", "nam = ")
+        .replace("pkt/s", "Mbit/s")
+        .replace("81.5", "\"x\"");
+    let problems = from_toml(&text).unwrap_err().into_vec();
+    let lines: Vec<Option<usize>> = problems.iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [Some(3), Some(5), Some(8)], "{problems:?}");
 }
 
 #[test]
@@ -199,22 +216,22 @@ fn help_names_what_was_meant() {
         GRID,
         "rtt = ",
         "rtts = ",
-        "line 4, column 1: unknown key `rtts`",
+        "line 4, column 1: unknown key `rtts` in the profile",
     )
     .expect("help");
     assert!(
-        help.starts_with("did you mean `rtt`? allowed: format, kind,"),
+        help.starts_with("did you mean `rtt`? allowed here: format, kind,"),
         "{help}"
     );
     let help = refused(
         GRID,
         "throughput = [135",
         "throughputs = [135",
-        "line 8, column 18: unknown key `throughputs`",
+        "line 8, column 18: unknown key `throughputs` in this [[rows]]",
     );
     assert_eq!(
         help.as_deref(),
-        Some("did you mean `throughput`? allowed: loss, throughput, extended")
+        Some("did you mean `throughput`? allowed here: loss, throughput, extended")
     );
     let help = refused(
         GRID,
@@ -228,15 +245,15 @@ fn help_names_what_was_meant() {
         GRID,
         "\"60 ms\"",
         "60",
-        "line 4, column 8: rtt: missing unit after `60`",
+        "line 4, column 8: `rtt` has no unit: 60",
     )
     .expect("help");
-    assert!(help.starts_with("write \"60 s\" or \"60 ms\""), "{help}");
+    assert!(help.starts_with("write `rtt = \"60 s\"`"), "{help}");
     let help = refused(
         GRID,
         "pkt/s",
         "Mbit/s",
-        "line 5, column 19: unknown unit of throughput `Mbit/s`",
+        "line 5, column 19: unknown throughput-unit `Mbit/s`",
     );
     assert_eq!(help.as_deref(), Some("allowed: pkt/s, pkt/ms"));
     // A key of another kind is unknown here.
@@ -244,7 +261,7 @@ fn help_names_what_was_meant() {
         POWER_LAW,
         "rtt-max",
         "window = \"8 pkt\"\nrtt-max",
-        "line 5, column 1: unknown key `window`",
+        "line 5, column 1: unknown key `window` in the profile",
     );
 }
 
@@ -256,14 +273,15 @@ fn a_file_is_named_in_its_errors() {
         load(&path)
             .unwrap_err()
             .to_string()
-            .starts_with(&format!("{}: cannot be read: ", path.display()))
+            .starts_with(&format!("{}: error: cannot be read: ", path.display()))
     );
     std::fs::write(&path, GRID.replace("0.02", "0.005")).unwrap();
     let error = load(&path).unwrap_err();
     let place = format!("{}:8:12: ", path.display());
     assert!(error.to_string().starts_with(&place), "{error}");
+    let first = &error.into_vec()[0];
     assert_eq!(
-        (error.line(), error.column(), error.path()),
+        (first.line, first.column, first.file.as_deref()),
         (Some(8), Some(12), Some(path.as_path()))
     );
     std::fs::write(&path, GRID).unwrap();
@@ -390,7 +408,7 @@ proptest! {
         let text = format!("{}{put}{}", &good[..from], &good[to..]);
         match from_toml(&text) {
             Ok(profile) => prop_assert!(profile.throughput(0.01, 0.1) > 0.0),
-            Err(error) => prop_assert!(error.line().is_some() && !error.to_string().is_empty()),
+            Err(problems) => prop_assert!(problems.iter().all(|problem| problem.line.is_some())),
         }
     }
 }

@@ -188,7 +188,7 @@ fn throughput(all: &[Read], only: &[String]) -> Vec<Panel> {
 fn burstiness(all: &[Read], only: &[String]) -> Vec<Panel> {
     let (mut measured, mut poisson) = (Vec::new(), Vec::new());
     for (_, results, topology) in all {
-        let interval_s = results.manifest.options.burstiness_interval_s;
+        let interval_s = results.manifest.options.burstiness_interval_s();
         let intervals = results.summary.duration_s / interval_s;
         for (place, link) in results.summary.links.iter().enumerate() {
             let wanted = only.is_empty() || only.contains(&link.link);

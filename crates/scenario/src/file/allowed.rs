@@ -1,9 +1,10 @@
 //! The ranges of numbers that make sense, in one place, within the bounds that quantities have
 //! anywhere ([`netflow_units::Bounds`]).
 
+use netflow_document::{Allowed, Quantity, Spanned};
 use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
 
-use crate::read::{Allowed, Quantity};
+use super::workload::Places;
 
 type Time = Quantity<Seconds>;
 
@@ -91,4 +92,26 @@ pub(super) const COORDINATE: Allowed<f64> = Allowed {
 pub(super) const VERSION: Allowed<String> = Allowed {
     test: |text: &String| crate::changes::Version::is_told_by(text),
     text: "a version such as \"0.2\"",
+};
+
+/// The end of a link.
+pub(super) const END: Allowed<String> = Allowed {
+    test: |name| !name.contains('>'),
+    text: "a name without `>`: links are called FROM->TO",
+};
+pub(super) const PATH: Allowed<Vec<Spanned<String>>> = Allowed {
+    test: |nodes| nodes.len() >= 2,
+    text: "at least the sender and the receiver",
+};
+pub(super) const PLACES: Allowed<Places> = Allowed {
+    test: |places| !places.nodes().is_empty(),
+    text: "at least one node",
+};
+pub(super) const SHAPE: Allowed<f64> = Allowed {
+    test: |shape| *shape > 0.0 && *shape <= 100.0,
+    text: "above 0, at most 100",
+};
+pub(super) const SIGMA: Allowed<f64> = Allowed {
+    test: |sigma| *sigma > 0.0 && *sigma <= 10.0,
+    text: "above 0, at most 10",
 };

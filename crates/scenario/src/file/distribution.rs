@@ -1,21 +1,21 @@
 //! Distributions in `[[workload]]`
 
+use netflow_document::{
+    Allowed, Findings, Kind, ProblemKind, Quantity, Read, Section, Spanned, Value, one_of, table,
+};
+use netflow_units::{Bytes, Seconds};
 use netflow_workload::Distribution;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use netflow_units::{Bytes, Seconds};
-
-use crate::place::Spanned;
-use crate::problem::{Findings, ProblemKind};
-use crate::read::{Allowed, Kind, Quantity, Read, Section, Shown, Value, any};
+use super::allowed;
 
 /// How something differs from one user, page or file to the next. Every distribution has a largest
 /// value; larger ones are cut to it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[one_of(what = "a distribution", bound = Variable, instead = instead::<T>)]
 pub enum DistributionSetting<T> {
     /// Always the same: `{ constant = "10 KB" }`.
+    #[key(allowed = not_negative::<T>(), example = T::EXAMPLE)]
     Constant(Spanned<T>),
     /// `{ exponential = { mean = "15 s", most = "900 s" } }`
     Exponential(Exponential<T>),
@@ -26,101 +26,91 @@ pub enum DistributionSetting<T> {
     /// Measured: values, each with the share of all that is not above it; both ascend, the last
     /// share is 1. Between two rows values are spread evenly; a first row with a share above 0 has
     /// just its value: `{ table = [["200 B", 0], ["300 B", 0.7], ["1 KB", 1]] }`.
-    Table(Spanned<Vec<(T, f64)>>),
+    #[key(example = T::ROWS)]
+    Table(Spanned<Rows<T>>),
 }
 
 /// An exponential distribution.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[table(bound = Variable)]
 pub struct Exponential<T> {
     /// The mean, before larger values are cut.
+    #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub mean: Spanned<T>,
     /// The largest value.
+    #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub most: Spanned<T>,
 }
 
 /// A Pareto distribution: a share (least / x)^shape is above x.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[table(bound = Variable, check = in_order)]
 pub struct Pareto<T> {
     /// The exponent: the lower, the heavier the tail.
+    #[key(allowed = allowed::SHAPE, example = 1.1)]
     pub shape: Spanned<f64>,
     /// The smallest value.
+    #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub least: Spanned<T>,
     /// The largest value.
+    #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub most: Spanned<T>,
 }
 
 /// A log-normal distribution.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[table(bound = Variable)]
 pub struct LogNormal<T> {
     /// The median.
+    #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub median: Spanned<T>,
     /// The standard deviation of the logarithm.
+    #[key(allowed = allowed::SIGMA, example = 1.3)]
     pub sigma: Spanned<f64>,
     /// The largest value.
+    #[key(allowed = positive::<T>(), example = T::EXAMPLE)]
     pub most: Spanned<T>,
 }
 
+/// The rows of a measured distribution: values with the share up to them.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Rows<T>(pub Vec<(T, f64)>);
+
 /// What can be distributed.
-pub(crate) trait Variable: Read + Shown + Clone + 'static {
+pub trait Variable: Read + Clone + 'static {
     /// What an example shows.
     const EXAMPLE: &'static str;
+    /// The same in rows.
+    const ROWS: &'static str;
 
     /// The number: bytes, seconds or how many.
     fn number(&self) -> f64;
-
-    /// In the place of what cannot be read.
-    fn fallback() -> Self;
 }
 
 impl Variable for Quantity<Bytes> {
     const EXAMPLE: &'static str = "\"10 KB\"";
+    const ROWS: &'static str = "[[\"200 B\", 0], [\"300 B\", 0.7], [\"1 KB\", 1]]";
 
     fn number(&self) -> f64 {
         self.get()
-    }
-
-    fn fallback() -> Self {
-        Quantity(Bytes(1.0))
     }
 }
 
 impl Variable for Quantity<Seconds> {
     const EXAMPLE: &'static str = "\"15 s\"";
+    const ROWS: &'static str = "[[\"1 s\", 0], [\"15 s\", 0.5], [\"900 s\", 1]]";
 
     fn number(&self) -> f64 {
         self.get()
-    }
-
-    fn fallback() -> Self {
-        Quantity(Seconds(1.0))
     }
 }
 
 impl Variable for f64 {
     const EXAMPLE: &'static str = "3";
+    const ROWS: &'static str = "[[1, 0.6], [10, 1]]";
 
     fn number(&self) -> f64 {
         *self
     }
-
-    fn fallback() -> Self {
-        1.0
-    }
 }
-
-const KEYS: &[&str] = &["constant", "exponential", "pareto", "log-normal", "table"];
-
-const SHAPE: Allowed<f64> = Allowed {
-    test: |shape| *shape > 0.0 && *shape <= 100.0,
-    text: "above 0, at most 100",
-};
-const SIGMA: Allowed<f64> = Allowed {
-    test: |sigma| *sigma > 0.0 && *sigma <= 10.0,
-    text: "above 0, at most 10",
-};
 
 /// Rows of a table at most.
 const MOST_ROWS: usize = 10_000;
@@ -144,155 +134,50 @@ pub(crate) fn distribution<T: Variable>(setting: &DistributionSetting<T>) -> Dis
             most: it.most.number(),
         },
         DistributionSetting::Table(rows) => {
-            let rows = rows.iter().map(|(value, share)| (value.number(), *share));
+            let rows = rows.0.iter().map(|(value, share)| (value.number(), *share));
             Distribution::Table(rows.collect())
         }
     }
 }
 
-fn positive<T: Variable>() -> Allowed<T> {
+const fn positive<T: Variable>() -> Allowed<T> {
     Allowed {
         test: |value| value.number() > 0.0 && value.number() <= 1e12,
         text: "above 0, at most 1e12",
     }
 }
 
-fn not_negative<T: Variable>() -> Allowed<T> {
+const fn not_negative<T: Variable>() -> Allowed<T> {
     Allowed {
         test: |value| (0.0..=1e12).contains(&value.number()),
         text: "0 to 1e12",
     }
 }
 
-impl<T: Variable> Read for DistributionSetting<T> {
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
-        if !matches!(value.kind, Kind::Table(_)) {
-            let message = format!("`{key}` must be a table, not {}", value.type_name());
-            let help = format!("write `{key} = {{ constant = {} }}`", T::EXAMPLE);
-            findings
-                .error(ProblemKind::WrongType, value.place, message)
-                .help(help);
-            return None;
-        }
-        let mut s = Section::of(value, key, KEYS, findings)?;
-        let before = s.findings.errors();
-        let found = [
-            s.optional("constant", &not_negative()).map(Self::Constant),
-            s.optional("exponential", &any())
-                .map(|it: Spanned<Exponential<T>>| Self::Exponential(it.into_inner())),
-            s.optional("pareto", &any())
-                .map(|it: Spanned<Pareto<T>>| Self::Pareto(it.into_inner())),
-            s.optional("log-normal", &any())
-                .map(|it: Spanned<LogNormal<T>>| Self::LogNormal(it.into_inner())),
-            s.optional("table", &any()).map(Self::Table),
-        ];
-        s.finish();
-        let mut found = found.into_iter().flatten();
-        let first = found.next();
-        let wrong = match (&first, found.next()) {
-            (Some(_), None) => return first,
-            (Some(_), Some(_)) => format!("`{key}` has one distribution, here are several"),
-            (None, _) if findings.errors() > before => return None,
-            (None, _) => format!("`{key}` has no distribution"),
-        };
-        findings
-            .error(ProblemKind::Conflict, value.place, wrong)
-            .help(format!("give one of: {}", KEYS.join(", ")));
-        None
+impl<T: Variable> DistributionSetting<T> {
+    fn stand_in() -> Self {
+        DistributionSetting::Constant(T::fallback().into())
     }
 }
 
-impl<T> Shown for DistributionSetting<T> {
-    fn shown(&self) -> String {
-        let i = match self {
-            Self::Constant(_) => 0,
-            Self::Exponential(_) => 1,
-            Self::Pareto(_) => 2,
-            Self::LogNormal(_) => 3,
-            Self::Table(_) => 4,
-        };
-        KEYS[i].to_owned()
+fn instead<T: Variable>(key: &str, _: &Value<'_>) -> String {
+    format!("write `{key} = {{ constant = {} }}`", T::EXAMPLE)
+}
+
+fn in_order<T: Variable>(it: &mut Pareto<T>, s: &mut Section<'_, '_>) {
+    let sound = it.most.is_sound() && it.least.is_sound();
+    if sound && it.most.number() < it.least.number() {
+        let (most, least) = (it.most.shown(), it.least.shown());
+        let message = format!("`most` is {most}, below `least`, which is {least}");
+        s.findings
+            .error(ProblemKind::OutOfRange, it.most.place(), message);
     }
 }
 
-/// The example of a key.
-fn example<T: Variable>(key: &str) -> String {
-    format!("{key} = {}", T::EXAMPLE)
-}
+impl<T: Variable> Read for Rows<T> {
+    const KIND: &'static str = "an array of rows";
+    const IS_CELL: bool = false;
 
-impl<T: Variable> Read for Exponential<T> {
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
-        let mut s = Section::of(value, key, &["mean", "most"], findings)?;
-        let it = Exponential {
-            mean: s.required("mean", &positive(), &example::<T>("mean"), T::fallback()),
-            most: s.required("most", &positive(), &example::<T>("most"), T::fallback()),
-        };
-        s.finish();
-        Some(it)
-    }
-}
-
-impl<T: Variable> Read for Pareto<T> {
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
-        let mut s = Section::of(value, key, &["shape", "least", "most"], findings)?;
-        let before = s.findings.errors();
-        let it = Pareto {
-            shape: s.required("shape", &SHAPE, "shape = 1.1", 1.0),
-            least: s.required("least", &positive(), &example::<T>("least"), T::fallback()),
-            most: s.required("most", &positive(), &example::<T>("most"), T::fallback()),
-        };
-        if s.findings.errors() == before && it.most.number() < it.least.number() {
-            let message = format!(
-                "`most` is {}, below `least`, which is {}",
-                it.most.shown(),
-                it.least.shown()
-            );
-            s.findings
-                .error(ProblemKind::OutOfRange, it.most.place(), message);
-        }
-        s.finish();
-        Some(it)
-    }
-}
-
-impl<T: Variable> Read for LogNormal<T> {
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
-        let mut s = Section::of(value, key, &["median", "sigma", "most"], findings)?;
-        let it = LogNormal {
-            median: s.required(
-                "median",
-                &positive(),
-                &example::<T>("median"),
-                T::fallback(),
-            ),
-            sigma: s.required("sigma", &SIGMA, "sigma = 1.3", 1.0),
-            most: s.required("most", &positive(), &example::<T>("most"), T::fallback()),
-        };
-        s.finish();
-        Some(it)
-    }
-}
-
-impl<T> Shown for Exponential<T> {
-    fn shown(&self) -> String {
-        "exponential".to_owned()
-    }
-}
-
-impl<T> Shown for Pareto<T> {
-    fn shown(&self) -> String {
-        "pareto".to_owned()
-    }
-}
-
-impl<T> Shown for LogNormal<T> {
-    fn shown(&self) -> String {
-        "log-normal".to_owned()
-    }
-}
-
-/// The rows of a measured distribution.
-impl<T: Variable> Read for Vec<(T, f64)> {
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         let help = || {
             format!(
@@ -300,7 +185,7 @@ impl<T: Variable> Read for Vec<(T, f64)> {
                 T::EXAMPLE
             )
         };
-        let Kind::Array(array) = value.kind else {
+        let Kind::Array { array, .. } = value.kind else {
             value.wrong_type(key, "an array of rows", findings);
             findings.amend(help());
             return None;
@@ -315,25 +200,19 @@ impl<T: Variable> Read for Vec<(T, f64)> {
             return None;
         }
         let before = findings.errors();
-        for row in array.iter().map(Value::toml) {
-            let cells = match row.kind {
-                Kind::Array(cells) if cells.len() == 2 => cells,
-                _ => {
-                    let message = format!("a row of `{key}` must be a value and a share");
-                    findings
-                        .error(ProblemKind::WrongType, row.place, message)
-                        .help(help());
-                    return None;
-                }
-            };
-            let mut cells = cells.iter().map(Value::toml);
-            let (Some(x), Some(share)) = (cells.next(), cells.next()) else {
+        for row in value.each().into_iter().flatten() {
+            let cells: Vec<Value<'_>> = row.each().into_iter().flatten().collect();
+            let [x, share] = cells.as_slice() else {
+                let message = format!("a row of `{key}` must be a value and a share");
+                findings
+                    .error(ProblemKind::WrongType, row.place, message)
+                    .help(help());
                 return None;
             };
-            let Some(number) = T::read(&x, key, findings) else {
+            let Some(number) = T::read(x, key, findings) else {
                 continue;
             };
-            let Some(up_to) = f64::read(&share, "a share", findings) else {
+            let Some(up_to) = f64::read(share, "a share", findings) else {
                 continue;
             };
             let (low, least) = rows
@@ -357,12 +236,10 @@ impl<T: Variable> Read for Vec<(T, f64)> {
             let message = format!("the last share in `{key}` is {last}, but must be 1");
             findings.error(ProblemKind::OutOfRange, value.place, message);
         }
-        (findings.errors() == before).then_some(rows)
+        (findings.errors() == before).then_some(Rows(rows))
     }
-}
 
-impl<T> Shown for Vec<(T, f64)> {
-    fn shown(&self) -> String {
-        format!("a table of {} rows", self.len())
+    fn fallback() -> Self {
+        Rows(Vec::new())
     }
 }

@@ -19,30 +19,26 @@ mod window;
 mod workload;
 
 pub use aggregate::{Aggregate, ConditionerName};
-pub use application::ApplicationSetting;
+pub use application::{ApplicationSetting, OnOffSetting};
 pub use connection::Connection;
-pub use distribution::{DistributionSetting, Exponential, LogNormal, Pareto};
-pub(crate) use distribution::{Variable, distribution};
+pub(crate) use distribution::distribution;
+pub use distribution::{DistributionSetting, Exponential, LogNormal, Pareto, Rows, Variable};
 pub use event::{Event, Set};
 pub use include::Include;
 pub use link::Link;
 pub use link_class::LinkClass;
 pub use node::Node;
 pub use queue::{Curve, Plain, QueueSetting, Red, RedDiscipline, Rio, RioDiscipline};
-pub use simulation::Simulation;
+pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
 pub use source::SourceSetting;
 pub use step::{Adaptive, Auto, StepSetting};
-pub use window::WindowSetting;
+pub use window::{VariantSetting, WindowSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 
+use netflow_document::{
+    Fields, FileId, Findings, Overrides, Place, Quantity, Section, Spanned, Table, table,
+};
 use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
-use schemars::JsonSchema;
-use serde::Serialize;
-use toml::de::DeTable;
-
-use crate::place::{FileId, Place, Spanned};
-use crate::problem::Findings;
-use crate::read::{Element, Fields, Overrides, Quantity, Section};
 
 /// A time, such as `"20 ms"`.
 pub type Time = Spanned<Quantity<Seconds>>;
@@ -60,46 +56,35 @@ pub type SizeSetting = Spanned<Quantity<Size>>;
 /// Keys are written in kebab-case. Everything that has a dimension is a string with its unit: time
 /// `s ms us min h`; rate `bit/s kbit/s Mbit/s Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB
 /// GB KiB MiB GiB`; packets `pkt`. k and K are 1000, Ki is 1024.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[table]
 pub struct Scenario {
     /// How to evaluate the network.
+    #[key(element)]
     pub simulation: Simulation,
     /// Tables in CSV files with more nodes, links, connections and events.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[key(element)]
     pub include: Option<Include>,
     /// Nodes, where there is something to say about them: they are known from the links.
-    #[serde(rename = "node", skip_serializing_if = "Vec::is_empty", default)]
+    #[key(name = "node")]
     pub nodes: Vec<Node>,
     /// The links, each with its queue.
-    #[serde(rename = "link", skip_serializing_if = "Vec::is_empty", default)]
+    #[key(name = "link")]
     pub links: Vec<Link>,
     /// The traffic.
-    #[serde(rename = "connection", skip_serializing_if = "Vec::is_empty", default)]
+    #[key(name = "connection")]
     pub connections: Vec<Connection>,
     /// DiffServ: aggregates of connections whose packets are marked.
-    #[serde(rename = "aggregate", skip_serializing_if = "Vec::is_empty", default)]
+    #[key(name = "aggregate")]
     pub aggregates: Vec<Aggregate>,
     /// Users, and what they do.
-    #[serde(rename = "workload", skip_serializing_if = "Vec::is_empty", default)]
+    #[key(name = "workload")]
     pub workloads: Vec<Workload>,
     /// What happens to links on the way.
-    #[serde(rename = "event", skip_serializing_if = "Vec::is_empty", default)]
+    #[key(name = "event")]
     pub events: Vec<Event>,
 }
 
 impl Scenario {
-    pub(crate) const KEYS: &'static [&'static str] = &[
-        "simulation",
-        "include",
-        "node",
-        "link",
-        "connection",
-        "aggregate",
-        "workload",
-        "event",
-    ];
-
     /// The scenario as a TOML text, which reads back as an equal one.
     ///
     /// # Errors
@@ -109,51 +94,31 @@ impl Scenario {
     }
 
     /// Reads only the workloads.
-    pub(crate) fn read_workloads(document: &DeTable<'_>, findings: &mut Findings) -> Vec<Workload> {
-        let start = Place::new(FileId::SCENARIO, 0..0);
-        let fields = Fields::Toml(document);
-        let mut top = Section::new(findings, "the file", fields, start, Self::KEYS);
-        let workloads = top.list(Workload::EXAMPLE);
+    pub(crate) fn read_workloads(fields: Fields<'_>, findings: &mut Findings) -> Vec<Workload> {
+        let mut top = Scenario::section("the file", fields, findings);
+        let workloads = top.list();
         top.finish();
         workloads
     }
 
     /// Reads the document; what cannot be read is reported and replaced.
     pub(crate) fn read(
-        document: &DeTable<'_>,
+        fields: Fields<'_>,
         overrides: &Overrides,
         findings: &mut Findings,
     ) -> Scenario {
-        let start = Place::new(FileId::SCENARIO, 0..0);
-        let mut top = Section::new(
-            findings,
-            "the scenario",
-            Fields::Toml(document),
-            start,
-            Self::KEYS,
-        )
-        .with(overrides);
-        let simulation = match top.table::<Simulation>() {
-            Some(section) => Simulation::read(section),
-            None => Simulation::default(),
-        };
-        if !document.contains_key(Simulation::NAME) {
-            top.missing(Simulation::NAME, "[simulation]` and `duration = \"60 s\"");
-        }
-        let scenario = Scenario {
-            simulation,
-            include: top.table::<Include>().map(Include::read),
-            nodes: top.list("`name = \"A\"`"),
-            links: top.list("`from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`"),
-            connections: top
-                .list("`from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`"),
-            aggregates: top.list(
-                "`name = \"A1\"`, `committed-rate = \"2 Mbit/s\"` and `conditioner = \"standard\"`",
-            ),
-            workloads: top.list(Workload::EXAMPLE),
-            events: top.list("`at = \"20 s\"`, `link = \"A->B\"` and `down = true`"),
-        };
+        let mut top = Scenario::section("the scenario", fields, findings).with(overrides);
+        let scenario = Scenario::fields(&mut top);
         top.finish();
         scenario
+    }
+
+    fn section<'r, 'a>(
+        what: &str,
+        fields: Fields<'a>,
+        findings: &'r mut Findings,
+    ) -> Section<'r, 'a> {
+        let start = Place::new(FileId::FIRST, 0..0);
+        Section::new(findings, what, fields, start, &[Scenario::KEYS])
     }
 }

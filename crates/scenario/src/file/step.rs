@@ -1,13 +1,13 @@
 //! `step` in `[simulation]`
 
-use netflow_units::Seconds;
+use netflow_document::{
+    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, read_table, table,
+    words,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Time, allowed};
-use crate::place::Spanned;
-use crate::problem::{Findings, ProblemKind};
-use crate::read::{Kind, Quantity, Read, Section, Shown, Value};
 
 /// How time advances.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -22,31 +22,28 @@ pub enum StepSetting {
 }
 
 /// The word for steps that are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[words]
 pub enum Auto {
     /// `"auto"`
     Auto,
 }
 
 /// Steps as long as the tolerance allows.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[table(check = in_order)]
 pub struct Adaptive {
     /// Allowed error of a queue's length in a step, relative to the length and at least to one
     /// packet.
+    #[key(allowed = allowed::TOLERANCE, example = 1e-3, fallback = 1e-3)]
     pub tolerance: Spanned<f64>,
     /// Shortest step. Default: 1 ms.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[key(allowed = allowed::STEP, example = "1 ms")]
     pub min: Option<Time>,
     /// Longest step. Default: 1 s.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[key(allowed = allowed::STEP, example = "1 s")]
     pub max: Option<Time>,
 }
 
 impl Adaptive {
-    pub(crate) const KEYS: &'static [&'static str] = &["tolerance", "min", "max"];
-
     /// Shortest and longest step in seconds, with their defaults.
     pub(crate) fn limits_s(&self) -> (f64, f64) {
         let or = |time: &Option<Time>, default| time.as_ref().map_or(default, |time| time.get());
@@ -60,45 +57,32 @@ impl Adaptive {
     }
 }
 
-impl Read for StepSetting {
-    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<StepSetting> {
-        if matches!(&value.kind, Kind::String(text) if **text == *"auto") {
-            return Some(StepSetting::Auto(Auto::Auto));
-        }
-        if !matches!(value.kind, Kind::Table(_)) {
-            let step = Quantity::<Seconds>::read(value, key, findings)?;
-            if !(allowed::STEP.test)(&step) {
-                let message = format!("`{key}` cannot be {step}");
-                let finding = findings.error(ProblemKind::OutOfRange, value.place, message);
-                finding.help(format!("allowed: {}", allowed::STEP.text));
-                return None;
-            }
-            return Some(StepSetting::Longest(Spanned::new(step, value.place)));
-        }
-        let mut s = Section::of(value, key, Adaptive::KEYS, findings)?;
-        let step = Adaptive {
-            tolerance: s.required("tolerance", &allowed::TOLERANCE, "tolerance = 1e-3", 1e-3),
-            min: s.optional("min", &allowed::STEP),
-            max: s.optional("max", &allowed::STEP),
-        };
-        s.finish();
-        let (min, max) = step.limits_s();
-        if min > max {
-            let message = "the shortest step is longer than the longest";
-            findings
-                .error(ProblemKind::Conflict, value.place, message)
-                .help("make `min` at most `max`");
-        }
-        Some(StepSetting::Adaptive(step))
+fn in_order(step: &mut Adaptive, s: &mut Section<'_, '_>) {
+    let (min, max) = step.limits_s();
+    if min > max {
+        let place = s.place();
+        let message = "the shortest step is longer than the longest";
+        s.findings
+            .error(ProblemKind::Conflict, place, message)
+            .help("make `min` at most `max`");
     }
 }
 
-impl Shown for StepSetting {
-    fn shown(&self) -> String {
-        match self {
-            StepSetting::Auto(_) => "auto".to_owned(),
-            StepSetting::Longest(step) => step.shown(),
-            StepSetting::Adaptive(_) => "adaptive".to_owned(),
+impl Read for StepSetting {
+    const KIND: &'static str = "\"auto\", a time, or a table";
+    const TABLES: &'static [&'static [Key]] = &[Adaptive::KEYS];
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<StepSetting> {
+        match value.kind {
+            Kind::String("auto") | Kind::Cell("auto") => Some(StepSetting::Auto(Auto::Auto)),
+            Kind::Table(_) => read_table(value, key, findings).map(StepSetting::Adaptive),
+            _ => value
+                .setting(key, &allowed::STEP, findings)
+                .map(StepSetting::Longest),
         }
+    }
+
+    fn fallback() -> StepSetting {
+        StepSetting::Auto(Auto::Auto)
     }
 }

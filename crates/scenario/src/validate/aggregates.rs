@@ -3,14 +3,13 @@
 use netflow_diffserv::{
     Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
 };
-use netflow_network::{AggregateSpec, ConnectionId, Edge, Model, Queue, Rio};
+use netflow_document::{Place, ProblemKind, Spanned, Words};
+use netflow_network::{AggregateSpec, ConnectionId, Edge, ModelName, Queue, Rio};
 
 use super::Assembly;
 use super::links::WEIGHT;
 use super::names::Names;
 use crate::file::{self, Aggregate, ConditionerName, RioDiscipline, Scenario};
-use crate::place::{Place, Spanned};
-use crate::problem::ProblemKind;
 
 /// Token buckets must hold something; a fluid does not notice how much.
 const BURST_BYTES: u64 = 1_000_000;
@@ -123,8 +122,8 @@ impl Assembly<'_> {
             .map(Spanned::place)
             .or(class)
             .or(aggregate.map(|aggregate| aggregate.name.place()));
-        let model = self.settings.options.model;
-        if model == Model::FluidLiteral
+        let model = self.settings.options.model.name();
+        if model == ModelName::FluidLiteral
             && let Some(place) = first
         {
             let message =
@@ -132,7 +131,7 @@ impl Assembly<'_> {
             let help = "use model \"fluid\"";
             self.error(ProblemKind::Conflict, place, message.to_owned(), help);
         }
-        if model == Model::Window
+        if model == ModelName::Packets
             && let Some(place) = class
         {
             let message = "model \"window\" knows no classes with queues of their own";
@@ -169,7 +168,7 @@ impl Assembly<'_> {
         if needs_peak && peak_bps.is_none() {
             let message = format!(
                 "conditioner \"{}\" needs a `peak-rate`",
-                conditioner_name(*aggregate.conditioner)
+                aggregate.conditioner.name()
             );
             let help = "add `peak-rate = \"3 Mbit/s\"`, not below the committed rate";
             let place = aggregate.conditioner.place();
@@ -248,10 +247,7 @@ impl Assembly<'_> {
         ];
         for (key, place, used) in settings {
             if let (Some(place), false) = (place, used) {
-                let message = format!(
-                    "`{key}` has no effect on conditioner \"{}\"",
-                    conditioner_name(name)
-                );
+                let message = format!("`{key}` has no effect on conditioner \"{}\"", name.name());
                 self.warning(ProblemKind::WithoutEffect, place, message, "");
             }
         }
@@ -312,10 +308,4 @@ impl Assembly<'_> {
         let help = error.help().unwrap_or_default();
         self.error(ProblemKind::OutOfRange, place, error.to_string(), &help);
     }
-}
-
-fn conditioner_name(name: ConditionerName) -> &'static str {
-    let mut all = ConditionerName::ALL.into_iter();
-    all.find(|(_, other)| *other == name)
-        .map_or("", |(name, _)| name)
 }

@@ -1,13 +1,12 @@
 //! The traffic.
 
+use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{Acks, Application, ConnectionSpec, NodeId, Source, WindowSource};
 use netflow_units::{Bytes, Rate};
 
 use super::Assembly;
 use super::names::Names;
 use crate::file::{ApplicationSetting, Connection, SourceSetting, WindowSetting};
-use crate::place::{Place, Spanned};
-use crate::problem::ProblemKind;
 
 /// More packets than this cannot be counted exactly.
 const MOST_PACKETS: f64 = 1e15;
@@ -255,8 +254,8 @@ impl Assembly<'_> {
     fn acks(
         &mut self,
         source: &SourceSetting,
-        acks: Option<&crate::place::Spanned<bool>>,
-        delayed: Option<&crate::place::Spanned<bool>>,
+        acks: Option<&netflow_document::Spanned<bool>>,
+        delayed: Option<&netflow_document::Spanned<bool>>,
     ) -> Acks {
         if !is_tcp(source) {
             for (key, setting) in [("acks", acks), ("delayed-ack", delayed)] {
@@ -374,7 +373,7 @@ impl Assembly<'_> {
 
 pub(super) fn window_source(setting: &WindowSetting) -> WindowSource {
     let default = WindowSource {
-        variant: *setting.window,
+        variant: (*setting.window).into(),
         ..WindowSource::default()
     };
     let time = |given: &Option<crate::file::Time>, otherwise: f64| {

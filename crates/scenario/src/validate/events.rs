@@ -1,11 +1,10 @@
 //! What happens to links on the way.
 
+use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{Change, EventSpec, LinkId, NodeId};
 
 use super::Assembly;
 use crate::file::Event;
-use crate::place::{Place, Spanned};
-use crate::problem::ProblemKind;
 
 /// A failure or a repair and where it was given.
 pub(super) struct PlacedChange {

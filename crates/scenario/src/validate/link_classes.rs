@@ -1,11 +1,10 @@
 //! Queues of classes on one link.
 
+use netflow_document::{ProblemKind, Spanned};
 use netflow_network::{ConnectionId, QueueClass, Scheduler};
 
 use super::Assembly;
 use crate::file::{Link, Plain, QueueSetting};
-use crate::place::Spanned;
-use crate::problem::ProblemKind;
 
 impl Assembly<'_> {
     /// The classes of a link, if it has any, and how they share it.

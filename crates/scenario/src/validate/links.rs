@@ -1,5 +1,6 @@
 //! Nodes and links.
 
+use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
     Buffer, ClassedLink, LinkSpec, NodeId, Queue, QueueClass, Red as FluidRed, Scheduler,
 };
@@ -7,9 +8,7 @@ use netflow_units::{Bytes, Rate, Size};
 
 use super::{Assembly, PlacedLink};
 use crate::file::{Link, Node, QueueSetting, Red, SizeSetting};
-use crate::place::{Place, Spanned};
 use crate::prepared::NodeNote;
-use crate::problem::ProblemKind;
 
 /// Room of a queue unless the link says otherwise.
 const BUFFER: Buffer = Buffer::Packets(100.0);

@@ -15,11 +15,13 @@ mod simulation;
 mod tables;
 mod workloads;
 
+use netflow_document::{FileId, Findings, Known, Overrides, Place, ProblemKind, Sources, Spanned};
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
-    BuildError, Coupling, LinkId, Model, Network, NetworkBuilder, NodeId, Options, Step, Transport,
+    BuildError, Coupling, FluidOptions, LinkId, Model, ModelName, Network, NetworkBuilder, NodeId,
+    Options,
 };
 
 use self::aggregates::Aggregates;
@@ -27,16 +29,14 @@ use self::connections::Connections;
 use self::profiles::Profiles;
 use self::simulation::Settings;
 use crate::changes;
-use crate::file::{Connection, Event, Link, Node, Scenario, Simulation};
+use crate::file::{
+    Aggregate, Connection, Event, Include, Link, ModelSetting, Node, Scenario, Simulation,
+    StepSetting, Workload,
+};
 use crate::load::Reach;
 use crate::memory;
-use crate::place::{FileId, Place, Spanned};
 use crate::prepared::NodeNote;
-use crate::problem::{Findings, ProblemKind};
-use crate::read::{Names, Overrides};
-use crate::sources::Sources;
 
-pub(crate) use self::tables::{not_utf8, plain};
 pub(crate) use self::workloads::application;
 
 /// What validation makes of a scenario.
@@ -193,7 +193,7 @@ impl Assembly<'_> {
         let before = text.get(..place.span().start).unwrap_or("");
         let line = before.matches('\n').count() + 1;
         let file = match place.file() {
-            FileId::SCENARIO => String::new(),
+            FileId::FIRST => String::new(),
             file => self
                 .sources
                 .path(file)
@@ -207,7 +207,7 @@ impl Assembly<'_> {
 
     /// Checks the whole, and builds it.
     fn finish(mut self, scenario: &Scenario) -> Option<Valid> {
-        let start = Place::new(FileId::SCENARIO, 0..0);
+        let start = Place::new(FileId::FIRST, 0..0);
         let readable = !self.incomplete && !self.findings.has_refused_keys();
         if self.link_list.is_empty() && readable && scenario.links.is_empty() {
             let help = "add one: [[link]], and below it `from = \"A\"`, `to = \"B\"` and `bandwidth = \"8 Mbit/s\"`";
@@ -250,7 +250,7 @@ impl Assembly<'_> {
                     network,
                     options: self.settings.options,
                     warmup_s: self.settings.warmup_s,
-                    seed: self.settings.seed,
+                    seed: self.settings.options.seed,
                     notes: self.notes,
                 })
             }
@@ -266,7 +266,7 @@ impl Assembly<'_> {
     /// What only models know that this is not.
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
         let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
-        if self.settings.options.model == Model::Window {
+        if let Model::Packets(_) = self.settings.options.model {
             let reason = "in the window model packets are what travels";
             let transport = simulation.transport.as_ref().map(Spanned::place);
             idle.push(("transport", transport, reason));
@@ -277,18 +277,18 @@ impl Assembly<'_> {
             let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
             idle.push(("burstiness-interval", interval, reason));
         }
-        let options = &self.settings.options;
-        let at_its_word = match options.model {
-            Model::FluidLiteral => simulation.model.as_ref().map(Spanned::place),
-            Model::Fluid
-                if options.transport == Transport::WellMixed
-                    && options.coupling != Coupling::Learned =>
+        let at_its_word = match self.settings.options.model {
+            Model::Fluid(FluidOptions::Literal { .. }) => {
+                simulation.model.as_ref().map(Spanned::place)
+            }
+            Model::Fluid(FluidOptions::WellMixed { coupling, .. })
+                if coupling != Coupling::Learned =>
             {
                 simulation.coupling.as_ref().map(Spanned::place)
             }
-            Model::Fluid | Model::Window => None,
+            Model::Fluid(_) | Model::Packets(_) => None,
         };
-        if let (Step::Auto { .. }, Some(place)) = (options.step, at_its_word)
+        if let Some(place) = at_its_word
             && !self.findings.has_errors()
         {
             let message =
@@ -308,7 +308,8 @@ impl Assembly<'_> {
 
     /// Window sources need the window model, which is then the default.
     fn choose_model(&mut self, scenario: &Scenario) {
-        let adaptive = matches!(self.settings.options.step, Step::Adaptive { .. });
+        let step = scenario.simulation.step.as_deref();
+        let adaptive = matches!(step, Some(StepSetting::Adaptive(_)));
         let Some(place) = self.window_source else {
             return;
         };
@@ -318,8 +319,11 @@ impl Assembly<'_> {
                 let help = "leave `step` out: the window model takes the steps that it needs";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
-            None => self.settings.options.model = Model::Window,
-            Some(model) if **model == Model::Window => {}
+            None => {
+                let model = simulation::model(ModelName::Packets, &scenario.simulation);
+                self.settings.options.model = model;
+            }
+            Some(model) if **model == ModelSetting::Window => {}
             Some(_) => {
                 let message = "a window source needs the window model".to_owned();
                 let help = "write `model = \"window\"` in [simulation], or leave `model` out";
@@ -338,7 +342,7 @@ impl Assembly<'_> {
         else {
             // The checks above leave nothing else to find; if they did, say what it is.
             if !self.findings.has_errors() {
-                let start = Place::new(FileId::SCENARIO, 0..0);
+                let start = Place::new(FileId::FIRST, 0..0);
                 self.error(ProblemKind::Conflict, start, error.to_string(), "");
             }
             return;
@@ -367,18 +371,16 @@ impl Assembly<'_> {
         }
         let given = self.link_list.iter();
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
-        let connections = self.connections.names();
-        let workloads = scenario.workloads.iter().map(|w| w.name.as_str());
-        let names = Names {
-            links: links.iter().map(String::as_str).collect(),
-            connections: connections.collect(),
-            aggregates: scenario
-                .aggregates
-                .iter()
-                .map(|a| a.name.as_str())
-                .collect(),
-            workloads: workloads.collect(),
-        };
-        overrides.refuse_unused(self.findings, &names);
+        let aggregates = scenario.aggregates.iter().map(|it| it.name.as_str());
+        let workloads = scenario.workloads.iter().map(|it| it.name.as_str());
+        let known = [
+            Known::one::<Simulation>(),
+            Known::one::<Include>(),
+            Known::many::<Link>(links.iter().map(String::as_str)),
+            Known::many::<Connection>(self.connections.names()),
+            Known::many::<Aggregate>(aggregates),
+            Known::many::<Workload>(workloads),
+        ];
+        overrides.refuse_unused(self.findings, &known);
     }
 }

@@ -1,10 +1,9 @@
 //! Paths given by their nodes.
 
+use netflow_document::{ProblemKind, Spanned};
 use netflow_network::NodeId;
 
 use super::Assembly;
-use crate::place::Spanned;
-use crate::problem::ProblemKind;
 
 /// A path could not be understood; its errors are reported.
 pub(super) struct BadPath;

@@ -1,15 +1,14 @@
 //! Profiles by name or from files, each loaded once.
 
+use netflow_document::{ProblemKind, Spanned};
 use std::path::Path;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use netflow_files::{Kind, read_text};
-use netflow_profile::{Profile, aliases, builtin, builtin_names, from_toml};
+use netflow_profile::{Profile, aliases, builtin, builtin_names, read_in};
 
 use super::{Assembly, tables};
-use crate::place::{Place, Spanned};
-use crate::problem::ProblemKind;
 
 /// The profiles asked for so far; `None` for those that do not exist.
 #[derive(Default)]
@@ -63,20 +62,7 @@ impl Assembly<'_> {
             }
         };
         let (file, text) = self.sources.add(&path, text);
-        match from_toml(&text) {
-            Ok(profile) => Some(profile),
-            Err(error) => {
-                let span = error.span().unwrap_or(0..0);
-                let help = error.help().unwrap_or_default();
-                self.error(
-                    ProblemKind::BadValue,
-                    Place::new(file, span),
-                    error.kind().to_string(),
-                    &help,
-                );
-                None
-            }
-        }
+        read_in(&text, file, self.findings)
     }
 }
 

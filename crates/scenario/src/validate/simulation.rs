@@ -1,11 +1,12 @@
 //! Settings of the whole run, and their defaults.
 
-use netflow_network::{Coupling, Model, Options, Step, Transport};
+use netflow_document::{Findings, ProblemKind, Spanned, Words};
+use netflow_network::{
+    Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
+};
 use netflow_units::{Bytes, Seconds};
 
-use crate::file::{Adaptive, Scenario, Simulation, StepSetting};
-use crate::place::Spanned;
-use crate::problem::{Findings, ProblemKind};
+use crate::file::{Adaptive, CouplingSetting, Scenario, Simulation, StepSetting, TransportSetting};
 
 /// Packets on the wire unless somebody says otherwise.
 const PACKET_SIZE: Bytes = Bytes(1000.0);
@@ -17,7 +18,6 @@ const MOST_STEPS: f64 = 1e10;
 pub(super) struct Settings {
     pub(super) options: Options,
     pub(super) warmup_s: f64,
-    pub(super) seed: u64,
     pub(super) packet_size: Bytes,
     /// Whether anything has asked for the default packet size.
     pub(super) packet_size_used: bool,
@@ -27,47 +27,18 @@ pub(super) struct Settings {
 
 pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Settings {
     let duration_s = simulation.duration.get();
-    let model = simulation.model.as_deref().copied().unwrap_or_default();
-    let step = step(simulation, duration_s, findings);
-    check_step_and_model(simulation, model, findings);
-    let literal = model == Model::FluidLiteral;
-    let mixed = literal || matches!(step, Step::Adaptive { .. });
-    let default_transport = if mixed {
-        Transport::WellMixed
-    } else {
-        Transport::default()
-    };
-    let default_coupling = match step {
-        _ if literal => Coupling::Lagged,
-        Step::Adaptive { .. } => Coupling::Implicit,
-        _ => Coupling::default(),
-    };
+    let name = simulation.model.as_deref().copied();
+    let name = name.map_or_else(ModelName::default, Into::into);
+    check_steps(simulation, duration_s, findings);
+    check_step_and_model(simulation, name, findings);
     let options = Options {
         duration_s,
-        model,
-        step,
-        transport: simulation
-            .transport
-            .as_deref()
-            .copied()
-            .unwrap_or(default_transport),
-        coupling: simulation
-            .coupling
-            .as_deref()
-            .copied()
-            .unwrap_or(default_coupling),
         seed: simulation.seed.as_deref().copied().unwrap_or(1),
-        burstiness_interval_s: simulation
-            .burstiness_interval
-            .as_ref()
-            .map_or(Options::default().burstiness_interval_s, |interval| {
-                interval.get()
-            }),
+        model: model(name, simulation),
     };
     Settings {
         options,
         warmup_s: warmup_s(simulation, findings),
-        seed: simulation.seed.as_deref().copied().unwrap_or(1),
         packet_size: simulation
             .packet_size
             .as_ref()
@@ -94,13 +65,53 @@ fn warmup_s(simulation: &Simulation, findings: &mut Findings) -> f64 {
     warmup.get()
 }
 
-fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> Step {
+/// The model of this name, as far as the file says how; what does not go together has been told.
+pub(super) fn model(name: ModelName, simulation: &Simulation) -> Model {
+    let duration_s = simulation.duration.get();
+    let (mut longest_s, mut adaptive) = (Step::default().longest_s(), None);
+    match simulation.step.as_deref() {
+        None | Some(StepSetting::Auto(_)) => {}
+        Some(StepSetting::Longest(step)) => longest_s = step.get(),
+        Some(StepSetting::Adaptive(of)) => {
+            let (min_s, max_s) = of.limits_s();
+            adaptive = Some(netflow_network::Adaptive {
+                tolerance: *of.tolerance,
+                min_s: min_s.min(duration_s),
+                max_s: max_s.min(duration_s),
+            });
+        }
+    }
+    let longest_s = longest_s.min(duration_s);
+    let coupling = simulation.coupling.as_deref().copied();
+    let coupling = coupling.map(Coupling::from);
+    match (name, adaptive) {
+        (ModelName::Fluid, Some(step)) => FluidOptions::Adaptive {
+            step,
+            coupling: coupling.unwrap_or(Coupling::Implicit),
+        }
+        .into(),
+        (ModelName::Fluid, None) => {
+            let transport = simulation.transport.as_deref().copied();
+            let transport = transport.map_or_else(Transport::default, Into::into);
+            let coupling = coupling.unwrap_or_default();
+            FluidOptions::new(transport, coupling, Step::auto(longest_s)).into()
+        }
+        (ModelName::FluidLiteral, _) => FluidOptions::Literal { step_s: longest_s }.into(),
+        (ModelName::Packets, _) => {
+            let default = PacketOptions::default();
+            let interval = simulation.burstiness_interval.as_ref();
+            Model::Packets(PacketOptions {
+                step_s: longest_s,
+                burstiness_interval_s: interval
+                    .map_or(default.burstiness_interval_s, |interval| interval.get()),
+            })
+        }
+    }
+}
+
+/// Steps that are too long or too many.
+fn check_steps(simulation: &Simulation, duration_s: f64, findings: &mut Findings) {
     let duration = *simulation.duration;
-    let (default_s, per_round_trip) = Step::DEFAULT_AUTO;
-    let auto = |longest_s: f64| Step::Auto {
-        longest_s: longest_s.min(duration_s),
-        per_round_trip,
-    };
     let too_many_of = |longest_s: f64| {
         let steps = duration_s / longest_s;
         (steps > MOST_STEPS).then(|| {
@@ -110,10 +121,9 @@ fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> St
     };
     match simulation.step.as_deref() {
         None | Some(StepSetting::Auto(_)) => {
-            if let Some(message) = too_many_of(default_s) {
+            if let Some(message) = too_many_of(Step::default().longest_s()) {
                 too_many(&simulation.duration, message, findings);
             }
-            auto(default_s)
         }
         Some(StepSetting::Longest(step)) => {
             if step.get() > duration_s && simulation.duration.is_sound() {
@@ -127,16 +137,9 @@ fn step(simulation: &Simulation, duration_s: f64, findings: &mut Findings) -> St
             if let Some(message) = too_many_of(step.get()) {
                 too_many(step, message, findings);
             }
-            auto(step.get())
         }
         Some(StepSetting::Adaptive(adaptive)) => {
-            let (min_s, max_s) = adaptive.limits_s();
             check_adaptive(adaptive, duration_s, &simulation.duration, findings);
-            Step::Adaptive {
-                tolerance: *adaptive.tolerance,
-                min_s: min_s.min(duration_s),
-                max_s: max_s.min(duration_s),
-            }
         }
     }
 }
@@ -168,8 +171,8 @@ fn too_many<T>(setting: &Spanned<T>, message: String, findings: &mut Findings) {
 }
 
 /// What cannot go together.
-fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Findings) {
-    let literal = model == Model::FluidLiteral;
+fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mut Findings) {
+    let literal = model == ModelName::FluidLiteral;
     let adaptive = simulation
         .step
         .as_ref()
@@ -179,7 +182,7 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         let finding = findings.error(ProblemKind::Conflict, step.place(), message);
         finding.help("write `step = \"50 ms\"`, or use model \"fluid\"");
     }
-    if model == Model::Window
+    if model == ModelName::Packets
         && let Some(step) = adaptive
     {
         let message = "model \"window\" has no adaptive steps";
@@ -187,7 +190,7 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         finding.help("leave `step` out: it takes the steps that it needs");
     }
     let transport = simulation.transport.as_ref();
-    if let Some(transport) = transport.filter(|transport| ***transport == Transport::Fifo) {
+    if let Some(transport) = transport.filter(|transport| ***transport == TransportSetting::Fifo) {
         let (other, else_help) = match (literal, adaptive.is_some()) {
             (true, _) => ("model \"fluid-literal\"", "model \"fluid\""),
             (false, true) => ("an adaptive step", "a fixed step"),
@@ -200,7 +203,7 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
         ));
     }
     check_coupling(simulation, literal, findings);
-    let learned = |coupling: &&Spanned<Coupling>| ***coupling == Coupling::Learned;
+    let learned = |coupling: &&Spanned<CouplingSetting>| ***coupling == CouplingSetting::Learned;
     if let (Some(_), Some(coupling)) = (adaptive, simulation.coupling.as_ref().filter(learned)) {
         let message = "coupling \"learned\" does not go with an adaptive step";
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
@@ -210,11 +213,10 @@ fn check_step_and_model(simulation: &Simulation, model: Model, findings: &mut Fi
 
 fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Findings) {
     let coupling = simulation.coupling.as_ref();
-    if let Some(coupling) = coupling.filter(|coupling| literal && ***coupling != Coupling::Lagged) {
-        let word = match **coupling {
-            Coupling::Learned => "learned",
-            _ => "implicit",
-        };
+    if let Some(coupling) =
+        coupling.filter(|coupling| literal && ***coupling != CouplingSetting::Lagged)
+    {
+        let word = coupling.name();
         let message = format!("coupling \"{word}\" does not go with model \"fluid-literal\"");
         let finding = findings.error(ProblemKind::Conflict, coupling.place(), message);
         finding.help("write `coupling = \"lagged\"`, or use model \"fluid\"");

@@ -1,5 +1,8 @@
 //! Tables in CSV files.
 
+use netflow_document::{
+    Element, Findings, Place, ProblemKind, Section, Sources, Spanned, not_utf8, open, plain,
+};
 use std::path::{Component, Path, PathBuf};
 
 use netflow_files::{Kind, Refusal, STANDARD_INPUT, read_text};
@@ -7,10 +10,6 @@ use netflow_files::{Kind, Refusal, STANDARD_INPUT, read_text};
 use super::Assembly;
 use crate::load::Reach;
 use crate::memory;
-use crate::place::{Place, Spanned};
-use crate::problem::{Findings, ProblemKind};
-use crate::read::{Element, Fields, Section, open};
-use crate::sources::Sources;
 
 impl Assembly<'_> {
     /// Reads a table, if there is one, row by row.
@@ -63,17 +62,13 @@ impl Assembly<'_> {
         };
         let overrides = self.surroundings.overrides;
         while csv.next(&mut row, self.findings) {
-            let place = row.place.unwrap_or(Place::new(file, 0..0));
-            let fields = Fields::Row {
-                row: &row,
-                table: "",
-            };
+            let place = row.place().unwrap_or(Place::new(file, 0..0));
             // Connections are numbered through, whichever file they are in.
             let number = self.connections.seen + 1;
-            let section = Section::new(self.findings, "this row", fields, place, T::KEYS)
-                .with(overrides)
-                .numbered(number);
-            let element = T::read(section);
+            let keys = const { &[T::KEYS] };
+            let section = Section::new(self.findings, "this row", row.fields(), place, keys);
+            let section = section.with(overrides).numbered(number);
+            let element = T::read_section(section);
             each(self, element);
         }
         // Rows may have been left out.
@@ -89,7 +84,7 @@ impl Assembly<'_> {
         };
         // What stands on the command line is named by whoever runs it.
         let own = self.surroundings.reach == Reach::Anywhere
-            || self.sources.is_override(name.place().file);
+            || self.sources.is_override(name.place().file());
         let here = match here.as_os_str().is_empty() {
             true => Path::new("."),
             false => here,
@@ -168,38 +163,5 @@ pub(super) fn refused(
             findings.error(ProblemKind::TooLarge, place, message);
         }
         Refusal::NotUtf8 { before } => not_utf8(sources, findings, path, before),
-    }
-}
-
-/// Reports a file that is not UTF-8, at the first byte that is not.
-pub(crate) fn not_utf8(
-    sources: &mut Sources,
-    findings: &mut Findings,
-    path: &Path,
-    before: String,
-) {
-    let (file, text) = sources.add(path, before);
-    let byte = text.len();
-    let place = Place::new(file, byte..byte);
-    let finding = findings.error(
-        ProblemKind::Syntax,
-        place,
-        format!("not UTF-8 at byte {byte}"),
-    );
-    finding.help("save the file as UTF-8");
-}
-
-/// What the system says, without its number.
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => {
-            let text = error.to_string();
-            text.split(" (os error")
-                .next()
-                .unwrap_or_default()
-                .to_lowercase()
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Users.
 
+use netflow_document::{Findings, Place, ProblemKind, Spanned};
 use netflow_network::{Model, NodeId, WindowSource, WorkloadSpec};
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Distribution, Http, Telnet};
@@ -9,8 +10,6 @@ use super::connections::window_source;
 use crate::file::{
     self, ApplicationName, DistributionSetting, Places, Scenario, Variable, distribution,
 };
-use crate::place::{Place, Spanned};
-use crate::problem::{Findings, ProblemKind};
 
 /// Users, and what they wait for, that a run may have: all of it is kept.
 const MOST_USERS: f64 = 1e6;
@@ -153,7 +152,7 @@ impl Assembly<'_> {
 
     /// Each model has its own TCP.
     fn warn_of_other_senders(&mut self, workload: &file::Workload) {
-        let window = self.settings.options.model == Model::Window;
+        let window = matches!(self.settings.options.model, Model::Packets(_));
         let source = workload.source.as_ref().filter(|_| !window);
         if let Some(source) = source {
             let message = "`source` has no effect: only the window model follows users' packets";

@@ -120,7 +120,7 @@ fn a_missing_scenario_is_no_wrong_scenario() {
     assert!(problems.unreadable());
     assert_eq!(
         problems.to_string(),
-        "nowhere/topology.toml:1:1: error: cannot be read: there is no such file"
+        "nowhere/topology.toml: error: cannot be read: there is no such file"
     );
     let problems = load(".".as_ref(), &[]).unwrap_err();
     assert!(problems.unreadable());

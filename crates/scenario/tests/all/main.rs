@@ -4,6 +4,7 @@ mod any_input;
 mod export;
 mod files;
 mod new;
+mod reference;
 mod round_trip;
 mod schema;
 mod shipped;

@@ -2,7 +2,6 @@
 
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
-use netflow_simulation::{Coupling, Model, Transport};
 use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -73,10 +72,10 @@ prop_compose! {
         step in of(step()),
         packet_size in of(bytes()),
         seed in of((0..i64::MAX as u64).prop_map(Spanned::from)),
-        model in of(prop::sample::select(vec![Model::Fluid, Model::FluidLiteral]).prop_map(Spanned::from)),
+        model in of(prop::sample::select(vec![ModelSetting::Fluid, ModelSetting::FluidLiteral, ModelSetting::Window]).prop_map(Spanned::from)),
         acks in of(flag()),
-        transport in of(prop::sample::select(vec![Transport::Fifo, Transport::WellMixed]).prop_map(Spanned::from)),
-        coupling in of(prop::sample::select(vec![Coupling::Lagged, Coupling::Implicit]).prop_map(Spanned::from)),
+        transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
+        coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
         written_for in of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
     ) -> Simulation {
@@ -242,7 +241,7 @@ fn distribution<T: Clone + std::fmt::Debug + 'static>(
             rows.push((number(x), share));
         }
         rows.push((number(x + 1.0), 1.0));
-        DistributionSetting::Table(rows.into())
+        DistributionSetting::Table(Rows(rows).into())
     });
     let pair = move || (1.0..1e3, 1e3..1e6).prop_map(move |(a, b)| (number(a), number(b)));
     prop_oneof![

@@ -3,7 +3,8 @@
 use netflow_scenario::{Prepared, Problem, Problems, from_str};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Acks, Buffer, Coupling, Model, Queue, Simulation, Source, Step, Transport,
+    Acks, Adaptive, Buffer, Coupling, FluidOptions, Model, ModelName, Queue, Simulation, Source,
+    Step,
 };
 
 const START: &str = "[simulation]\nduration = \"10 s\"\n";
@@ -44,12 +45,7 @@ fn defaults_are_those_of_the_reference() {
     let prepared = good(&[START, LINK, CONNECTION].concat());
     let options = prepared.options;
     assert_eq!(options.duration_s, 10.0);
-    assert_eq!(options.step, Step::default());
-    assert_eq!(options.model, Model::Fluid);
-    assert_eq!(
-        (options.transport, options.coupling),
-        (Transport::Fifo, Coupling::Learned)
-    );
+    assert_eq!(options.model, Model::FLUID);
     assert_eq!(prepared.seed, 1);
     let network = &prepared.network;
     assert_eq!(
@@ -144,28 +140,25 @@ fn models_and_steps_bring_their_transport() {
         prepared.options
     };
     let literal = warned("model = \"fluid-literal\"\n");
-    assert_eq!(
-        (literal.transport, literal.coupling),
-        (Transport::WellMixed, Coupling::Lagged)
-    );
+    assert_eq!(literal.model, FluidOptions::Literal { step_s: 0.05 }.into());
     let adaptive = options("step = { tolerance = 1e-3, max = \"500 ms\" }\n");
-    let step = Step::Adaptive {
+    let step = Adaptive {
         tolerance: 1e-3,
         min_s: 1e-3,
         max_s: 0.5,
     };
-    assert_eq!(
-        (adaptive.step, adaptive.transport),
-        (step, Transport::WellMixed)
-    );
-    assert_eq!(adaptive.coupling, Coupling::Implicit);
+    let coupling = Coupling::Implicit;
+    let wanted = FluidOptions::Adaptive { step, coupling };
+    assert_eq!(adaptive.model, wanted.into());
     let mixed = warned("transport = \"well-mixed\"\ncoupling = \"lagged\"\n");
-    assert_eq!(
-        (mixed.transport, mixed.coupling),
-        (Transport::WellMixed, Coupling::Lagged)
-    );
+    let (step, coupling) = (Step::default(), Coupling::Lagged);
+    let wanted = FluidOptions::WellMixed { step, coupling };
+    assert_eq!(mixed.model, wanted.into());
     let short = good(&["[simulation]\nduration = \"20 ms\"\n", LINK, CONNECTION].concat());
-    assert_eq!(short.options.step.longest_s(), 0.02);
+    let step = Step::auto(0.02);
+    assert_eq!(short.options.model, FluidOptions::Fifo { step }.into());
+    let packets = options("model = \"packets\"\n");
+    assert_eq!(packets.model.name(), ModelName::Packets);
 }
 
 #[test]
@@ -346,7 +339,10 @@ fn options_change_settings() {
     );
     assert_eq!(prepared.warnings[0].file, None);
     assert_eq!((prepared.options.duration_s, prepared.seed), (30.0, 7));
-    assert!(matches!(prepared.options.step, Step::Adaptive { tolerance, .. } if tolerance == 1e-2));
+    assert!(matches!(
+        prepared.options.model,
+        Model::Fluid(FluidOptions::Adaptive { step, .. }) if step.tolerance == 1e-2
+    ));
     let network = &prepared.network;
     let link = network.link_spec(network.link_by_name("A->B").unwrap());
     assert_eq!(link.bandwidth_bps, 4e6);

@@ -3,15 +3,12 @@
 use std::path::PathBuf;
 
 use netflow_problems::{Case, a4};
-use netflow_simulation::{Coupling, Model, Options, Run, Simulation, Step, Transport};
+use netflow_simulation::{Adaptive, Coupling, FluidOptions, Options, Run, Simulation, Step};
 
-fn simulation(case: &Case, step: Step) -> Simulation {
+fn simulation(case: &Case, steps: FluidOptions) -> Simulation {
     let options = Options {
         duration_s: case.duration_s,
-        model: Model::Fluid,
-        step,
-        transport: Transport::WellMixed,
-        coupling: Coupling::Implicit,
+        model: steps.into(),
         ..Options::default()
     };
     Simulation::new(case.network.clone(), options).unwrap()
@@ -25,7 +22,7 @@ struct Fine {
 
 impl Fine {
     fn new(case: &Case, step_s: f64) -> Fine {
-        let mut sim = simulation(case, Step::Fixed { step_s });
+        let mut sim = simulation(case, fixed(step_s));
         let mut queue_pkts = vec![0.0];
         while !sim.is_done() {
             sim.step().unwrap();
@@ -52,8 +49,8 @@ struct Cost {
     evaluations: u64,
 }
 
-fn cost(case: &Case, fine: &Fine, step: Step) -> Cost {
-    let mut sim = simulation(case, step);
+fn cost(case: &Case, fine: &Fine, steps: FluidOptions) -> Cost {
+    let mut sim = simulation(case, steps);
     let (mut at_ends, mut between) = (0.0_f64, 0.0_f64);
     let (mut time_s, mut queue) = (0.0, 0.0);
     while !sim.is_done() {
@@ -74,11 +71,21 @@ fn cost(case: &Case, fine: &Fine, step: Step) -> Cost {
     }
 }
 
-fn adaptive(tolerance: f64) -> Step {
-    Step::Adaptive {
-        tolerance,
-        min_s: 1e-4,
-        max_s: 5.0,
+fn fixed(step_s: f64) -> FluidOptions {
+    FluidOptions::WellMixed {
+        step: Step::Fixed { step_s },
+        coupling: Coupling::Implicit,
+    }
+}
+
+fn adaptive(tolerance: f64) -> FluidOptions {
+    FluidOptions::Adaptive {
+        step: Adaptive {
+            tolerance,
+            min_s: 1e-4,
+            max_s: 5.0,
+        },
+        coupling: Coupling::Implicit,
     }
 }
 
@@ -122,7 +129,7 @@ fn fixed_steps_take_many_times_the_evaluations() {
     let fine = Fine::new(&case, 1e-4);
     let fixed: Vec<Cost> = [0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 2e-3, 1e-3]
         .into_iter()
-        .map(|step_s| cost(&case, &fine, Step::Fixed { step_s }))
+        .map(|step_s| cost(&case, &fine, fixed(step_s)))
         .collect();
     for (tolerance, at_least) in [(0.1, 3.0), (0.05, 5.0), (0.03, 5.0), (0.01, 20.0)] {
         let c = cost(&case, &fine, adaptive(tolerance));

@@ -15,7 +15,7 @@ pub fn differences(one: &Simulation, two: &Simulation, few_pkts: f64) -> Vec<Str
     for (a, b) in one.network().links().zip(two.network().links()) {
         let (a, b) = (one.link_totals(a), two.link_totals(b));
         check("utilization", a.utilization, b.utilization, 0.02);
-        if one.options().model != Model::Window {
+        if matches!(one.options().model, Model::Fluid(_)) {
             let allowed = (0.1 * b.mean_queue_pkts).max(1.0);
             check("queue", a.mean_queue_pkts, b.mean_queue_pkts, allowed);
         }

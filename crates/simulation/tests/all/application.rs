@@ -2,8 +2,8 @@
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Application, Change, ConnectionSpec, EventSpec, Network, NetworkBuilder, Options, Run,
-    Simulation, Source, Transport,
+    Application, Change, ConnectionSpec, Coupling, EventSpec, FluidOptions, Network,
+    NetworkBuilder, Options, Run, Simulation, Source, Step, Transport,
 };
 
 /// One connection with an application of 100 packets/s over one link, whose bandwidth changes.
@@ -42,7 +42,7 @@ fn run(network: Network, options: Options) -> [f64; 3] {
 fn options(transport: Transport, duration_s: f64) -> Options {
     Options {
         duration_s,
-        transport,
+        model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
         ..Options::default()
     }
 }

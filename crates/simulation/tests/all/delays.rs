@@ -121,7 +121,7 @@ fn percentiles_are_those_of_the_queues_law() {
     let mut far = 0;
     for _ in 0..100 {
         let network = chain(&mut rng);
-        let law = stream(&network, Model::Fluid, 1000.0).delay.unwrap();
+        let law = stream(&network, Model::FLUID, 1000.0).delay.unwrap();
         let times_s = drawn(&network, 100_000, &mut rng);
         let least_s = least_s(&network);
         let links = network.links().map(|id| network.link_spec(id));
@@ -144,7 +144,7 @@ fn the_law_is_on_the_safe_side_of_packets_of_one_size() {
     for _ in 0..30 {
         let network = chain(&mut rng);
         let [law, packets] =
-            [Model::Fluid, Model::Window].map(|model| stream(&network, model, 100.0));
+            [Model::FLUID, Model::PACKETS].map(|model| stream(&network, model, 100.0));
         let least_s = least_s(&network);
         let waits = |of: &ConnectionTotals| each(of.delay.unwrap()).map(|it| it - least_s);
         for (law, packets) in waits(&law).into_iter().zip(waits(&packets)).skip(1) {
@@ -165,13 +165,13 @@ fn the_tail_of_tcp_is_where_the_buffer_ends() {
         let delay_s = 10_f64.powf(rng.random_range(-3.0..-1.0));
         let room = 10_f64.powf(rng.random_range(1.0..2.5)).round();
         let count = rng.random_range(1..20);
-        let [law, packets] = [Model::Fluid, Model::Window].map(|model| {
+        let [law, packets] = [Model::FLUID, Model::PACKETS].map(|model| {
             let mut b = NetworkBuilder::new();
             let (x, y) = (b.node("x"), b.node("y"));
             b.link(link(x, y, bandwidth_bps, delay_s, room));
             b.link(link(y, x, bandwidth_bps, delay_s, room));
             let source = match model {
-                Model::Window => Source::Window(WindowSource::default()),
+                Model::Packets(_) => Source::Window(WindowSource::default()),
                 _ => Source::Profile(builtin("ns-reno").unwrap()),
             };
             b.connection(ConnectionSpec {

@@ -60,8 +60,8 @@ impl Lab {
         let network = self.builder.build().expect("a good network");
         let options = Options {
             duration_s,
-            step: Step::Fixed { step_s: 0.01 },
-            transport,
+            model: FluidOptions::new(transport, Coupling::default(), Step::Fixed { step_s: 0.01 })
+                .into(),
             ..Options::default()
         };
         finish(Simulation::new(network, options).expect("good options"))
@@ -321,8 +321,7 @@ fn what_cannot_be_is_refused() {
     let mut lab = Lab::new(rio(Discipline::RioC));
     lab.constant("c", 100.0);
     let options = Options {
-        model: Model::FluidLiteral,
-        transport: Transport::WellMixed,
+        model: FluidOptions::Literal { step_s: 0.05 }.into(),
         ..Options::default()
     };
     let error = Simulation::new(lab.builder.build().unwrap(), options).err();

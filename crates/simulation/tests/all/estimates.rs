@@ -61,7 +61,7 @@ fn only_busy_drop_tail_queues_filled_by_profiles_are_estimates() {
         gentle: true,
     });
     let fluid = |queue: &Queue, sources: &[Source], application| {
-        estimates(&network(*queue, sources, application), Model::Fluid)
+        estimates(&network(*queue, sources, application), Model::FLUID)
     };
     let tail = Queue::DropTail;
     // Acknowledgements do not fill the way back.
@@ -81,5 +81,5 @@ fn only_busy_drop_tail_queues_filled_by_profiles_are_estimates() {
         [false, false]
     );
     let packets = network(tail, &[window], bulk);
-    assert_eq!(estimates(&packets, Model::Window), [false, false]);
+    assert_eq!(estimates(&packets, Model::PACKETS), [false, false]);
 }

@@ -4,7 +4,7 @@ use netflow_diffserv::{Curve, Discipline};
 use netflow_profile::builtin;
 use netflow_simulation::*;
 
-const KINDS: [Model; 2] = [Model::Fluid, Model::Window];
+const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 
 /// A and B, joined by a quick way over C and a slow one over D; `queue` is that of C->B.
 struct Lab {
@@ -211,9 +211,9 @@ fn the_limit_that_applied_is_told() {
     let reno = || Source::Profile(builtin("ns-reno").unwrap());
     let window = || Source::Window(WindowSource::default());
     for (model, tcp) in [
-        (Model::Fluid, reno()),
-        (Model::Window, reno()),
-        (Model::Window, window()),
+        (Model::FLUID, reno()),
+        (Model::PACKETS, reno()),
+        (Model::PACKETS, window()),
     ] {
         let small = limits(model, tcp.clone(), &|spec| spec.max_window_pkts = Some(4.0));
         assert_eq!(small.last(), Some(&Limit::Window), "{model:?} {small:?}");
@@ -230,9 +230,11 @@ fn the_limit_that_applied_is_told() {
         let own = limits(model, Source::Constant { rate_pps: 50.0 }, &|_| {});
         assert_eq!(own, vec![Limit::Own; 40], "{model:?}");
     }
-    let free = limits(Model::Window, window(), &|spec| spec.max_window_pkts = None);
+    let free = limits(Model::PACKETS, window(), &|spec| {
+        spec.max_window_pkts = None
+    });
     assert_eq!(free.last(), Some(&Limit::CongestionWindow));
-    let free = limits(Model::Fluid, reno(), &|spec| {
+    let free = limits(Model::FLUID, reno(), &|spec| {
         // The first interval ends while it still grows.
         (spec.start_s, spec.max_window_pkts) = (0.35, None);
     });

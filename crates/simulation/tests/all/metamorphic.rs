@@ -8,7 +8,7 @@ use netflow_simulation::*;
 
 use crate::alike::differences;
 
-const KINDS: [Model; 2] = [Model::Fluid, Model::Window];
+const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 const SHORT: std::ops::Range<u64> = 5000..5025;
 const LONG: std::ops::Range<u64> = 6000..6500;
 
@@ -25,7 +25,7 @@ fn network(seed: u64, model: Model) -> WideNetwork {
     for (i, (_, _, spec)) in wide.connections.iter_mut().enumerate() {
         match &mut spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps *= slower,
-            Source::Profile(_) if model == Model::Window && i % 2 == 0 => {
+            Source::Profile(_) if matches!(model, Model::Packets(_)) && i % 2 == 0 => {
                 spec.source = Source::Window(WindowSource {
                     variant: variants[i / 2 % 3],
                     ..WindowSource::default()
@@ -41,7 +41,7 @@ fn network(seed: u64, model: Model) -> WideNetwork {
 /// The same with sources that keep to their own rate: only those are alike at other scales of time
 /// and of packets, as TCP has timers and acknowledgements of a size of its own.
 fn of_rates(seed: u64) -> WideNetwork {
-    let mut wide = network(seed, Model::Fluid);
+    let mut wide = network(seed, Model::FLUID);
     let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
     let rate_pps = 0.7 * widths.fold(f64::INFINITY, f64::min) / 12_000.0;
     for (i, (_, _, spec)) in wide.connections.iter_mut().enumerate() {
@@ -61,9 +61,13 @@ fn of_rates(seed: u64) -> WideNetwork {
 
 fn finish(wide: &WideNetwork, model: Model) -> Simulation {
     let options = Options {
-        model,
+        model: match model {
+            Model::Fluid(_) => {
+                FluidOptions::new(wide.transport, Coupling::default(), Step::default()).into()
+            }
+            Model::Packets(_) => model,
+        },
         duration_s: wide.duration_s,
-        transport: wide.transport,
         ..Options::default()
     };
     let mut simulation = Simulation::new(wide.build(), options).unwrap();
@@ -111,7 +115,7 @@ fn other_rows_and_names_give_the_same_bits() {
 /// them, and no more.
 #[test]
 fn things_that_are_alike_have_random_numbers_of_their_own() {
-    let mut wide = network(5000, Model::Window);
+    let mut wide = network(5000, Model::PACKETS);
     let (from, to, mut spec) = wide.connections[0].clone();
     spec.source = Source::Poisson { rate_pps: 30.0 };
     (spec.start_s, spec.stop_s, spec.size_pkts, spec.count) = (0.0, None, None, 1);
@@ -127,14 +131,17 @@ fn things_that_are_alike_have_random_numbers_of_their_own() {
         )
     };
     wide.connections = vec![twin("a"), twin("b")];
-    let simulation = finish(&wide, Model::Window);
+    let simulation = finish(&wide, Model::PACKETS);
     let of = |name| {
         let id = simulation.network().connection_by_name(name).unwrap();
         format!("{:?}", simulation.connection_totals(id))
     };
     assert_ne!(of("a"), of("b"));
     wide.connections.reverse();
-    assert_eq!(results(&finish(&wide, Model::Window)), results(&simulation));
+    assert_eq!(
+        results(&finish(&wide, Model::PACKETS)),
+        results(&simulation)
+    );
 }
 
 fn an_unused_link(seeds: std::ops::Range<u64>) {

@@ -93,8 +93,8 @@ fn wrong(builder: NetworkBuilder) -> Vec<String> {
 fn a_window_source_of_a_fluid_is_refused_and_does_not_stay_silent() {
     for transport in [Transport::Fifo, Transport::WellMixed] {
         let fluid = Options {
-            transport,
-            ..options(Model::Fluid)
+            model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
+            ..options(Model::FLUID)
         };
         let error = refused(Simulation::new(Lab::new().with(window()), fluid));
         assert_eq!(
@@ -103,7 +103,7 @@ fn a_window_source_of_a_fluid_is_refused_and_does_not_stay_silent() {
              follows; a fluid needs a profile there"
         );
     }
-    assert!(Simulation::new(Lab::new().with(window()), options(Model::Window)).is_ok());
+    assert!(Simulation::new(Lab::new().with(window()), options(Model::PACKETS)).is_ok());
 }
 
 fn saved(network: &Network, options: Options) -> State {
@@ -117,8 +117,8 @@ fn saved(network: &Network, options: Options) -> State {
 #[test]
 fn resuming_packets_from_a_state_is_refused_and_does_not_yield_a_run_without_traffic() {
     let network = Lab::new().with(profile());
-    let state = saved(&network, options(Model::Fluid));
-    let error = refused(Simulation::resume(network, options(Model::Window), state));
+    let state = saved(&network, options(Model::FLUID));
+    let error = refused(Simulation::resume(network, options(Model::PACKETS), state));
     assert!(error.contains("clone the simulation"), "{error}");
 }
 
@@ -126,7 +126,7 @@ fn resuming_packets_from_a_state_is_refused_and_does_not_yield_a_run_without_tra
 #[test]
 fn a_state_of_another_network_or_of_other_options_is_refused() {
     let network = Lab::new().with(profile());
-    let state = saved(&network, options(Model::Fluid));
+    let state = saved(&network, options(Model::FLUID));
     let mut other = Lab::new();
     let spec = ConnectionSpec {
         max_window_pkts: Some(10.0),
@@ -135,13 +135,16 @@ fn a_state_of_another_network_or_of_other_options_is_refused() {
     other.builder.connection(spec);
     let other = other.builder.build().unwrap();
     let told = "option state: it belongs to another network, or to other options";
-    let fluid = options(Model::Fluid);
+    let fluid = options(Model::FLUID);
     assert_eq!(
         refused(Simulation::resume(other, fluid, state.clone())),
         told
     );
     let others = Options {
-        step: Step::Fixed { step_s: 0.004 },
+        model: FluidOptions::Fifo {
+            step: Step::Fixed { step_s: 0.004 },
+        }
+        .into(),
         ..fluid
     };
     let resume = |options| Simulation::resume(network.clone(), options, state.clone());
@@ -211,7 +214,7 @@ fn ids_of_another_builder_are_told_for_what_they_were_given() {
 #[should_panic(expected = "LinkId(0) is a link of another network")]
 fn a_look_up_with_an_id_of_another_network_does_not_answer_for_the_wrong_link() {
     let network = Lab::new().with(profile());
-    let simulation = Simulation::new(network, options(Model::Fluid)).unwrap();
+    let simulation = Simulation::new(network, options(Model::FLUID)).unwrap();
     simulation.link_totals(Lab::new().link);
 }
 
@@ -268,7 +271,7 @@ fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
 #[test]
 fn what_no_network_has_is_refused() {
     let poisson = || Lab::new().with(Source::Poisson { rate_pps: 10.0 });
-    for model in [Model::Fluid, Model::Window] {
+    for model in [Model::FLUID, Model::PACKETS] {
         let options = Options {
             duration_s: 60.0,
             model,
@@ -280,8 +283,10 @@ fn what_no_network_has_is_refused() {
     }
     let options = Options {
         duration_s: 60.0,
-        model: Model::Window,
-        burstiness_interval_s: 1e-5,
+        model: Model::Packets(PacketOptions {
+            burstiness_interval_s: 1e-5,
+            ..PacketOptions::default()
+        }),
         ..Options::default()
     };
     let error = Simulation::new(poisson(), options).err().unwrap();
@@ -301,7 +306,7 @@ fn what_no_network_has_is_refused() {
 /// The window model asked only between intervals whether it should stop.
 #[test]
 fn a_run_stops_within_an_interval() {
-    for model in [Model::Fluid, Model::Window] {
+    for model in [Model::FLUID, Model::PACKETS] {
         let options = Options {
             duration_s: 1e5,
             model,

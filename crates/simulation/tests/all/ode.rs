@@ -12,8 +12,8 @@
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Buffer, ConnectionSpec, Coupling, LinkId, LinkSpec, Model, Network, NetworkBuilder, Options,
-    Simulation, Source, Step, Transport,
+    Adaptive, Buffer, ConnectionSpec, Coupling, FluidOptions, LinkId, LinkSpec, Network,
+    NetworkBuilder, Options, Simulation, Source, Step,
 };
 
 const MU: f64 = 100.0;
@@ -127,7 +127,7 @@ fn network() -> (Network, LinkId) {
 }
 
 /// Largest difference from the oracle at the times, in packets; and the steps it took.
-fn error(step: Step, coupling: Coupling, wanted: &[f64]) -> (f64, u64) {
+fn error(fluid: FluidOptions, wanted: &[f64]) -> (f64, u64) {
     let (network, link) = network();
     let mut worst = 0.0_f64;
     let mut steps = 0;
@@ -135,10 +135,7 @@ fn error(step: Step, coupling: Coupling, wanted: &[f64]) -> (f64, u64) {
         // A run of its own to each time: adaptive steps end there.
         let options = Options {
             duration_s: t,
-            model: Model::Fluid,
-            step,
-            transport: Transport::WellMixed,
-            coupling,
+            model: fluid.into(),
             ..Options::default()
         };
         let mut sim = Simulation::new(network.clone(), options).unwrap();
@@ -159,26 +156,31 @@ fn the_stepper_converges_to_independent_solutions() {
     let b = queue_of(wanted[TIMES.len() - 1]).0;
     assert!((1e-4..0.01).contains(&b), "{b}");
 
+    let fixed = |step_s, coupling| FluidOptions::WellMixed {
+        step: Step::Fixed { step_s },
+        coupling,
+    };
     for coupling in [Coupling::Implicit, Coupling::Lagged] {
         let steps = [0.01, 0.005, 0.0025, 0.00125];
-        let errors = steps.map(|step_s| error(Step::Fixed { step_s }, coupling, &wanted).0);
+        let errors = steps.map(|step_s| error(fixed(step_s, coupling), &wanted).0);
         println!("{coupling:?}, fixed steps of {steps:?}: {errors:?}");
         assert!(errors[3] < 0.02, "{errors:?}");
         // Order 1: the error halves with the step, by the finest two to within a tenth.
         let order = (errors[2] / errors[3]).log2();
         assert!((0.9..1.3).contains(&order), "{order}");
     }
-    let finest = error(Step::Fixed { step_s: 2e-5 }, Coupling::Implicit, &wanted).0;
+    let finest = error(fixed(2e-5, Coupling::Implicit), &wanted).0;
     println!("steps of 20 µs: {finest}");
     assert!(finest < 5e-4, "{finest}");
 
     let adaptive = |tolerance| {
-        let step = Step::Adaptive {
+        let step = Adaptive {
             tolerance,
             min_s: 1e-6,
             max_s: 1.0,
         };
-        error(step, Coupling::Implicit, &wanted)
+        let coupling = Coupling::Implicit;
+        error(FluidOptions::Adaptive { step, coupling }, &wanted)
     };
     let tried = [1e-2, 1e-3, 1e-4, 1e-5].map(adaptive);
     println!("adaptive: {tried:?}");

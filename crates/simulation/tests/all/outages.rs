@@ -2,7 +2,7 @@
 
 use netflow_simulation::*;
 
-const KINDS: [Model; 2] = [Model::Fluid, Model::Window];
+const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 
 struct Line {
     builder: NetworkBuilder,
@@ -105,7 +105,7 @@ fn tcp_without_a_route_tries_again_only() {
         link,
         change: Change::Down,
     });
-    let simulation = line.run(Model::Window);
+    let simulation = line.run(Model::PACKETS);
     let totals = simulation.connection_totals(tcp);
     assert!((1.0..20.0).contains(&totals.blocked_pkts), "{totals:?}");
     assert!(simulation.totals().imbalance() < 1e-9);

@@ -48,7 +48,7 @@ impl Lab {
 fn totals(network: Network, duration_s: f64, seed: u64) -> (Totals, Simulation) {
     let options = Options {
         duration_s,
-        model: Model::Window,
+        model: Model::PACKETS,
         seed,
         ..Options::default()
     };

@@ -4,9 +4,9 @@ use std::convert::Infallible;
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Change, ConnectionSpec, ConnectionTotals, EventSpec, Interval, LinkTotals, Model, Network,
-    NetworkBuilder, Options, Period, Recorder, Run, RunError, Simulation, Source, Step, Totals,
-    Transport, WindowSource,
+    Adaptive, Change, ConnectionSpec, ConnectionTotals, Coupling, EventSpec, FluidOptions,
+    Interval, LinkTotals, Model, Network, NetworkBuilder, Options, Period, Recorder, Run, RunError,
+    Simulation, Source, Totals, WindowSource,
 };
 
 /// TCP and a source without feedback over two links; the second fails for a while.
@@ -115,17 +115,19 @@ fn cases() -> Vec<(Network, Options)> {
         ..Options::default()
     };
     let adaptive = Options {
-        step: Step::Adaptive {
-            tolerance: 1e-3,
-            min_s: 1e-4,
-            max_s: 0.05,
-        },
-        transport: Transport::WellMixed,
-        coupling: netflow_simulation::Coupling::Implicit,
+        model: FluidOptions::Adaptive {
+            step: Adaptive {
+                tolerance: 1e-3,
+                min_s: 1e-4,
+                max_s: 0.05,
+            },
+            coupling: Coupling::Implicit,
+        }
+        .into(),
         ..options
     };
     let packets = Options {
-        model: Model::Window,
+        model: Model::PACKETS,
         ..options
     };
     vec![
@@ -190,7 +192,7 @@ fn parts_add_up_to_the_whole() {
             );
             near(parts(|c| c.lost_pkts), whole.lost_pkts, "lost");
             near(parts(|c| c.blocked_pkts), whole.blocked_pkts, "blocked");
-            if options.model == Model::Window {
+            if let Model::Packets(_) = options.model {
                 let delays_s = parts(|c| c.mean_delay_s.unwrap_or(0.0) * c.delivered_pkts);
                 let whole_s = whole.mean_delay_s.unwrap() * whole.delivered_pkts;
                 near(delays_s, whole_s, "delays");
@@ -237,7 +239,7 @@ fn a_part_knows_nothing_of_others() {
         assert!(down.links[failing].max_queue_pkts < whole.links[failing].max_queue_pkts);
         let udp = &down.connections[1];
         assert!(udp.blocked_pkts > 0.0 && parts.seen[4].connections[1].blocked_pkts == 0.0);
-        if options.model == Model::Window {
+        if let Model::Packets(_) = options.model {
             // Only what was on the way behind it still arrives.
             assert!(down.connections[1].delivered_pkts < 10.0);
             assert_eq!(parts.seen[0].connections[1].delay, None);

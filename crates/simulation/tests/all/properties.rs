@@ -2,7 +2,8 @@
 
 use netflow_problems::{RandomNetwork, random_network};
 use netflow_simulation::{
-    Change, Coupling, Model, Options, Run, Simulation, State, Step, Transport,
+    Adaptive, Change, Coupling, FluidOptions, Model, Options, PacketOptions, Run, Simulation,
+    State, Step, Transport,
 };
 use proptest::prelude::*;
 
@@ -36,23 +37,24 @@ fn any_options() -> impl Strategy<Value = Options> {
     (transport, coupling, 0.01_f64..0.5, any::<bool>()).prop_map(
         |(transport, coupling, step_s, adaptive)| Options {
             duration_s: 10.0,
-            model: Model::Fluid,
-            step: if adaptive && transport == Transport::WellMixed {
-                Step::Adaptive {
-                    tolerance: 1e-2,
-                    min_s: 1e-3,
-                    max_s: 1.0,
-                }
-            } else if adaptive {
-                Step::Auto {
-                    longest_s: step_s,
-                    per_round_trip: 2.0,
-                }
-            } else {
-                Step::Fixed { step_s }
-            },
-            transport,
-            coupling,
+            model: match (adaptive, transport) {
+                (true, Transport::WellMixed) => FluidOptions::Adaptive {
+                    step: Adaptive {
+                        tolerance: 1e-2,
+                        min_s: 1e-3,
+                        max_s: 1.0,
+                    },
+                    coupling,
+                },
+                (true, Transport::Fifo) => FluidOptions::Fifo {
+                    step: Step::Auto {
+                        longest_s: step_s,
+                        per_round_trip: 2.0,
+                    },
+                },
+                (false, _) => FluidOptions::new(transport, coupling, Step::Fixed { step_s }),
+            }
+            .into(),
             ..Options::default()
         },
     )
@@ -83,7 +85,7 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
             prop_assert!((0.0..=1.0).contains(&p), "{c:?}");
         }
         let spec = sim.network().connection_spec(id);
-        if let (Some(size), Model::Fluid) = (spec.size_pkts, sim.options().model) {
+        if let (Some(size), Model::Fluid(_)) = (spec.size_pkts, sim.options().model) {
             let most = size * f64::from(spec.count);
             prop_assert!(c.delivered_pkts <= most * (1.0 + 1e-9), "{c:?} {most}");
         }
@@ -125,8 +127,7 @@ proptest! {
         let network = random_network(RandomNetwork { windows: true, ..r });
         let options = Options {
             duration_s: 10.0,
-            model: Model::Window,
-            step: Step::Fixed { step_s },
+            model: Model::Packets(PacketOptions { step_s, ..PacketOptions::default() }),
             seed,
             ..Options::default()
         };
@@ -212,10 +213,11 @@ fn a_queue_left_alone_for_long_stays_a_number() {
     for coupling in [Coupling::Lagged, Coupling::Implicit] {
         let options = Options {
             duration_s: 200.0,
-            model: Model::Fluid,
-            step: Step::Fixed { step_s: 0.05 },
-            transport: Transport::WellMixed,
-            coupling,
+            model: FluidOptions::WellMixed {
+                step: Step::Fixed { step_s: 0.05 },
+                coupling,
+            }
+            .into(),
             ..Options::default()
         };
         let mut sim = Simulation::new(case.network.clone(), options).unwrap();
@@ -247,8 +249,12 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
             for step_s in [0.01, 0.05, 0.2] {
                 let options = Options {
                     duration_s: 20.0,
-                    step: Step::Fixed { step_s },
-                    transport,
+                    model: FluidOptions::new(
+                        transport,
+                        Coupling::default(),
+                        Step::Fixed { step_s },
+                    )
+                    .into(),
                     ..Options::default()
                 };
                 let mut sim = Simulation::new(network.clone(), options).unwrap();
@@ -282,7 +288,10 @@ fn a_fluid_tells_the_mean_delay_of_mm1k() {
         let delay_s = mean / (rho * mu * (1.0 - weights[20] / total));
         let options = Options {
             duration_s: 200.0,
-            step: Step::Fixed { step_s: 0.05 },
+            model: FluidOptions::Fifo {
+                step: Step::Fixed { step_s: 0.05 },
+            }
+            .into(),
             ..Options::default()
         };
         let mut sim = Simulation::new(network, options).unwrap();
@@ -310,7 +319,7 @@ fn starts_within_a_delay_lose_no_packets() {
     };
     let options = Options {
         duration_s: 3.0,
-        step,
+        model: FluidOptions::Fifo { step }.into(),
         ..Options::default()
     };
     let mut sim = Simulation::new(network, options).unwrap();

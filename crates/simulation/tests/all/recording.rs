@@ -146,7 +146,7 @@ fn run(network: &Network, options: Options, every_s: f64) -> Simulation {
 fn options(seed: u64) -> Options {
     Options {
         duration_s: 4.0,
-        model: Model::Window,
+        model: Model::PACKETS,
         seed,
         ..Options::default()
     }
@@ -204,8 +204,9 @@ proptest! {
             prop_assert_eq!(difference(&once, &all(every_s)), None, "every {} s", every_s);
         }
         // Nor on how often somebody steps.
-        let step = Step::Fixed { step_s: every_s.max(0.01) };
-        let mut stepped = Simulation::new(network.clone(), Options { step, ..options(seed) }).unwrap();
+        let packets = PacketOptions { step_s: every_s.max(0.01), ..PacketOptions::default() };
+        let model = Model::Packets(packets);
+        let mut stepped = Simulation::new(network.clone(), Options { model, ..options(seed) }).unwrap();
         while !stepped.is_done() {
             stepped.step().unwrap();
         }
@@ -266,7 +267,6 @@ fn times_between_nanoseconds_are_reached() {
     // What is shorter than a nanosecond is refused.
     let short = Options {
         duration_s: 1e-10,
-        step: Step::Fixed { step_s: 1e-10 },
         ..odd
     };
     for refused in [run(short, 1.0), run(odd, 1e-10)] {
@@ -296,9 +296,9 @@ impl Recorder for RoundTrips {
 #[test]
 fn what_was_not_measured_is_no_zero() {
     for (model, source) in [
-        (Model::Window, Source::Window(WindowSource::default())),
-        (Model::Window, Source::Constant { rate_pps: 10.0 }),
-        (Model::Fluid, Source::Constant { rate_pps: 10.0 }),
+        (Model::PACKETS, Source::Window(WindowSource::default())),
+        (Model::PACKETS, Source::Constant { rate_pps: 10.0 }),
+        (Model::FLUID, Source::Constant { rate_pps: 10.0 }),
     ] {
         let is_tcp = matches!(source, Source::Window(_));
         let mut builder = NetworkBuilder::new();

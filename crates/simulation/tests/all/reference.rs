@@ -3,18 +3,20 @@
 
 use netflow_problems::{Case, a1, a4, a400, b3, cbr};
 use netflow_simulation::{
-    ConnectionId, Coupling, Explanation, Model, Options, Run, Simulation, Source, Step, Transport,
+    ConnectionId, Coupling, Explanation, FluidOptions, Options, Run, Simulation, Source, Step,
 };
 
 use crate::table::Table;
 
-fn options(case: &Case, model: Model, coupling: Coupling, step_s: f64) -> Options {
+fn well_mixed(case: &Case, coupling: Coupling, step_s: f64) -> Options {
+    let step = Step::Fixed { step_s };
+    options(case, FluidOptions::WellMixed { step, coupling })
+}
+
+fn options(case: &Case, fluid: FluidOptions) -> Options {
     Options {
         duration_s: case.duration_s,
-        model,
-        step: Step::Fixed { step_s },
-        transport: Transport::WellMixed,
-        coupling,
+        model: fluid.into(),
         ..Options::default()
     }
 }
@@ -92,7 +94,7 @@ fn lagged_backward_euler_equals_the_reference() {
         let d = deviation(
             &case,
             &file,
-            options(&case, Model::Fluid, Coupling::Lagged, 0.05),
+            well_mixed(&case, Coupling::Lagged, 0.05),
             true,
         );
         println!("{} lagged {d:?}", case.name);
@@ -111,7 +113,7 @@ fn implicit_sources_equal_the_reference() {
         let d = deviation(
             &case,
             &file,
-            options(&case, Model::Fluid, Coupling::Implicit, 0.05),
+            well_mixed(&case, Coupling::Implicit, 0.05),
             true,
         );
         println!("{} implicit {d:?}", case.name);
@@ -139,7 +141,7 @@ fn the_literal_model_equals_the_reference() {
             let d = deviation(
                 &case,
                 &file,
-                options(&case, Model::FluidLiteral, Coupling::Lagged, step_s),
+                options(&case, FluidOptions::Literal { step_s }),
                 true,
             );
             println!("{} literal {step_s} {d:?}", case.name);
@@ -161,7 +163,7 @@ fn the_default_model_converges_at_first_order() {
             deviation(
                 &case,
                 &file,
-                options(&case, Model::Fluid, Coupling::Implicit, step_s),
+                well_mixed(&case, Coupling::Implicit, step_s),
                 false,
             )
             .queue

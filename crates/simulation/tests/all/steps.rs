@@ -3,22 +3,21 @@
 use netflow_problems::{WideNetwork, wide_network};
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Change, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network, NetworkBuilder, Options, Run,
-    Simulation, Source, Step,
+    Change, ConnectionSpec, Coupling, EventSpec, FluidOptions, LinkId, LinkSpec, Network,
+    NetworkBuilder, Options, Run, Simulation, Source, Step,
 };
 
 use crate::alike::differences;
 
 fn run(wide: &WideNetwork, finer: f64) -> Simulation {
     let network = wide.build();
-    let (longest_s, per_round_trip) = Step::DEFAULT_AUTO;
+    let step = Step::Auto {
+        longest_s: Step::default().longest_s().min(wide.duration_s) / finer,
+        per_round_trip: 12.0 * finer,
+    };
     let options = Options {
         duration_s: wide.duration_s,
-        transport: wide.transport,
-        step: Step::Auto {
-            longest_s: longest_s.min(wide.duration_s) / finer,
-            per_round_trip: per_round_trip * finer,
-        },
+        model: FluidOptions::new(wide.transport, Coupling::default(), step).into(),
         ..Options::default()
     };
     let mut simulation = Simulation::new(network, options).unwrap();
@@ -129,7 +128,7 @@ fn a_source_does_not_flood_after_an_outage() {
             }
             let options = Options {
                 duration_s: 5.0,
-                step,
+                model: FluidOptions::Fifo { step }.into(),
                 ..Options::default()
             };
             let totals = finish(b.build().unwrap(), options).totals();
@@ -145,8 +144,12 @@ fn the_order_of_rows_makes_no_difference() {
         let wide = wide_network(seed);
         let options = Options {
             duration_s: wide.duration_s.min(2.0),
-            transport: wide.transport,
-            step: Step::Fixed { step_s: 0.01 },
+            model: FluidOptions::new(
+                wide.transport,
+                Coupling::default(),
+                Step::Fixed { step_s: 0.01 },
+            )
+            .into(),
             ..Options::default()
         };
         let results = |wide: &WideNetwork| {

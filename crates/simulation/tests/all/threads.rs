@@ -1,7 +1,9 @@
 //! The same bits for any number of threads.
 
 use netflow_problems::{RandomNetwork, random_network};
-use netflow_simulation::{Coupling, Model, Network, Options, Simulation, State, Step, Transport};
+use netflow_simulation::{
+    Adaptive, Coupling, FluidOptions, Network, Options, Simulation, State, Step,
+};
 
 /// The state after some steps on a pool of so many threads.
 fn run(network: &Network, options: Options, steps: usize, threads: usize) -> State {
@@ -28,26 +30,27 @@ fn same_bits(network: &Network, options: Options, steps: usize) {
 }
 
 fn options() -> [Options; 4] {
-    let with = |transport, coupling, step| Options {
-        duration_s: 10.0,
-        model: Model::Fluid,
-        step,
-        transport,
-        coupling,
-        ..Options::default()
-    };
-    let fixed = Step::Fixed { step_s: 0.05 };
-    let adaptive = Step::Adaptive {
+    let step = Step::Fixed { step_s: 0.05 };
+    let well_mixed = |coupling| FluidOptions::WellMixed { step, coupling };
+    let adaptive = Adaptive {
         tolerance: 1e-2,
         min_s: 1e-3,
         max_s: 1.0,
     };
     [
-        with(Transport::Fifo, Coupling::Implicit, fixed),
-        with(Transport::WellMixed, Coupling::Lagged, fixed),
-        with(Transport::WellMixed, Coupling::Implicit, fixed),
-        with(Transport::WellMixed, Coupling::Implicit, adaptive),
+        FluidOptions::Fifo { step },
+        well_mixed(Coupling::Lagged),
+        well_mixed(Coupling::Implicit),
+        FluidOptions::Adaptive {
+            step: adaptive,
+            coupling: Coupling::Implicit,
+        },
     ]
+    .map(|fluid| Options {
+        duration_s: 10.0,
+        model: fluid.into(),
+        ..Options::default()
+    })
 }
 
 /// 25 000 connections over ten links, about 100 000 hops: steps fork (from twenty
@@ -105,10 +108,7 @@ fn a_literal_run_has_the_same_bits() {
     });
     let options = Options {
         duration_s: 10.0,
-        model: Model::FluidLiteral,
-        step: Step::Fixed { step_s: 0.05 },
-        transport: Transport::WellMixed,
-        coupling: Coupling::Lagged,
+        model: FluidOptions::Literal { step_s: 0.05 }.into(),
         ..Options::default()
     };
     same_bits(&network, options, 50);

@@ -85,7 +85,7 @@ fn network(between: Between, specs: Vec<WorkloadSpec>, events: &[(f64, Change)])
 fn run(network: Network, duration_s: f64, every_s: f64) -> Simulation {
     let options = Options {
         duration_s,
-        model: Model::Window,
+        model: Model::PACKETS,
         seed: 3,
         ..Options::default()
     };
@@ -368,7 +368,7 @@ fn models_have_the_same_users() {
             .collect();
         came
     };
-    let (mut window, mut fluid) = (users(Model::Window), users(Model::Fluid));
+    let (mut window, mut fluid) = (users(Model::PACKETS), users(Model::FLUID));
     for all in [&mut window, &mut fluid] {
         all.sort_by_key(|wait| (wait.0, wait.2));
     }
@@ -461,7 +461,7 @@ proptest! {
 /// distance, and the distribution has its steps.
 #[test]
 fn medians_are_whole_round_trips() {
-    for model in [Model::Window, Model::Fluid] {
+    for model in [Model::PACKETS, Model::FLUID] {
         for one_way_s in [0.001, 0.01, 0.1, 0.2] {
             let mut builder = NetworkBuilder::new();
             let nodes = ["client", "server"].map(|name| builder.node(name));
@@ -522,7 +522,7 @@ fn workloads_may_change_their_rows() {
         }
         simulation.experiences(&|| false).unwrap()
     };
-    for model in [Model::Fluid, Model::Window] {
+    for model in [Model::FLUID, Model::PACKETS] {
         let one = experiences(model, vec![named("few", 2.0), named("many", 9.0)]);
         let mut other = experiences(model, vec![named("many", 9.0), named("few", 2.0)]);
         other.reverse();

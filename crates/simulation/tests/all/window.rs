@@ -45,7 +45,7 @@ fn line(
 fn run(b: NetworkBuilder, duration_s: f64, seed: u64) -> (Simulation, ConnectionId) {
     let options = Options {
         duration_s,
-        model: Model::Window,
+        model: Model::PACKETS,
         seed,
         ..Options::default()
     };
@@ -341,7 +341,7 @@ fn more_transfers_than_memory_holds_are_refused() {
     });
     b.memory_limit(1 << 34);
     let options = Options {
-        model: Model::Window,
+        model: Model::PACKETS,
         ..Options::default()
     };
     let refused = Simulation::new(b.build().unwrap(), options);

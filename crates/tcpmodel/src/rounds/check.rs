@@ -3,6 +3,8 @@
 use netflow_workload::Session;
 
 use super::{Direction, Exchange, Options, Path, Transfer};
+use netflow_units::Size;
+
 use crate::{Error, error::ensure};
 
 /// Beyond this, a packet and its acknowledgement take a hundred tries.
@@ -76,7 +78,7 @@ impl Path {
             loss,
             bit_error_rate,
             bandwidth_bps,
-            buffer_bytes,
+            buffer,
         } in [self.to_server, self.to_client]
         {
             let delay = (0.0..=1e6).contains(&delay_s);
@@ -90,8 +92,12 @@ impl Path {
             let bps = bandwidth_bps.unwrap_or(1.0);
             let bandwidth = (1e-3..=1e18).contains(&bps);
             ensure(bandwidth, "bandwidth in bit/s", bps, "1e-3 to 1e18")?;
-            let bytes = buffer_bytes.unwrap_or(1.0);
-            ensure(bytes > 0.0, "buffer in B", bytes, "above 0")?;
+            let (what, size) = match buffer {
+                Some(Size::Packets(pkts)) => ("buffer in pkt", pkts.get()),
+                Some(Size::Bytes(bytes)) => ("buffer in B", bytes.get()),
+                None => continue,
+            };
+            ensure(size > 0.0, what, size, "above 0")?;
         }
         Ok(())
     }

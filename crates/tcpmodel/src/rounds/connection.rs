@@ -140,11 +140,7 @@ impl<'a, C: Chance> Connection<'a, C> {
 
     /// What an end sends goes that way from now on.
     pub(super) fn set_way(&mut self, who: usize, direction: &Direction) {
-        self.ways[who].become_like(
-            direction.delay_s,
-            direction.bandwidth_bps,
-            direction.buffer_bytes,
-        );
+        self.ways[who].become_like(direction);
     }
 
     /// When what happens next, and at which end; at infinity without anything.

@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use netflow_workload::{Kind, Session, Turn, Waits};
+use netflow_units::Size;
+use netflow_workload::{Exchange, Player, Session, WaitFor, Waits};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -40,8 +41,8 @@ pub struct Direction {
     pub bit_error_rate: f64,
     /// The bandwidth in bits per second; without, packets take no time beside the delay.
     pub bandwidth_bps: Option<f64>,
-    /// How much may wait for that bandwidth, in bytes, above 0; without, everything.
-    pub buffer_bytes: Option<f64>,
+    /// How much there is room for, above 0, the packet in service included; without, for everything.
+    pub buffer: Option<Size>,
 }
 
 /// What users met with whose sessions were played.
@@ -124,12 +125,10 @@ impl Conversations {
 
 /// A session under way. Times are since its start, in seconds.
 struct Conversation<'a, R: rand::Rng> {
-    session: &'a Session,
+    user: Player<f64>,
     connection: Connection<'a, Independent<R>>,
     /// When the next turn begins; at infinity while that is not known.
     turn_s: f64,
-    /// So many turns have begun.
-    begun: usize,
     /// What has been asked for and not been answered completely, in order.
     asked: VecDeque<Asked>,
     /// So many of those the server has all of.
@@ -140,16 +139,11 @@ struct Conversation<'a, R: rand::Rng> {
     replies: VecDeque<(f64, u64)>,
     /// So many bytes of requests, of replies there will have been when all of that is done.
     bytes: [u64; 2],
-    /// When the current page was asked for.
-    page_s: f64,
-    /// Has only the first file of the page been asked for?
-    first_alone: bool,
     waits: Waits,
 }
 
 /// A request on its way, and its reply.
 struct Asked {
-    at_s: f64,
     reply_bytes: u64,
     /// The request is complete when so many bytes of requests have been delivered.
     request_end: u64,
@@ -159,23 +153,20 @@ struct Asked {
 
 impl<'a, R: rand::Rng> Conversation<'a, R> {
     fn new(
-        session: &'a Session,
+        session: &Session,
         connection: Connection<'a, Independent<R>>,
         rules: &Conversations,
     ) -> Self {
         Self {
-            session,
+            user: Player::new(session.clone()),
             connection,
             turn_s: f64::INFINITY,
-            begun: 0,
             asked: VecDeque::new(),
             answering: 0,
             service_s: rules.service_s,
             full_bytes: HEADER_BYTES + f64::from(rules.mss_bytes),
             replies: VecDeque::new(),
             bytes: [0, 0],
-            page_s: 0.0,
-            first_alone: true,
             waits: Waits::default(),
         }
     }
@@ -191,32 +182,28 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
                 continue;
             }
             if self.turn_s < next.0 - TOGETHER_S {
-                self.take_path(path_at(self.session.start_s + self.turn_s))?;
+                self.take_path(path_at(self.user.session().start_s + self.turn_s))?;
                 self.begin_turn(self.turn_s);
                 continue;
             }
             let now_s = next.0;
             let given_up = self.connection.unanswered() > MOST_UNANSWERED;
-            if now_s == f64::INFINITY || self.is_over() || given_up {
+            if now_s == f64::INFINITY || self.user.is_over() || given_up {
                 return Ok(Played {
-                    given_up: u64::from(!self.is_over()),
+                    given_up: u64::from(!self.user.is_over()),
                     waits: self.waits,
                 });
             }
             match self.connection.happen(next) {
                 None => {}
                 Some(Notice::Opened) => {
-                    self.waits.connect_s.push(now_s);
-                    self.turn_s = now_s;
+                    self.waits.push(WaitFor::Connect, now_s);
+                    self.turn_s = after(now_s, self.user.connected());
                 }
                 Some(Notice::Delivered(LISTENER)) => self.serve(now_s),
                 Some(Notice::Delivered(_)) => self.complete(now_s),
             }
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.begun == self.session.turns.len() && self.asked.is_empty()
     }
 
     fn take_path(&mut self, path: Path) -> Result<(), Error> {
@@ -230,38 +217,10 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         Ok(())
     }
 
-    /// Asks for the first of a turn.
     fn begin_turn(&mut self, now_s: f64) {
-        let turns = &self.session.turns;
-        self.turn_s = f64::INFINITY;
-        let Some(turn) = turns.get(self.begun) else {
-            return;
-        };
-        self.begun += 1;
-        self.page_s = now_s;
-        self.first_alone = true;
-        if self.session.kind == Kind::Telnet
-            && let Some(next) = turns.get(self.begun)
-        {
-            self.turn_s = now_s + next.pause_s;
-        }
-        self.ask(now_s, turn, 0..1);
-    }
-
-    /// Sends requests of a turn, at once.
-    fn ask(&mut self, now_s: f64, turn: &Turn, which: std::ops::Range<usize>) {
-        let before = self.bytes[OPENER];
-        for exchange in turn.exchanges.get(which).unwrap_or_default() {
-            self.bytes[OPENER] += u64::from(exchange.request_bytes);
-            self.bytes[LISTENER] += u64::from(exchange.reply_bytes);
-            self.asked.push_back(Asked {
-                at_s: now_s,
-                reply_bytes: u64::from(exchange.reply_bytes),
-                request_end: self.bytes[OPENER],
-                reply_end: self.bytes[LISTENER],
-            });
-        }
-        let bytes = self.bytes[OPENER] - before;
+        let act = self.user.begin_turn(now_s);
+        self.turn_s = after(now_s, act.pause_s);
+        let bytes = ask(act.asks, &mut self.asked, &mut self.bytes);
         self.connection.write(OPENER, now_s, bytes);
     }
 
@@ -292,42 +251,49 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         let delivered = self.connection.delivered(OPENER);
         while let Some(asked) = self.asked.front()
             && asked.reply_end <= delivered
+            && let Some(answered) = self.user.answered(now_s)
         {
-            let wait_s = now_s - asked.at_s;
             self.asked.pop_front();
             self.answering -= 1;
-            match self.session.kind {
-                Kind::Telnet => self.waits.echo_s.push(wait_s),
-                Kind::Http => {
-                    self.waits.file_s.push(wait_s);
-                    if self.asked.is_empty() {
-                        self.go_on(now_s);
-                    }
-                }
+            for (kind, since_s) in answered.waits.into_iter().flatten() {
+                self.waits.push(kind, now_s - since_s);
+            }
+            if answered.act.pause_s.is_some() {
+                self.turn_s = after(now_s, answered.act.pause_s);
+            }
+            let bytes = ask(answered.act.asks, &mut self.asked, &mut self.bytes);
+            if bytes > 0 {
+                self.connection.write(OPENER, now_s, bytes);
             }
         }
     }
+}
 
-    /// The first file of a page, or all the others, are there.
-    fn go_on(&mut self, now_s: f64) {
-        let Some(turn) = self.session.turns.get(self.begun - 1) else {
-            return;
-        };
-        if std::mem::take(&mut self.first_alone) && turn.exchanges.len() > 1 {
-            self.ask(now_s, turn, 1..turn.exchanges.len());
-            return;
-        }
-        self.waits.page_s.push(now_s - self.page_s);
-        if let Some(next) = self.session.turns.get(self.begun) {
-            self.turn_s = now_s + next.pause_s;
-        }
+/// When a pause that begins now is over; never if there is none.
+fn after(now_s: f64, pause_s: Option<f64>) -> f64 {
+    pause_s.map_or(f64::INFINITY, |pause_s| now_s + pause_s)
+}
+
+/// Notes what is asked for at once; how many bytes of requests that is.
+fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, bytes: &mut [u64; 2]) -> u64 {
+    let before = bytes[OPENER];
+    for exchange in exchanges {
+        bytes[OPENER] += u64::from(exchange.request_bytes);
+        bytes[LISTENER] += u64::from(exchange.reply_bytes);
+        asked.push_back(Asked {
+            reply_bytes: u64::from(exchange.reply_bytes),
+            request_end: bytes[OPENER],
+            reply_end: bytes[LISTENER],
+        });
     }
+    bytes[OPENER] - before
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netflow_workload::{Application, Distribution, Exchange, Http, Telnet, Workload};
+    use netflow_units::Packets;
+    use netflow_workload::{Application, Distribution, Http, Kind, Telnet, Turn, Workload};
 
     const RTT_S: f64 = 0.1;
 
@@ -337,7 +303,7 @@ mod tests {
             loss,
             bit_error_rate: 0.0,
             bandwidth_bps: None,
-            buffer_bytes: None,
+            buffer: None,
         };
         Path {
             to_server: direction,
@@ -497,6 +463,21 @@ mod tests {
         assert!(waits.page_s.is_empty());
     }
 
+    /// Keystrokes that come together are sent together, after the pause before them. (Only the first of
+    /// them was ever sent.)
+    #[test]
+    fn keystrokes_that_come_together_are_all_sent() {
+        let session = Session {
+            kind: Kind::Telnet,
+            ..visit(vec![page(0.5, &[1, 1, 1]), page(0.05, &[1])])
+        };
+        let waits = linux()
+            .play(&[session], 1, |_| both(RTT_S / 2.0, 0.0))
+            .unwrap()
+            .waits;
+        assert_eq!(round_trips(&waits.echo_s), [1.0; 4]);
+    }
+
     /// Every file and page of the workload is waited for, whatever is lost, and the threads that
     /// play the sessions do not matter.
     #[test]
@@ -539,7 +520,7 @@ mod tests {
         assert!(began.elapsed().as_secs() < 20);
     }
 
-    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for four: the first and four that wait
+    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for four: the first and three that wait
     /// are there at once, the others are lost and sent again. All are there in the end.
     #[test]
     fn buffers_overflow() {
@@ -547,7 +528,7 @@ mod tests {
         let mut path = both(RTT_S / 2.0, 0.0);
         path.to_client.bandwidth_bps = Some(1.04e6);
         let free = linux().play(std::slice::from_ref(&session), 1, |_| path);
-        path.to_client.buffer_bytes = Some(4.5 * 1040.0);
+        path.to_client.buffer = Some(Size::Packets(Packets(4.0)));
         let tight = linux().play(&[session], 1, |_| path).unwrap().waits;
         assert!(tight.file_s[0] > free.unwrap().waits.file_s[0] + RTT_S);
         // No faster than the link, and not much slower.

@@ -2,6 +2,10 @@
 
 use std::collections::VecDeque;
 
+use netflow_queues::{Buffer, DropTail};
+
+use super::Direction;
+
 /// What a packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -35,54 +39,49 @@ pub(super) struct Packet {
 }
 
 /// One direction of the path.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Way {
     on_the_way: VecDeque<(f64, Packet)>,
-    free_s: f64,
+    link: DropTail<f64>,
+    buffer: Buffer,
     delay_s: f64,
     seconds_per_byte: f64,
-    /// So many bytes may wait to be sent; 0 for any number.
-    buffer_bytes: f64,
 }
 
 impl Way {
     pub(super) fn new(delay_s: f64, bandwidth_bps: Option<f64>) -> Self {
         Self {
+            on_the_way: VecDeque::new(),
+            link: DropTail::default(),
+            buffer: Buffer::Unbounded,
             delay_s,
             seconds_per_byte: bandwidth_bps.map_or(0.0, |bps| 8.0 / bps),
-            ..Self::default()
         }
     }
 
     /// Sends a packet; one that gets lost takes its time on the link, too, but for one that finds no
-    /// room to wait.
+    /// room.
     pub(super) fn send(&mut self, now_s: f64, packet: Packet, bytes: f64, lost: bool) {
-        let waiting_s = (self.free_s - now_s).max(0.0);
-        if self.buffer_bytes > 0.0
-            && waiting_s + bytes * self.seconds_per_byte > self.buffer_bytes * self.seconds_per_byte
-            && waiting_s > 0.0
-        {
+        let takes_s = bytes * self.seconds_per_byte;
+        let link = &mut self.link;
+        let Some(left_s) = link.arrive(now_s, takes_s, bytes as u32, self.buffer) else {
             return;
-        }
-        self.free_s = self.free_s.max(now_s) + bytes * self.seconds_per_byte;
+        };
         if !lost {
             let last_s = self.on_the_way.back().map_or(0.0, |last| last.0);
-            let at_s = (self.free_s + self.delay_s).max(last_s);
+            let at_s = (left_s + self.delay_s).max(last_s);
             self.on_the_way.push_back((at_s, packet));
         }
     }
 
-    /// From now on packets take this long, in seconds, at this bandwidth with this much room, in bytes,
-    /// to wait; none overtakes another.
-    pub(super) fn become_like(
-        &mut self,
-        delay_s: f64,
-        bandwidth_bps: Option<f64>,
-        buffer_bytes: Option<f64>,
-    ) {
-        self.delay_s = delay_s;
-        self.buffer_bytes = buffer_bytes.unwrap_or(0.0);
-        self.seconds_per_byte = bandwidth_bps.map_or(0.0, |bps| 8.0 / bps);
+    /// From now on packets go by this direction of a path; none overtakes another.
+    pub(super) fn become_like(&mut self, direction: &Direction) {
+        self.delay_s = direction.delay_s;
+        self.seconds_per_byte = direction.bandwidth_bps.map_or(0.0, |bps| 8.0 / bps);
+        self.buffer = match (direction.bandwidth_bps, direction.buffer) {
+            (Some(_), Some(size)) => size.into(),
+            _ => Buffer::Unbounded,
+        };
     }
 
     /// When the next packet arrives, in seconds.

@@ -90,7 +90,7 @@ fn ns_2_35() -> Stack {
 /// Timers of 4 ms are those of a kernel with 250 jiffies a second.
 /// Acknowledgements are never delayed: they are quick for 16 packets, and again whenever the
 /// receive window grows, as it does all through a short transfer.
-fn linux_6() -> Stack {
+pub(super) fn linux_6() -> Stack {
     Stack {
         name: "linux-6".to_owned(),
         description: "Linux 6 with its defaults: CUBIC, SACK, RACK, tail loss probes".to_owned(),

@@ -1,11 +1,11 @@
 //! The constants of a TCP implementation.
 
 mod builtin;
-mod error;
 mod read;
 
 pub use builtin::builtin_names;
-pub use error::{StackError, StackErrorKind};
+
+use netflow_document::{FileId, Findings, Problems, Sources, words};
 
 /// The constants of a TCP implementation: what makes one stack's transfer take longer than
 /// another's over the same path.
@@ -26,8 +26,8 @@ pub use error::{StackError, StackErrorKind};
 /// assert_eq!(patient.max_rto_s, 120.0);
 ///
 /// let error = Stack::from_toml("name = \"x\"\nlike = \"linux-6\"\nmin-rto = 0.2").unwrap_err();
-/// assert_eq!(error.to_string(), "line 3, column 11: min-rto: missing unit after `0.2`");
-/// # Ok::<(), netflow_tcpmodel::StackError>(())
+/// assert!(error.to_string().starts_with("line 3, column 11: error: `min-rto` has no unit: 0.2"));
+/// # Ok::<(), netflow_document::Problems>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
@@ -103,7 +103,7 @@ pub struct Stack {
 }
 
 /// How a retransmission timeout follows from measured round-trip times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[words(plain, lowercase)]
 pub enum RtoRule {
     /// srtt + 4·rttvar in whole ticks of the clock, computed in integers as in BSD and ns-2; the
     /// minimum is of the sum.
@@ -115,7 +115,7 @@ pub enum RtoRule {
 }
 
 /// How losses are found and repaired before the retransmission timer expires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[words(plain, lowercase)]
 pub enum Recovery {
     /// Not at all: every loss takes a timeout.
     Timeout,
@@ -142,10 +142,15 @@ impl Stack {
     /// `window-after-loss = 0.5`, `recovery = "newreno"`.
     ///
     /// # Errors
-    /// The text is no TOML, has an unknown key, a value of the wrong type or unit, or one that a
-    /// stack cannot have; each with its line and column.
-    pub fn from_toml(text: &str) -> Result<Stack, StackError> {
-        read::read(text).map_err(|error| error.placed_in(text))
+    /// Everything that is wrong: the text is no TOML, has an unknown key, a value of the wrong type or
+    /// unit, or one that a stack cannot have; each with its line and column.
+    pub fn from_toml(text: &str) -> Result<Stack, Problems> {
+        Sources::read_text(text, read::read)
+    }
+
+    /// The same for a file among others; `None` if something is wrong with it, which the findings say.
+    pub fn read_in(text: &str, file: FileId, findings: &mut Findings) -> Option<Stack> {
+        read::read(text, file, findings)
     }
 
     /// Checks every number.
@@ -153,59 +158,80 @@ impl Stack {
     /// # Errors
     /// The first field that has a value outside its range, by its key in TOML.
     pub fn check(&self) -> Result<(), crate::Error> {
-        let within = |what, value: f64, min: f64, max: f64, allowed| {
-            crate::error::ensure((min..=max).contains(&value), what, value, allowed)
+        self.wrong().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// The fields that have values outside their ranges.
+    fn wrong(&self) -> Vec<crate::Error> {
+        let mut wrong = Vec::new();
+        let mut ensure = |good: bool, what, value, allowed| {
+            if !good {
+                wrong.push(crate::Error {
+                    what,
+                    value,
+                    allowed,
+                });
+            }
         };
-        let count = |what, value: u32, min: u32, max: u32, allowed| {
-            within(what, value.into(), min.into(), max.into(), allowed)
-        };
-        let duration = "1e-6 to 1e6 s";
-        count("mss", self.mss_bytes, 1, 65_535, "1 to 65535 B")?;
-        let window = "1 to 65535 pkt";
-        count(
-            "initial-window",
-            self.initial_window_pkts,
-            1,
-            65_535,
-            window,
-        )?;
-        within("initial-rto", self.initial_rto_s, 1e-6, 1e6, duration)?;
-        within("min-rto", self.min_rto_s, 1e-6, 1e6, duration)?;
-        within("max-rto", self.max_rto_s, 1e-6, 1e6, duration)?;
-        crate::error::ensure(
+        let durations = [
+            ("initial-rto", self.initial_rto_s),
+            ("min-rto", self.min_rto_s),
+            ("max-rto", self.max_rto_s),
+            (
+                "rto-after-syn-timeout",
+                self.rto_after_syn_timeout_s.unwrap_or(1.0),
+            ),
+        ];
+        for (what, time_s) in durations {
+            ensure(
+                (1e-6..=1e6).contains(&time_s),
+                what,
+                time_s,
+                "1e-6 to 1e6 s",
+            );
+        }
+        ensure(
             self.max_rto_s >= self.initial_rto_s.max(self.min_rto_s),
             "max-rto",
             self.max_rto_s,
             "at least initial-rto and min-rto",
-        )?;
-        within("clock", self.clock_s, 0.0, 1e3, "0 to 1000 s")?;
-        crate::error::ensure(
+        );
+        for (what, time_s) in [("clock", self.clock_s), ("ack-delay", self.ack_delay_s)] {
+            ensure((0.0..=1e3).contains(&time_s), what, time_s, "0 to 1000 s");
+        }
+        ensure(
             self.rto_rule != RtoRule::Ticks || self.clock_s >= 1e-6,
             "clock",
             self.clock_s,
             "1e-6 s or more with rto-rule = \"ticks\"",
-        )?;
-        if let Some(rto_s) = self.rto_after_syn_timeout_s {
-            within("rto-after-syn-timeout", rto_s, 1e-6, 1e6, duration)?;
-        }
-        count("duplicate-acks", self.duplicate_acks, 1, 255, "1 to 255")?;
-        crate::error::ensure(
+        );
+        ensure(
             self.window_after_loss > 0.0 && self.window_after_loss <= 1.0,
             "window-after-loss",
             self.window_after_loss,
             "above 0 and at most 1",
-        )?;
-        if let Some(bytes) = self.receive_window_bytes {
-            count("receive-window", bytes, 1, 1 << 30, "1 B to 1 GiB")?;
+        );
+        let counts = [
+            ("mss", self.mss_bytes, 65_535, "1 to 65535 B"),
+            (
+                "initial-window",
+                self.initial_window_pkts,
+                65_535,
+                "1 to 65535 pkt",
+            ),
+            ("duplicate-acks", self.duplicate_acks, 255, "1 to 255"),
+            ("segments-per-ack", self.segments_per_ack, 255, "1 to 255"),
+            (
+                "receive-window",
+                self.receive_window_bytes.unwrap_or(1),
+                1 << 30,
+                "1 B to 1 GiB",
+            ),
+        ];
+        for (what, count, most, allowed) in counts {
+            ensure((1..=most).contains(&count), what, count.into(), allowed);
         }
-        count(
-            "segments-per-ack",
-            self.segments_per_ack,
-            1,
-            255,
-            "1 to 255",
-        )?;
-        within("ack-delay", self.ack_delay_s, 0.0, 1e3, "0 to 1000 s")
+        wrong
     }
 
     /// The retransmission timeout in seconds after one measured round-trip time: with

@@ -1,311 +1,264 @@
 //! From a stack's description in TOML to a stack.
-//!
-//! The parsed document is walked by hand, so that every value keeps its place for the messages.
 
-use std::ops::Range;
-use std::str::FromStr;
+use netflow_document::{
+    Allowed, FileId, Findings, ProblemKind, Quantity, Read, Section, Spanned, Table, Value,
+    Verbatim, parse, table,
+};
+use netflow_units::{Bytes, Packets, Seconds};
 
-use netflow_units::{Bytes, Packets, Seconds, UnitError};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use super::{Recovery, RtoRule, Stack, builtin_names};
 
-use super::{Recovery, RtoRule, Stack, StackError, StackErrorKind as Kind, builtin_names};
+type Time = Spanned<Quantity<Seconds>>;
+type Size = Spanned<Quantity<Bytes>>;
+type Count = Spanned<u64>;
+type Flag = Spanned<bool>;
 
-type Result<T> = std::result::Result<T, StackError>;
-type Value<'i> = Spanned<DeValue<'i>>;
+/// What a description may say: what differs from a built-in stack.
+#[table(plain)]
+struct StackFile {
+    /// Its name.
+    #[key(example = "patient")]
+    name: Spanned<Verbatim>,
+    /// What it is, in a line.
+    #[key(example = "waits for long")]
+    description: Option<Spanned<Verbatim>>,
+    /// The built-in stack that everything else is taken from.
+    #[key(example = "linux-6")]
+    like: Spanned<Like>,
+    /// Payload of a full segment.
+    #[key(allowed = WHOLE_BYTES, example = "1460 B")]
+    mss: Option<Size>,
+    /// Window of the data's first round trip.
+    #[key(allowed = WHOLE_PACKETS, example = "10 pkt")]
+    initial_window: Option<Spanned<Quantity<Packets>>>,
+    /// Retransmission timeout before a round-trip time is measured.
+    #[key(example = "1 s")]
+    initial_rto: Option<Time>,
+    /// Least retransmission timeout.
+    #[key(example = "200 ms")]
+    min_rto: Option<Time>,
+    /// Where doubling ends.
+    #[key(example = "120 s")]
+    max_rto: Option<Time>,
+    /// How the timeout follows from measured round-trip times.
+    #[key(example = "linux")]
+    rto_rule: Option<Spanned<RtoRule>>,
+    /// The clock's granularity.
+    #[key(example = "4 ms")]
+    clock: Option<Time>,
+    /// Do packets carry timestamps?
+    #[key(example = true)]
+    timestamps: Option<Flag>,
+    /// Timeouts of a SYN that follow one another before their interval doubles.
+    #[key(allowed = U32, example = 4)]
+    linear_syn_timeouts: Option<Count>,
+    /// Is a SYN that comes a second time answered a second time?
+    #[key(example = true)]
+    syn_answered_again: Option<Flag>,
+    /// Timeout of the data after a lost SYN.
+    #[key(example = "3 s")]
+    rto_after_syn_timeout: Option<Time>,
+    /// More timeouts of the handshake than this leave a window of one packet.
+    #[key(allowed = U32, example = 1)]
+    handshake_timeouts_forgiven: Option<Count>,
+    /// Does a timeout of a SYN end slow start?
+    #[key(example = false)]
+    syn_timeout_ends_slow_start: Option<Flag>,
+    /// How losses are found and repaired before the timer expires.
+    #[key(example = "rack")]
+    recovery: Option<Spanned<Recovery>>,
+    /// Duplicate acknowledgements that count as a loss.
+    #[key(allowed = U32, example = 3)]
+    duplicate_acks: Option<Count>,
+    /// Do the first duplicate acknowledgements send new packets?
+    #[key(example = true)]
+    limited_transmit: Option<Flag>,
+    /// Do fewer duplicate acknowledgements suffice with few packets in flight?
+    #[key(example = true)]
+    early_retransmit: Option<Flag>,
+    /// Is the last packet sent again ahead of the timer?
+    #[key(example = true)]
+    tail_loss_probe: Option<Flag>,
+    /// The share of the window that a loss leaves.
+    #[key(example = 0.7)]
+    window_after_loss: Option<Spanned<f64>>,
+    /// Does the window grow with the time since the last loss?
+    #[key(example = true)]
+    cubic_growth: Option<Flag>,
+    /// The most that a receiver lets be under way.
+    #[key(allowed = WHOLE_BYTES, example = "64 KiB")]
+    receive_window: Option<Size>,
+    /// Every so many full segments are acknowledged at once.
+    #[key(allowed = U32, example = 2)]
+    segments_per_ack: Option<Count>,
+    /// Other segments are acknowledged after this.
+    #[key(example = "40 ms")]
+    ack_delay: Option<Time>,
+    /// Does the delay end at the next beat of a clock?
+    #[key(example = false)]
+    ack_delay_beats: Option<Flag>,
+    /// So many first segments are acknowledged at once.
+    #[key(allowed = U32, example = 16)]
+    quick_acks: Option<Count>,
+    /// Are acknowledgements after the third duplicate put together?
+    #[key(example = true)]
+    acks_compressed: Option<Flag>,
+}
 
-/// What a description may say.
-pub(super) const KEYS: &[&str] = &[
-    "name",
-    "description",
-    "like",
-    "mss",
-    "initial-window",
-    "initial-rto",
-    "min-rto",
-    "max-rto",
-    "rto-rule",
-    "clock",
-    "timestamps",
-    "linear-syn-timeouts",
-    "syn-answered-again",
-    "rto-after-syn-timeout",
-    "handshake-timeouts-forgiven",
-    "syn-timeout-ends-slow-start",
-    "recovery",
-    "duplicate-acks",
-    "limited-transmit",
-    "early-retransmit",
-    "tail-loss-probe",
-    "window-after-loss",
-    "cubic-growth",
-    "receive-window",
-    "segments-per-ack",
-    "ack-delay",
-    "ack-delay-beats",
-    "quick-acks",
-    "acks-compressed",
-];
+const U32: Allowed<u64> = Allowed {
+    test: |count| u32::try_from(*count).is_ok(),
+    text: "0 to 4294967295",
+};
+const WHOLE_BYTES: Allowed<Quantity<Bytes>> = Allowed {
+    test: |bytes| is_u32(bytes.get()),
+    text: "a whole number of bytes",
+};
+const WHOLE_PACKETS: Allowed<Quantity<Packets>> = Allowed {
+    test: |packets| is_u32(packets.get()),
+    text: "a whole number of packets",
+};
 
-const RTO_RULES: &[&str] = &["ticks", "rfc6298", "linux"];
-const RECOVERIES: &[&str] = &["timeout", "tahoe", "reno", "newreno", "sack", "rack"];
+fn is_u32(number: f64) -> bool {
+    number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)
+}
 
-/// Reads a stack; errors carry spans but not yet lines.
-pub(super) fn read(text: &str) -> Result<Stack> {
-    let document = DeTable::parse(text)
-        .map_err(|error| StackError::new(Kind::Toml(error.message().to_owned()), error.span()))?;
-    let root = Root {
-        table: document.get_ref(),
-        span: 0..text.len().min(1),
-    };
-    root.refuse_unknown_keys()?;
-    let like = root.require("like", |key, value| {
-        word(key, value, builtin_names(), Stack::builtin)
-    })?;
-    let stack = root.over(Stack {
-        name: root.require("name", string)?,
-        description: String::new(),
-        ..like
-    })?;
-    match stack.check() {
-        Ok(()) => Ok(stack),
-        Err(error) => {
-            let span = root.table.get(error.what).map(Spanned::span);
-            fail(Kind::Value(error), span.unwrap_or(root.span))
+/// The name of a built-in stack.
+#[derive(Clone, Debug, PartialEq)]
+struct Like(Stack);
+
+impl Read for Like {
+    const KIND: &'static str = "the name of a built-in stack";
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Like> {
+        let name = value.text(key, "the name of a built-in stack", findings)?;
+        let found = Stack::builtin(name);
+        if found.is_none() {
+            let help = findings.allowed(name, "built-in stacks", builtin_names().iter().copied());
+            findings
+                .error(
+                    ProblemKind::UnknownName,
+                    value.place,
+                    format!("unknown stack `{name}`"),
+                )
+                .help(help);
         }
+        found.map(Like)
+    }
+
+    fn fallback() -> Like {
+        Like(super::builtin::linux_6())
     }
 }
 
-/// The whole document.
-struct Root<'d, 'i> {
-    table: &'d DeTable<'i>,
-    span: Range<usize>,
-}
-
-impl Root<'_, '_> {
-    fn refuse_unknown_keys(&self) -> Result<()> {
-        // The map is sorted by name; complain about the first unknown key of the text.
-        let unknown = self
-            .table
-            .keys()
-            .filter(|key| !KEYS.contains(&key.get_ref().as_ref()));
-        match unknown.min_by_key(|key| key.span().start) {
-            None => Ok(()),
-            Some(key) => {
-                let name = key.get_ref().as_ref();
-                let kind = Kind::UnknownKey {
-                    key: name.to_owned(),
-                    nearest: nearest(name),
-                };
-                fail(kind, key.span())
+/// Reads a stack; `None` if something is wrong with it, which the findings say.
+pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<Stack> {
+    parse(text, file, findings, |fields, findings| {
+        let start = netflow_document::Place::new(file, 0..text.len().min(1));
+        let mut s = Section::new(findings, "the stack", fields, start, &[StackFile::KEYS]);
+        let stack = over(StackFile::fields(&mut s));
+        // What stands in for a value that could not be read is nobody's number.
+        if s.is_sound() {
+            for error in stack.wrong() {
+                let place = s.value_place(error.what).unwrap_or(start);
+                s.findings
+                    .error(ProblemKind::OutOfRange, place, error.to_string());
             }
         }
-    }
-
-    /// What the document says, over what `like` says.
-    fn over(&self, like: Stack) -> Result<Stack> {
-        Ok(Stack {
-            name: like.name,
-            description: self.or("description", string, like.description)?,
-            mss_bytes: self.or("mss", bytes, like.mss_bytes)?,
-            initial_window_pkts: self.or("initial-window", window, like.initial_window_pkts)?,
-            initial_rto_s: self.or("initial-rto", seconds, like.initial_rto_s)?,
-            min_rto_s: self.or("min-rto", seconds, like.min_rto_s)?,
-            max_rto_s: self.or("max-rto", seconds, like.max_rto_s)?,
-            rto_rule: self.or("rto-rule", rto_rule, like.rto_rule)?,
-            clock_s: self.or("clock", seconds, like.clock_s)?,
-            timestamps: self.or("timestamps", truth, like.timestamps)?,
-            linear_syn_timeouts: self.or("linear-syn-timeouts", count, like.linear_syn_timeouts)?,
-            syn_answered_again: self.or("syn-answered-again", truth, like.syn_answered_again)?,
-            rto_after_syn_timeout_s: self.or(
-                "rto-after-syn-timeout",
-                |key, value| seconds(key, value).map(Some),
-                like.rto_after_syn_timeout_s,
-            )?,
-            handshake_timeouts_forgiven: self.or(
-                "handshake-timeouts-forgiven",
-                count,
-                like.handshake_timeouts_forgiven,
-            )?,
-            syn_timeout_ends_slow_start: self.or(
-                "syn-timeout-ends-slow-start",
-                truth,
-                like.syn_timeout_ends_slow_start,
-            )?,
-            recovery: self.or("recovery", recovery, like.recovery)?,
-            duplicate_acks: self.or("duplicate-acks", count, like.duplicate_acks)?,
-            limited_transmit: self.or("limited-transmit", truth, like.limited_transmit)?,
-            early_retransmit: self.or("early-retransmit", truth, like.early_retransmit)?,
-            tail_loss_probe: self.or("tail-loss-probe", truth, like.tail_loss_probe)?,
-            window_after_loss: self.or("window-after-loss", number, like.window_after_loss)?,
-            cubic_growth: self.or("cubic-growth", truth, like.cubic_growth)?,
-            receive_window_bytes: self.or(
-                "receive-window",
-                |key, value| bytes(key, value).map(Some),
-                like.receive_window_bytes,
-            )?,
-            segments_per_ack: self.or("segments-per-ack", count, like.segments_per_ack)?,
-            ack_delay_s: self.or("ack-delay", seconds, like.ack_delay_s)?,
-            ack_delay_beats: self.or("ack-delay-beats", truth, like.ack_delay_beats)?,
-            quick_acks: self.or("quick-acks", count, like.quick_acks)?,
-            acks_compressed: self.or("acks-compressed", truth, like.acks_compressed)?,
-        })
-    }
-
-    fn require<T>(
-        &self,
-        key: &'static str,
-        read: impl Fn(&'static str, &Value<'_>) -> Result<T>,
-    ) -> Result<T> {
-        match self.table.get(key) {
-            Some(value) => read(key, value),
-            None => fail(Kind::MissingKey { key }, self.span.clone()),
-        }
-    }
-
-    fn or<T>(
-        &self,
-        key: &'static str,
-        read: impl Fn(&'static str, &Value<'_>) -> Result<T>,
-        otherwise: T,
-    ) -> Result<T> {
-        self.table
-            .get(key)
-            .map_or(Ok(otherwise), |value| read(key, value))
-    }
-}
-
-fn rto_rule(key: &'static str, value: &Value<'_>) -> Result<RtoRule> {
-    word(key, value, RTO_RULES, |word| match word {
-        "ticks" => Some(RtoRule::Ticks),
-        "rfc6298" => Some(RtoRule::Rfc6298),
-        "linux" => Some(RtoRule::Linux),
-        _ => None,
+        let is_sound = s.is_sound();
+        s.finish();
+        is_sound.then_some(stack)
     })
+    .flatten()
+    .filter(|_| !findings.has_errors())
 }
 
-fn recovery(key: &'static str, value: &Value<'_>) -> Result<Recovery> {
-    word(key, value, RECOVERIES, |word| match word {
-        "timeout" => Some(Recovery::Timeout),
-        "tahoe" => Some(Recovery::Tahoe),
-        "reno" => Some(Recovery::Reno),
-        "newreno" => Some(Recovery::NewReno),
-        "sack" => Some(Recovery::Sack),
-        "rack" => Some(Recovery::Rack),
-        _ => None,
-    })
+/// What the description says, over what `like` says.
+fn over(file: StackFile) -> Stack {
+    // Whoever adds a key has to say what it sets.
+    let StackFile {
+        name,
+        description,
+        like,
+        mss,
+        initial_window,
+        initial_rto,
+        min_rto,
+        max_rto,
+        rto_rule,
+        clock,
+        timestamps,
+        linear_syn_timeouts,
+        syn_answered_again,
+        rto_after_syn_timeout,
+        handshake_timeouts_forgiven,
+        syn_timeout_ends_slow_start,
+        recovery,
+        duplicate_acks,
+        limited_transmit,
+        early_retransmit,
+        tail_loss_probe,
+        window_after_loss,
+        cubic_growth,
+        receive_window,
+        segments_per_ack,
+        ack_delay,
+        ack_delay_beats,
+        quick_acks,
+        acks_compressed,
+    } = file;
+    let mut stack = like.into_inner().0;
+    stack.name = name.into_inner().0;
+    stack.description = description.map_or(String::new(), |text| text.into_inner().0);
+    let seconds = |it: &Quantity<Seconds>| it.get();
+    let bytes = |it: &Quantity<Bytes>| it.get() as u32;
+    let count = |it: &u64| *it as u32;
+    set(&mut stack.mss_bytes, mss, bytes);
+    set(&mut stack.initial_window_pkts, initial_window, |it| {
+        it.get() as u32
+    });
+    set(&mut stack.initial_rto_s, initial_rto, seconds);
+    set(&mut stack.min_rto_s, min_rto, seconds);
+    set(&mut stack.max_rto_s, max_rto, seconds);
+    set(&mut stack.rto_rule, rto_rule, |it| *it);
+    set(&mut stack.clock_s, clock, seconds);
+    set(&mut stack.timestamps, timestamps, |it| *it);
+    set(&mut stack.linear_syn_timeouts, linear_syn_timeouts, count);
+    set(&mut stack.syn_answered_again, syn_answered_again, |it| *it);
+    set(
+        &mut stack.rto_after_syn_timeout_s,
+        rto_after_syn_timeout,
+        |it| Some(it.get()),
+    );
+    set(
+        &mut stack.handshake_timeouts_forgiven,
+        handshake_timeouts_forgiven,
+        count,
+    );
+    set(
+        &mut stack.syn_timeout_ends_slow_start,
+        syn_timeout_ends_slow_start,
+        |it| *it,
+    );
+    set(&mut stack.recovery, recovery, |it| *it);
+    set(&mut stack.duplicate_acks, duplicate_acks, count);
+    set(&mut stack.limited_transmit, limited_transmit, |it| *it);
+    set(&mut stack.early_retransmit, early_retransmit, |it| *it);
+    set(&mut stack.tail_loss_probe, tail_loss_probe, |it| *it);
+    set(&mut stack.window_after_loss, window_after_loss, |it| *it);
+    set(&mut stack.cubic_growth, cubic_growth, |it| *it);
+    set(&mut stack.receive_window_bytes, receive_window, |it| {
+        Some(bytes(it))
+    });
+    set(&mut stack.segments_per_ack, segments_per_ack, count);
+    set(&mut stack.ack_delay_s, ack_delay, seconds);
+    set(&mut stack.ack_delay_beats, ack_delay_beats, |it| *it);
+    set(&mut stack.quick_acks, quick_acks, count);
+    set(&mut stack.acks_compressed, acks_compressed, |it| *it);
+    stack
 }
 
-fn word<T>(
-    key: &'static str,
-    value: &Value<'_>,
-    allowed: &'static [&'static str],
-    meaning: impl Fn(&str) -> Option<T>,
-) -> Result<T> {
-    let word = string(key, value)?;
-    match meaning(&word) {
-        Some(meaning) => Ok(meaning),
-        None => fail(Kind::UnknownWord { key, word, allowed }, value.span()),
+fn set<T, U>(to: &mut U, given: Option<Spanned<T>>, value: impl FnOnce(&T) -> U) {
+    if let Some(given) = given {
+        *to = value(&given);
     }
-}
-
-fn string(key: &'static str, value: &Value<'_>) -> Result<String> {
-    match value.get_ref() {
-        DeValue::String(text) => Ok(text.clone().into_owned()),
-        _ => wrong_type(key, "a string", value),
-    }
-}
-
-fn truth(key: &'static str, value: &Value<'_>) -> Result<bool> {
-    match value.get_ref() {
-        DeValue::Boolean(truth) => Ok(*truth),
-        _ => wrong_type(key, "true or false", value),
-    }
-}
-
-fn count(key: &'static str, value: &Value<'_>) -> Result<u32> {
-    let wanted = "a whole number from 0 to 4294967295";
-    match value.get_ref() {
-        DeValue::Integer(integer) if integer.radix() == 10 => integer
-            .as_str()
-            .parse()
-            .or_else(|_| wrong_type(key, wanted, value)),
-        _ => wrong_type(key, wanted, value),
-    }
-}
-
-fn number(key: &'static str, value: &Value<'_>) -> Result<f64> {
-    let text = match value.get_ref() {
-        DeValue::Float(float) => float.as_str(),
-        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
-        _ => return wrong_type(key, "a decimal number", value),
-    };
-    text.parse()
-        .or_else(|_| wrong_type(key, "a decimal number", value))
-}
-
-fn seconds(key: &'static str, value: &Value<'_>) -> Result<f64> {
-    quantity::<Seconds>(key, value).map(Seconds::get)
-}
-
-fn bytes(key: &'static str, value: &Value<'_>) -> Result<u32> {
-    whole(
-        key,
-        quantity::<Bytes>(key, value)?.get(),
-        value,
-        "a whole number of bytes",
-    )
-}
-
-fn window(key: &'static str, value: &Value<'_>) -> Result<u32> {
-    whole(
-        key,
-        quantity::<Packets>(key, value)?.get(),
-        value,
-        "a whole number of packets",
-    )
-}
-
-/// `number` where it is a `u32`.
-fn whole(key: &'static str, number: f64, value: &Value<'_>, allowed: &'static str) -> Result<u32> {
-    if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
-        Ok(number as u32)
-    } else {
-        let error = crate::Error {
-            what: key,
-            value: number,
-            allowed,
-        };
-        fail(Kind::Value(error), value.span())
-    }
-}
-
-/// A string with a unit. A bare number is refused by the unit's reader, which shows the fix.
-fn quantity<T: FromStr<Err = UnitError>>(key: &'static str, value: &Value<'_>) -> Result<T> {
-    let text = match value.get_ref() {
-        DeValue::String(text) => text.as_ref(),
-        DeValue::Integer(integer) => integer.as_str(),
-        DeValue::Float(float) => float.as_str(),
-        _ => return wrong_type(key, "a string with a unit", value),
-    };
-    text.parse()
-        .or_else(|error| fail(Kind::Unit { key, error }, value.span()))
-}
-
-fn wrong_type<T>(key: &'static str, wanted: &'static str, value: &Value<'_>) -> Result<T> {
-    let kind = Kind::WrongType {
-        key,
-        wanted,
-        found: value.get_ref().type_str(),
-    };
-    fail(kind, value.span())
-}
-
-fn fail<T>(kind: Kind, span: Range<usize>) -> Result<T> {
-    Err(StackError::new(kind, Some(span)))
-}
-
-/// The nearest key, if it is near enough to be what was meant.
-fn nearest(name: &str) -> Option<&'static str> {
-    netflow_units::nearest_name(name, KEYS.iter().copied(), &[])
 }

@@ -1,6 +1,7 @@
 //! Stacks: the built-in ones, timeouts that are known, and descriptions in TOML, good and bad.
 
-use netflow_tcpmodel::{Recovery, RtoRule, Stack, StackError, StackErrorKind, builtin_names};
+use netflow_document::Problem;
+use netflow_tcpmodel::{Recovery, RtoRule, Stack, builtin_names};
 
 #[test]
 fn every_built_in_stack_is_one_that_a_stack_can_be() {
@@ -74,18 +75,25 @@ fn a_description_changes_what_it_says_and_nothing_else() {
     assert_eq!(stack, expected);
 }
 
-fn error(line: &str) -> StackError {
-    Stack::from_toml(&format!("name = \"x\"\nlike = \"linux-6\"\n{line}\n")).unwrap_err()
+fn error(line: &str) -> Problem {
+    let text = format!("name = \"x\"\nlike = \"linux-6\"\n{line}\n");
+    Stack::from_toml(&text)
+        .unwrap_err()
+        .into_vec()
+        .swap_remove(0)
 }
 
 #[test]
 fn a_bad_description_is_told_what_is_wrong_and_where() {
     let cases = [
         ("min-rto = ", "line 3, column 11: not valid TOML: "),
-        ("minrto = \"1 s\"", "line 3, column 1: unknown key `minrto`"),
+        (
+            "minrto = \"1 s\"",
+            "line 3, column 1: unknown key `minrto` in the stack",
+        ),
         (
             "min-rto = 0.2",
-            "line 3, column 11: min-rto: missing unit after `0.2`",
+            "line 3, column 11: `min-rto` has no unit: 0.2",
         ),
         (
             "min-rto = \"-1 s\"",
@@ -99,25 +107,22 @@ fn a_bad_description_is_told_what_is_wrong_and_where() {
             "mss = \"0 B\"",
             "line 3, column 7: mss is 0, allowed is 1 to 65535 B",
         ),
-        (
-            "mss = \"0.5 B\"",
-            "line 3, column 7: mss is 0.5, allowed is a whole number of bytes",
-        ),
+        ("mss = \"0.5 B\"", "line 3, column 7: `mss` cannot be 0.5 B"),
         (
             "recovery = \"vegas\"",
             "line 3, column 12: unknown recovery `vegas`",
         ),
         (
             "window-after-loss = nan",
-            "line 3, column 21: window-after-loss is NaN, allowed is above 0 and at most 1",
+            "line 3, column 21: `window-after-loss` must be a finite number",
         ),
         (
             "quick-acks = -1",
-            "line 3, column 14: `quick-acks` must be a whole number from 0 to 4294967295, not integer",
+            "line 3, column 14: `quick-acks` cannot be negative: -1",
         ),
         (
             "limited-transmit = \"yes\"",
-            "line 3, column 20: `limited-transmit` must be true or false, not string",
+            "line 3, column 20: `limited-transmit` must be true or false, not a string",
         ),
         (
             "clock = \"0 s\"\nrto-rule = \"ticks\"",
@@ -125,39 +130,44 @@ fn a_bad_description_is_told_what_is_wrong_and_where() {
         ),
     ];
     for (line, message) in cases {
-        let said = error(line).to_string();
+        let problem = error(line);
+        let said = format!("{}{}", problem.at(), problem.message);
         assert!(said.starts_with(message), "{said}\ninstead of\n{message}");
     }
     assert!(
         error("minrto = 1")
-            .help()
+            .help
             .unwrap()
-            .starts_with("did you mean `min-rto`? allowed: name, ")
+            .starts_with("did you mean `min-rto`? allowed here: name, ")
     );
     assert_eq!(
-        error("recovery = \"vegas\"").help().unwrap(),
+        error("recovery = \"vegas\"").help.unwrap(),
         "allowed: timeout, tahoe, reno, newreno, sack, rack"
     );
-    assert!(error("min-rto = 0.2").help().unwrap().contains("0.2 s"));
+    assert!(error("min-rto = 0.2").help.unwrap().contains("0.2 s"));
 }
 
 #[test]
 fn a_description_needs_a_name_and_a_stack_to_begin_with() {
-    let error = Stack::from_toml("name = \"x\"").unwrap_err();
-    assert!(matches!(
-        error.kind(),
-        StackErrorKind::MissingKey { key: "like" }
-    ));
-    assert!(error.help().unwrap().contains("linux-2.0.34, ns-2.35"));
-    let error = Stack::from_toml("like = \"linux-6\"").unwrap_err();
-    assert!(matches!(
-        error.kind(),
-        StackErrorKind::MissingKey { key: "name" }
-    ));
-    let error = Stack::from_toml("name = \"x\"\nlike = \"linux-7\"").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "line 2, column 8: unknown like `linux-7`"
-    );
+    let of = |text: &str| {
+        Stack::from_toml(text)
+            .unwrap_err()
+            .into_vec()
+            .swap_remove(0)
+    };
+    assert_eq!(of("name = \"x\"").message, "the stack has no `like`");
+    assert_eq!(of("like = \"linux-6\"").message, "the stack has no `name`");
+    let unknown = of("name = \"x\"\nlike = \"linux-7\"");
+    assert_eq!((unknown.line, unknown.column), (Some(2), Some(8)));
+    assert_eq!(unknown.message, "unknown stack `linux-7`");
+    assert!(unknown.help.unwrap().contains("linux-2.0.34, ns-2.35"));
     assert!(Stack::from_toml("").is_err());
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let text = "name = \"x\"\nlike = \"linux-6\"\nmss = \"0 B\"\nclock = \"1 h\"\n";
+    let problems = Stack::from_toml(text).unwrap_err().into_vec();
+    let lines: Vec<Option<usize>> = problems.iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [Some(3), Some(4)], "{problems:?}");
 }

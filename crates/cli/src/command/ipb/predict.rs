@@ -42,7 +42,7 @@ pub struct PredictArguments {
     #[arg(long, value_name = "RATE", value_parser = quantity::<BitsPerSecond>)]
     bandwidth: Option<BitsPerSecond>,
 
-    /// What may wait for the bandwidth, such as 100pkt or 64KB
+    /// What there is room for, what is being sent included, such as 100pkt or 64KB
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>, default_value = "1000 pkt")]
     buffer: Size,
 
@@ -154,10 +154,7 @@ fn path(arguments: &PredictArguments) -> Path {
         loss: arguments.loss,
         bit_error_rate: arguments.ber,
         bandwidth_bps: arguments.bandwidth.map(BitsPerSecond::get),
-        buffer_bytes: Some(match arguments.buffer {
-            Size::Bytes(bytes) => bytes.get(),
-            Size::Packets(packets) => packets.get() * f64::from(arguments.mtu),
-        }),
+        buffer: Some(arguments.buffer),
     };
     Path {
         to_server: direction,

@@ -51,7 +51,7 @@ impl UsersArguments {
     pub fn loads(&self) -> Result<Vec<Named>, Failure> {
         if let Some(path) = &self.workload {
             let workloads = netflow::scenario::workloads(path);
-            let workloads = workloads.map_err(|problems| Failure::Input((&problems).into()))?;
+            let workloads = workloads.map_err(|problems| Failure::Input(problems.into()))?;
             let named = workloads.into_iter().map(|workload| {
                 let rate = 1.0 / workload.interarrival_s;
                 self.named(workload.name, workload.application, rate)

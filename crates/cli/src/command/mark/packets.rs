@@ -6,13 +6,14 @@ use std::io;
 use std::path::Path;
 
 use netflow::diffserv::table::{Packet, Packets, TableError};
+use netflow::scenario::{Problem, ProblemKind, Severity};
 use netflow::trace::{Format, Link, Reader, What};
 use netflow_files::ShortLines;
 
 use crate::command::trace;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::problems::{Problem, Report, Severity};
+use crate::problems::Report;
 
 /// What a stream tells of its packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,6 +170,7 @@ fn wrong(file: &Path, error: TableError) -> Failure {
         } => Failure::Input(Report {
             problems: vec![Problem {
                 severity: Severity::Error,
+                kind: ProblemKind::BadValue,
                 message,
                 file: Some(file.to_owned()),
                 span: Some(span),

@@ -66,7 +66,7 @@ pub fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
         || path.extension().is_some() && path.components().count() > 1
         || name.ends_with(".toml")
     {
-        return load(path).map_err(|error| Failure::Input((&error).into()));
+        return load(path).map_err(|error| Failure::Input(error.into()));
     }
     let names = builtin_names()
         .iter()

@@ -39,10 +39,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// The allowed name that `name` most likely stands for, if any is close.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    allowed: impl Iterator<Item = &'a str> + Clone,
-) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     netflow_units::nearest_name(name, allowed, ELSEWHERE)
 }
 

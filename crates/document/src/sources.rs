@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use crate::place::FileId;
 
 /// The files that a scenario was read from, in the order of reading: the scenario itself, its
@@ -50,22 +48,25 @@ impl Sources {
         (source.role == Role::File).then_some(source.path.as_path())
     }
 
-    pub(crate) fn is_override(&self, file: FileId) -> bool {
+    /// Whether it is the text of a `--set` option.
+    pub fn is_override(&self, file: FileId) -> bool {
         self.list
             .get(file.0 as usize)
             .is_some_and(|source| source.role == Role::Override)
     }
 
-    pub(crate) fn add(&mut self, path: &Path, text: String) -> (FileId, Arc<String>) {
+    /// Adds a file that was read.
+    pub fn add(&mut self, path: &Path, text: String) -> (FileId, Arc<String>) {
         self.push(path.to_owned(), text, Role::File)
     }
 
-    pub(crate) fn add_override(&mut self, text: &str) -> (FileId, Arc<String>) {
+    /// Adds a `--set` option.
+    pub fn add_override(&mut self, text: &str) -> (FileId, Arc<String>) {
         self.push(PathBuf::new(), text.to_owned(), Role::Override)
     }
 
     /// For a file that problems are about although its text could not be had.
-    pub(crate) fn add_unread(&mut self, path: &Path) -> FileId {
+    pub fn add_unread(&mut self, path: &Path) -> FileId {
         self.push(path.to_owned(), String::new(), Role::File).0
     }
 
@@ -81,7 +82,7 @@ impl Sources {
     }
 
     /// Forgets the texts that nobody will point into.
-    pub(crate) fn keep_texts(&mut self, wanted: impl Fn(FileId) -> bool) {
+    pub fn keep_texts(&mut self, wanted: impl Fn(FileId) -> bool) {
         for (i, source) in self.list.iter_mut().enumerate() {
             if !wanted(FileId(i as u32)) {
                 source.text = None;
@@ -89,20 +90,9 @@ impl Sources {
         }
     }
 
-    /// SHA-256 of all files one after the other, in hex.
-    pub(crate) fn digest(&self) -> String {
+    /// The texts of the files, in the order of reading.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
         let files = self.list.iter().filter(|source| source.role == Role::File);
-        digest(files.filter_map(|source| source.text.as_ref().map(|text| text.as_str())))
+        files.filter_map(|source| source.text.as_ref().map(|text| text.as_str()))
     }
-}
-
-/// SHA-256 of some texts one after the other, in hex: what [`Prepared::digest`](crate::Prepared)
-/// is of the files of a scenario in the order of reading.
-pub fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
-    let mut hash = Sha256::new();
-    for text in texts {
-        hash.update(text.as_bytes());
-    }
-    let bytes = hash.finalize();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

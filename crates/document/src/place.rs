@@ -11,33 +11,42 @@ use serde::{Serialize, Serializer};
 pub struct FileId(pub(crate) u32);
 
 impl FileId {
-    /// The scenario file itself is always read first.
-    pub(crate) const SCENARIO: FileId = FileId(0);
+    /// The document itself is always read first.
+    pub const FIRST: FileId = FileId(0);
     const NOWHERE: FileId = FileId(u32::MAX);
 }
 
 /// A range of bytes in a file. Files are limited to what 32 bits can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    pub(crate) file: FileId,
-    pub(crate) start: u32,
-    pub(crate) end: u32,
+    file: FileId,
+    start: u32,
+    end: u32,
 }
 
 impl Place {
     /// Of what stands nowhere: made by a program, or put in the place of something wrong.
-    pub(crate) const NOWHERE: Place = Place {
+    pub const NOWHERE: Place = Place {
         file: FileId::NOWHERE,
         start: 0,
         end: 0,
     };
 
-    pub(crate) fn new(file: FileId, span: Range<usize>) -> Place {
+    /// Of these bytes of a file.
+    pub fn new(file: FileId, span: Range<usize>) -> Place {
         let narrow = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         Place {
             file,
             start: narrow(span.start),
             end: narrow(span.end),
+        }
+    }
+
+    /// From where this begins to where `last`, of the same file, ends.
+    pub(crate) fn to(self, last: Place) -> Place {
+        Place {
+            end: last.end,
+            ..self
         }
     }
 
@@ -51,7 +60,8 @@ impl Place {
         self.start as usize..self.end as usize
     }
 
-    pub(crate) fn is_nowhere(self) -> bool {
+    /// Whether it stands nowhere.
+    pub fn is_nowhere(self) -> bool {
         self.file == FileId::NOWHERE
     }
 }
@@ -64,7 +74,8 @@ pub struct Spanned<T> {
 }
 
 impl<T> Spanned<T> {
-    pub(crate) fn new(value: T, place: Place) -> Self {
+    /// A value that stands there.
+    pub fn new(value: T, place: Place) -> Self {
         Spanned { value, place }
     }
 
@@ -79,7 +90,7 @@ impl<T> Spanned<T> {
     }
 
     /// Whether it was read, and not put in the place of something that could not be.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         !self.place.is_nowhere()
     }
 }

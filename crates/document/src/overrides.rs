@@ -4,15 +4,11 @@ use std::cell::Cell;
 
 use toml::de::{DeTable, DeValue};
 
-use super::{Element, Value};
-use crate::place::{FileId, Place};
-use crate::problem::{Findings, ProblemKind};
-use crate::sources::Sources;
-use crate::suggest;
+use crate::{Element, FileId, Findings, Key, Place, ProblemKind, Sources, Value, columns, suggest};
 
 /// The options given, and which of them have changed something.
 #[derive(Debug, Default)]
-pub(crate) struct Overrides {
+pub struct Overrides {
     list: Vec<Override>,
 }
 
@@ -97,11 +93,8 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Overrides {
-    pub(crate) fn parse(
-        options: &[String],
-        sources: &mut Sources,
-        findings: &mut Findings,
-    ) -> Overrides {
+    /// Takes the options apart, each `KEY=VALUE`.
+    pub fn parse(options: &[String], sources: &mut Sources, findings: &mut Findings) -> Overrides {
         let mut overrides = Overrides::default();
         for option in options {
             let (file, text) = sources.add_override(option);
@@ -208,7 +201,8 @@ impl Overrides {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
@@ -254,9 +248,9 @@ impl Overrides {
     }
 
     /// Refuses options that changed nothing.
-    pub(crate) fn refuse_unused(&self, findings: &mut Findings, names: &Names<'_>) {
+    pub fn refuse_unused(&self, findings: &mut Findings, known: &[Known<'_>]) {
         for option in self.list.iter().filter(|option| !option.used.get()) {
-            let (message, help) = unused(&option.key, names);
+            let (message, help) = unused(&option.key, known);
             findings
                 .error(ProblemKind::Override, option.key_place, message)
                 .help(help);
@@ -264,39 +258,48 @@ impl Overrides {
     }
 }
 
-/// The names there are, which options begin with.
-pub(crate) struct Names<'n> {
-    pub(crate) links: Vec<&'n str>,
-    pub(crate) connections: Vec<&'n str>,
-    pub(crate) aggregates: Vec<&'n str>,
-    pub(crate) workloads: Vec<&'n str>,
+/// What options can begin with: a table there is one of, or elements by their names.
+#[derive(Clone, Debug)]
+pub struct Known<'n> {
+    table: &'static str,
+    keys: &'static [Key],
+    /// Of elements, what they are called.
+    names: Option<Vec<&'n str>>,
+}
+
+impl<'n> Known<'n> {
+    /// A table there is one of.
+    pub fn one<T: Element>() -> Known<'n> {
+        Known {
+            table: T::NAME,
+            keys: T::KEYS,
+            names: None,
+        }
+    }
+
+    /// Elements of these names.
+    pub fn many<T: Element>(names: impl Iterator<Item = &'n str>) -> Known<'n> {
+        Known {
+            names: Some(names.collect()),
+            ..Known::one::<T>()
+        }
+    }
 }
 
 const EXAMPLE: &str = "write for instance --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
      or --set \"connection.*.max-window=20 pkt\"";
 
 /// Why nothing was found under a key, and what there is.
-fn unused(key: &str, names: &Names<'_>) -> (String, String) {
-    use crate::file::{Aggregate, Connection, Include, Link, Simulation, Workload};
-
+fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
     let (element, rest) = key.split_once('.').unwrap_or((key, ""));
-    match element {
-        Simulation::NAME => no_key::<Simulation>(rest, "[simulation]"),
-        Include::NAME => no_key::<Include>(rest, "[include]"),
-        Link::NAME => named::<Link>(rest, &names.links),
-        Connection::NAME => named::<Connection>(rest, &names.connections),
-        Aggregate::NAME => named::<Aggregate>(rest, &names.aggregates),
-        Workload::NAME => named::<Workload>(rest, &names.workloads),
-        _ => {
-            let elements = [
-                Simulation::NAME,
-                Include::NAME,
-                Link::NAME,
-                Connection::NAME,
-                Aggregate::NAME,
-                Workload::NAME,
-            ];
-            let near = suggest::nearest(element, elements.into_iter());
+    let table = known.iter().find(|known| known.table == element);
+    match table {
+        Some(table) => match &table.names {
+            None => no_key(rest, &format!("[{}]", table.table), table.keys),
+            Some(names) => named(rest, table, names),
+        },
+        None => {
+            let near = suggest::nearest(element, known.iter().map(|known| known.table));
             let help = match near {
                 Some(near) => format!("did you mean `{near}`? {EXAMPLE}"),
                 None => EXAMPLE.to_owned(),
@@ -307,23 +310,24 @@ fn unused(key: &str, names: &Names<'_>) -> (String, String) {
 }
 
 /// There is such an element, but not with this key.
-fn no_key<T: Element>(key: &str, what: &str) -> (String, String) {
+fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
     let message = format!("{what} has no key `{key}` that can be set");
+    let paths: Vec<String> = columns(keys)
+        .iter()
+        .map(|column| column.path.join("."))
+        .collect();
     let inner: Vec<&str> = match key.split_once('.') {
         Some((table, _)) => {
             let start = format!("{table}.");
-            T::COLUMNS
-                .iter()
-                .copied()
-                .filter(|name| name.starts_with(&start))
-                .collect()
+            let inside = |name: &&str| name.starts_with(&start);
+            paths.iter().map(String::as_str).filter(inside).collect()
         }
         None => Vec::new(),
     };
     let help = match inner.as_slice() {
         [] => {
             let first = key.split('.').next().unwrap_or(key);
-            suggest::help(first, "its keys", T::KEYS.iter().copied())
+            suggest::help(first, "its keys", keys.iter().map(|key| key.name))
         }
         inner => suggest::help(key, "its keys", inner.iter().copied()),
     };
@@ -331,15 +335,18 @@ fn no_key<T: Element>(key: &str, what: &str) -> (String, String) {
 }
 
 /// An element that has a name, or a pattern for many.
-fn named<T: Element>(rest: &str, names: &[&str]) -> (String, String) {
-    let what = T::NAME;
+fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
+    let what = table.table;
     // Names may contain points, so the name is looked for rather than cut off.
     let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
     let known = cuts.find(|(name, _)| names.iter().any(|it| matches(name, it)));
     if let Some((name, key)) = known {
-        return no_key::<T>(&key[1..], &format!("{what} `{name}`"));
+        return no_key(&key[1..], &format!("{what} `{name}`"), table.keys);
     }
-    let first_key = |key: &str| T::KEYS.contains(&key.split('.').next().unwrap_or(key));
+    let first_key = |key: &str| {
+        let first = key.split('.').next().unwrap_or(key);
+        table.keys.iter().any(|key| key.name == first)
+    };
     let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
     let name = cuts
         .find(|(_, key)| first_key(&key[1..]))

@@ -5,12 +5,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-use netflow_units::{Bytes, Packets, Rate, Seconds, Size, UnitError};
+use netflow_units::{Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size, UnitError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use super::value::{Kind, Read, Value};
-use crate::problem::{Findings, ProblemKind};
+use crate::{Findings, Kind, ProblemKind, Read, Value};
 
 /// A quantity as scenarios write it: a string with a number and a unit, `"20 ms"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +36,12 @@ impl<T: fmt::Display> Serialize for Quantity<T> {
 }
 
 /// What messages and the schema say about a type of quantity.
-trait Dimension {
+trait Dimension: Sized {
     const NAME: &'static str;
+    /// The same in a sentence.
+    const KIND: &'static str;
+    /// One of them.
+    const ONE: Self;
     const DESCRIPTION: &'static str;
     /// Regular expression of a number with a unit.
     const UNITS: &'static str;
@@ -49,6 +52,8 @@ trait Dimension {
 
 impl Dimension for Seconds {
     const NAME: &'static str = "Time";
+    const KIND: &'static str = "time";
+    const ONE: Self = Seconds(1.0);
     const DESCRIPTION: &'static str = "A time with its unit: \"20 ms\", \"1.5 s\", \"2 min\".";
     const UNITS: &'static str = "(s|ms|us|min|h)";
 
@@ -62,6 +67,8 @@ impl Dimension for Seconds {
 
 impl Dimension for Rate {
     const NAME: &'static str = "Rate";
+    const KIND: &'static str = "rate";
+    const ONE: Self = Rate::PacketsPerSecond(PacketsPerSecond(1.0));
     const DESCRIPTION: &'static str = "A rate with its unit: \"8 Mbit/s\", \"1000 pkt/s\".";
     const UNITS: &'static str = "([kMG]?bit/s|[kMG]?bps|[KMG]?B/s|pkt/s)";
 
@@ -72,6 +79,8 @@ impl Dimension for Rate {
 
 impl Dimension for Bytes {
     const NAME: &'static str = "Bytes";
+    const KIND: &'static str = "size in bytes";
+    const ONE: Self = Bytes(1.0);
     const DESCRIPTION: &'static str = "A size with its unit: \"1500 B\", \"10 KB\", \"64 KiB\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB)";
 
@@ -82,6 +91,8 @@ impl Dimension for Bytes {
 
 impl Dimension for Packets {
     const NAME: &'static str = "Packets";
+    const KIND: &'static str = "number of packets";
+    const ONE: Self = Packets(1.0);
     const DESCRIPTION: &'static str = "A number of packets with its unit: \"64 pkt\".";
     const UNITS: &'static str = "pkt";
 
@@ -92,6 +103,8 @@ impl Dimension for Packets {
 
 impl Dimension for Size {
     const NAME: &'static str = "Size";
+    const KIND: &'static str = "size";
+    const ONE: Self = Size::Packets(Packets(1.0));
     const DESCRIPTION: &'static str = "A size with its unit: \"100 pkt\", \"150 KB\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt)";
 
@@ -118,7 +131,17 @@ impl<T: Dimension> JsonSchema for Quantity<T> {
     }
 }
 
-impl<T: Dimension + FromStr<Err = UnitError>> Read for Quantity<T> {
+impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T> {
+    const KIND: &'static str = T::KIND;
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+
+    fn fallback() -> Self {
+        Quantity(T::ONE)
+    }
+
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         let (text, bare) = match &value.kind {
             Kind::String(text) | Kind::Cell(text) => (*text, text.trim()),

@@ -7,9 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::{Element, Fields, Kind, Value};
-use crate::place::{FileId, Place};
-use crate::problem::{Findings, ProblemKind};
+use crate::{Column, Element, FileId, Findings, Key, Kind, Place, ProblemKind, Value, columns};
 
 /// One cell: its text and its bytes in the file.
 #[derive(Clone, Debug)]
@@ -18,60 +16,113 @@ struct Cell<'t> {
     place: Place,
 }
 
-/// What a column is for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
-    /// The key of the table that the column's key is in; empty for keys of the element itself.
-    table: &'static str,
+/// The keys that the columns of a table are for, in the order of tables inside tables.
+#[derive(Clone, Debug, Default)]
+pub struct Node {
     key: &'static str,
+    /// The column that holds it.
+    column: Option<usize>,
+    /// If it is a table, or may be one.
+    inner: Vec<Node>,
+    /// What leads here, for messages: `source.`
+    prefix: String,
 }
 
-impl Column {
-    fn of<T: Element>(name: &str) -> Option<Column> {
-        let name = T::COLUMNS.iter().find(|column| **column == name)?;
-        Some(match name.split_once('.') {
-            Some((table, key)) => Column { table, key },
-            None if T::SHORT_COLUMNS.contains(name) => Column {
-                table: "source",
-                key: name,
-            },
-            None => Column {
-                table: "",
-                key: name,
-            },
-        })
+impl Node {
+    fn insert(&mut self, path: &[&'static str], column: usize) {
+        let Some((first, rest)) = path.split_first() else {
+            self.column = Some(column);
+            return;
+        };
+        let known = self.inner.iter().position(|node| node.key == *first);
+        let i = known.unwrap_or_else(|| {
+            self.inner.push(Node {
+                key: first,
+                prefix: format!("{}{first}.", self.prefix),
+                ..Node::default()
+            });
+            self.inner.len() - 1
+        });
+        if let Some(node) = self.inner.get_mut(i) {
+            node.insert(rest, column);
+        }
     }
 }
 
 /// A row, with the columns that its cells stand in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Row<'t> {
-    columns: Vec<Column>,
+pub struct Row<'t> {
+    root: Node,
     cells: Vec<Cell<'t>>,
-    pub(crate) place: Option<Place>,
+    place: Option<Place>,
 }
 
 impl Row<'_> {
+    /// All of it.
+    pub fn fields(&self) -> crate::Fields<'_> {
+        crate::Fields::Row {
+            row: self,
+            node: &self.root,
+        }
+    }
+
+    /// Where it stands, once it is read.
+    pub fn place(&self) -> Option<Place> {
+        self.place
+    }
+
     /// The cell for a key of a table, or the table of that name if any of its cells is filled.
-    pub(crate) fn get<'a>(&'a self, table: &'static str, key: &'static str) -> Option<Value<'a>> {
-        let mut nested = None;
-        for (column, cell) in self.columns.iter().zip(&self.cells) {
-            if same(column.key, key) && same(column.table, table) {
-                if !cell.text.is_empty() {
-                    return Some(Value::cell(&cell.text, cell.place));
-                }
-            } else if table.is_empty() && same(column.table, key) && !cell.text.is_empty() {
-                nested = nested.or(Some(cell.place));
-            }
+    pub fn get<'a>(&'a self, node: &'a Node, key: &str) -> Option<Value<'a>> {
+        let node = node.inner.iter().find(|node| same(node.key, key))?;
+        let cell = node.column.and_then(|column| self.filled(column));
+        if let Some(cell) = cell {
+            return Some(Value::cell(&cell.text, cell.place));
         }
         Some(Value {
-            kind: Kind::Table(Fields::Row {
-                row: self,
-                table: key,
-            }),
-            place: nested?,
+            kind: Kind::Table(crate::Fields::Row { row: self, node }),
+            place: self.first_inside(node)?,
             scope: None,
         })
+    }
+
+    /// The first filled cell of a table, if a cell says already what the table would.
+    pub fn twice(&self, node: &Node, key: &str) -> Option<Place> {
+        let node = node.inner.iter().find(|node| same(node.key, key))?;
+        self.filled(node.column?)?;
+        self.first_inside(node)
+    }
+
+    fn filled(&self, column: usize) -> Option<&Cell<'_>> {
+        self.cells.get(column).filter(|cell| !cell.text.is_empty())
+    }
+
+    fn first_inside(&self, node: &Node) -> Option<Place> {
+        node.inner.iter().find_map(|inner| {
+            let cell = inner.column.and_then(|column| self.filled(column));
+            cell.map(|cell| cell.place)
+                .or_else(|| self.first_inside(inner))
+        })
+    }
+
+    /// Which columns hold a key that is missing.
+    pub fn help(&self, node: &Node, key: Option<&'static Key>) -> String {
+        let Some(key) = key else {
+            return String::new();
+        };
+        let prefix = &node.prefix;
+        if key.is_cell {
+            return format!("fill the column `{prefix}{}`", key.name);
+        }
+        let first = key.tables.first().copied().unwrap_or_default();
+        let prefix = match key.flat {
+            true => prefix.clone(),
+            false => format!("{prefix}{}.", key.name),
+        };
+        let names: Vec<String> = crate::key::all(key.tables)
+            .filter(|inner| first.iter().any(|it| it.name == inner.name) || inner.required)
+            .map(|inner| format!("{prefix}{}", inner.name))
+            .collect();
+        format!("fill one of the columns {}", names.join(", "))
     }
 }
 
@@ -82,7 +133,7 @@ fn same(a: &str, b: &str) -> bool {
 
 /// Splits a text into rows of cells.
 #[derive(Debug)]
-pub(crate) struct Csv<'t> {
+pub struct Csv<'t> {
     text: &'t str,
     file: FileId,
     /// Where the next row begins.
@@ -91,7 +142,7 @@ pub(crate) struct Csv<'t> {
 }
 
 /// Reads the header of a table of `T`s; `None` if the rows cannot be understood with it.
-pub(crate) fn open<'t, T: Element>(
+pub fn open<'t, T: Element>(
     file: FileId,
     text: &'t str,
     findings: &mut Findings,
@@ -107,50 +158,61 @@ pub(crate) fn open<'t, T: Element>(
         columns: 0,
     };
     let mut header = Row::default();
-    let keys = || T::COLUMNS.iter().copied();
+    let known = columns(T::KEYS);
+    let names = || known.iter().map(|column| column.name.as_str());
+    let find = |name: &str| {
+        // Whoever writes every table's name writes it where it may be left out, too.
+        known
+            .iter()
+            .find(|column| column.name == name)
+            .or_else(|| known.iter().find(|column| column.path.join(".") == name))
+    };
     let start = Place::new(file, csv.at..csv.at);
     if !csv.split(&mut header.cells, findings)? {
         let message = "the table is empty: its first row must name the columns";
-        let help = format!("columns: {}", T::COLUMNS.join(", "));
+        let names: Vec<&str> = names().collect();
         findings
             .error(ProblemKind::Missing, start, message)
-            .help(help);
+            .help(format!("columns: {}", names.join(", ")));
         return None;
     }
     let mut good = true;
+    let mut paths: Vec<&Column> = Vec::new();
     for (i, cell) in header.cells.iter().enumerate() {
         let name = cell.text.as_ref();
-        if !keys().any(|key| key == name) {
+        let Some(column) = find(name) else {
             let message = match name {
                 "" => format!("column {} has no name", i + 1),
                 _ => format!("unknown column `{name}` in a table of {}s", T::NAME),
             };
             let help = match name.contains([';', '\t']) {
                 true => "columns are separated by commas".to_owned(),
-                false => findings.allowed(name, "columns", keys()),
+                false => findings.allowed(name, "columns", names()),
             };
             findings
                 .error(ProblemKind::UnknownKey, cell.place, message)
                 .help(help);
             good = false;
-        } else if header.cells[..i]
-            .iter()
-            .any(|other| other.text == cell.text)
-        {
+            continue;
+        };
+        if paths.contains(&column) {
             let message = format!("column `{name}` exists twice");
             findings.error(ProblemKind::Duplicate, cell.place, message);
             good = false;
         }
+        paths.push(column);
     }
-    for required in T::REQUIRED_COLUMNS {
-        if !header.cells.iter().any(|cell| cell.text == *required) && good {
+    let required: Vec<&str> = T::KEYS
+        .iter()
+        .filter(|key| key.required && key.is_cell)
+        .map(|key| key.name)
+        .collect();
+    for name in &required {
+        if good && !paths.iter().any(|column| column.path == [*name]) {
             let first = header.cells.first().map_or(start, |cell| cell.place);
-            let message = format!("column `{required}` is missing");
-            let help = format!(
-                "a table of {}s needs the columns {}",
-                T::NAME,
-                T::REQUIRED_COLUMNS.join(", ")
-            );
+            let message = format!("column `{name}` is missing");
+            let needs = required.join(", ");
+            let help = format!("a table of {}s needs the columns {needs}", T::NAME);
             findings
                 .error(ProblemKind::Missing, first, message)
                 .help(help);
@@ -158,18 +220,16 @@ pub(crate) fn open<'t, T: Element>(
         }
     }
     csv.columns = header.cells.len();
-    header.columns = header
-        .cells
-        .iter()
-        .filter_map(|cell| Column::of::<T>(&cell.text))
-        .collect();
+    for (i, column) in paths.into_iter().enumerate() {
+        header.root.insert(&column.path, i);
+    }
     good.then_some((csv, header))
 }
 
 impl<'t> Csv<'t> {
     /// Reads the next row into `row`; false at the end of the table. Ragged rows are reported and
     /// left out.
-    pub(crate) fn next(&mut self, row: &mut Row<'t>, findings: &mut Findings) -> bool {
+    pub fn next(&mut self, row: &mut Row<'t>, findings: &mut Findings) -> bool {
         loop {
             match self.split(&mut row.cells, findings) {
                 Some(true) => {}
@@ -179,10 +239,7 @@ impl<'t> Csv<'t> {
             let (Some(first), Some(last)) = (row.cells.first(), row.cells.last()) else {
                 continue;
             };
-            let place = Place {
-                end: last.place.end,
-                ..first.place
-            };
+            let place = first.place.to(last.place);
             if row.cells.len() == 1 && first.text.is_empty() {
                 continue; // nothing but blanks
             }

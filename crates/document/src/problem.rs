@@ -1,20 +1,33 @@
-//! What is wrong with a scenario, or suspicious about it.
+//! What is wrong with a document, or suspicious about it.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
+
+use serde::Serialize;
 
 use crate::place::{FileId, Place};
 use crate::sources::Sources;
 use crate::suggest;
 
 /// Whether a scenario can be run in spite of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// It cannot.
     Error,
     /// It can, but its author should look at this.
     Warning,
+}
+
+impl Severity {
+    /// What messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
 }
 
 /// What sort of thing a problem is.
@@ -58,11 +71,12 @@ pub enum ProblemKind {
 }
 
 /// One thing that is wrong or suspicious: what, where, and what to do about it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problem {
     /// Whether the scenario can be run in spite of it.
     pub severity: Severity,
     /// What sort of thing it is.
+    #[serde(skip)]
     pub kind: ProblemKind,
     /// What is wrong: a lowercase fragment.
     pub message: String,
@@ -78,21 +92,29 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
+impl Problem {
+    /// Where it is, before a message: `topology.toml:5:13: `, as far as it is known.
+    pub fn at(&self) -> String {
+        match (&self.file, self.line, self.column) {
+            (None, ..) => String::new(),
+            // A text that stands in no file.
+            (Some(file), Some(line), Some(column)) if file.as_os_str().is_empty() => {
+                format!("line {line}, column {column}: ")
+            }
+            (Some(file), Some(line), Some(column)) => {
+                format!("{}:{line}:{column}: ", file.display())
+            }
+            (Some(file), Some(line), None) => format!("{}:{line}: ", file.display()),
+            (Some(file), ..) => format!("{}: ", file.display()),
+        }
+    }
+}
+
 /// `topology.toml:12:1: error: unknown key ...`, and the help on a second line.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.file {
-            write!(f, "{}:", file.display())?;
-            if let (Some(line), Some(column)) = (self.line, self.column) {
-                write!(f, "{line}:{column}:")?;
-            }
-            f.write_str(" ")?;
-        }
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
-        write!(f, "{severity}: {}", self.message)?;
+        f.write_str(&self.at())?;
+        write!(f, "{}: {}", self.severity.name(), self.message)?;
         match &self.help {
             Some(help) => write!(f, "\n  help: {help}"),
             None => Ok(()),
@@ -162,7 +184,7 @@ const MOST_COMPARED: usize = 1_000_000;
 
 /// A problem on its way: still without line and column.
 #[derive(Debug)]
-pub(crate) struct Finding {
+pub struct Finding {
     severity: Severity,
     kind: ProblemKind,
     message: String,
@@ -171,14 +193,15 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    pub(crate) fn help(&mut self, help: impl Into<String>) {
+    /// What to do about it.
+    pub fn help(&mut self, help: impl Into<String>) {
         self.help = Some(help.into());
     }
 }
 
 /// Problems as they are found.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub struct Findings {
     list: Vec<Finding>,
     errors: usize,
     left_out: usize,
@@ -189,7 +212,8 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    pub(crate) fn error(
+    /// Adds something that is wrong.
+    pub fn error(
         &mut self,
         kind: ProblemKind,
         place: Place,
@@ -199,7 +223,8 @@ impl Findings {
         self.push(Severity::Error, kind, place, message.into())
     }
 
-    pub(crate) fn warning(
+    /// Adds something that is suspicious.
+    pub fn warning(
         &mut self,
         kind: ProblemKind,
         place: Place,
@@ -238,7 +263,7 @@ impl Findings {
 
     /// ``did you mean `link`? allowed: ...`` for the finding that comes next; nothing if it will not be kept. Of
     /// very many names only the first findings are compared with.
-    pub(crate) fn allowed<'a>(
+    pub fn allowed<'a>(
         &mut self,
         name: &str,
         what: &str,
@@ -252,7 +277,7 @@ impl Findings {
     }
 
     /// The one of the names that was meant, likewise.
-    pub(crate) fn nearest<'a>(
+    pub fn nearest<'a>(
         &mut self,
         name: &str,
         allowed: impl Iterator<Item = &'a str> + Clone,
@@ -266,23 +291,25 @@ impl Findings {
     }
 
     /// Adds help to the last finding.
-    pub(crate) fn amend(&mut self, help: impl Into<String>) {
+    pub fn amend(&mut self, help: impl Into<String>) {
         let kept = self.list.last_mut().filter(|_| self.last.is_none());
         if let Some(finding) = kept {
             finding.help(help);
         }
     }
 
-    pub(crate) fn has_errors(&self) -> bool {
+    /// Whether anything is wrong.
+    pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
-    pub(crate) fn errors(&self) -> usize {
+    /// How much is wrong.
+    pub fn errors(&self) -> usize {
         self.errors
     }
 
     /// Whether keys were refused, so that what they were meant to say is missing.
-    pub(crate) fn has_refused_keys(&self) -> bool {
+    pub fn has_refused_keys(&self) -> bool {
         let refused = [ProblemKind::UnknownKey, ProblemKind::WrongType];
         self.list
             .iter()
@@ -290,17 +317,17 @@ impl Findings {
     }
 
     /// Whether further findings are only counted.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.list.len() >= MOST_PROBLEMS
     }
 
     /// Which files problems were found in.
-    pub(crate) fn is_about(&self, file: FileId) -> bool {
-        self.list.iter().any(|finding| finding.place.file == file)
+    pub fn is_about(&self, file: FileId) -> bool {
+        self.list.iter().any(|finding| finding.place.file() == file)
     }
 
     /// With lines and columns, in the order of files and places.
-    pub(crate) fn finish(mut self, sources: &Sources) -> Vec<Problem> {
+    pub fn finish(mut self, sources: &Sources) -> Vec<Problem> {
         self.list.sort_by_key(|finding| finding.place);
         let mut counter = LineCounter::default();
         let mut problems: Vec<Problem> = self
@@ -317,7 +344,7 @@ impl Findings {
                 },
                 kind: ProblemKind::More,
                 message: format!("{} more problems are not listed", self.left_out),
-                file: sources.path(FileId::SCENARIO).map(ToOwned::to_owned),
+                file: sources.path(FileId::FIRST).map(ToOwned::to_owned),
                 span: None,
                 line: None,
                 column: None,
@@ -327,7 +354,8 @@ impl Findings {
         problems
     }
 
-    pub(crate) fn into_problems(self, sources: Sources) -> Problems {
+    /// With lines and columns, and the texts they are counted in.
+    pub fn into_problems(self, sources: Sources) -> Problems {
         Problems {
             list: self.finish(&sources),
             sources,
@@ -344,14 +372,16 @@ impl Finding {
             help,
             place,
         } = self;
-        let text = sources.text(place.file).unwrap_or("");
-        let is_override = sources.is_override(place.file);
+        let text = sources.text(place.file()).unwrap_or("");
+        let is_override = sources.is_override(place.file());
         let message = match is_override {
             true => format!("--set `{text}`: {message}"),
             false => message,
         };
-        let file = sources.path(place.file).map(ToOwned::to_owned);
-        let known = file.is_some() && !place.is_nowhere();
+        let file = sources.path(place.file()).map(ToOwned::to_owned);
+        // There is no line in a file that could not be read.
+        let is_read = kind != ProblemKind::Unreadable || place.span() != (0..0);
+        let known = file.is_some() && !place.is_nowhere() && is_read;
         let (line, column) = counter.at(place, text);
         Problem {
             severity,
@@ -377,9 +407,9 @@ struct LineCounter {
 impl LineCounter {
     fn at(&mut self, place: Place, text: &str) -> (usize, usize) {
         let byte = place.span().start.min(text.len());
-        if self.file != Some(place.file) || byte < self.byte {
+        if self.file != Some(place.file()) || byte < self.byte {
             *self = LineCounter {
-                file: Some(place.file),
+                file: Some(place.file()),
                 byte: 0,
                 line: 1,
             };

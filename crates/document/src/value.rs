@@ -3,64 +3,88 @@
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
-use super::{Row, Scope, not_available};
-use crate::place::{FileId, Place, Spanned};
-use crate::problem::{Findings, ProblemKind};
+use crate::csv::Node;
+use crate::overrides::Scope;
+use crate::{FileId, Findings, Key, Place, ProblemKind, Row, Spanned};
 
 /// What stands for a key.
 #[derive(Clone, Debug)]
-pub(crate) struct Value<'a> {
-    pub(crate) kind: Kind<'a>,
-    pub(crate) place: Place,
+pub struct Value<'a> {
+    /// What it is.
+    pub kind: Kind<'a>,
+    /// Where it stands.
+    pub place: Place,
     /// For a table: what `--set` options call it, if there are any.
     pub(crate) scope: Option<Scope<'a>>,
 }
 
 /// The types a value can have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind<'a> {
+pub enum Kind<'a> {
     /// Text of a CSV cell or a `--set` option, which may turn out to be of any simple type.
     Cell(&'a str),
+    /// A string.
     String(&'a str),
+    /// A whole number.
     Integer(&'a DeInteger<'a>),
+    /// Another number.
     Float(&'a DeFloat<'a>),
+    /// True or false.
     Boolean(bool),
+    /// A date.
     Datetime,
-    Array(&'a DeArray<'a>),
+    /// An array.
+    Array {
+        /// Its elements.
+        array: &'a DeArray<'a>,
+        /// The file they stand in.
+        file: FileId,
+    },
+    /// A table.
     Table(Fields<'a>),
 }
 
 /// Where the keys of a table are looked up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fields<'a> {
-    Toml(&'a DeTable<'a>),
-    /// A CSV row, and which of its tables: empty for the element itself.
+pub enum Fields<'a> {
+    /// A table of a document.
+    Toml {
+        /// Its keys.
+        table: &'a DeTable<'a>,
+        /// The file it stands in.
+        file: FileId,
+    },
+    /// A row of a CSV table, and which of the tables in it.
     Row {
+        /// The row.
         row: &'a Row<'a>,
-        table: &'static str,
+        /// The table.
+        node: &'a Node,
     },
     /// Nothing but what `--set` options add.
     Empty,
 }
 
 impl<'a> Value<'a> {
-    pub(crate) fn toml(value: &'a TomlSpanned<DeValue<'a>>) -> Value<'a> {
+    /// A value of a document.
+    pub(crate) fn toml(value: &'a TomlSpanned<DeValue<'a>>, file: FileId) -> Value<'a> {
         let kind = match value.get_ref() {
             DeValue::String(text) => Kind::String(text),
             DeValue::Integer(number) => Kind::Integer(number),
             DeValue::Float(number) => Kind::Float(number),
             DeValue::Boolean(flag) => Kind::Boolean(*flag),
             DeValue::Datetime(_) => Kind::Datetime,
-            DeValue::Array(array) => Kind::Array(array),
-            DeValue::Table(table) => Kind::Table(Fields::Toml(table)),
+            DeValue::Array(array) => Kind::Array { array, file },
+            DeValue::Table(table) => Kind::Table(Fields::Toml { table, file }),
         };
         Value {
             kind,
-            place: Place::new(FileId::SCENARIO, value.span()),
+            place: Place::new(file, value.span()),
             scope: None,
         }
     }
 
+    /// A text that may turn out to be of any simple type.
     pub(crate) fn cell(text: &'a str, place: Place) -> Value<'a> {
         Value {
             kind: Kind::Cell(text),
@@ -70,20 +94,20 @@ impl<'a> Value<'a> {
     }
 
     /// "a string", "a table" ...
-    pub(crate) fn type_name(&self) -> &'static str {
+    pub fn type_name(&self) -> &'static str {
         match self.kind {
             Kind::Cell(_) => "text",
             Kind::String(_) => "a string",
             Kind::Integer(_) | Kind::Float(_) => "a number",
             Kind::Boolean(_) => "true or false",
             Kind::Datetime => "a date",
-            Kind::Array(_) => "an array",
+            Kind::Array { .. } => "an array",
             Kind::Table(_) => "a table",
         }
     }
 
     /// The place of some bytes of a string value.
-    pub(crate) fn place_inside(&self, text: &str, span: std::ops::Range<usize>) -> Place {
+    pub fn place_inside(&self, text: &str, span: std::ops::Range<usize>) -> Place {
         let whole = self.place.span();
         let offset = match whole.len().checked_sub(text.len()) {
             Some(0) => 0,
@@ -94,16 +118,50 @@ impl<'a> Value<'a> {
             return self.place;
         }
         let start = whole.start + offset;
-        Place::new(self.place.file, start + span.start..start + span.end)
+        Place::new(self.place.file(), start + span.start..start + span.end)
     }
 
-    pub(crate) fn wrong_type(&self, key: &str, wanted: &str, findings: &mut Findings) {
+    /// Says that it is of the wrong type.
+    pub fn wrong_type(&self, key: &str, wanted: &str, findings: &mut Findings) {
         let message = format!("`{key}` must be {wanted}, not {}", self.type_name());
         findings.error(ProblemKind::WrongType, self.place, message);
     }
 
+    /// All elements of an array; `None` if any of them cannot be read.
+    pub(crate) fn elements<T: Read>(
+        &self,
+        key: &str,
+        findings: &mut Findings,
+    ) -> Option<Vec<Spanned<T>>> {
+        let Kind::Array { array, file } = self.kind else {
+            self.wrong_type(key, "an array", findings);
+            return None;
+        };
+        let elements: Vec<_> = array
+            .iter()
+            .map(|element| {
+                let element = Value::toml(element, file);
+                Some(Spanned::new(
+                    T::read(&element, key, findings)?,
+                    element.place,
+                ))
+            })
+            .collect();
+        elements.into_iter().collect()
+    }
+
+    /// Every element of an array as a value.
+    pub fn each(&self) -> Option<impl Iterator<Item = Value<'a>> + use<'a>> {
+        match self.kind {
+            Kind::Array { array, file } => {
+                Some(array.iter().map(move |element| Value::toml(element, file)))
+            }
+            _ => None,
+        }
+    }
+
     /// The string, or `None` and an error.
-    pub(crate) fn text(&self, key: &str, wanted: &str, findings: &mut Findings) -> Option<&'a str> {
+    pub fn text(&self, key: &str, wanted: &str, findings: &mut Findings) -> Option<&'a str> {
         match self.kind {
             Kind::String(text) | Kind::Cell(text) => Some(text),
             _ => {
@@ -115,13 +173,30 @@ impl<'a> Value<'a> {
 }
 
 /// A type that settings can have.
-pub(crate) trait Read: Sized {
-    /// Reads it; `None` if it cannot be read, and the reader's findings say why.
+pub trait Read: Sized {
+    /// What its values are: `"time"`.
+    const KIND: &'static str;
+    /// Whether a cell of a CSV table can hold one.
+    const IS_CELL: bool = true;
+    /// The keys of its tables, if some of its values are tables.
+    const TABLES: &'static [&'static [Key]] = &[];
+
+    /// Reads it; `None` if it cannot be read, and the findings say why.
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self>;
+
+    /// How messages show one that is not allowed.
+    fn shown(&self) -> String {
+        "this".to_owned()
+    }
+
+    /// In the place of one that cannot be read.
+    fn fallback() -> Self;
 }
 
 /// A name of a node or a connection, or a text for people.
 impl Read for String {
+    const KIND: &'static str = "text";
+
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<String> {
         let text = match value.kind {
             Kind::String(text) | Kind::Cell(text) => text,
@@ -148,11 +223,71 @@ impl Read for String {
         findings.error(ProblemKind::BadValue, value.place, message);
         None
     }
+
+    fn shown(&self) -> String {
+        format!("\"{self}\"")
+    }
+
+    fn fallback() -> Self {
+        String::new()
+    }
 }
 
 const LONGEST_TEXT: usize = 1000;
 
+/// A text as it stands, whatever it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verbatim(pub String);
+
+impl std::ops::Deref for Verbatim {
+    type Target = String;
+
+    fn deref(&self) -> &String {
+        &self.0
+    }
+}
+
+impl Read for Verbatim {
+    const KIND: &'static str = "text";
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Verbatim> {
+        let text = value.text(key, "a string", findings)?;
+        Some(Verbatim(text.to_owned()))
+    }
+
+    fn fallback() -> Verbatim {
+        Verbatim(String::new())
+    }
+}
+
+/// An array of values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct List<T>(pub Vec<Spanned<T>>);
+
+impl<T> std::ops::Deref for List<T> {
+    type Target = Vec<Spanned<T>>;
+
+    fn deref(&self) -> &Vec<Spanned<T>> {
+        &self.0
+    }
+}
+
+impl<T: Read> Read for List<T> {
+    const KIND: &'static str = "an array";
+    const IS_CELL: bool = false;
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<List<T>> {
+        value.elements(key, findings).map(List)
+    }
+
+    fn fallback() -> List<T> {
+        List(Vec::new())
+    }
+}
+
 impl Read for bool {
+    const KIND: &'static str = "true or false";
+
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<bool> {
         match value.kind {
             Kind::Boolean(flag) => return Some(flag),
@@ -173,10 +308,20 @@ impl Read for bool {
         }
         None
     }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+
+    fn fallback() -> Self {
+        false
+    }
 }
 
 /// A whole number from 0 to 2^63 - 1.
 impl Read for u64 {
+    const KIND: &'static str = "whole number";
+
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<u64> {
         let (text, number) = match value.kind {
             Kind::Integer(number) => {
@@ -209,10 +354,20 @@ impl Read for u64 {
         }
         whole
     }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+
+    fn fallback() -> Self {
+        1
+    }
 }
 
 /// A number without dimension; as a text also with a percent sign.
 impl Read for f64 {
+    const KIND: &'static str = "number";
+
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<f64> {
         let number = match value.kind {
             Kind::Integer(number) => {
@@ -220,7 +375,8 @@ impl Read for f64 {
                 whole.map(|number| number as f64)
             }
             Kind::Float(number) => number.as_str().parse().ok(),
-            Kind::Cell(text) => text.parse().ok(),
+            Kind::Cell(text) => percent(text).or_else(|| text.parse().ok()),
+            Kind::String(text) if text.trim_end().ends_with('%') => percent(text),
             Kind::String(text) => {
                 value.wrong_type(key, "a number", findings);
                 if text.parse::<f64>().is_ok() {
@@ -240,25 +396,29 @@ impl Read for f64 {
         }
         number
     }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+
+    fn fallback() -> f64 {
+        1.0
+    }
+}
+
+/// `"2 %"` as 0.02.
+fn percent(text: &str) -> Option<f64> {
+    let number: f64 = text.trim_end().strip_suffix('%')?.trim().parse().ok()?;
+    Some(number / 100.0)
 }
 
 /// Node names from the first to the last: an array of strings, or one text with `>` between them.
 impl Read for Vec<Spanned<String>> {
+    const KIND: &'static str = "names of nodes";
+
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self> {
         match value.kind {
-            Kind::Array(array) => {
-                let elements: Vec<_> = array
-                    .iter()
-                    .map(|element| {
-                        let element = Value::toml(element);
-                        Some(Spanned::new(
-                            String::read(&element, key, findings)?,
-                            element.place,
-                        ))
-                    })
-                    .collect();
-                elements.into_iter().collect()
-            }
+            Kind::Array { .. } => value.elements(key, findings),
             Kind::Cell(text) => {
                 let mut elements = Vec::new();
                 let mut start = 0;
@@ -291,30 +451,16 @@ impl Read for Vec<Spanned<String>> {
             }
         }
     }
-}
 
-/// One of a few words; those in `later` are refused as not available yet.
-pub(crate) fn word<T: Copy>(
-    value: &Value<'_>,
-    key: &str,
-    words: &[(&'static str, T)],
-    later: &[(&str, &str)],
-    findings: &mut Findings,
-) -> Option<T> {
-    let names = words.iter().map(|(name, _)| *name);
-    let list: Vec<String> = names.clone().map(|name| format!("\"{name}\"")).collect();
-    let text = value.text(key, &format!("one of {}", list.join(", ")), findings)?;
-    if let Some((_, found)) = words.iter().find(|(name, _)| *name == text) {
-        return Some(*found);
+    fn shown(&self) -> String {
+        match self.as_slice() {
+            [] => "empty".to_owned(),
+            [one] => format!("only \"{}\"", **one),
+            many => format!("a list of {}", many.len()),
+        }
     }
-    if let Some((_, what)) = later.iter().find(|(name, _)| *name == text) {
-        not_available(findings, value.place, what);
-        return None;
+
+    fn fallback() -> Self {
+        Vec::new()
     }
-    let message = format!("unknown {key} `{text}`");
-    let help = findings.allowed(text, "allowed", names);
-    findings
-        .error(ProblemKind::BadValue, value.place, message)
-        .help(help);
-    None
 }

@@ -1,0 +1,251 @@
+//! `#[table]`
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Fields, Generics, Path, Type};
+
+use crate::attributes::{OfKey, OfTable, doc, kebab};
+
+/// How often a key is there.
+enum Times {
+    /// Once.
+    Required,
+    /// Once or not at all: the type inside the `Option`.
+    Optional(Type),
+    /// As an array of tables: the type inside the `Vec`.
+    Many(Type),
+}
+
+pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<TokenStream> {
+    let plain = arguments.plain;
+    let (mut keys, mut reads, mut overridden, mut fallbacks) = (vec![], vec![], vec![], vec![]);
+    let Data::Struct(data) = &mut item.data else {
+        return Err(syn::Error::new_spanned(&item, "a table is a structure"));
+    };
+    let Fields::Named(fields) = &mut data.fields else {
+        return Err(syn::Error::new_spanned(&item, "fields need names"));
+    };
+    for field in &mut fields.named {
+        let of_key = OfKey::take(&mut field.attrs)?;
+        let Some(name) = field.ident.clone() else {
+            continue;
+        };
+        if of_key.skip {
+            if !plain {
+                field.attrs.push(syn::parse_quote!(#[serde(skip)]));
+                field.attrs.push(syn::parse_quote!(#[schemars(skip)]));
+            }
+            reads.push(quote!(#name: Default::default()));
+            overridden.push(quote!(#name: self.#name.clone()));
+            fallbacks.push(quote!(#name: Default::default()));
+            continue;
+        }
+        let key = match &of_key.name {
+            Some(name) => name.value(),
+            None => kebab(&name),
+        };
+        let times = times(&field.ty);
+        if !plain {
+            let rename = &key;
+            field
+                .attrs
+                .push(syn::parse_quote!(#[serde(rename = #rename)]));
+            match &times {
+                Times::Required => {}
+                Times::Optional(_) => field.attrs.push(
+                    syn::parse_quote!(#[serde(skip_serializing_if = "Option::is_none", default)]),
+                ),
+                Times::Many(_) => field.attrs.push(
+                    syn::parse_quote!(#[serde(skip_serializing_if = "Vec::is_empty", default)]),
+                ),
+            }
+        }
+        let ty = &field.ty;
+        let (inner, required, many) = match &times {
+            Times::Required => (ty, true, false),
+            Times::Optional(inner) => (inner, false, false),
+            Times::Many(inner) => (inner, false, true),
+        };
+        let doc = doc(&field.attrs);
+        let (toml, flat) = (of_key.toml(), of_key.flat);
+        let range = match &of_key.allowed {
+            Some(allowed) => quote!((#allowed).text),
+            None => quote!(""),
+        };
+        let allowed = match &of_key.allowed {
+            Some(allowed) => quote!(&(#allowed)),
+            None => quote!(&::netflow_document::any()),
+        };
+        let value = quote!(<#inner as ::netflow_document::Setting>::Value);
+        keys.push(quote! {
+            ::netflow_document::Key {
+                name: #key,
+                doc: #doc,
+                kind: <#value as ::netflow_document::Read>::KIND,
+                allowed: #range,
+                example: #toml,
+                required: #required,
+                many: #many,
+                flat: #flat,
+                is_cell: !#many && <#value as ::netflow_document::Read>::IS_CELL,
+                tables: <#value as ::netflow_document::Read>::TABLES,
+            }
+        });
+        let fallback = match &of_key.fallback {
+            Some(fallback) => quote!(#fallback),
+            None => quote!(<#value as ::netflow_document::Read>::fallback()),
+        };
+        let setting = quote!(<#inner as ::netflow_document::Setting>::of);
+        match times {
+            _ if of_key.element => {
+                reads.push(match required {
+                    true => quote!(#name: s.required_table()),
+                    false => quote!(#name: s.table()),
+                });
+                overridden.push(quote!(#name: self.#name.clone()));
+                fallbacks.push(quote!(#name: Default::default()));
+            }
+            Times::Required => {
+                reads.push(quote! {
+                    #name: #setting(s.required(#key, #allowed, #toml, || #fallback))
+                });
+                overridden.push(match of_key.fixed {
+                    true => quote!(#name: self.#name.clone()),
+                    false => quote! {
+                        #name: s.set(#key, #allowed).map_or_else(|| self.#name.clone(), #setting)
+                    },
+                });
+                fallbacks.push(quote!(#name: #setting((#fallback).into())));
+            }
+            Times::Optional(_) => {
+                reads.push(quote!(#name: s.optional(#key, #allowed).map(#setting)));
+                overridden.push(match of_key.fixed {
+                    true => quote!(#name: self.#name.clone()),
+                    false => quote! {
+                        #name: s.set(#key, #allowed).map(#setting).or_else(|| self.#name.clone())
+                    },
+                });
+                fallbacks.push(quote!(#name: None));
+            }
+            Times::Many(_) => {
+                reads.push(quote!(#name: s.list()));
+                overridden.push(quote!(#name: self.#name.clone()));
+                fallbacks.push(quote!(#name: Vec::new()));
+            }
+        }
+    }
+    let derives = match plain {
+        true => quote!(#[derive(Clone, Debug, PartialEq)]),
+        false => quote! {
+            #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
+            #[serde(deny_unknown_fields)]
+        },
+    };
+    let check = arguments
+        .check
+        .as_ref()
+        .map(|check| quote!(#check(&mut it, s);));
+    let name = &item.ident;
+    let generics = bounded(&item.generics, arguments.bound.as_ref());
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let element = arguments.name.as_ref().map(|element| {
+        let title = arguments.title.as_ref().unwrap_or(element);
+        let called = arguments.called.as_ref().map(|called| {
+            quote! {
+                fn called(section: &::netflow_document::Section<'_, '_>) -> Option<String> {
+                    #called(section)
+                }
+            }
+        });
+        quote! {
+            impl ::netflow_document::Element for #name {
+                const NAME: &'static str = #element;
+                const TITLE: &'static str = #title;
+                #called
+            }
+        }
+    });
+    Ok(quote! {
+        #derives
+        #item
+
+        impl #impl_generics ::netflow_document::Table for #name #ty_generics #where_clause {
+            const KEYS: &'static [::netflow_document::Key] = &[#(#keys),*];
+
+            fn fields(s: &mut ::netflow_document::Section<'_, '_>) -> Self {
+                #[allow(unused_mut)]
+                let mut it = Self { #(#reads),* };
+                #check
+                it
+            }
+
+            fn overridden(&self, s: &mut ::netflow_document::Section<'_, '_>) -> Self {
+                Self { #(#overridden),* }
+            }
+
+            fn stand_in() -> Self {
+                Self { #(#fallbacks),* }
+            }
+        }
+
+        impl #impl_generics ::netflow_document::Read for #name #ty_generics #where_clause {
+            const KIND: &'static str = "a table";
+            const IS_CELL: bool = false;
+            const TABLES: &'static [&'static [::netflow_document::Key]] =
+                &[<Self as ::netflow_document::Table>::KEYS];
+
+            fn read(
+                value: &::netflow_document::Value<'_>,
+                key: &str,
+                findings: &mut ::netflow_document::Findings,
+            ) -> Option<Self> {
+                ::netflow_document::read_table(value, key, findings)
+            }
+
+            fn fallback() -> Self {
+                <Self as ::netflow_document::Table>::stand_in()
+            }
+        }
+
+        impl #impl_generics ::netflow_document::Setting for #name #ty_generics #where_clause {
+            type Value = Self;
+
+            fn of(value: ::netflow_document::Spanned<Self>) -> Self {
+                value.into_inner()
+            }
+        }
+
+        #element
+    })
+}
+
+/// The type parameters with what they have to be.
+pub(crate) fn bounded(generics: &Generics, bound: Option<&Path>) -> Generics {
+    let mut generics = generics.clone();
+    if let Some(bound) = bound {
+        for parameter in generics.type_params_mut() {
+            parameter.bounds.push(syn::parse_quote!(#bound));
+        }
+    }
+    generics
+}
+
+fn times(ty: &Type) -> Times {
+    let Type::Path(path) = ty else {
+        return Times::Required;
+    };
+    let Some(last) = path.path.segments.last() else {
+        return Times::Required;
+    };
+    let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return Times::Required;
+    };
+    let Some(syn::GenericArgument::Type(inner)) = arguments.args.first() else {
+        return Times::Required;
+    };
+    match last.ident.to_string().as_str() {
+        "Option" => Times::Optional(inner.clone()),
+        "Vec" => Times::Many(inner.clone()),
+        _ => Times::Required,
+    }
+}

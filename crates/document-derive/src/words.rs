@@ -1,0 +1,83 @@
+//! `#[words]`
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput};
+
+use crate::attributes::{OfKey, OfWords, kebab};
+
+pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<TokenStream> {
+    let (mut named, mut texts, mut also) = (vec![], vec![], vec![]);
+    let mut first = None;
+    let Data::Enum(data) = &mut item.data else {
+        return Err(syn::Error::new_spanned(
+            &item,
+            "an enumeration is wanted here",
+        ));
+    };
+    for variant in &mut data.variants {
+        let of_key = OfKey::take(&mut variant.attrs)?;
+        let name = variant.ident.clone();
+        let word = match (&of_key.name, arguments.lowercase) {
+            (Some(name), _) => name.value(),
+            (None, true) => name.to_string().to_lowercase(),
+            (None, false) => kebab(&name),
+        };
+        if !arguments.plain {
+            variant
+                .attrs
+                .push(syn::parse_quote!(#[serde(rename = #word)]));
+        }
+        named.push(quote!((#word, Self::#name)));
+        texts.push(format!("\"{word}\""));
+        if let Some(other) = &of_key.also {
+            also.push(quote!((#other, Self::#name)));
+        }
+        first.get_or_insert(name);
+    }
+    let derives = match arguments.plain {
+        true => quote!(#[derive(Clone, Copy, Debug, PartialEq, Eq)]),
+        false => quote! {
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, ::serde::Serialize, ::schemars::JsonSchema)]
+        },
+    };
+    let name = &item.ident;
+    let kind = texts.join(", ");
+    Ok(quote! {
+        #derives
+        #item
+
+        impl ::netflow_document::Words for #name {
+            const WORDS: &'static [(&'static str, Self)] = &[#(#named),*];
+            const ALSO: &'static [(&'static str, Self)] = &[#(#also),*];
+        }
+
+        impl ::netflow_document::Read for #name {
+            const KIND: &'static str = #kind;
+
+            fn read(
+                value: &::netflow_document::Value<'_>,
+                key: &str,
+                findings: &mut ::netflow_document::Findings,
+            ) -> Option<Self> {
+                ::netflow_document::word(value, key, findings)
+            }
+
+            fn shown(&self) -> String {
+                ::netflow_document::Words::name(self).to_owned()
+            }
+
+            fn fallback() -> Self {
+                Self::#first
+            }
+        }
+
+        impl ::netflow_document::Setting for #name {
+            type Value = Self;
+
+            fn of(value: ::netflow_document::Spanned<Self>) -> Self {
+                value.into_inner()
+            }
+        }
+    })
+}

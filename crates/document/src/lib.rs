@@ -1,0 +1,72 @@
+//! Documents in TOML, and tables in CSV, whose keys are declared once.
+//!
+//! A structure is a table and its fields are the keys: [`table`] makes everything else of them, the
+//! reader, what is allowed, the columns of a CSV table ([`columns`]), what `--set` options may say
+//! ([`Overrides`]), the writer and the JSON schema (by `serde` and `schemars`), and what a reference
+//! prints ([`Key`]). [`one_of`] does the same for a value of several kinds, and [`words`] for a value
+//! that is one of some words.
+//!
+//! Reading goes on after an error, so that everything that is wrong is found at once: it is put into
+//! [`Findings`] with its [`Place`], and comes out as [`Problems`] with file, line, column, what is
+//! allowed, and the nearest name where one was misspelt.
+//!
+//! ```
+//! use netflow_document::{Allowed, Findings, Quantity, Sources, Spanned, Table, read_document, table};
+//! use netflow_units::Seconds;
+//!
+//! const DELAY: Allowed<Quantity<Seconds>> = Allowed {
+//!     test: |delay| (0.0..=3600.0).contains(&delay.get()),
+//!     text: "0 s to 1 h",
+//! };
+//!
+//! /// A wire.
+//! #[table(plain)]
+//! struct Wire {
+//!     /// Where it ends.
+//!     #[key(example = "B")]
+//!     to: Spanned<String>,
+//!     /// How long a bit takes. Default: 0 s.
+//!     #[key(allowed = DELAY, example = "20 ms")]
+//!     delay: Option<Spanned<Quantity<Seconds>>>,
+//! }
+//!
+//! let mut sources = Sources::default();
+//! let mut findings = Findings::default();
+//! let (file, text) = sources.add("wire.toml".as_ref(), "dely = \"2 h\"".to_owned());
+//! let wire: Option<Wire> = read_document(&text, file, &mut findings);
+//! let problems = findings.into_problems(sources).into_vec();
+//! assert_eq!(problems[0].message, "the file has no `to`");
+//! assert_eq!(problems[1].message, "unknown key `dely` in the file");
+//! assert_eq!(Wire::KEYS[1].allowed, "0 s to 1 h");
+//! ```
+#![warn(missing_docs)]
+
+mod csv;
+mod key;
+mod load;
+mod one_of;
+mod overrides;
+mod place;
+mod problem;
+mod quantity;
+mod section;
+mod sources;
+mod suggest;
+mod table;
+mod value;
+mod words;
+
+pub use csv::{Csv, Row, open};
+pub use key::{Allowed, Column, Key, any, columns};
+pub use load::{load, not_utf8, plain, unread};
+pub use netflow_document_derive::{one_of, table, words};
+pub use one_of::{Kinds, one_of};
+pub use overrides::{Known, Overrides};
+pub use place::{FileId, Place, Spanned};
+pub use problem::{Finding, Findings, Problem, ProblemKind, Problems, Severity};
+pub use quantity::Quantity;
+pub use section::Section;
+pub use sources::Sources;
+pub use table::{Element, Setting, Table, parse, read_document, read_table};
+pub use value::{Fields, Kind, List, Read, Value, Verbatim};
+pub use words::{Words, word};

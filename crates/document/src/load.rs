@@ -1,0 +1,99 @@
+//! Documents from files.
+
+use std::path::Path;
+
+use netflow_files::{Kind, Refusal, read_text};
+
+use crate::{FileId, Findings, Place, ProblemKind, Problems, Sources};
+
+/// Reads a file, and what it says by `read`, which is `None` if something is wrong.
+///
+/// # Errors
+/// The file cannot be read, or everything that is wrong with it.
+pub fn load<T>(
+    path: &Path,
+    kind: Kind,
+    read: impl FnOnce(&str, FileId, &mut Findings) -> Option<T>,
+) -> Result<T, Problems> {
+    let text = read_text(path, kind).map_err(|refusal| unread(path, refusal, ""))?;
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let (file, text) = sources.add(path, text);
+    read(&text, file, &mut findings).ok_or_else(|| findings.into_problems(sources))
+}
+
+impl Sources {
+    /// The same for a text that stands in no file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read_text<T>(
+        text: &str,
+        read: impl FnOnce(&str, FileId, &mut Findings) -> Option<T>,
+    ) -> Result<T, Problems> {
+        let mut sources = Sources::default();
+        let mut findings = Findings::default();
+        let (file, text) = sources.add(Path::new(""), text.to_owned());
+        read(&text, file, &mut findings).ok_or_else(|| findings.into_problems(sources))
+    }
+}
+
+/// The problem of a document that could not be had; `smaller` is what helps one that is too large.
+pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    if let Refusal::NotUtf8 { before } = refusal {
+        not_utf8(&mut sources, &mut findings, path, before);
+        return findings.into_problems(sources);
+    }
+    let place = Place::new(sources.add_unread(path), 0..0);
+    let (kind, message, help) = match refusal {
+        Refusal::Unreadable(error) => (ProblemKind::Unreadable, plain(&error), ""),
+        Refusal::Directory => (
+            ProblemKind::Unreadable,
+            "it is a directory".to_owned(),
+            "name the file in it",
+        ),
+        Refusal::NotRegular(is) => (
+            ProblemKind::Unreadable,
+            format!("it is {is}"),
+            "name a file, or `-` for the standard input",
+        ),
+        refusal => (ProblemKind::TooLarge, refusal.to_string(), smaller),
+    };
+    let message = match kind {
+        ProblemKind::Unreadable => format!("cannot be read: {message}"),
+        _ => message,
+    };
+    let finding = findings.error(kind, place, message);
+    if !help.is_empty() {
+        finding.help(help);
+    }
+    findings.into_problems(sources)
+}
+
+/// Reports a file that is not UTF-8, at the first byte that is not.
+pub fn not_utf8(sources: &mut Sources, findings: &mut Findings, path: &Path, before: String) {
+    let (file, text) = sources.add(path, before);
+    let byte = text.len();
+    let place = Place::new(file, byte..byte);
+    let message = format!("not UTF-8 at byte {byte}");
+    findings
+        .error(ProblemKind::Syntax, place, message)
+        .help("save the file as UTF-8");
+}
+
+/// What the system says, without its number.
+pub fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => {
+            let text = error.to_string();
+            text.split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_lowercase()
+        }
+    }
+}

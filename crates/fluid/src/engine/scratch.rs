@@ -1,0 +1,84 @@
+//! What steps work with besides the state, and can be derived from it.
+
+use super::plan::Plan;
+use super::send::SentWithin;
+use super::shares::{Arrivals, Fate, Weight};
+use super::sources::{self, ActiveSources, Condition};
+use super::{Setup, pace};
+use crate::delays::Wait;
+use crate::state::State;
+
+/// Everything is allocated before the first step.
+#[derive(Clone, Debug)]
+pub(crate) struct Scratch {
+    /// The sources that may send.
+    pub active: ActiveSources,
+    /// What does not change in each branch's round-trip time.
+    pub fixed_s: Vec<f64>,
+    /// What each link does to a packet that arrives at the start of the step.
+    pub conditions: Vec<Condition>,
+    /// By block.
+    pub arrivals: Vec<Arrivals>,
+    /// By link.
+    pub fates: Vec<Fate>,
+    /// Weights of the rows of rings, link by link.
+    pub departures: Vec<Weight>,
+    pub soon: Vec<Weight>,
+    pub late: Vec<Weight>,
+    /// How many of them each link has.
+    pub late_rows: Vec<u32>,
+    /// What sources that are evaluated within the step see at its start.
+    pub seen: Vec<[f64; 2]>,
+    /// Branches that were just evaluated within the step.
+    pub sent_by: Vec<SentWithin>,
+    /// Packets that each branch may still send.
+    pub may_send: Vec<f64>,
+    /// What links made packets wait when it was looked at last.
+    pub waits: Vec<Wait>,
+}
+
+impl Scratch {
+    pub fn new(setup: &Setup, state: &State) -> Scratch {
+        let plan: &Plan = &setup.plan;
+        let mut scratch = Scratch {
+            active: ActiveSources::default(),
+            fixed_s: Vec::new(),
+            conditions: vec![Condition::default(); plan.links.len()],
+            arrivals: vec![Arrivals::default(); plan.blocks.len()],
+            fates: vec![Fate::default(); plan.links.len()],
+            departures: vec![(0, 0.0); plan.queue_slots],
+            soon: vec![(0, 0.0); plan.flight_batches],
+            late: vec![(0, 0.0); plan.flight_batches],
+            late_rows: vec![0; plan.links.len()],
+            seen: vec![[0.0; 2]; plan.branches.len()],
+            sent_by: Vec::with_capacity(plan.branches.len()),
+            may_send: vec![f64::INFINITY; plan.branches.len()],
+            waits: Vec::with_capacity(plan.links.len()),
+        };
+        scratch.links_changed(setup, state);
+        scratch
+    }
+
+    /// Bandwidths or routes are others than before.
+    pub fn links_changed(&mut self, setup: &Setup, state: &State) {
+        sources::fixed_round_trips(&setup.plan, &state.links, &mut self.fixed_s);
+        self.active.until_s = f64::NEG_INFINITY;
+    }
+
+    /// The longest step from now on that is right for those who send in it.
+    pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
+        let pace = setup.pace?;
+        self.update_sources(setup, state, state.time_s + pace.longest_s);
+        let round_trip_s = pace::shortest_seen_s(&setup.plan, &self.active, state, &self.fixed_s);
+        Some(pace.step_s(round_trip_s))
+    }
+
+    /// Makes the list of sources that may send before `end_s` anew, if that is due.
+    pub fn update_sources(&mut self, setup: &Setup, state: &mut State, end_s: f64) {
+        if end_s <= self.active.until_s {
+            return;
+        }
+        state.handed[..setup.plan.branches.len()].fill(0.0);
+        self.active.gather(setup, state, end_s - state.time_s);
+    }
+}

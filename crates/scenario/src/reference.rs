@@ -1,0 +1,108 @@
+//! The format as a page for people.
+
+use std::fmt::Write;
+
+use netflow_document::{Element, Key, Table, columns};
+
+use crate::file::{Connection, Event, Link, Node, Scenario};
+
+const HEAD: &str = "\
+# The scenario file
+
+Every key, made from the code that reads it (`cargo test -p netflow-scenario --test all reference` says
+when this page is out of date). `netflow schema` prints the same as a JSON schema for editors, and
+`netflow check FILE` says everything that is wrong with a file.
+
+Whatever has a dimension is a text with its unit: time `s ms us min h`; rate `bit/s kbit/s Mbit/s
+Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB GB KiB MiB GiB`; packets `pkt`. Numbers without
+dimension may be written in percent as a text. Keys in **bold** must be there.
+";
+
+/// The reference of scenario files in Markdown: every key with its unit, range, example and default, and
+/// the columns of CSV tables.
+pub fn reference() -> String {
+    let mut page = HEAD.to_owned();
+    for key in Scenario::KEYS {
+        let title = match key.many {
+            true => format!("[[{}]]", key.name),
+            false => format!("[{}]", key.name),
+        };
+        let _ = write!(page, "\n## `{title}`\n\n{}\n", key.doc);
+        keys(key.tables, "###", &mut page);
+    }
+    page.push_str("\n## Columns of CSV tables\n\n");
+    page.push_str(
+        "The keys of `[include]` name tables. Their first rows have any of these columns:\n\n",
+    );
+    for (file, columns) in [
+        ("nodes", names::<Node>()),
+        ("links", names::<Link>()),
+        ("connections", names::<Connection>()),
+        ("events", names::<Event>()),
+    ] {
+        let _ = writeln!(page, "- `{file}`: {}", columns.join(", "));
+    }
+    page
+}
+
+fn names<T: Element>() -> Vec<String> {
+    let columns = columns(T::KEYS);
+    columns
+        .into_iter()
+        .map(|it| format!("`{}`", it.name))
+        .collect()
+}
+
+/// A table of keys, and below it those of the tables in them, each once.
+fn keys(tables: &'static [&'static [Key]], level: &str, page: &mut String) {
+    page.push_str("\n| key | value | |\n|---|---|---|\n");
+    let mut inner: Vec<(Vec<&str>, &Key)> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for key in tables.iter().copied().flatten() {
+        if seen.contains(&key.name) {
+            continue;
+        }
+        seen.push(key.name);
+        let name = match key.required {
+            true => format!("**`{}`**", key.name),
+            false => format!("`{}`", key.name),
+        };
+        let doc = key.doc.replace('|', "\\|").replace("\n\n", " ");
+        let _ = writeln!(page, "| {name} | {} | {doc} |", value(key));
+        if !key.tables.is_empty() {
+            match inner.iter_mut().find(|(_, other)| same(other, key)) {
+                Some((names, _)) => names.push(key.name),
+                None => inner.push((vec![key.name], key)),
+            }
+        }
+    }
+    for (names, key) in inner {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let _ = write!(page, "\n{level} {}\n", names.join(", "));
+        keys(key.tables, &format!("{level}#"), page);
+    }
+}
+
+/// Whether two keys have the same tables.
+fn same(a: &Key, b: &Key) -> bool {
+    let told = |key: &Key| -> Vec<(&str, &str)> {
+        let keys = key.tables.iter().copied().flatten();
+        keys.map(|key| (key.name, key.kind)).collect()
+    };
+    told(a) == told(b)
+}
+
+/// What it is, which values are allowed, and one of them.
+fn value(key: &Key) -> String {
+    let mut text = match key.many {
+        true => format!("tables `[[{}]]`", key.name),
+        false => key.kind.to_owned(),
+    };
+    if !key.allowed.is_empty() {
+        let _ = write!(text, ", {}", key.allowed);
+    }
+    if !key.example.is_empty() {
+        let _ = write!(text, ": `{}`", key.example);
+    }
+    text.replace('|', "\\|")
+}

@@ -1,0 +1,88 @@
+//! The page of all keys is the one that the code makes, and what it shows is true.
+//!
+//! `UPDATE=1 cargo test -p netflow-scenario --test all reference` writes it anew.
+
+use netflow_document::{Key, Table};
+use netflow_scenario::file::Scenario;
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario-file.md");
+
+#[test]
+fn the_page_is_up_to_date() {
+    let made = netflow_scenario::reference();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(FILE, &made).expect("a written page");
+    }
+    let kept = std::fs::read_to_string(FILE).expect("scenario-file.md");
+    assert!(
+        made == kept,
+        "docs/scenario-file.md is out of date: run this test with UPDATE=1"
+    );
+}
+
+/// The keys that must be there, but for one.
+fn required(keys: &[Key], but: &str) -> String {
+    keys.iter()
+        .filter(|key| key.required && key.name != but)
+        .map(|key| format!("{} = {}\n", key.name, key.example))
+        .collect()
+}
+
+#[test]
+fn every_example_is_allowed() {
+    let mut tried = 0;
+    for element in Scenario::KEYS {
+        let keys = element.tables.concat();
+        for key in &keys {
+            if key.name == "class" && key.many {
+                continue;
+            }
+            assert!(!key.example.is_empty(), "{}.{}", element.name, key.name);
+            assert!(!key.doc.is_empty(), "{}.{}", element.name, key.name);
+            // An event changes one thing; the others need what they need.
+            let mut lines = required(&keys, key.name);
+            lines += &format!("{} = {}\n", key.name, key.example);
+            let telnet = ["keystroke", "echo"];
+            if telnet.iter().any(|start| key.name.starts_with(start)) {
+                lines = lines.replace("\"http\"", "\"telnet\"");
+            }
+            if element.name == "event" && key.required {
+                lines += "down = true\n";
+            }
+            try_one(element, &lines, &format!("{}.{}", element.name, key.name));
+            tried += 1;
+            // Each kind of value of several kinds.
+            let kinds = key.tables.first().copied().unwrap_or_default();
+            if kinds.iter().any(|kind| kind.required) || key.is_cell {
+                continue;
+            }
+            for kind in kinds {
+                let mut lines = required(&keys, key.name);
+                let example = kind.example;
+                if example.is_empty() {
+                    continue;
+                }
+                lines += &format!("{} = {{ {} = {example} }}\n", key.name, kind.name);
+                if telnet.iter().any(|start| key.name.starts_with(start)) {
+                    lines = lines.replace("\"http\"", "\"telnet\"");
+                }
+                let what = format!("{}.{}.{}", element.name, key.name, kind.name);
+                try_one(element, &lines, &what);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 80, "only {tried} examples");
+}
+
+fn try_one(element: &Key, lines: &str, what: &str) {
+    let simulation = "[simulation]\nduration = \"60 s\"\n";
+    let text = match (element.name, element.many) {
+        ("simulation", _) => format!("[simulation]\n{lines}"),
+        (name, false) => format!("{simulation}[{name}]\n{lines}"),
+        (name, true) => format!("{simulation}[[{name}]]\n{lines}"),
+    };
+    if let Err(problems) = netflow_scenario::parse("example.toml", &text) {
+        panic!("{what}: {problems}\n{text}");
+    }
+}

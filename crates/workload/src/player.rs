@@ -1,0 +1,247 @@
+//! What a user does next, told what has happened: without a clock, a network or a socket.
+
+use std::collections::VecDeque;
+
+use crate::{Exchange, Kind, Session};
+
+/// What users wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitFor {
+    /// A connection: from the attempt until requests can be sent.
+    Connect,
+    /// A file: from sending its request until its reply is complete. For a pipelined file that
+    /// includes the replies ahead of it.
+    File,
+    /// A page: from sending its first request until its last reply is complete; the opening of the
+    /// connection is not part of it.
+    Page,
+    /// An echo: from sending a keystroke until its echo is complete.
+    Echo,
+}
+
+impl WaitFor {
+    /// All of them, in the order of results.
+    pub const ALL: [WaitFor; 4] = [
+        WaitFor::Connect,
+        WaitFor::File,
+        WaitFor::Page,
+        WaitFor::Echo,
+    ];
+
+    /// Its name: `connect`, `file`, `page` or `echo`.
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitFor::Connect => "connect",
+            WaitFor::File => "file",
+            WaitFor::Page => "page",
+            WaitFor::Echo => "echo",
+        }
+    }
+}
+
+/// The user of a session, over a connection; times are whatever `T` is to who moves the bytes.
+#[derive(Clone, Debug)]
+pub struct Player<T> {
+    session: Session,
+    /// So many turns have begun.
+    begun: usize,
+    /// So many exchanges of the last of them have been asked for, the first at this time.
+    asked_of_turn: usize,
+    turn_at: Option<T>,
+    /// When each reply was asked for that is not complete, in order.
+    asked: VecDeque<T>,
+}
+
+/// What a user does now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Act<'a> {
+    /// What is asked for at once.
+    pub asks: &'a [Exchange],
+    /// So many seconds from now the next turn begins; `None` where the user waits for replies first,
+    /// or has no more turns.
+    pub pause_s: Option<f64>,
+}
+
+/// A reply is complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered<'a, T> {
+    /// What was waited for, and since when: a file or an echo, and with its last file a page.
+    pub waits: [Option<(WaitFor, T)>; 2],
+    /// What the user does now.
+    pub act: Act<'a>,
+}
+
+impl<T: Copy> Player<T> {
+    /// A user who has nothing yet.
+    pub fn new(session: Session) -> Player<T> {
+        Player {
+            session,
+            begun: 0,
+            asked_of_turn: 0,
+            turn_at: None,
+            asked: VecDeque::new(),
+        }
+    }
+
+    /// What is played.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The connection is open; the first turn begins after so many seconds.
+    pub fn connected(&self) -> Option<f64> {
+        self.pause_s()
+    }
+
+    /// The pause is over: the next turn begins.
+    ///
+    /// Of a page the first file is asked for alone, of keystrokes that come together all at once.
+    pub fn begin_turn(&mut self, now: T) -> Act<'_> {
+        self.begun = (self.begun + 1).min(self.session.turns.len());
+        self.turn_at = Some(now);
+        self.asked_of_turn = 0;
+        let goes_on = match self.session.kind {
+            Kind::Http => {
+                self.ask(now, 1);
+                self.exchanges().is_empty()
+            }
+            Kind::Telnet => {
+                self.ask(now, usize::MAX);
+                true
+            }
+        };
+        self.act(0, self.pause_s().filter(|_| goes_on))
+    }
+
+    /// The reply that was asked for first is complete; `None` if none is due.
+    ///
+    /// After the first file of a page all others are asked for, and after the last the user pauses.
+    pub fn answered(&mut self, now: T) -> Option<Answered<'_, T>> {
+        let since = self.asked.pop_front()?;
+        let (asked, pending) = (self.asked_of_turn, self.asked.len());
+        let wait = match self.session.kind {
+            Kind::Telnet => WaitFor::Echo,
+            Kind::Http => WaitFor::File,
+        };
+        let (mut page, mut pause_s) = (None, None);
+        if wait == WaitFor::File && pending == 0 {
+            self.ask(now, usize::MAX);
+            if self.asked.is_empty() {
+                page = self.turn_at.map(|at| (WaitFor::Page, at));
+                pause_s = self.pause_s();
+            }
+        }
+        Some(Answered {
+            waits: [Some((wait, since)), page],
+            act: self.act(asked, pause_s),
+        })
+    }
+
+    /// When the oldest was asked for of what is not complete.
+    pub fn waits_since(&self) -> Option<T> {
+        self.asked.front().copied()
+    }
+
+    /// Everything has been asked for and answered.
+    pub fn is_over(&self) -> bool {
+        self.begun == self.session.turns.len() && self.asked.is_empty()
+    }
+
+    /// The exchanges of the turn that began last.
+    fn exchanges(&self) -> &[Exchange] {
+        let turn = self.begun.checked_sub(1);
+        let turn = turn.and_then(|turn| self.session.turns.get(turn));
+        turn.map_or(&[], |turn| &turn.exchanges)
+    }
+
+    /// Asks for at most so many more of the turn.
+    fn ask(&mut self, now: T, most: usize) {
+        let more = (self.exchanges().len() - self.asked_of_turn).min(most);
+        self.asked.extend(std::iter::repeat_n(now, more));
+        self.asked_of_turn += more;
+    }
+
+    /// Asking for the turn's exchanges from the one of this number on that have been asked for.
+    fn act(&self, from: usize, pause_s: Option<f64>) -> Act<'_> {
+        Act {
+            asks: self
+                .exchanges()
+                .get(from..self.asked_of_turn)
+                .unwrap_or_default(),
+            pause_s,
+        }
+    }
+
+    /// The pause before the next turn.
+    fn pause_s(&self) -> Option<f64> {
+        self.session.turns.get(self.begun).map(|turn| turn.pause_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Turn;
+
+    fn session(kind: Kind, turns: &[(f64, usize)]) -> Session {
+        let turn = |&(pause_s, count): &(f64, usize)| Turn {
+            pause_s,
+            exchanges: (1..=count as u32)
+                .map(|bytes| Exchange {
+                    request_bytes: bytes,
+                    reply_bytes: 10 * bytes,
+                })
+                .collect(),
+        };
+        Session {
+            number: 0,
+            kind,
+            start_s: 0.0,
+            turns: turns.iter().map(turn).collect(),
+        }
+    }
+
+    fn sizes(act: &Act<'_>) -> Vec<u32> {
+        act.asks.iter().map(|it| it.request_bytes).collect()
+    }
+
+    #[test]
+    fn a_page_is_one_file_and_then_all_others() {
+        let mut user = Player::new(session(Kind::Http, &[(0.0, 3), (7.0, 1)]));
+        assert_eq!(user.connected(), Some(0.0));
+        let act = user.begin_turn(10);
+        assert_eq!((sizes(&act), act.pause_s), (vec![1], None));
+        let first = user.answered(20).unwrap();
+        assert_eq!(first.waits, [Some((WaitFor::File, 10)), None]);
+        assert_eq!((sizes(&first.act), first.act.pause_s), (vec![2, 3], None));
+        let second = user.answered(30).unwrap();
+        assert_eq!(second.waits, [Some((WaitFor::File, 20)), None]);
+        assert!(second.act.asks.is_empty() && second.act.pause_s.is_none());
+        let third = user.answered(40).unwrap();
+        let page = Some((WaitFor::Page, 10));
+        assert_eq!(third.waits, [Some((WaitFor::File, 20)), page]);
+        assert_eq!(third.act.pause_s, Some(7.0));
+        assert!(!user.is_over() && user.answered(45).is_none());
+        user.begin_turn(50);
+        let last = user.answered(60).unwrap();
+        assert_eq!(last.waits[1], Some((WaitFor::Page, 50)));
+        assert!(user.is_over());
+    }
+
+    #[test]
+    fn keystrokes_that_come_together_are_all_sent() {
+        let mut user = Player::new(session(Kind::Telnet, &[(1.0, 2), (0.5, 1)]));
+        assert_eq!(user.connected(), Some(1.0));
+        let act = user.begin_turn(10);
+        assert_eq!((sizes(&act), act.pause_s), (vec![1, 2], Some(0.5)));
+        let act = user.begin_turn(11);
+        assert_eq!((sizes(&act), act.pause_s), (vec![1], None));
+        for since in [10, 10, 11] {
+            assert!(!user.is_over());
+            assert_eq!(user.waits_since(), Some(since));
+            let answered = user.answered(20).unwrap();
+            assert_eq!(answered.waits, [Some((WaitFor::Echo, since)), None]);
+        }
+        assert!(user.is_over());
+    }
+}
