@@ -11,18 +11,21 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`evaluate`](mod@evaluate) | scenarios evaluated in one call: seeds, summaries, results directories |
+//! | [`latency`](mod@latency) | how long a short TCP transfer takes, by several models |
 //! | [`network`] | networks: what they are made of |
 //! | [`simulation`] | networks on their way through time |
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
 //! | [`document`] | TOML and CSV with places, and what is wrong with them |
 //! | [`results`] | results directories, written and read |
-//! | [`tcpmodel`] | how long a short TCP transfer takes |
+//! | [`tcpmodel`] | models of TCP: short transfers, timeouts, conversations |
 //! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
 //! | [`trace`] | packet traces of ns-2 and captures, and what can be computed from them |
 //! | [`compare`] | a scenario evaluated here and run by ns-2, side by side |
 //! | [`workload`] | users of the web and of terminals |
 //! | [`units`] | quantities with units |
+//! | [`number`] | numbers as people read them |
 //!
 //! # From a file
 //!
@@ -31,12 +34,8 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let scenario = netflow::scenario::load("scenarios/topology.toml".as_ref(), &[])?;
-//! let mut simulation = Simulation::new(scenario.network, scenario.options)?;
-//! while !simulation.is_done() {
-//!     simulation.step()?;
-//! }
-//! let summary = Summary::of(&simulation, Vec::new());
-//! println!("{} packets were lost", summary.totals.lost_pkts);
+//! let evaluation = netflow::evaluate(&scenario, &Settings::default())?;
+//! println!("{} packets were lost", evaluation.summary.totals.lost_pkts);
 //! # Ok(())
 //! # }
 //! ```
@@ -88,6 +87,11 @@
 //! # }
 //! ```
 
+pub mod evaluate;
+pub mod latency;
+pub mod number;
+
+pub use evaluate::evaluate;
 pub use netflow_compare as compare;
 pub use netflow_diffserv as diffserv;
 pub use netflow_document as document;
@@ -104,6 +108,7 @@ pub use netflow_workload as workload;
 
 /// What most programs need.
 pub mod prelude {
+    pub use crate::evaluate::{Directory, End, Evaluation, Settings, evaluate};
     pub use crate::profile::Profile;
     pub use crate::results::{Format, Results, Summary, Writer};
     pub use crate::simulation::{

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use netflow::results;
 
 use crate::interrupt;
+use crate::output::visible::Visible;
 use crate::problems::{self, Report};
-use crate::visible::Visible;
 
 /// The ways to end other than well.
 #[derive(Debug, thiserror::Error)]

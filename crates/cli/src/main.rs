@@ -1,42 +1,22 @@
 //! The `netflow` command.
 
 mod args;
-mod check;
-mod compare;
-mod completions;
-mod explain;
-mod export;
+mod command;
 mod failure;
 mod input;
 mod interrupt;
-mod ipb;
-mod json;
-mod latency;
-#[cfg(target_os = "linux")]
-mod link;
-mod mark;
-mod new;
-mod number;
+mod output;
+mod parse;
 mod problems;
-mod profile;
-mod progress;
-mod report;
-mod run;
-mod schema;
-mod table;
-#[cfg(target_os = "linux")]
-mod testbed;
-mod trace;
-mod visible;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Arguments, Command};
 use failure::Failure;
-use visible::Visible;
+use output::visible::Visible;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -88,23 +68,25 @@ fn answered(said: &clap::Error) -> ExitCode {
 
 fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
-        Command::Run(arguments) => run::run(arguments, out),
-        Command::Check(arguments) => check::check(arguments, out),
-        Command::Explain(arguments) => explain::explain(arguments, out),
-        Command::New(arguments) => new::new(arguments, out),
-        Command::Profile(arguments) => profile::profile(arguments, out),
-        Command::Latency(arguments) => latency::latency(arguments, out),
-        Command::Mark(arguments) => mark::mark(arguments, out),
-        Command::Trace(arguments) => trace::trace(arguments, out),
-        Command::Ipb(arguments) => ipb::ipb(arguments, out),
-        Command::Export(arguments) => export::export(arguments, out),
-        Command::Compare(arguments) => compare::compare(arguments, out),
-        Command::Report(arguments) => report::report(arguments, out),
+        Command::Run(arguments) => command::run::run(arguments, out),
+        Command::Check(arguments) => command::check::check(arguments, out),
+        Command::Explain(arguments) => command::explain::explain(arguments, out),
+        Command::New(arguments) => command::new::new(arguments, out),
+        Command::Profile(arguments) => command::profile::profile(arguments, out),
+        Command::Latency(arguments) => command::latency::latency(arguments, out),
+        Command::Mark(arguments) => command::mark::mark(arguments, out),
+        Command::Trace(arguments) => command::trace::trace(arguments, out),
+        Command::Ipb(arguments) => command::ipb::ipb(arguments, out),
+        Command::Export(arguments) => command::export::export(arguments, out),
+        Command::Compare(arguments) => command::compare::compare(arguments, out),
+        Command::Report(arguments) => command::report::report(arguments, out),
         #[cfg(target_os = "linux")]
-        Command::Link(arguments) => link::link(arguments, out),
+        Command::Link(arguments) => command::link::link(arguments, out),
         #[cfg(target_os = "linux")]
-        Command::Testbed(arguments) => testbed::testbed(arguments, out),
-        Command::Completions(arguments) => completions::completions(arguments, out),
-        Command::Schema => schema::schema(out),
+        Command::Testbed(arguments) => command::testbed::testbed(arguments, out),
+        Command::Completions(arguments) => {
+            command::completions::completions(arguments, Arguments::command(), out)
+        }
+        Command::Schema => command::schema::schema(out),
     }
 }

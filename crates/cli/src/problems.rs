@@ -9,11 +9,10 @@ use std::path::PathBuf;
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
-use netflow::scenario::{Problem, Problems, Severity};
+use netflow::scenario::{Prepared, Problem, Problems, Severity};
 use netflow_files::{Kind, read_text};
 
-use crate::input::Scenario;
-use crate::visible::{Visible, masked, visible};
+use crate::output::visible::{Visible, masked, visible};
 
 /// Everything that is wrong with the input.
 #[derive(Debug)]
@@ -32,13 +31,8 @@ impl From<Problems> for Report {
     }
 }
 
-/// A problem in one line: `topology.toml:3:9: unknown unit`.
-pub fn plain(problem: &Problem) -> String {
-    problem.at() + &problem.message
-}
-
 /// Shows a scenario's warnings on the standard error.
-pub fn warn(scenario: &Scenario) {
+pub fn warn(scenario: &Prepared) {
     // If the standard error cannot be written, there is nowhere to say so.
     let _ = show(&scenario.warnings, &mut io::stderr().lock());
 }

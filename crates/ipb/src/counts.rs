@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netflow_workload::Kind;
+use serde::Serialize;
 
 /// Counts are whole even where a thread died with them.
 pub(crate) fn lock<T>(counts: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -87,7 +88,7 @@ impl Reason {
 }
 
 /// What was served to users of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Traffic {
     /// Connections on which at least one request was complete.
     pub connections: u64,

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use netflow_files::Kind;
-use netflow_results::{CONNECTIONS, LINKS};
+use netflow_results::{CONNECTIONS, LINKS, each_csv_row};
 
 use crate::columns::Columns;
 use crate::data::{Against, Reference, Referred};
@@ -47,53 +46,19 @@ fn reference(
     quantities: [&str; 2],
     names: Vec<&str>,
 ) -> Result<Reference, Error> {
-    let bytes = netflow_files::read(path, Kind::Samples).map_err(|refusal| Error::Read {
-        path: path.to_owned(),
-        source: refusal.into(),
-    })?;
-    let bad = |line: Option<u64>, reason: String| Error::Malformed {
-        path: path.to_owned(),
-        line,
-        reason,
-    };
-    let mut reader = csv::Reader::from_reader(bytes.as_slice());
-    let header = reader
-        .headers()
-        .map_err(|error| bad(Some(1), error.to_string()))?
-        .clone();
-    let find = |column: &str| {
-        let place = header.iter().position(|name| name == column);
-        place.ok_or_else(|| bad(Some(1), format!("no column `{column}`")))
-    };
-    let (time, key) = (find("time_s")?, find(key)?);
-    let mut columns = Vec::new();
-    for quantity in quantities {
-        columns.push(find(quantity)?);
-        columns.push(find(&format!("{quantity}_std"))?);
-    }
+    let columns = quantities.map(|it| [it.to_owned(), format!("{it}_std")]);
+    let columns: Vec<(&str, bool)> = columns
+        .as_flattened()
+        .iter()
+        .map(|it| (it.as_str(), false))
+        .collect();
     let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
     let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record
-            .map_err(|error| bad(error.position().map(csv::Position::line), error.to_string()))?;
-        let line = record.position().map(csv::Position::line);
-        let number = |column: usize| match record.get(column).unwrap_or_default() {
-            "" => Ok(f64::NAN),
-            text => text
-                .parse::<f64>()
-                .map_err(|_| bad(line, format!("`{text}` is no number"))),
-        };
-        let time_s = number(time)?;
-        let values = columns
-            .iter()
-            .map(|&column| number(column))
-            .collect::<Result<Vec<_>, _>>()?;
-        if let Some(&place) = places.get(record.get(key).unwrap_or_default())
-            && time_s.is_finite()
-        {
-            rows.push((time_s, place, values));
+    each_csv_row(path, &[key], &columns, |time_s, keys, values| {
+        if let (Some(&place), true) = (places.get(&*keys[0]), time_s.is_finite()) {
+            rows.push((time_s, place, values.to_vec()));
         }
-    }
+    })?;
     let columns = Columns::of(rows.into_iter(), names.len(), 2 * quantities.len());
     let grid = Grid::new(&columns.times_s, POINTS);
     let of = names.iter().enumerate().map(|(place, name)| Referred {

@@ -1,8 +1,5 @@
 //! What can go wrong with a report.
 
-use std::io;
-use std::path::PathBuf;
-
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,22 +16,4 @@ pub enum Error {
     /// The figure could not be drawn.
     #[error("cannot draw the figure: {0}")]
     Drawing(String),
-    /// A file could not be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A file is not what its name says.
-    #[error("{}{}: {reason}", path.display(), line.map(|l| format!(":{l}")).unwrap_or_default())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1, where one is to blame.
-        line: Option<u64>,
-        /// What is wrong, in words.
-        reason: String,
-    },
 }

@@ -245,7 +245,7 @@ fn bands_of_ns2_are_read() {
     assert!(
         error
             .to_string()
-            .ends_with("ns2-links.csv:3: `twenty` is no number"),
+            .ends_with("ns2-links.csv:3: `twenty` in queue_pkts is no number"),
         "{error}"
     );
     edit(&other.join("ns2-links.csv"), |text| {
@@ -259,7 +259,10 @@ fn bands_of_ns2_are_read() {
         "{error}"
     );
     fs::remove_file(other.join("ns2-links.csv")).unwrap();
-    assert!(matches!(read(), Err(Error::Read { .. })));
+    assert!(matches!(
+        read(),
+        Err(Error::Results(netflow_results::Error::Read { .. }))
+    ));
 }
 
 #[test]

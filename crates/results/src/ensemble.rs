@@ -1,14 +1,15 @@
 //! Runs of one scenario with different seeds: means, and how far the seeds differ.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
-use netflow_network::{Cell, Columns, Interval, Recorder};
+use netflow_network::{Cell, Columns, Interval, Network, Recorder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::Summary;
+use crate::{ConnectionRow, LinkRow, Row, Summary};
 
 /// Keeps the series of a run: for every interval its end, every value of every link, and every
 /// value of every connection.
@@ -18,6 +19,45 @@ pub struct Series {
     pub times_s: Vec<f64>,
     /// The values of all intervals, one after the other, in the order of the files' columns.
     pub values: Vec<f64>,
+}
+
+impl Series {
+    /// As rows of the links' file.
+    pub fn links(&self, network: &Network) -> Vec<LinkRow> {
+        self.rows(network, network.links().map(|id| network.link_name(id)), 0)
+    }
+
+    /// As rows of the connections' file.
+    pub fn connections(&self, network: &Network) -> Vec<ConnectionRow> {
+        let names = network.connections().map(|id| network.connection_name(id));
+        let before = network.link_count() * LinkRow::TABLE.values.len();
+        self.rows(network, names, before)
+    }
+
+    /// Rows of these names, whose values stand after so many others in every interval.
+    fn rows<'a, R: Row>(
+        &self,
+        network: &Network,
+        names: impl Iterator<Item = &'a str>,
+        before: usize,
+    ) -> Vec<R> {
+        let names: Vec<[Arc<str>; 1]> = names.map(|name| [name.into()]).collect();
+        let width = R::TABLE.values.len();
+        let interval = network.link_count() * LinkRow::TABLE.values.len()
+            + network.connection_count() * ConnectionRow::TABLE.values.len();
+        let intervals = self.values.chunks_exact(interval.max(1));
+        let of_interval = |(time_s, values): (&f64, &[f64])| -> Vec<R> {
+            let values = values[before..].chunks_exact(width);
+            let rows = names.iter().zip(values);
+            rows.map(|(name, values)| R::from_columns(*time_s, name, values))
+                .collect()
+        };
+        self.times_s
+            .iter()
+            .zip(intervals)
+            .flat_map(of_interval)
+            .collect()
+    }
 }
 
 impl Recorder for Series {
@@ -110,6 +150,14 @@ impl Ensemble {
     pub fn summary(&self) -> Option<Summary> {
         let all: Vec<&Summary> = self.summaries.iter().collect();
         mean(&all)
+    }
+
+    /// The means of all series.
+    pub fn mean_series(&self) -> Series {
+        Series {
+            times_s: self.times_s.clone(),
+            values: self.values(Statistic::Mean),
+        }
     }
 
     pub(crate) fn times_s(&self) -> &[f64] {

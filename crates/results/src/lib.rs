@@ -32,6 +32,7 @@ mod error;
 mod exporter;
 mod format;
 mod json_lines;
+mod lines;
 mod manifest;
 mod number;
 #[cfg(feature = "parquet")]
@@ -58,7 +59,7 @@ pub use manifest::{Manifest, Stop};
 pub use netflow_network::Column;
 pub use partial::write_whole;
 pub use peaks::{Peaks, SATURATED};
-pub use read::Results;
+pub use read::{Results, each_csv_row};
 pub use row::{
     CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, Row, WAITS, WaitNumbers, WaitRow,
 };

@@ -226,65 +226,66 @@ fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
+    let columns = R::TABLE.values.iter();
+    let columns: Vec<(&str, bool)> = columns.map(|it| (it.name, it.later)).collect();
+    let mut rows = Vec::new();
+    each_csv_row(path, R::TABLE.keys, &columns, |time_s, keys, values| {
+        rows.push(R::from_columns(time_s, keys, values));
+    })?;
+    Ok(rows)
+}
+
+/// Hands over every row of a table with a column `time_s`: the time, the texts of some columns, and the
+/// numbers of others, NaN where nothing stands. A column that says so may be missing.
+///
+/// # Errors
+/// If the file cannot be read, a column is missing, or what should be a number is none.
+pub fn each_csv_row(
+    path: &Path,
+    keys: &[&str],
+    values: &[(&str, bool)],
+    mut on: impl FnMut(f64, &[Arc<str>], &[f64]),
+) -> Result<(), Error> {
     let text = read_text(path, Kind::Series)?;
     refuse_cut_line(path, &text)?;
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let at = |error: csv::Error| malformed(path, error.position().map(csv::Position::line), error);
     let header = reader.headers().map_err(at)?.clone();
     let find = |column: &str| {
-        header
-            .iter()
-            .position(|name| name == column)
-            .ok_or_else(|| malformed(path, Some(1), format!("no column `{column}`")))
+        let place = header.iter().position(|name| name == column);
+        place.ok_or_else(|| malformed(path, Some(1), format!("no column `{column}`")))
     };
     let time = find("time_s")?;
-    let key_columns = R::TABLE
-        .keys
-        .iter()
-        .map(|key| find(key))
-        .collect::<Result<Vec<_>, _>>()?;
-    let value_columns = R::TABLE
-        .values
-        .iter()
-        .map(|column| match find(column.name) {
-            Err(_) if column.later => Ok(None),
-            place => place.map(Some),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let key_columns = keys.iter().map(|key| find(key));
+    let key_columns = key_columns.collect::<Result<Vec<_>, _>>()?;
+    let value_columns = values.iter().map(|(column, later)| match find(column) {
+        Err(_) if *later => Ok(None),
+        place => place.map(Some),
+    });
+    let value_columns = value_columns.collect::<Result<Vec<_>, _>>()?;
 
-    let mut rows = Vec::new();
     let mut names = Interner::default();
     let (mut keys, mut values) = (Vec::new(), Vec::new());
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(at)? {
         let line = record.position().map(csv::Position::line);
-        let number = |column: usize| {
-            let text = &record[column];
+        let number = |column: usize| match &record[column] {
             // What was no number was written as nothing.
-            if text.is_empty() {
-                return Ok(f64::NAN);
-            }
-            text.parse::<f64>().map_err(|_| {
-                malformed(
-                    path,
-                    line,
-                    format!("`{text}` in {} is no number", &header[column]),
-                )
-            })
+            "" => Ok(f64::NAN),
+            text => text.parse::<f64>().map_err(|_| {
+                let reason = format!("`{text}` in {} is no number", &header[column]);
+                malformed(path, line, reason)
+            }),
         };
         keys.clear();
-        keys.extend(
-            key_columns
-                .iter()
-                .map(|&column| names.intern(&record[column])),
-        );
+        keys.extend(key_columns.iter().map(|&it| names.intern(&record[it])));
         values.clear();
         for &column in &value_columns {
             values.push(column.map_or(Ok(f64::NAN), number)?);
         }
-        rows.push(R::from_columns(number(time)?, &keys, &values));
+        on(number(time)?, &keys, &values);
     }
-    Ok(rows)
+    Ok(())
 }
 
 fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {

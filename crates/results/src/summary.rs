@@ -8,6 +8,7 @@ use netflow_network::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::lines::to_lines;
 use crate::users::{self, WorkloadSummary};
 
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
@@ -71,11 +72,11 @@ pub struct Summary {
     pub totals: TotalsSummary,
     /// The acknowledgements of all connections.
     pub acks: TotalsSummary,
-    /// What was suspicious about the scenario or the run.
-    pub warnings: Vec<String>,
     /// If they were asked for, the periods between events, each a summary of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub periods: Vec<Summary>,
+    /// What was suspicious about the scenario or the run.
+    pub warnings: Vec<String>,
 }
 
 /// Something that happened to a link.
@@ -494,59 +495,7 @@ impl Summary {
 
     /// As it stands in `summary.json`: a line for every link and every connection.
     pub fn to_json(&self) -> String {
-        // Nothing in here can fail to be JSON: the maps have string keys, and numbers that are
-        // none become null.
-        let json = |value: serde_json::Result<String>| value.unwrap_or_else(|_| "null".to_owned());
-        let list = |items: Vec<String>| match items.is_empty() {
-            true => "[]".to_owned(),
-            false => format!("[\n    {}\n  ]", items.join(",\n    ")),
-        };
-        let links = self
-            .links
-            .iter()
-            .map(|link| json(serde_json::to_string(link)))
-            .collect();
-        let connections = self
-            .connections
-            .iter()
-            .map(|c| json(serde_json::to_string(c)))
-            .collect();
-        let optional = |name: &str, items: Vec<String>| match items.is_empty() {
-            true => String::new(),
-            false => format!("\n  \"{name}\": {},", list(items)),
-        };
-        let events = self.events.iter();
-        let events = optional(
-            "events",
-            events.map(|e| json(serde_json::to_string(e))).collect(),
-        );
-        let aggregates = self.aggregates.iter();
-        let aggregates = aggregates.map(|a| json(serde_json::to_string(a)));
-        let aggregates = optional("aggregates", aggregates.collect());
-        let workloads = self.workloads.iter();
-        let workloads = workloads.map(|w| json(serde_json::to_string(w)));
-        let workloads = optional("workloads", workloads.collect());
-        let periods = self.periods.iter();
-        let periods = periods.map(|period| json(serde_json::to_string(period)));
-        let periods = optional("periods", periods.collect());
-        let warnings = self
-            .warnings
-            .iter()
-            .map(|w| json(serde_json::to_string(w)))
-            .collect();
-        format!(
-            "{{\n  \"from_s\": {},\n  \"duration_s\": {},\n  \"model\": {},\n  \"seeds\": {},\n  \"links\": {},\n  \"connections\": {},{events}{aggregates}{workloads}\n  \
-             \"totals\": {},\n  \"acks\": {},{periods}\n  \"warnings\": {}\n}}\n",
-            json(serde_json::to_string(&self.from_s)),
-            json(serde_json::to_string(&self.duration_s)),
-            json(serde_json::to_string(&self.model)),
-            self.seeds,
-            list(links),
-            list(connections),
-            json(serde_json::to_string(&self.totals)),
-            json(serde_json::to_string(&self.acks)),
-            list(warnings),
-        )
+        to_lines(self)
     }
 }
 

@@ -3,6 +3,8 @@
 use netflow_network::{ConnectionId, LinkId, Network, NodeId, Source};
 use serde::{Deserialize, Serialize};
 
+use crate::lines::to_lines;
+
 /// The nodes, links and connections of a run, enough to draw them. Names are only ever added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
@@ -124,27 +126,10 @@ impl Topology {
 
     /// As it stands in `network.json`: a line for every node, link and connection.
     pub fn to_json(&self) -> String {
-        format!(
-            "{{\n  \"nodes\": {},\n  \"links\": {},\n  \"connections\": {}\n}}\n",
-            list(&self.nodes),
-            list(&self.links),
-            list(&self.connections)
-        )
+        to_lines(self)
     }
 }
 
 fn places(path: Vec<LinkId>) -> Vec<usize> {
     path.into_iter().map(LinkId::index).collect()
-}
-
-fn list<T: Serialize>(items: &[T]) -> String {
-    // Nothing in here can fail to be JSON: numbers that are none become null.
-    let line = |item| serde_json::to_string(item).unwrap_or_else(|_| "null".to_owned());
-    match items.is_empty() {
-        true => "[]".to_owned(),
-        false => format!(
-            "[\n    {}\n  ]",
-            items.iter().map(line).collect::<Vec<_>>().join(",\n    ")
-        ),
-    }
 }

@@ -193,8 +193,10 @@ impl Cell {
         };
         match self.harm {
             Harm::None => {}
-            Harm::Loss(loss) => direction.loss = loss,
-            Harm::BitErrors(rate) => direction.bit_errors = Some(BitErrors::independent(rate)?),
+            Harm::Loss(loss) => direction.loss.random = loss,
+            Harm::BitErrors(rate) => {
+                direction.loss.bit_errors = Some(BitErrors::independent(rate)?)
+            }
         }
         Ok(LinkOptions {
             out: direction.clone(),

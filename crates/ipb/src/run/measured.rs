@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use netflow_workload::{Kind, Times, Waits};
+use serde::Serialize;
 
 use super::{Failure, Load, Until};
 
@@ -73,7 +74,7 @@ impl Users {
 }
 
 /// Users who came when there were too many already.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HeldBack {
     /// How many.
     pub users: u64,

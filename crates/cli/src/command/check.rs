@@ -1,0 +1,104 @@
+//! `netflow check SCENARIO`
+
+use std::io::{self, Write};
+
+use clap::Args;
+use netflow::number::count;
+use netflow::prelude::Simulation;
+use netflow::scenario::{Prepared, Problem};
+use serde::Serialize;
+
+use super::run::tables::{no_route, range};
+use crate::failure::Failure;
+use crate::input::ScenarioArguments;
+use crate::output::csv;
+use crate::output::format::{Format, HELP};
+use crate::output::json::object;
+use crate::problems;
+
+/// The steps of more connections than this take too long to find out.
+const LOOKED_AT: usize = 100_000;
+
+/// Say everything that is wrong or suspicious about a scenario, at once
+#[derive(Args)]
+pub struct CheckArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+}
+
+pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let format = arguments.format;
+    let answer = |size: Option<Size>, problems: &[Problem], out: &mut dyn Write| {
+        let answer = object! { ok: size.is_some(), size: size, problems: problems };
+        format.answer(out, &answer, |out| csv::write(problems, out), |_| Ok(()))
+    };
+    match arguments.scenario.load() {
+        Ok(scenario) if format == Format::Text => Ok(print_text(&scenario, out)?),
+        Ok(scenario) => Ok(answer(Some(Size::of(&scenario)), &scenario.warnings, out)?),
+        Err(failure) => {
+            if let Failure::Input(report) = &failure {
+                answer(None, &report.problems, out)?;
+            }
+            Err(failure)
+        }
+    }
+}
+
+fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
+    problems::warn(scenario);
+    let size = Size::of(scenario);
+    write!(
+        out,
+        "ok: {}, {}, {}, {}",
+        count(size.nodes, "node"),
+        count(size.links, "link"),
+        count(size.connections, "connection"),
+        count(size.classes, "class"),
+    )?;
+    if size.workloads > 0 {
+        write!(out, ", {}", count(size.workloads, "workload"))?;
+    }
+    match scenario.warnings.len() {
+        0 => writeln!(out)?,
+        warnings => writeln!(out, ", {}", count(warnings, "warning"))?,
+    }
+    let network = &scenario.network;
+    if network.connection_count() <= LOOKED_AT
+        && let Ok(simulation) = Simulation::new(network.clone(), scenario.options)
+        && let Some(steps_s) = simulation.chosen_steps_s()
+    {
+        writeln!(out, " steps of {}", range(steps_s))?;
+    }
+    for id in network.connections() {
+        for outage in network.without_route(id, 0.0, scenario.options.duration_s) {
+            let name = network.connection_name(id);
+            writeln!(out, " {name} has {}", no_route(&outage))?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Size {
+    nodes: usize,
+    links: usize,
+    connections: usize,
+    classes: usize,
+    workloads: usize,
+}
+
+impl Size {
+    fn of(scenario: &Prepared) -> Size {
+        let network = &scenario.network;
+        Size {
+            nodes: network.node_count(),
+            links: network.link_count(),
+            connections: network.connection_count(),
+            classes: network.class_count(),
+            workloads: network.workloads().len(),
+        }
+    }
+}

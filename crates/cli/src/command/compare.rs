@@ -1,0 +1,355 @@
+//! `netflow compare SCENARIO` and `netflow compare RESULTS TRACE…`
+
+use std::io::{self, Write};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum, ValueHint};
+use netflow::compare::{
+    BUSIEST, Comparison, Ensemble, Error, Estimate, Ns2, NsTimes, Settings, Side, from_trace,
+    write_ensemble,
+};
+use netflow::evaluate::warning_texts;
+use netflow::number::{count, duration, percent, plain, short};
+use netflow::scenario::export::Tcp;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::format::{Format, HELP};
+use crate::output::progress::Progress;
+use crate::output::table::{Table, known};
+use crate::output::{csv, file};
+use crate::parse::{positive_time, time_from_zero};
+use crate::{interrupt, problems};
+
+/// Put a scenario beside a real ns-2 run, or results beside packet traces
+///
+/// `netflow compare scenario.toml` runs ns-2 once per seed on the scenario as `netflow export`
+/// writes it, and netflow once. `netflow compare RESULTS TRACE…` takes a results directory and
+/// ns-2 traces of the same network. A queue counts the packet in service, on both sides.
+#[derive(Args)]
+pub struct CompareArguments {
+    /// A scenario's file, or a results directory
+    #[arg(value_name = "SCENARIO|RESULTS", value_hint = ValueHint::AnyPath)]
+    what: PathBuf,
+
+    /// ns-2 traces, one per seed, to compare results with
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    traces: Vec<PathBuf>,
+
+    /// What to run the scenario with
+    #[arg(long, value_enum, default_value_t)]
+    with: Simulator,
+
+    /// Runs of ns-2, with as many seeds
+    #[arg(long, value_name = "N", default_value = "10")]
+    seeds: NonZeroU32,
+
+    /// Runs at a time (default: one for every core)
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// In ns-2, connections start up to this much later, at random; in netflow, half of it
+    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = time_from_zero)]
+    start_jitter: f64,
+
+    /// In ns-2, TCP waits up to this before it sends a packet, at random
+    #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time_from_zero)]
+    overhead: f64,
+
+    /// The TCP of all connections in ns-2, instead of that of their profiles
+    #[arg(long, value_name = "VARIANT")]
+    tcp: Option<Tcp>,
+
+    /// Length of the intervals
+    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    every: f64,
+
+    /// Do not time a run of ns-2 that traces every packet, which can take ten times as long
+    #[arg(long)]
+    no_trace_run: bool,
+
+    /// Change a setting of the scenario; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+
+    /// Write comparison.json, and what ns-2 says over time, into this directory
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    output: Option<PathBuf>,
+
+    /// How many links and connections to show
+    #[arg(long, value_name = "N", default_value_t = BUSIEST)]
+    top: usize,
+
+    /// Say nothing but the answer
+    #[arg(short, long)]
+    quiet: bool,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Simulator {
+    /// ns-2.
+    #[default]
+    Ns2,
+}
+
+/// How long it took.
+#[derive(Serialize)]
+struct Times {
+    /// The evaluation by netflow, in seconds by the clock.
+    netflow_s: f64,
+    /// CPU seconds of ns-2.
+    ns: NsTimes,
+    /// ns-2 / netflow.
+    ratio: f64,
+    ratio_with_trace: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    times: Option<&'a Times>,
+}
+
+pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let (side, ensemble, times) = match arguments.traces.as_slice() {
+        [] => run_both(arguments)?,
+        traces => read_both(&arguments.what, traces)?,
+    };
+    let comparison = Comparison::new(&side, &ensemble);
+    let answer = Answer {
+        comparison: &comparison,
+        times: times.as_ref(),
+    };
+    if let Some(directory) = &arguments.output {
+        write_ensemble(&ensemble, directory)?;
+        file::json(&directory.join("comparison.json"), &answer)?;
+    }
+    Ok(arguments.format.answer(
+        out,
+        &answer,
+        |out| {
+            csv::write_named("links", &comparison.links, out)?;
+            writeln!(out)?;
+            csv::write_named("connections", &comparison.connections, out)
+        },
+        |out| print(arguments.top, &comparison, times.as_ref(), out),
+    )?)
+}
+
+fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Times>), Failure> {
+    if arguments.what.is_dir() {
+        return Err(Failure::Usage {
+            message: format!("{} is a results directory", arguments.what.display()),
+            help: Some("give the traces to compare it with, or a scenario's file".to_owned()),
+        });
+    }
+    let scenario = netflow::scenario::load(&arguments.what, &arguments.overrides)
+        .map_err(|problems| Failure::Input(problems.into()))?;
+    if !arguments.quiet {
+        for warning in warning_texts(&scenario) {
+            problems::warn_of(&warning);
+        }
+        if scenario.warmup_s > 0.0 {
+            problems::warn_of(
+                "`warmup` is not left out: both sides are compared over the whole run",
+            );
+        }
+    }
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let settings = Settings {
+        seeds: arguments.seeds.get(),
+        jobs: arguments.jobs.map_or_else(cores, usize::from),
+        start_jitter_s: arguments.start_jitter,
+        overhead_s: arguments.overhead,
+        tcp: arguments.tcp,
+        every_s: arguments.every,
+    };
+    settings.check(&scenario)?;
+    let ns2 = Ns2::find()?;
+    let side = Side::evaluate(&scenario, &settings)?;
+    let traced = !arguments.no_trace_run;
+    // A traced run takes about six others.
+    let work = f64::from(settings.seeds) + if traced { 6.0 } else { 0.0 };
+    let progress = Progress::of("the network time", !arguments.quiet);
+    let progress = std::sync::Mutex::new(progress);
+    let at = |done: f64| {
+        if let Ok(mut progress) = progress.lock() {
+            progress.at(done / work);
+        }
+    };
+    at(0.0);
+    let runs = ns2.run_seeds(
+        &scenario,
+        &settings,
+        &|done| at(f64::from(done)),
+        &interrupt::requested,
+    )?;
+    let with_trace_s = match traced {
+        true => Some(ns2.time_with_trace(&scenario, &settings, &interrupt::requested)?),
+        false => None,
+    };
+    if let Ok(progress) = progress.into_inner() {
+        progress.finish();
+    }
+    let plain: Vec<f64> = runs.iter().filter_map(|run| run.cpu_s).collect();
+    let plain_s = plain.iter().sum::<f64>() / plain.len().max(1) as f64;
+    let netflow_s = side.took_s.unwrap_or(f64::NAN);
+    let times = Times {
+        netflow_s,
+        ns: NsTimes {
+            plain_s,
+            with_trace_s,
+        },
+        ratio: plain_s / netflow_s,
+        ratio_with_trace: with_trace_s.map(|traced_s| traced_s / netflow_s),
+    };
+    Ok((side, Ensemble::of(&runs), Some(times)))
+}
+
+fn read_both(
+    results: &Path,
+    traces: &[PathBuf],
+) -> Result<(Side, Ensemble, Option<Times>), Failure> {
+    if results.is_file() {
+        return Err(Failure::Usage {
+            message: format!("{} is no results directory", results.display()),
+            help: Some("traces are compared with what `netflow run -o DIR` wrote".to_owned()),
+        });
+    }
+    let side = Side::of_results(results)?;
+    let mut runs = Vec::new();
+    for trace in traces {
+        runs.push(from_trace(trace, &side)?);
+    }
+    Ok((side, Ensemble::of(&runs), None))
+}
+
+fn print(
+    top: usize,
+    comparison: &Comparison,
+    times: Option<&Times>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut links = comparison.busiest(comparison.links.len());
+    Table::of(&mut links)
+        .text("link", |it| it.link.clone())
+        .number("queue: ns pkt", |it| spread(&it.queue_pkts))
+        .number("netflow", |it| short(it.queue_pkts.netflow))
+        .number("error", |it| relative(&it.queue_pkts))
+        .number("over time", |it| known(it.trajectory_error, percent, ""))
+        .number("in std", |it| known(it.trajectory_sigmas, short, ""))
+        .number("lost: ns pkt", |it| spread(&it.lost_pkts))
+        .number("netflow", |it| short(it.lost_pkts.netflow))
+        .number("utilization: ns", |it| percent(it.utilization.ns.mean))
+        .number("netflow", |it| percent(it.utilization.netflow))
+        .print_top(top, "link", out)?;
+    writeln!(out)?;
+    let mut order: Vec<_> = comparison.connections.iter().collect();
+    order.sort_by(|a, b| b.goodput_pps.ns.mean.total_cmp(&a.goodput_pps.ns.mean));
+    Table::of(order)
+        .text("connection", |it| it.connection.clone())
+        .number("goodput: ns pkt/s", |it| spread(&it.goodput_pps))
+        .number("netflow", |it| short(it.goodput_pps.netflow))
+        .number("error", |it| relative(&it.goodput_pps))
+        .print_top(top, "connection", out)?;
+    writeln!(out)?;
+    let totals = &comparison.totals;
+    let own = |error| {
+        known(
+            error,
+            |error| format!(" (one run of ns: {})", percent(error)),
+            "",
+        )
+    };
+    writeln!(
+        out,
+        "queues, Σ|error|/Σ: {} of the {BUSIEST} longest{}, {} of all",
+        percent(totals.busiest_queue_error),
+        own(totals.ns_busiest_queue_error),
+        percent(totals.queue_error),
+    )?;
+    writeln!(
+        out,
+        "goodput of a connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; in total {} of ns's",
+        percent(totals.median_goodput_error),
+        own(totals.ns_median_goodput_error),
+        percent(totals.p90_goodput_error),
+        percent(totals.goodput_error),
+        percent(totals.goodput_ratio),
+    )?;
+    if let Some(ratio) = totals.lost_ratio {
+        writeln!(out, "packets lost: {} of ns's", percent(ratio))?;
+    }
+    writeln!(
+        out,
+        "{} of ns-2 over {} s",
+        count(comparison.runs, "run"),
+        plain(comparison.duration_s)
+    )?;
+    if let Some(times) = times {
+        let traced = match (times.ns.with_trace_s, times.ratio_with_trace) {
+            (Some(time_s), Some(ratio)) => {
+                format!(
+                    "; {} with a trace, {} times",
+                    duration(time_s),
+                    short(ratio)
+                )
+            }
+            _ => String::new(),
+        };
+        writeln!(
+            out,
+            "netflow took {}, a run of ns-2 {}, {} times as long{traced}",
+            duration(times.netflow_s),
+            duration(times.ns.plain_s),
+            short(times.ratio),
+        )?;
+    }
+    Ok(())
+}
+
+fn spread(estimate: &Estimate) -> String {
+    match estimate.ns.std {
+        Some(std) => format!("{} ± {}", short(estimate.ns.mean), short(std)),
+        None => short(estimate.ns.mean),
+    }
+}
+
+fn relative(estimate: &Estimate) -> String {
+    let text = |error| format!("{:+.1} %", 100.0 * error);
+    known(estimate.relative_error(), text, "")
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        match error {
+            Error::NotInstalled => Failure::Usage {
+                message: error.to_string(),
+                help: Some("on Debian and Ubuntu: apt-get install ns2".to_owned()),
+            },
+            Error::Mismatch { what, help } => Failure::Usage {
+                message: what,
+                help: Some(help),
+            },
+            Error::Export(_) => Failure::usage(error.to_string()),
+            Error::Trace(error) => Failure::Trace(error),
+            Error::Results(error) => Failure::Results(error),
+            Error::File {
+                action,
+                path,
+                source,
+            } => Failure::File {
+                action,
+                path,
+                source,
+            },
+            Error::Stopped => Failure::Interrupted(error.to_string()),
+            _ => Failure::Evaluation(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! `netflow explain SCENARIO CONNECTION`
+
+use std::io::{self, Write};
+
+use clap::Args;
+use netflow::number::{percent, plain, short};
+use netflow::simulation::{
+    ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Limit, Network, Source,
+};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::input::{ScenarioArguments, unknown};
+use crate::output::csv;
+use crate::output::format::{Format, HELP};
+use crate::output::json::object;
+use crate::output::table::Table;
+use crate::parse::time_from_zero;
+
+/// Explain a connection's rate: loss, round-trip time, profile, rate
+///
+/// Evaluates the scenario up to a time and shows how the connection's rate comes about there:
+/// every hop's queue, loss and delay, and every factor with its unit. Utilizations, and the losses
+/// of packets, are those of the half second that ends there.
+#[derive(Args)]
+pub struct ExplainArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// The connection's name
+    #[arg(value_name = "CONNECTION")]
+    connection: String,
+
+    /// When [default: at the end of the run]
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
+    at: Option<f64>,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+}
+
+pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let scenario = arguments.scenario.load()?;
+    let network = &scenario.network;
+    let Some(id) = network.connection_by_name(&arguments.connection) else {
+        let name = &arguments.connection;
+        let message = format!("the scenario has no connection `{name}`");
+        let known = network.connections().map(|id| network.connection_name(id));
+        return Err(unknown(message, name, known, None));
+    };
+    let duration_s = scenario.options.duration_s;
+    let at_s = arguments.at.unwrap_or(duration_s);
+    if at_s > duration_s {
+        return Err(Failure::usage(format!(
+            "--at {at_s}s is after the end of the run, {duration_s} s"
+        )));
+    }
+    let explanation = netflow::evaluate::explain(&scenario, id, at_s)
+        .map_err(|error| Failure::Evaluation(error.to_string()))?;
+    let hops = explanation.hops.iter().map(|hop| Hop::of(network, hop));
+    let hops: Vec<Hop<'_>> = hops.collect();
+    let it = &explanation;
+    let answer = object! {
+        connection: network.connection_name(id),
+        time_s: it.time_s,
+        sending: it.sending,
+        count: it.count,
+        hops: &hops,
+        loss_probability: it.loss_probability,
+        rtt_s: it.rtt_s,
+        seen_loss_probability: it.seen_loss_probability,
+        seen_rtt_s: it.seen_rtt_s,
+        propagation_s: it.propagation_s,
+        profile: it.profile.as_deref(),
+        profile_pps: it.profile_pps,
+        outside_profile: it.outside,
+        window_limit_pps: it.window_limit_pps,
+        application_pps: it.application_pps,
+        limit: it.limit,
+        rate_pps: it.rate_pps,
+    };
+    Ok(arguments.format.answer(
+        out,
+        &answer,
+        |out| csv::write(&hops, out),
+        |out| print_text(network, id, it, &hops, out),
+    )?)
+}
+
+fn print_text(
+    network: &Network,
+    id: ConnectionId,
+    it: &Explanation,
+    hops: &[Hop<'_>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let spec = network.connection_spec(id);
+    writeln!(
+        out,
+        "{} from {} to {} at {} s: {}{}",
+        spec.name,
+        network.node_name(spec.from),
+        network.node_name(spec.to),
+        plain(it.time_s),
+        source(spec),
+        match it.hops.is_empty() {
+            true => ", not sending: it has no route",
+            false if it.sending => "",
+            false => ", not sending",
+        },
+    )?;
+    writeln!(out)?;
+    print_hops(hops, out)?;
+    writeln!(out)?;
+    print_loss(it, out)?;
+    print_rtt(it, out)?;
+    print_rate(spec, it, out)
+}
+
+fn source(spec: &ConnectionSpec) -> String {
+    match &spec.source {
+        Source::Profile(profile) => format!("profile {}", profile.name()),
+        Source::Constant { rate_pps } => format!("constant {} pkt/s", plain(*rate_pps)),
+        Source::Poisson { rate_pps } => format!("Poisson {} pkt/s", plain(*rate_pps)),
+        Source::Users(traffic) => format!("users of workload {}", traffic.workload.name),
+        Source::Window(window) => format!("congestion window, {:?}", window.variant).to_lowercase(),
+    }
+}
+
+fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
+    Table::of(hops)
+        .text("hop", |hop| hop.link)
+        .text("way", |hop| if hop.back { "back" } else { "out" })
+        .number("utilization", |hop| percent(hop.utilization))
+        .number("queue pkt", |hop| short(hop.queue_pkts))
+        .number("service pkt/s", |hop| short(hop.service_pps))
+        .number("loss", |hop| percent(hop.loss_probability))
+        .number("waiting ms", |hop| short(hop.waiting_s * 1e3))
+        .number("transmission ms", |hop| short(hop.transmission_s * 1e3))
+        .number("propagation ms", |hop| short(hop.propagation_s * 1e3))
+        .print(out)
+}
+
+/// What `p` of the path is made of.
+fn print_loss(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+    let factors: Vec<String> = it
+        .hops
+        .iter()
+        .filter(|hop| !hop.back && hop.loss_probability > 0.0)
+        .map(|hop| format!("(1 - {})", short(hop.loss_probability)))
+        .collect();
+    match factors.is_empty() {
+        true => writeln!(out, " loss = {}", percent(it.loss_probability)),
+        false => writeln!(
+            out,
+            " loss = 1 - {} = {}",
+            factors.join(" "),
+            percent(it.loss_probability)
+        ),
+    }
+}
+
+fn print_rtt(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+    let sum = |part: fn(&ExplainedHop) -> f64| it.hops.iter().map(part).sum::<f64>() * 1e3;
+    writeln!(
+        out,
+        " rtt  = {} ms waiting + {} ms transmission + {} ms propagation = {} ms",
+        short(sum(|hop| hop.waiting_s)),
+        short(sum(|hop| hop.transmission_s)),
+        short(sum(|hop| hop.propagation_s)),
+        short(it.rtt_s * 1e3),
+    )
+}
+
+fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+    let seen = [
+        it.seen_rtt_s
+            .map(|rtt_s| format!("rtt {} ms", short(rtt_s * 1e3))),
+        it.seen_loss_probability
+            .map(|loss| format!("loss {}", percent(loss))),
+    ];
+    let seen: Vec<String> = seen.into_iter().flatten().collect();
+    if !seen.is_empty() {
+        writeln!(out, " the source sees {}", seen.join(", "))?;
+    }
+    if let (Some(profile), Some(pps), Some(loss), Some(rtt_s)) = (
+        &it.profile,
+        it.profile_pps,
+        it.seen_loss_probability,
+        it.seen_rtt_s,
+    ) {
+        writeln!(
+            out,
+            " F({}, {} ms) of {profile} = {} pkt/s{}",
+            percent(loss),
+            short(rtt_s * 1e3),
+            short(pps),
+            if it.outside {
+                ", extended: it was not measured there"
+            } else {
+                ""
+            },
+        )?;
+    }
+    if let (Some(limit_pps), Some(rtt_s)) = (it.window_limit_pps, it.seen_rtt_s) {
+        let window = spec
+            .max_window_pkts
+            .map_or_else(String::new, |window| format!(" {} pkt", plain(window)));
+        writeln!(
+            out,
+            " window{window} / {} ms = {} pkt/s",
+            short(rtt_s * 1e3),
+            short(limit_pps)
+        )?;
+    }
+    if let Some(application_pps) = it.application_pps {
+        writeln!(
+            out,
+            " the application makes {} pkt/s",
+            short(application_pps)
+        )?;
+    }
+    if let Some(limit) = it.limit {
+        writeln!(out, " limit: {}", limited_by(limit))?;
+    }
+    let bits = |pps: f64| short(pps * spec.packet_size_bytes * 8.0 / 1e6);
+    write!(
+        out,
+        " rate = {} pkt/s = {} Mbit/s",
+        short(it.rate_pps),
+        bits(it.rate_pps)
+    )?;
+    match it.count {
+        1 => writeln!(out),
+        n => {
+            let all_pps = it.rate_pps * f64::from(n);
+            writeln!(
+                out,
+                " each, ×{n} = {} pkt/s = {} Mbit/s",
+                short(all_pps),
+                bits(all_pps)
+            )
+        }
+    }
+}
+
+fn limited_by(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Own => "the rate it was given",
+        Limit::Profile => "its profile",
+        Limit::Window => "the largest window it may have",
+        Limit::CongestionWindow => "its congestion window",
+        Limit::Growth => "at most twice the rate of one round trip before",
+        Limit::Decline => "at least half the rate of one round trip before",
+        Limit::Application => "what its application has made",
+        Limit::Size => "all that is not delivered is on its way",
+    }
+}
+
+#[derive(Serialize)]
+struct Hop<'a> {
+    link: &'a str,
+    back: bool,
+    utilization: f64,
+    queue_pkts: f64,
+    service_pps: f64,
+    loss_probability: f64,
+    waiting_s: f64,
+    transmission_s: f64,
+    propagation_s: f64,
+}
+
+impl<'a> Hop<'a> {
+    fn of(network: &'a Network, hop: &ExplainedHop) -> Hop<'a> {
+        Hop {
+            link: network.link_name(hop.link),
+            back: hop.back,
+            utilization: hop.utilization,
+            queue_pkts: hop.queue_pkts,
+            service_pps: hop.service_pps,
+            loss_probability: hop.loss_probability,
+            waiting_s: hop.waiting_s,
+            transmission_s: hop.transmission_s,
+            propagation_s: hop.propagation_s,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `netflow export SCENARIO --to ns2`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+use netflow::scenario::Prepared;
+use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Tcp};
+
+use crate::failure::Failure;
+use crate::input::ScenarioArguments;
+use crate::output::file;
+use crate::parse::{positive_time, time_from_zero};
+
+/// Write the scenario as a runnable ns-2 script
+///
+/// `ns SCRIPT [SEED [DIRECTORY [TRACE]]]` runs it; ns-links.csv and ns-connections.csv are then in
+/// the directory. Exactly the scenario's links, paths, sources and times; every profile becomes
+/// the TCP that it was measured from.
+#[derive(Args)]
+pub struct ExportArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// For which program
+    #[arg(long, value_enum)]
+    to: Target,
+
+    /// Write to this file, replacing it, instead of the standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// The TCP of all connections with a profile [default: by the profile's name]
+    #[arg(long, value_name = "VARIANT", value_parser = variants())]
+    tcp: Option<Tcp>,
+
+    /// Start every connection up to this much later, at random
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_from_zero)]
+    start_jitter: f64,
+
+    /// Let TCP wait a random time up to this before it sends a packet (ns-2's overhead_)
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_from_zero)]
+    overhead: f64,
+
+    /// Length of the intervals in the files that the script writes
+    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
+    every: f64,
+
+    /// Trace packets, of all links or of those named (A->B,C->D)
+    #[arg(long, value_name = "LINKS")]
+    trace: Option<Option<String>>,
+}
+
+/// Programs that there is an export for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Target {
+    /// ns-2.35
+    Ns2,
+}
+
+fn variants() -> impl TypedValueParser<Value = Tcp> {
+    PossibleValuesParser::new(Tcp::ALL.map(Tcp::name)).try_map(|name| name.parse::<Tcp>())
+}
+
+pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let scenario = arguments.scenario.load()?;
+    let options = Ns2Options {
+        tcp: arguments.tcp,
+        start_jitter_s: arguments.start_jitter,
+        overhead_s: arguments.overhead,
+        every_s: arguments.every,
+        trace: traced(&scenario, arguments.trace.as_ref()),
+    };
+    let Target::Ns2 = arguments.to;
+    let script =
+        export::ns2(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?;
+    match &arguments.output {
+        None => Ok(out.write_all(script.as_bytes())?),
+        Some(path) => Ok(file::text(path, script)?),
+    }
+}
+
+/// A name may have a comma in it, so the whole is tried first.
+fn traced(scenario: &Prepared, trace: Option<&Option<String>>) -> Ns2Trace {
+    match trace {
+        None => Ns2Trace::None,
+        Some(None) => Ns2Trace::All,
+        Some(Some(name)) if scenario.network.link_by_name(name).is_some() => {
+            Ns2Trace::Links(vec![name.clone()])
+        }
+        Some(Some(names)) => Ns2Trace::Links(names.split(',').map(str::to_owned).collect()),
+    }
+}

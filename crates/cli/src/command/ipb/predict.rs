@@ -1,0 +1,212 @@
+//! `netflow ipb predict`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use netflow::number::{count, percent};
+use netflow::tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow::units::{BitsPerSecond, Seconds, Size};
+use netflow_ipb::{Arrivals, Load};
+use netflow_workload::{Session, Waits};
+
+use super::users::{Named, UsersArguments};
+use super::{cannot_start, print};
+use crate::command::latency::stack;
+use crate::failure::Failure;
+use crate::output::file;
+use crate::output::format::{Format, HELP};
+use crate::output::json::object;
+use crate::parse::{probability, quantity, time_from_zero};
+
+/// Predict what users will wait for, playing them over simulated connections
+///
+/// The same users as `netflow ipb run` plays with the same seed, each connection followed packet by
+/// packet by the rules of a TCP implementation over a path without other traffic.
+#[derive(Args)]
+pub struct PredictArguments {
+    /// One-way delay, such as 50ms
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero, allow_hyphen_values = true)]
+    delay: f64,
+
+    /// Loss probability each way
+    #[arg(long, value_parser = probability, allow_hyphen_values = true, default_value = "0%")]
+    loss: f64,
+
+    /// Bit error rate each way; a packet with an error is lost
+    #[arg(long, value_name = "RATE", value_parser = probability, allow_hyphen_values = true)]
+    #[arg(default_value = "0")]
+    ber: f64,
+
+    /// Bandwidth each way [default: packets take no time]
+    #[arg(long, value_name = "RATE", value_parser = quantity::<BitsPerSecond>)]
+    bandwidth: Option<BitsPerSecond>,
+
+    /// What there is room for, what is being sent included, such as 100pkt or 64KB
+    #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>, default_value = "1000 pkt")]
+    buffer: Size,
+
+    /// How long the server takes for a reply
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero, allow_hyphen_values = true)]
+    #[arg(default_value = "0s")]
+    service_time: f64,
+
+    /// The TCP implementation: linux-6, legacy, ns-2.35, linux-2.0.34, rfc6298, or a stack file's
+    /// path
+    #[arg(long, value_name = "NAME", default_value = "linux-6")]
+    stack: String,
+
+    /// Largest packet in bytes, headers included
+    #[arg(long, value_name = "BYTES", default_value_t = 1500)]
+    #[arg(value_parser = clap::value_parser!(u32).range(68..=65_535))]
+    mtu: u32,
+
+    /// So many users, of all kinds together, come and do all they have to do
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    users: u64,
+
+    /// Play the same users so many times, each time with other losses
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    repeat: u64,
+
+    #[command(flatten)]
+    played: UsersArguments,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+
+    /// Also draw the distribution of the waits to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+}
+
+/// Headers of a packet, in bytes, and what timestamps add.
+const HEADER_BYTES: u32 = 40;
+const TIMESTAMPS_BYTES: u32 = 12;
+
+pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let conversations = conversations(arguments)?;
+    let path = path(arguments);
+    let played = sessions(arguments)?;
+    let mut waits = Vec::new();
+    let mut given_up = 0;
+    for (name, sessions) in &played {
+        let mut of_all = Waits::default();
+        for time in 0..arguments.repeat {
+            let seed = arguments.played.seed.wrapping_add(time << 32);
+            let of_one = conversations.play(sessions, seed, |_| path);
+            let of_one = of_one.map_err(|error| Failure::usage(error.to_string()))?;
+            of_all.extend(of_one.waits);
+            given_up += of_one.given_up;
+        }
+        waits.push((name.as_str(), sessions.len(), of_all));
+    }
+    let borrowed: Vec<(&str, &Waits)> = waits.iter().map(|(name, _, w)| (*name, w)).collect();
+    let rtt_s = Some(2.0 * arguments.delay).filter(|rtt_s| *rtt_s > 0.0);
+    let users = waits.iter().map(|(name, come, waits)| {
+        object! { name: *name, users: *come, waits: print::waits_of(waits, rtt_s) }
+    });
+    let answer = object! {
+        stack: &arguments.stack,
+        delay_s: arguments.delay,
+        loss: arguments.loss,
+        bit_error_rate: arguments.ber,
+        seed: arguments.played.seed,
+        repeat: arguments.repeat,
+        given_up: given_up,
+        users: users.collect::<Vec<_>>(),
+    };
+    let text = |out: &mut dyn Write| {
+        write_question(arguments, &waits, out)?;
+        if given_up > 0 {
+            let users = count(given_up as usize, "user");
+            writeln!(out, "{users} did not get everything: 15 timeouts in a row")?;
+        }
+        print::write_waits(&borrowed, rtt_s, out)
+    };
+    let csv = |out: &mut dyn Write| print::csv(&borrowed, out);
+    arguments.format.answer(out, &answer, csv, text)?;
+    if let Some(path) = &arguments.svg {
+        file::text(path, print::figure(&borrowed)?)?;
+    }
+    Ok(())
+}
+
+fn conversations(arguments: &PredictArguments) -> Result<Conversations, Failure> {
+    let stack = stack::find(&arguments.stack)?;
+    let options_bytes = if stack.timestamps {
+        TIMESTAMPS_BYTES
+    } else {
+        0
+    };
+    Ok(Conversations {
+        mss_bytes: arguments.mtu - HEADER_BYTES - options_bytes,
+        service_s: arguments.service_time,
+        stack,
+    })
+}
+
+fn path(arguments: &PredictArguments) -> Path {
+    let direction = Direction {
+        delay_s: arguments.delay,
+        loss: arguments.loss,
+        bit_error_rate: arguments.ber,
+        bandwidth_bps: arguments.bandwidth.map(BitsPerSecond::get),
+        buffer: Some(arguments.buffer),
+    };
+    Path {
+        to_server: direction,
+        to_client: direction,
+    }
+}
+
+/// The first users to come, by what they are called.
+fn sessions(arguments: &PredictArguments) -> Result<Vec<(String, Vec<Session>)>, Failure> {
+    let scale = arguments.played.think_scale;
+    if !(0.0..=1e3).contains(&scale) {
+        let message = format!("scale of think times is {scale}, allowed is 0 to 1000");
+        return Err(Failure::usage(message));
+    }
+    let (mut played, loads): (Vec<(String, Vec<Session>)>, Vec<Load>) = arguments
+        .played
+        .loads()?
+        .into_iter()
+        .map(|Named { name, load }| ((name, Vec::new()), load))
+        .unzip();
+    let arrivals = Arrivals::new(&loads).map_err(cannot_start)?;
+    for (which, mut user) in arrivals.take(arguments.users as usize) {
+        if let Some((_, users)) = played.get_mut(which) {
+            user.turns.iter_mut().for_each(|turn| turn.pause_s *= scale);
+            users.push(user);
+        }
+    }
+    Ok(played)
+}
+
+fn write_question(
+    arguments: &PredictArguments,
+    waits: &[(&str, usize, Waits)],
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let users: Vec<String> = waits
+        .iter()
+        .map(|(name, come, _)| format!("{} of {name}", count(*come, "user")))
+        .collect();
+    write!(
+        out,
+        "{}, played packet by packet with {} over {} and a loss of {} each way",
+        users.join(", "),
+        arguments.stack,
+        Seconds(arguments.delay),
+        percent(arguments.loss),
+    )?;
+    if arguments.ber > 0.0 {
+        write!(out, ", a bit error rate of {}", arguments.ber)?;
+    }
+    if let Some(bandwidth) = arguments.bandwidth {
+        write!(out, ", {bandwidth}")?;
+    }
+    writeln!(out)
+}

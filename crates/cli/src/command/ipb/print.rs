@@ -1,0 +1,250 @@
+//! What was measured, as text and JSON.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use netflow::number::{count, duration, percent, short};
+use netflow::report::distribution_figure;
+use netflow::units::Seconds;
+use netflow_ipb::{MOST_LATENESS_S, Measured, RunOptions, Users};
+use netflow_workload::{Step, Summary, Times, Waits};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::csv;
+use crate::output::json::object;
+use crate::output::table::Table;
+
+/// What users of a name waited for.
+type Named<'a> = (&'a str, &'a Waits);
+
+pub fn text(
+    measured: &Measured,
+    options: &RunOptions,
+    names: &[String],
+    rtt_s: Option<f64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let users = || names.iter().map(String::as_str).zip(&measured.users);
+    for (name, users) in users() {
+        write_users(name, users, out)?;
+    }
+    let waits: Vec<Named<'_>> = users().map(|(name, users)| (name, &users.waits)).collect();
+    write_waits(&waits, rtt_s, out)?;
+    write_caveats(measured, options, out)
+}
+
+/// A row of the table of waits.
+#[derive(Serialize)]
+struct Row<'a> {
+    users: &'a str,
+    wait: &'static str,
+    #[serde(flatten)]
+    times: Summary,
+}
+
+fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
+    let of_name = |&(users, waits): &Named<'a>| {
+        let all = waits.times().into_iter();
+        all.filter_map(move |(wait, times)| {
+            let times = times.summary()?;
+            Some(Row { users, wait, times })
+        })
+    };
+    waits.iter().flat_map(of_name).collect()
+}
+
+pub fn csv(waits: &[Named<'_>], out: &mut dyn Write) -> io::Result<()> {
+    csv::write(rows(waits), out)
+}
+
+/// The table of what users waited for; with a round-trip time, how many waits are whole ones.
+pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write) -> io::Result<()> {
+    let rows = rows(waits);
+    if !rows.is_empty() {
+        writeln!(out)?;
+        let ms = |time_s: f64| short(1e3 * time_s);
+        Table::of(rows)
+            .text("waits", |it| it.users)
+            .text("for", |it| it.wait)
+            .number("count", |it| it.times.count)
+            .number("mean ms", |it| ms(it.times.mean_s))
+            .number("min", |it| ms(it.times.min_s))
+            .number("median", |it| ms(it.times.median_s))
+            .number("70 %", |it| ms(it.times.p70_s))
+            .number("80 %", |it| ms(it.times.p80_s))
+            .number("90 %", |it| ms(it.times.p90_s))
+            .number("95 %", |it| ms(it.times.p95_s))
+            .number("99 %", |it| ms(it.times.p99_s))
+            .number("max", |it| ms(it.times.max_s))
+            .print(out)?;
+    }
+    match rtt_s {
+        Some(rtt_s) => write_steps(waits, rtt_s, out),
+        None => Ok(()),
+    }
+}
+
+/// Points of a drawn distribution.
+const POINTS: usize = 500;
+
+/// How all waits are distributed, as an SVG.
+pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
+    let mut curves = Vec::new();
+    for (who, waits) in waits {
+        for (name, times) in waits.times() {
+            curves.push((format!("{who}: {name}"), times.cdf(POINTS)));
+        }
+    }
+    distribution_figure(&curves).map_err(|error| Failure::Evaluation(error.to_string()))
+}
+
+fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "{name}: {}, {} finished",
+        count(users.come as usize, "user"),
+        users.finished
+    )?;
+    if users.left > 0 {
+        write!(out, ", {} left at the end", users.left)?;
+    }
+    for (failure, failed) in users.failures() {
+        write!(out, ", {failed} failed: {}", failure.name())?;
+    }
+    writeln!(
+        out,
+        "; {} of {} bytes, answered with {} bytes",
+        count(users.requests as usize, "request"),
+        users.request_bytes,
+        users.reply_bytes
+    )
+}
+
+/// Multiples of the round-trip time, and the share of all waits at each.
+fn write_steps(waits: &[Named<'_>], rtt_s: f64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "\nwaits of whole round trips of {} (up to {} more):",
+        Seconds(rtt_s),
+        duration(tolerance_s(rtt_s))
+    )?;
+    for (who, waits) in waits {
+        for (name, times) in waits.times() {
+            let steps = times.steps(rtt_s, tolerance_s(rtt_s));
+            let steps: Vec<String> = steps
+                .iter()
+                .map(|step| format!("{} of {}", percent(step.share), step.round_trips))
+                .collect();
+            let steps = match steps.is_empty() {
+                true => "none".to_owned(),
+                false => steps.join(", "),
+            };
+            writeln!(out, " {who} {name}: {steps}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What is still a whole round trip.
+fn tolerance_s(rtt_s: f64) -> f64 {
+    (0.25 * rtt_s).min(2e-3)
+}
+
+fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write) -> io::Result<()> {
+    let lengthened: u64 = measured.users.iter().map(|users| users.lengthened).sum();
+    if lengthened > 0 {
+        let requests = count(lengthened as usize, "request");
+        writeln!(
+            out,
+            "\n{requests} or their replies were longer than drawn: their heads are"
+        )?;
+    }
+    let held = &measured.held_back;
+    if held.users > 0 {
+        writeln!(
+            out,
+            "\n{} waited for one of {} to become free: {} on average, {} at most; {} in vain",
+            count(held.users as usize, "user"),
+            count(options.connections, "connection"),
+            duration(held.mean_s),
+            duration(held.longest_s),
+            held.turned_away
+        )?;
+    }
+    let answered = measured.users.iter().any(|users| users.reply_bytes > 0);
+    if answered && !measured.is_conclusive() {
+        let late = Times::new(measured.late_s.clone());
+        writeln!(
+            out,
+            "\ninconclusive: 1 % of this run's own timers were more than {} late ({} is allowed): \
+             the machine was too busy",
+            duration(late.quantile(0.99)),
+            duration(MOST_LATENESS_S)
+        )?;
+    }
+    Ok(())
+}
+
+/// Waits of one sort.
+#[derive(Serialize)]
+pub struct Wait {
+    #[serde(flatten)]
+    summary: Option<Summary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<Step>>,
+    /// Seconds, and the share of waits up to them.
+    cdf: Vec<(f64, f64)>,
+}
+
+/// All that was measured, as other programs read it.
+pub fn answer(
+    measured: &Measured,
+    options: &RunOptions,
+    names: &[String],
+    seed: u64,
+    rtt_s: Option<f64>,
+) -> impl Serialize {
+    let all = measured.users.iter().zip(&options.loads).zip(names);
+    let users = all.map(|((users, load), name)| {
+        object! {
+            name: name.clone(),
+            kind: users.kind.name(),
+            users_per_s: load.users_per_s,
+            come: users.come,
+            finished: users.finished,
+            left: users.left,
+            failed: users.failures().map(|(why, n)| (why.name(), n)).collect::<BTreeMap<_, _>>(),
+            requests: users.requests,
+            request_bytes: users.request_bytes,
+            reply_bytes: users.reply_bytes,
+            script_bytes: users.script_bytes,
+            lengthened: users.lengthened,
+            waits: waits_of(&users.waits, rtt_s),
+        }
+    });
+    object! {
+        server: options.server.to_string(),
+        seed: seed,
+        think_scale: options.think_scale,
+        wall_s: measured.wall_s,
+        interrupted: measured.interrupted,
+        conclusive: measured.is_conclusive(),
+        lateness: Times::new(measured.late_s.clone()).summary(),
+        held_back: measured.held_back,
+        users: users.collect::<Vec<_>>(),
+    }
+}
+
+/// What users waited for, by name.
+pub fn waits_of(waits: &Waits, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
+    let wait = |(name, times): (&'static str, Times)| {
+        let wait = Wait {
+            summary: times.summary(),
+            steps: rtt_s.map(|rtt_s| times.steps(rtt_s, tolerance_s(rtt_s))),
+            cdf: times.cdf(100),
+        };
+        (name, wait)
+    };
+    waits.times().into_iter().map(wait).collect()
+}

@@ -1,0 +1,157 @@
+//! `netflow ipb run`
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use netflow::number::{count, duration};
+use netflow_ipb::{Load, Measured, RunOptions, Until, Users};
+
+use super::users::UsersArguments;
+use super::{cannot_start, print};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::file;
+use crate::output::format::{Format, HELP};
+use crate::output::progress::Progress;
+use crate::parse::{positive_time, server};
+
+/// Play users against a server, and measure what they wait for
+///
+/// Users of the web (http) read pages of files, users of terminals (telnet) type; each has a
+/// connection of its own, and comes at random. The same seed plays the same users.
+#[derive(Args)]
+pub struct RunArguments {
+    /// The server, such as 10.0.0.2 or 10.0.0.2:4050
+    #[arg(value_name = "ADDRESS", value_parser = server, default_value = "127.0.0.1:4050")]
+    server: SocketAddr,
+
+    /// End when so many users, of both kinds together, have done all they had to do
+    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    users: Option<u64>,
+
+    /// Let users come for so long; who is there then leaves after the page
+    #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
+    #[arg(default_value = "60s")]
+    duration: f64,
+
+    #[command(flatten)]
+    played: UsersArguments,
+
+    /// Connections at a time; users who come when there are so many have to wait, and are counted
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+
+    /// Give up after waiting so long for a connection or a reply
+    #[arg(long, value_name = "TIME", value_parser = positive_time, allow_hyphen_values = true)]
+    #[arg(default_value = "60s")]
+    timeout: f64,
+
+    /// Congestion control of the requests, such as reno [default: the system's]
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
+
+    /// Also show how many waits are whole multiples of this round-trip time
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    rtt: Option<f64>,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+
+    /// Also write the JSON to this file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Also draw the distribution of the waits to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+}
+
+pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let (names, loads): (Vec<String>, Vec<Load>) = arguments
+        .played
+        .loads()?
+        .into_iter()
+        .map(|named| (named.name, named.load))
+        .unzip();
+    let options = RunOptions {
+        until: match arguments.users {
+            Some(users) => Until::Users(users),
+            None => Until::Seconds(arguments.duration),
+        },
+        think_scale: arguments.played.think_scale,
+        connections: arguments.connections as usize,
+        timeout_s: arguments.timeout,
+        congestion: arguments.cc.clone(),
+        ..RunOptions::new(arguments.server, loads)
+    };
+    let measured = play(&options)?;
+    let answer = print::answer(
+        &measured,
+        &options,
+        &names,
+        arguments.played.seed,
+        arguments.rtt,
+    );
+    let waits: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .zip(&measured.users)
+        .collect();
+    let waits: Vec<_> = waits
+        .into_iter()
+        .map(|(name, users)| (name, &users.waits))
+        .collect();
+    arguments.format.answer(
+        out,
+        &answer,
+        |out| print::csv(&waits, out),
+        |out| print::text(&measured, &options, &names, arguments.rtt, out),
+    )?;
+    if let Some(path) = &arguments.output {
+        file::json(path, &answer)?;
+    }
+    if let Some(path) = &arguments.svg {
+        file::text(path, print::figure(&waits)?)?;
+    }
+    judge(&measured, &options)
+}
+
+fn play(options: &RunOptions) -> Result<Measured, Failure> {
+    let mut bar = Progress::of("the benchmark", true);
+    let measured = netflow_ipb::run(options, &mut |progress| {
+        bar.at(progress.share);
+        !interrupt::requested()
+    });
+    bar.finish();
+    measured.map_err(cannot_start)
+}
+
+/// A run in which nobody got anything, or most failed, has failed.
+fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
+    if measured.interrupted {
+        return Err(Failure::Interrupted(format!(
+            "stopped after {}",
+            duration(measured.wall_s)
+        )));
+    }
+    let sum = |of: fn(&Users) -> u64| measured.users.iter().map(of).sum::<u64>();
+    let (come, failed) = (sum(|users| users.come), sum(Users::failed));
+    let nobody = failed > 0 && sum(|users| users.reply_bytes) == 0;
+    if !nobody && 2 * failed <= come {
+        return Ok(());
+    }
+    let mut failures = measured.users.iter().flat_map(|users| users.failures());
+    let why = failures.next().map_or("", |(failure, _)| failure.name());
+    let users = count(come as usize, "user");
+    Err(Failure::Evaluation(match nobody {
+        true => format!(
+            "no user was answered by {}: {why} ({users})",
+            options.server
+        ),
+        false => format!("{failed} of {users} failed, so this is not what users wait: {why}"),
+    }))
+}

@@ -1,0 +1,87 @@
+//! Which users to play.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use netflow_ipb::Load;
+use netflow_workload::{Application, Http, Telnet, Workload};
+
+use crate::failure::Failure;
+use crate::parse::users_per_s;
+
+/// Users of the web and of terminals.
+#[derive(Args)]
+pub struct UsersArguments {
+    /// How many users of the web come, such as 2/s or 30/min [default: 1/s; none if --telnet is
+    /// given]
+    #[arg(long, value_name = "RATE", value_parser = users_per_s, allow_hyphen_values = true)]
+    http: Option<f64>,
+
+    /// How many users of terminals come [default: 6/min; none if --http is given]
+    #[arg(long, value_name = "RATE", value_parser = users_per_s, allow_hyphen_values = true)]
+    telnet: Option<f64>,
+
+    /// Play the users that the [[workload]] tables of this file describe, which may be a scenario
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["http", "telnet"])]
+    workload: Option<PathBuf>,
+
+    /// Users are drawn with this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Think and type so many times as slowly, such as 0.01 for a quick run
+    #[arg(
+        long,
+        value_name = "X",
+        default_value_t = 1.0,
+        allow_hyphen_values = true
+    )]
+    pub think_scale: f64,
+}
+
+/// Users by their kind or by the name of their workload.
+pub struct Named {
+    pub name: String,
+    pub load: Load,
+}
+
+impl UsersArguments {
+    /// Who comes: those of the file, or \[IPB\]'s.
+    pub fn loads(&self) -> Result<Vec<Named>, Failure> {
+        if let Some(path) = &self.workload {
+            let workloads = netflow::scenario::workloads(path);
+            let workloads = workloads.map_err(|problems| Failure::Input(problems.into()))?;
+            let named = workloads.into_iter().map(|workload| {
+                let rate = 1.0 / workload.interarrival_s;
+                self.named(workload.name, workload.application, rate)
+            });
+            return Ok(named.collect());
+        }
+        let (http, telnet) = match (self.http, self.telnet) {
+            (None, None) => (Some(1.0), Some(0.1)),
+            given => given,
+        };
+        let http = http.map(|rate| (Application::Http(Http::default()), rate));
+        let telnet = telnet.map(|rate| (Application::Telnet(Telnet::default()), rate));
+        let named = |(application, rate): (Application, f64)| {
+            let name = application.kind().name().to_owned();
+            self.named(name, application, rate)
+        };
+        Ok(http.into_iter().chain(telnet).map(named).collect())
+    }
+
+    fn named(&self, name: String, application: Application, users_per_s: f64) -> Named {
+        let workload = Workload {
+            application,
+            seed: self.seed,
+        };
+        Named {
+            name,
+            load: Load {
+                workload,
+                users_per_s,
+            },
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `netflow latency`
+
+mod print;
+pub mod stack;
+
+use std::io::Write;
+
+use clap::Args;
+use netflow::latency::{Method, Model, Question, latency as answer};
+use netflow::number::plain;
+use netflow::tcpmodel::Error;
+use netflow::units::{Bytes, Size};
+
+use crate::failure::Failure;
+use crate::output::csv;
+use crate::output::format::{Format, HELP};
+use crate::parse::{
+    Axis, axis, bandwidth, mss, one_of, positive_size, probability, time_from_zero,
+};
+
+/// How long a short TCP transfer takes: mean, quantiles, and where the time goes
+///
+/// Packets are lost independently, as many on the way of the data as on the way back.
+#[derive(Args)]
+pub struct LatencyArguments {
+    /// How much is transferred, such as 10KB or "20 pkt"
+    #[arg(long, value_parser = positive_size, allow_hyphen_values = true)]
+    #[arg(required_unless_present = "grid")]
+    size: Option<Size>,
+
+    /// One-way delay, such as 50ms
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero, allow_hyphen_values = true)]
+    #[arg(required_unless_present = "grid")]
+    delay: Option<f64>,
+
+    /// Loss probability each way
+    #[arg(long, value_parser = probability, allow_hyphen_values = true, default_value = "0%")]
+    loss: f64,
+
+    /// Evaluate at several values: --grid size=3KB,10KB --grid loss=0%,1%,5% makes a table with a
+    /// row for every combination; the axes are size, delay and loss
+    #[arg(long, value_name = "AXIS=VALUE,…", value_parser = axis)]
+    grid: Vec<Axis>,
+
+    /// Which model
+    #[arg(long, default_value = "short")]
+    #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
+    model: Model,
+
+    /// The TCP implementation: linux-2.0.34, ns-2.35, linux-6, legacy, rfc6298, or a stack file's path
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<String>, default_value = "linux-2.0.34")]
+    stack: String,
+
+    /// Payload of a full packet in bytes; the stack's unless given
+    #[arg(long, value_name = "BYTES", value_parser = mss)]
+    mss: Option<u32>,
+
+    /// Bandwidth of the path each way; only --model rounds knows how long packets take to send
+    #[arg(long, value_name = "RATE", value_parser = bandwidth)]
+    bandwidth: Option<f64>,
+
+    /// Play so many transfers at random: the only way of --model rounds (100000 unless given), an
+    /// alternative for --model short
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    samples: Option<u64>,
+
+    /// Solve exactly, as --model short does unless --samples is given
+    #[arg(long, conflicts_with = "samples")]
+    exact: bool,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+}
+
+/// What the models take; a longer transfer is none that --samples helps with.
+const MOST_PACKETS: u64 = 10_000_000;
+
+pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let method = method(arguments)?;
+    let questions = questions(arguments, method.mss_bytes)?;
+    let mut answers = Vec::with_capacity(questions.len());
+    for question in &questions {
+        let answer = answer(&method, question);
+        answers.push(answer.map_err(|error| cannot(error, method.model, question))?);
+    }
+    let single = match answers.as_slice() {
+        [answer] if arguments.grid.is_empty() => Some(answer),
+        _ => None,
+    };
+    let csv = |out: &mut dyn Write| csv::write(&answers, out);
+    let format = arguments.format;
+    match single {
+        Some(answer) => format.answer(out, answer, csv, |out| print::text(&method, answer, out)),
+        None => format.answer(out, &answers, csv, |out| {
+            print::table(&method, &answers, out)
+        }),
+    }?;
+    Ok(())
+}
+
+fn cannot(error: Error, model: Model, question: &Question) -> Failure {
+    Failure::Usage {
+        help: match (model, error.what) {
+            (Model::ModelC | Model::Csa, "loss probability") => Some(format!(
+                "{} % is the probability that a packet or its acknowledgement is lost; \
+                 --model short and --model rounds know more loss",
+                plain(100.0 * question.transfer().effective_loss())
+            )),
+            (Model::Short, "number of packets") if question.packets <= MOST_PACKETS => {
+                Some("--samples 1000 plays transfers at random instead".to_owned())
+            }
+            _ => None,
+        },
+        message: error.to_string(),
+    }
+}
+
+fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
+    let model = arguments.model;
+    let stack = stack::find(&arguments.stack)?;
+    let without_effect = |argument: &str, help: &str| Failure::Usage {
+        message: format!("{argument} has no effect with --model {}", model.name()),
+        help: Some(help.to_owned()),
+    };
+    if arguments.bandwidth.is_some() && model != Model::Rounds {
+        let help = "--model rounds knows how long packets take to send";
+        return Err(without_effect("--bandwidth", help));
+    }
+    if arguments.samples.is_some() && matches!(model, Model::ModelC | Model::Csa) {
+        return Err(without_effect("--samples", "this model is a formula"));
+    }
+    if arguments.exact && model == Model::Rounds {
+        let help = "transfers are played at random; --samples says how many";
+        return Err(without_effect("--exact", help));
+    }
+    Ok(Method {
+        model,
+        mss_bytes: arguments.mss.unwrap_or(stack.mss_bytes),
+        stack,
+        bandwidth_bps: arguments.bandwidth,
+        samples: arguments.samples,
+    })
+}
+
+/// Every combination of what is asked for.
+fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<Question>, Failure> {
+    let axes = Axes::new(&arguments.grid)?;
+    let missing = |what: &str| Failure::usage(format!("--{what} or --grid {what}=… is missing"));
+    let sizes = axes.sizes.or(arguments.size.map(|size| vec![size]));
+    let delays_s = axes
+        .delays_s
+        .or(arguments.delay.map(|delay_s| vec![delay_s]));
+    let losses = axes.losses.unwrap_or_else(|| vec![arguments.loss]);
+    let sizes = sizes.ok_or_else(|| missing("size"))?;
+    let delays_s = delays_s.ok_or_else(|| missing("delay"))?;
+    let mut questions = Vec::with_capacity(sizes.len() * delays_s.len() * losses.len());
+    for size in sizes {
+        let size_bytes = size.bytes(Bytes(f64::from(mss_bytes))).get().ceil() as u64;
+        let packets = size_bytes.div_ceil(u64::from(mss_bytes.max(1)));
+        for &delay_s in &delays_s {
+            questions.extend(losses.iter().map(|&loss| Question {
+                size_bytes,
+                packets,
+                delay_s,
+                loss,
+            }));
+        }
+    }
+    Ok(questions)
+}
+
+/// The axes that are given.
+#[derive(Default)]
+struct Axes {
+    sizes: Option<Vec<Size>>,
+    delays_s: Option<Vec<f64>>,
+    losses: Option<Vec<f64>>,
+}
+
+impl Axes {
+    fn new(given: &[Axis]) -> Result<Axes, Failure> {
+        let mut axes = Axes::default();
+        for axis in given.iter().cloned() {
+            let (name, twice) = match axis {
+                Axis::Sizes(sizes) => ("size", axes.sizes.replace(sizes).is_some()),
+                Axis::DelaysS(delays_s) => ("delay", axes.delays_s.replace(delays_s).is_some()),
+                Axis::Losses(losses) => ("loss", axes.losses.replace(losses).is_some()),
+            };
+            if twice {
+                return Err(Failure::usage(format!("--grid {name}=… is given twice")));
+            }
+        }
+        Ok(axes)
+    }
+}

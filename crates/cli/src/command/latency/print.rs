@@ -1,0 +1,111 @@
+//! Answers to read.
+
+use std::io::{self, Write};
+
+use netflow::latency::{Answer, Method, Model};
+use netflow::number::{count, percent, plain, short};
+use netflow::tcpmodel::rto::HALF_INTERVAL;
+use netflow::units::{BitsPerSecond, Bytes, Seconds};
+
+use crate::output::table::{Table, known};
+
+/// One answer.
+pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} in {} of {}, {} and a loss of {} % each way{}: {} with {}\n",
+        Bytes(answer.question.size_bytes as f64),
+        count(answer.question.packets as usize, "packet"),
+        Bytes(f64::from(method.mss_bytes)),
+        Seconds(answer.question.delay_s),
+        plain(100.0 * answer.question.loss),
+        bandwidth(method),
+        model(method.model),
+        method.stack.name,
+    )?;
+    let times = [
+        ("median", answer.median_s),
+        ("90 % within", answer.p90_s),
+        ("99 % within", answer.p99_s),
+    ];
+    let parts = [
+        ("handshake", answer.handshake_s),
+        ("rounds", answer.transfer_s),
+        ("timeouts", answer.timeout_s),
+    ];
+    let share = |time_s: f64| match answer.mean_s > 0.0 {
+        true => format!("{} of the mean", percent(time_s / answer.mean_s)),
+        false => String::new(),
+    };
+    let mut rows = vec![("mean", answer.mean_s, certainty(answer))];
+    let known = |(name, time_s): (_, Option<f64>)| Some((name, time_s?, String::new()));
+    rows.extend(times.into_iter().filter_map(known));
+    rows.extend(parts.map(|(name, time_s)| (name, time_s, share(time_s))));
+    Table::of(rows)
+        .text("latency", |row| row.0)
+        .number("s", |row| short(row.1))
+        .text("", |row| row.2.clone())
+        .print(out)
+}
+
+/// How sure the mean is.
+fn certainty(answer: &Answer) -> String {
+    match answer {
+        Answer {
+            mean_low_s: Some(low_s),
+            ..
+        } => format!("{} if only the way of the data lost packets", short(*low_s)),
+        Answer { samples: 0, .. } => "exact".to_owned(),
+        _ => format!(
+            "± {} (95 %), {} transfers played",
+            short(HALF_INTERVAL * answer.standard_error_s),
+            answer.samples
+        ),
+    }
+}
+
+/// Many answers.
+pub fn table(method: &Method, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} with {}, packets of {}{}\n",
+        model(method.model),
+        method.stack.name,
+        Bytes(f64::from(method.mss_bytes)),
+        bandwidth(method),
+    )?;
+    let maybe = |time_s| known(time_s, short, "");
+    Table::of(answers)
+        .text("size", |it| Bytes(it.question.size_bytes as f64))
+        .number("packets", |it| it.question.packets)
+        .number("delay", |it| Seconds(it.question.delay_s))
+        .number("loss", |it| {
+            format!("{} %", plain(100.0 * it.question.loss))
+        })
+        .number("mean s", |it| short(it.mean_s))
+        .number("median s", |it| maybe(it.median_s))
+        .number("90 % s", |it| maybe(it.p90_s))
+        .number("99 % s", |it| maybe(it.p99_s))
+        .number("handshake s", |it| short(it.handshake_s))
+        .number("rounds s", |it| short(it.transfer_s))
+        .number("timeouts s", |it| short(it.timeout_s))
+        .print(out)
+}
+
+fn model(model: Model) -> &'static str {
+    match model {
+        Model::Short => "the model of Zhang, Wang & Keshav",
+        Model::Rounds => "transfers played packet by packet",
+        Model::ModelC => "Model C",
+        Model::Csa => "the model of Cardwell, Savage & Anderson",
+    }
+}
+
+/// `, 10 Mbit/s`, if it is given.
+fn bandwidth(method: &Method) -> String {
+    known(
+        method.bandwidth_bps,
+        |bps| format!(", {}", BitsPerSecond(bps)),
+        "",
+    )
+}

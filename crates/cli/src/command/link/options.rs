@@ -1,0 +1,145 @@
+//! The options of a link, on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use netflow::units::{Rate, Seconds, Size};
+use netflow_testbed::{
+    BitErrors, Capture, DirectionOptions, End, GilbertElliott, LinkLoss, LinkOptions, OptionError,
+};
+
+use crate::parse::{gilbert, probability, quantity, time_from_zero};
+
+/// A link. An option holds for both directions; with -back, for that from b to a.
+#[derive(Args)]
+#[command(next_help_heading = "Link")]
+pub struct LinkArguments {
+    /// Propagation delay, one way
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero, default_value = "0 s")]
+    delay: f64,
+
+    /// Propagation delay from b to a
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
+    delay_back: Option<f64>,
+
+    /// How fast packets are sent one after the other: bits (of IP packets) or packets per second;
+    /// without it, at once
+    #[arg(long, value_name = "RATE", value_parser = quantity::<Rate>)]
+    rate: Option<Rate>,
+
+    /// Rate from b to a
+    #[arg(long, value_name = "RATE", value_parser = quantity::<Rate>)]
+    rate_back: Option<Rate>,
+
+    /// Room for packets that wait or are being sent, where there is a rate; others are dropped
+    #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>, default_value = "100 pkt")]
+    buffer: Size,
+
+    /// Room from b to a
+    #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>)]
+    buffer_back: Option<Size>,
+
+    /// Probability with which a packet is lost, each independently
+    #[arg(long, value_name = "P", value_parser = probability, default_value = "0")]
+    loss: f64,
+
+    /// Loss from b to a
+    #[arg(long, value_name = "P", value_parser = probability)]
+    loss_back: Option<f64>,
+
+    /// Losses in bursts (Gilbert & Elliott): probabilities of going bad (p) and good again (r), and
+    /// of losing a packet in either state: p=1%,r=25%[,bad=100%][,good=0%]. Lost in the long run:
+    /// (r·good + p·bad)/(p + r)
+    #[arg(long, value_name = "LIST", value_parser = gilbert)]
+    loss_gilbert: Option<GilbertElliott>,
+
+    /// Losses in bursts from b to a
+    #[arg(long, value_name = "LIST", value_parser = gilbert)]
+    loss_gilbert_back: Option<GilbertElliott>,
+
+    /// Bit error rate; a packet with an error is lost: 1 - (1 - BER)^(8·bytes)
+    #[arg(long, value_name = "BER", value_parser = probability)]
+    ber: Option<f64>,
+
+    /// Bit error rate from b to a
+    #[arg(long, value_name = "BER", value_parser = probability)]
+    ber_back: Option<f64>,
+
+    /// Bit errors come in bursts of so many bits in the mean; lost is then
+    /// 1 - (1 - BER)·(1 - q)^(8·bytes - 1) with q = BER/(BITS·(1 - BER))
+    #[arg(long, value_name = "BITS")]
+    ber_burst: Option<f64>,
+
+    /// Largest IP packet in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1500)]
+    mtu: u16,
+
+    /// What every loss depends on: the same packets are lost again
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Write down what one end sends and receives (pcap, nanoseconds, raw IP)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pcap: Option<PathBuf>,
+
+    /// Whose view that is
+    #[arg(long, value_enum, default_value_t, requires = "pcap")]
+    pcap_end: EndArgument,
+}
+
+/// Bytes of a packet that a capture keeps: every header.
+const SNAP_BYTES: u32 = 128;
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum EndArgument {
+    #[default]
+    A,
+    B,
+}
+
+impl LinkArguments {
+    pub fn options(&self) -> Result<LinkOptions, OptionError> {
+        let errors = |ber: Option<f64>| match (ber, self.ber_burst) {
+            (None, _) => Ok(None),
+            (Some(ber), None) => BitErrors::independent(ber).map(Some),
+            (Some(ber), Some(bits)) => BitErrors::in_bursts(ber, bits).map(Some),
+        };
+        let out = DirectionOptions {
+            delay: Seconds(self.delay),
+            rate: self.rate,
+            buffer: self.buffer,
+            loss: LinkLoss {
+                random: self.loss,
+                gilbert: self.loss_gilbert,
+                bit_errors: errors(self.ber)?,
+            },
+        };
+        let back = DirectionOptions {
+            delay: Seconds(self.delay_back.unwrap_or(self.delay)),
+            rate: self.rate_back.or(self.rate),
+            buffer: self.buffer_back.unwrap_or(self.buffer),
+            loss: LinkLoss {
+                random: self.loss_back.unwrap_or(self.loss),
+                gilbert: self.loss_gilbert_back.or(self.loss_gilbert),
+                bit_errors: errors(self.ber_back.or(self.ber))?,
+            },
+        };
+        let capture = self.pcap.as_ref().map(|path| Capture {
+            path: path.clone(),
+            end: match self.pcap_end {
+                EndArgument::A => End::A,
+                EndArgument::B => End::B,
+            },
+            snap_bytes: SNAP_BYTES,
+        });
+        let options = LinkOptions {
+            out,
+            back,
+            mtu: self.mtu,
+            seed: self.seed,
+            capture,
+        };
+        options.check()?;
+        Ok(options)
+    }
+}

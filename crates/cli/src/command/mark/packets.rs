@@ -1,0 +1,184 @@
+//! The packets of a stream, from a trace or a table.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use netflow::diffserv::table::{Packet, Packets, TableError};
+use netflow::scenario::{Problem, ProblemKind, Severity};
+use netflow::trace::{Format, Link, Reader, What};
+use netflow_files::ShortLines;
+
+use crate::command::trace;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::problems::Report;
+
+/// What a stream tells of its packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    pub windows: bool,
+    pub precedences: bool,
+}
+
+/// Hands over every packet in order of time.
+pub fn each(
+    file: &Path,
+    link: Option<&str>,
+    on: &mut dyn FnMut(Packet) -> io::Result<()>,
+) -> Result<Seen, Failure> {
+    let is_table = file.extension().is_some_and(|extension| extension == "csv");
+    if is_table && link.is_some() {
+        return Err(Failure::usage(
+            "--link is for ns-2 traces: a table has no links",
+        ));
+    }
+    match is_table {
+        true => each_of_table(file, on),
+        false => each_of_trace(file, link, on),
+    }
+}
+
+/// What arrives at one link's queue of an ns-2 trace, or everything captured.
+fn each_of_trace(
+    file: &Path,
+    link: Option<&str>,
+    on: &mut dyn FnMut(Packet) -> io::Result<()>,
+) -> Result<Seen, Failure> {
+    let mut reader = netflow::trace::open(file).map_err(trace::cannot_read)?;
+    reader.only(&[What::Enqueued]);
+    if reader.format() != Format::Ns2 && link.is_some() {
+        let message = format!("{} is a capture, which has no links", file.display());
+        return Err(Failure::usage(message));
+    }
+    let mut links = Links::new(link);
+    while let Some(event) = reader.next().map_err(trace::cannot_read)? {
+        let arrives = matches!(event.what, What::Enqueued | What::Captured);
+        let at = event.link;
+        let packet = Packet {
+            time_s: event.time_ns as f64 / 1e9,
+            bytes: event.packet.bytes,
+            window_pkts: None,
+            precedence: None,
+        };
+        if arrives && links.is_wanted(at, &reader)? {
+            on(packet)?;
+        }
+        if interrupt::requested() {
+            return Err(stopped(file));
+        }
+    }
+    trace::warn_of_faults(file, &reader);
+    links.check()?;
+    Ok(Seen::default())
+}
+
+/// The links of a trace, and which of them is asked for.
+struct Links<'a> {
+    wanted: Option<&'a str>,
+    known: HashMap<Link, (String, bool)>,
+}
+
+impl<'a> Links<'a> {
+    fn new(wanted: Option<&'a str>) -> Links<'a> {
+        Links {
+            wanted,
+            known: HashMap::new(),
+        }
+    }
+
+    fn is_wanted(&mut self, link: Option<Link>, reader: &Reader) -> Result<bool, Failure> {
+        let Some(link) = link else { return Ok(true) };
+        if let Some((_, wanted)) = self.known.get(&link) {
+            return Ok(*wanted);
+        }
+        let name = reader.names().link(link);
+        let wanted = self.wanted.is_none_or(|wanted| wanted == name);
+        self.known.insert(link, (name, wanted));
+        match (self.wanted, self.known.len()) {
+            (None, 2..) => Err(Failure::Usage {
+                message: "the trace has several links: say which with --link".to_owned(),
+                help: Some(format!("such as {}", self.names())),
+            }),
+            _ => Ok(wanted),
+        }
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        match self.wanted {
+            Some(name) if !self.known.values().any(|(_, wanted)| *wanted) => Err(Failure::Usage {
+                message: format!("no packet arrives at a link `{name}`"),
+                help: Some(format!("links: {}", self.names())),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn names(&self) -> String {
+        let mut all: Vec<_> = self.known.iter().collect();
+        all.sort_by_key(|(link, _)| **link);
+        let names: Vec<&str> = all.iter().map(|(_, (name, _))| name.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+/// The rows of a table.
+fn each_of_table(
+    file: &Path,
+    on: &mut dyn FnMut(Packet) -> io::Result<()>,
+) -> Result<Seen, Failure> {
+    let source = File::open(file).map_err(|source| cannot_read(file, source))?;
+    let packets = Packets::new(ShortLines::new(source)).map_err(|error| wrong(file, error))?;
+    let seen = Seen {
+        windows: packets.has_windows(),
+        precedences: packets.has_precedences(),
+    };
+    for packet in packets {
+        on(packet.map_err(|error| wrong(file, error))?)?;
+        if interrupt::requested() {
+            return Err(stopped(file));
+        }
+    }
+    Ok(seen)
+}
+
+fn stopped(file: &Path) -> Failure {
+    Failure::Interrupted(format!("stopped reading {}", file.display()))
+}
+
+fn cannot_read(file: &Path, source: io::Error) -> Failure {
+    Failure::File {
+        action: "read",
+        path: file.to_owned(),
+        source,
+    }
+}
+
+fn wrong(file: &Path, error: TableError) -> Failure {
+    match error {
+        TableError::Csv(error) => match error.into_kind() {
+            csv::ErrorKind::Io(source) => cannot_read(file, source),
+            other => Failure::usage(format!("{}: {other:?}", file.display())),
+        },
+        TableError::Field {
+            line,
+            column,
+            span,
+            message,
+            allowed,
+        } => Failure::Input(Report {
+            problems: vec![Problem {
+                severity: Severity::Error,
+                kind: ProblemKind::BadValue,
+                message,
+                file: Some(file.to_owned()),
+                span: Some(span),
+                line: usize::try_from(line).ok(),
+                column: Some(column),
+                help: Some(allowed),
+            }],
+            unreadable: false,
+        }),
+    }
+}

@@ -1,0 +1,20 @@
+//! The subcommands: what each takes, and how it answers.
+
+pub mod check;
+pub mod compare;
+pub mod completions;
+pub mod explain;
+pub mod export;
+pub mod ipb;
+pub mod latency;
+#[cfg(target_os = "linux")]
+pub mod link;
+pub mod mark;
+pub mod new;
+pub mod profile;
+pub mod report;
+pub mod run;
+pub mod schema;
+#[cfg(target_os = "linux")]
+pub mod testbed;
+pub mod trace;

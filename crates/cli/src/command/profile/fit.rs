@@ -1,0 +1,372 @@
+//! `netflow profile fit TRACE…`
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use netflow::number::{count, percent, plain, short};
+use netflow::profile::fit::{
+    Cell, Cluster, Condition, Fit, FlowSamples, Method, Names, Origin, Residual, Side, Slice,
+    Status, diagnose, fit as fit_samples, residuals,
+};
+use netflow::profile::to_toml;
+use serde::Serialize;
+
+use crate::command::trace::samples::{Sampling, of_files};
+use crate::failure::Failure;
+use crate::output::format::{Format, HELP};
+use crate::output::json::object;
+use crate::output::table::{Table, by_loss_and_rtt, known};
+use crate::output::{csv, file};
+use crate::parse::name_of;
+
+/// Fit a profile to packet traces of a sender
+///
+/// Best is one trace for each setting of the network, with steady loss and round-trip time and
+/// some hundred losses each. The profile file that -o writes is a `source` for scenarios.
+#[derive(Args)]
+pub struct FitArguments {
+    /// Traces (ns-2, pcap, pcapng) made at the sender, or samples that `netflow trace samples`
+    /// printed into a file named *.csv
+    #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
+    traces: Vec<PathBuf>,
+
+    /// How samples become a surface
+    #[arg(long, value_enum, default_value_t)]
+    method: MethodArgument,
+
+    #[command(flatten)]
+    sampling: Sampling,
+
+    /// What the profile is called
+    #[arg(long, default_value = "fitted")]
+    name: String,
+
+    /// Write the profile into this file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Write every sample with what the profile says at its place into this CSV file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    residuals: Option<PathBuf>,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum MethodArgument {
+    /// The rate of a long transfer over the loss probability, on a grid
+    #[default]
+    LongRun,
+    /// As Popescu & Shankar did: means of samples by cells of 0.01 × 10 ms, a line for every loss
+    Paper,
+}
+
+pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let flows = of_files(&arguments.traces, &arguments.sampling)?;
+    let (method, how) = match arguments.method {
+        MethodArgument::LongRun => (Method::LongRun, "long-run rate"),
+        MethodArgument::Paper => (Method::Paper, "means of samples"),
+    };
+    let samples: usize = flows.iter().map(|flow| flow.samples.len()).sum();
+    let names = Names {
+        name: &arguments.name,
+        description: &format!(
+            "{how}, fitted to {} of {}",
+            count(samples, "sample"),
+            count(flows.len(), "flow")
+        ),
+    };
+    let fit =
+        fit_samples(&flows, method, &names).map_err(|error| Failure::usage(error.to_string()))?;
+    // There always is one: a grid, or the paper's power law.
+    let Some(profile) = fit.profile() else {
+        return Err(Failure::Evaluation("the fit has no surface".to_owned()));
+    };
+    let residuals = residuals(&flows, &fit.conditions, profile);
+    let clusters = diagnose(&residuals);
+    if let (Some(path), Some(text)) = (&arguments.output, to_toml(profile)) {
+        file::text(path, text)?;
+    }
+    if let Some(path) = &arguments.residuals {
+        let mut text = Vec::new();
+        let lines = residuals.iter().map(|it| residual_line(&flows, it));
+        csv::write(lines, &mut text)?;
+        file::text(path, &text)?;
+    }
+    let clusters = clusters.iter().map(|it| JsonCluster::new(&flows, it));
+    let clusters: Vec<JsonCluster<'_>> = clusters.collect();
+    let (conditions, cells, slices) = (conditions(&flows, &fit), cells(&fit), slices(&fit));
+    let flow = |flow: &FlowSamples| {
+        object! {
+            trace: flow.trace.clone(),
+            flow: flow.flow.clone(),
+            samples: flow.samples.len(),
+            rtt_method: flow.rtt_method.clone(),
+        }
+    };
+    let answer = object! {
+        method: name_of(&arguments.method),
+        flows: flows.iter().map(flow).collect::<Vec<_>>(),
+        conditions: &conditions,
+        cells: &cells,
+        slices: &slices,
+        interpolation_error: fit.interpolation_error,
+        dropped_cells: fit.dropped_cells,
+        clusters: &clusters,
+    };
+    let tables = |out: &mut dyn Write| {
+        csv::write_named("conditions", &conditions, out)?;
+        writeln!(out)?;
+        csv::write_named("cells", &cells, out)?;
+        writeln!(out)?;
+        csv::write_named("slices", &slices, out)?;
+        writeln!(out)?;
+        csv::write_named("clusters", &clusters, out)
+    };
+    let text = |out: &mut dyn Write| {
+        print(&flows, &fit, &names, out)?;
+        print_clusters(&clusters, out)
+    };
+    Ok(arguments.format.answer(out, &answer, tables, text)?)
+}
+
+fn print(
+    flows: &[FlowSamples],
+    fit: &Fit,
+    names: &Names<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{}: {}", names.name, names.description)?;
+    let mut methods: Vec<&str> = flows.iter().map(|flow| flow.rtt_method.as_str()).collect();
+    methods.sort_unstable();
+    methods.dedup();
+    writeln!(out, "round-trip times by {}", methods.join(", "))?;
+    print_conditions(flows, fit, out)?;
+    match fit.method {
+        Method::LongRun => print_cells(&fit.cells, out)?,
+        Method::Paper => {}
+    }
+    print_slices(&fit.slices, out)?;
+    if let Some(error) = fit.interpolation_error {
+        writeln!(
+            out,
+            "\na cell that is left out and interpolated is met within {} (r.m.s.)",
+            percent(error)
+        )?;
+    }
+    match fit.dropped_cells {
+        0 => Ok(()),
+        cells => writeln!(
+            out,
+            "\n{} measured but not in the grid, which would have holes there",
+            count(cells, "cell")
+        ),
+    }
+}
+
+/// Only what is not simply used.
+fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io::Result<()> {
+    if fit.method == Method::Paper {
+        return Ok(());
+    }
+    let of = |status: Status| fit.conditions.iter().filter(move |c| c.status == status);
+    writeln!(
+        out,
+        "{} of steady loss and round-trip time: {} used, {} left out as outliers, {} without loss",
+        count(fit.conditions.len(), "period"),
+        of(Status::Used).count(),
+        of(Status::Outlier).count(),
+        of(Status::Lossless).count(),
+    )?;
+    for outlier in of(Status::Outlier) {
+        let flow = &flows[outlier.flow];
+        writeln!(
+            out,
+            "outlier: {} {}: loss {}, rtt {} ms, {} pkt/s",
+            flow.trace,
+            flow.flow,
+            percent(outlier.loss()),
+            short(1e3 * outlier.rtt_s),
+            short(outlier.throughput_pps()),
+        )?;
+    }
+    Ok(())
+}
+
+/// A line for every loss; ± is the standard error in percent.
+pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
+    let columns = cells
+        .iter()
+        .take_while(|cell| cells.first().is_some_and(|first| first.loss == cell.loss))
+        .count();
+    let filled = cells.iter().any(|cell| cell.origin == Origin::Filled);
+    writeln!(
+        out,
+        "\n throughput in pkt/s ± standard error in %{}",
+        if filled {
+            " (* filled from its neighbours)"
+        } else {
+            ""
+        }
+    )?;
+    let losses = cells.iter().step_by(columns.max(1));
+    let losses = losses.map(|cell| percent(cell.loss));
+    let rtts = cells.iter().take(columns);
+    let rtts = rtts.map(|cell| format!("{} ms", short(1e3 * cell.rtt_s)));
+    let shown = |row: usize, column: usize| {
+        let Some(cell) = cells.get(row * columns + column) else {
+            return String::new();
+        };
+        let mark = match cell.origin {
+            Origin::Measured => "",
+            Origin::Filled => "*",
+        };
+        let error = known(
+            cell.relative_error,
+            |error| format!(" ±{:.1}", 100.0 * error),
+            "",
+        );
+        format!("{}{error}{mark}", short(cell.throughput_pps))
+    };
+    by_loss_and_rtt(losses.collect(), rtts.collect(), shown, out)
+}
+
+pub fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
+    if slices.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n F = B·rtt^-A in packets/ms, rtt in ms")?;
+    Table::of(slices)
+        .text("loss", |it| percent(it.loss))
+        .number("A", |it| format!("{:.3}", it.a))
+        .number("B", |it| short(it.b))
+        .number("cells", |it| plain(it.cells as f64))
+        .number("r²", |it| {
+            known(it.r_squared, |it| format!("{it:.3}"), "-")
+        })
+        .print(out)
+}
+
+/// Clusters that are told; the rest are counted.
+const CLUSTERS: usize = 12;
+
+/// What stands together far off the surface.
+pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::Result<()> {
+    if clusters.is_empty() {
+        return writeln!(out, "\nno samples together far off the surface");
+    }
+    writeln!(out, "\n samples together far off the surface")?;
+    Table::of(clusters.iter().take(CLUSTERS))
+        .text("trace", |it| it.trace)
+        .text("flow", |it| it.flow)
+        .text("", |it| {
+            let side = it.side;
+            format!("{side}{}", if it.startup { ", start-up" } else { "" })
+        })
+        .number("from s", |it| short(it.from_s))
+        .number("to s", |it| short(it.to_s))
+        .number("samples", |it| plain(it.samples as f64))
+        .number("× surface", |it| short(it.factor))
+        .number("loss", |it| percent(it.loss))
+        .number("rtt ms", |it| short(1e3 * it.rtt_s))
+        .print(out)?;
+    match clusters.len().saturating_sub(CLUSTERS) {
+        0 => Ok(()),
+        rest => writeln!(out, " … and {rest} more"),
+    }
+}
+
+fn residual_line<'a>(flows: &'a [FlowSamples], residual: &Residual) -> impl Serialize + 'a {
+    let flow = &flows[residual.flow];
+    object! {
+        trace: &flow.trace,
+        flow: &flow.flow,
+        time_s: residual.time_s,
+        loss: residual.loss,
+        rtt_s: residual.rtt_s,
+        throughput_pps: residual.throughput_pps,
+        fitted_pps: residual.fitted_pps,
+        factor: residual.factor(),
+        startup: !residual.settled,
+    }
+}
+
+/// A cluster as other programs read it.
+#[derive(Serialize)]
+pub struct JsonCluster<'a> {
+    trace: &'a str,
+    flow: &'a str,
+    side: &'static str,
+    from_s: f64,
+    to_s: f64,
+    samples: usize,
+    factor: f64,
+    loss: f64,
+    rtt_s: f64,
+    startup: bool,
+}
+
+impl<'a> JsonCluster<'a> {
+    pub fn new(flows: &'a [FlowSamples], cluster: &Cluster) -> JsonCluster<'a> {
+        let flow = &flows[cluster.flow];
+        JsonCluster {
+            trace: &flow.trace,
+            flow: &flow.flow,
+            side: match cluster.side {
+                Side::Slow => "slow",
+                Side::Fast => "fast",
+            },
+            from_s: cluster.time_s.0,
+            to_s: cluster.time_s.1,
+            samples: cluster.samples,
+            factor: cluster.factor,
+            loss: cluster.loss,
+            rtt_s: cluster.rtt_s,
+            startup: cluster.startup,
+        }
+    }
+}
+
+fn conditions<'a>(flows: &'a [FlowSamples], fit: &'a Fit) -> Vec<impl Serialize + 'a> {
+    let condition = |it: &'a Condition| {
+        object! {
+            trace: &flows[it.flow].trace,
+            flow: &flows[it.flow].flow,
+            status: match it.status {
+                Status::Used => "used",
+                Status::Lossless => "lossless",
+                Status::Outlier => "outlier",
+            },
+            samples: it.samples.len(),
+            packets: it.pkts,
+            lost: it.lost_pkts,
+            loss: it.loss(),
+            rtt_s: it.rtt_s,
+            throughput_pps: it.throughput_pps(),
+        }
+    };
+    fit.conditions.iter().map(condition).collect()
+}
+
+fn cells(fit: &Fit) -> Vec<impl Serialize> {
+    let cell = |it: &Cell| {
+        object! {
+            loss: it.loss,
+            rtt_s: it.rtt_s,
+            throughput_pps: it.throughput_pps,
+            relative_error: it.relative_error,
+            samples: it.samples,
+            filled: it.origin == Origin::Filled,
+        }
+    };
+    fit.cells.iter().map(cell).collect()
+}
+
+fn slices(fit: &Fit) -> Vec<impl Serialize> {
+    let slice = |it: &Slice| {
+        object! { loss: it.loss, a: it.a, b: it.b, cells: it.cells, r_squared: it.r_squared }
+    };
+    fit.slices.iter().map(slice).collect()
+}

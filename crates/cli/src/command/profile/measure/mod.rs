@@ -1,0 +1,343 @@
+//! `netflow profile measure`
+
+mod cells;
+mod verdict;
+
+use std::fs;
+use std::io::Write;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+use netflow::number::{count, percent, plain, short};
+use netflow::profile::fit::{DesignedCell, Fit, Names, fit_designed};
+use netflow::profile::to_toml;
+use netflow_testbed::{become_root, check_congestion_control, control_doubt};
+
+use super::fit::{print_cells, print_slices};
+use crate::command::trace::samples::{Sampling, of_trace};
+use crate::failure::Failure;
+use crate::output::file;
+use crate::output::table::{by_loss_and_rtt, known};
+use crate::parse::{self, positive_time, probability, round_trip};
+use cells::{BUDGET_PPS, Cell, Measured, Plan};
+use verdict::{no_loss_dependence, no_profile, whole_rate};
+
+/// Measure the profiles of this machine's own TCP over emulated links
+///
+/// For every congestion control, round-trip time and loss probability TCP sends as fast as it can
+/// over a link with a buffer of 100 packets, between two network namespaces, many such links at
+/// once. The link writes down what the sender sees, and the surface is fitted to that
+/// as `netflow profile fit` does, at the losses that were set. DIR gets a profile for each congestion control, a `source` for
+/// scenarios, and the captures.
+///
+/// Where a congestion control fills the link whatever is lost, there is no throughput as a function
+/// of loss and round-trip time, and so no profile; the measured rates are told. Settings of which
+/// nothing is left, because the link was full or too little was lost, are extended from the others,
+/// and the profile says which they are.
+#[derive(Args)]
+pub struct MeasureArguments {
+    /// Congestion controls of this kernel
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "reno,cubic"
+    )]
+    cc: Vec<String>,
+
+    /// Round-trip times
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = round_trip,
+          default_value = "60ms,100ms,200ms")]
+    rtt: Vec<f64>,
+
+    /// Loss probabilities of the direction that carries data
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = probability,
+          default_value = "1%,2%,5%,10%")]
+    loss: Vec<f64>,
+
+    /// Packets per second of a link: it has to carry more than the window makes of the least loss
+    #[arg(long, value_name = "PKT/S", value_parser = |text: &str| parse::link_rate(text, BUDGET_PPS), default_value = "2000")]
+    link_rate: f64,
+
+    /// Leave out settings at which fewer packets were lost in all transfers together
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    least_losses: u64,
+
+    /// How long a transfer takes
+    #[arg(long, value_name = "TIME", value_parser = positive_time, default_value = "12 s")]
+    transfer: f64,
+
+    /// Transfers for each setting, with other losses
+    #[arg(long, value_name = "N", default_value = "4")]
+    repeat: NonZeroUsize,
+
+    /// Links at once at most; there are fewer where they carry more than 50000 packets/s together
+    #[arg(long, value_name = "N", default_value = "64")]
+    parallel: NonZeroUsize,
+
+    /// What the losses depend on; times are real, so results are never quite the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Write profiles and captures into this directory
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    output: PathBuf,
+}
+
+/// Packets that a link sends at least within a round trip.
+const WITHIN_PKTS: f64 = 4.0;
+
+/// Packets in a sample: few, so that short transfers have some left after their start-up.
+const SAMPLE_PKTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
+
+pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let least_s = WITHIN_PKTS / arguments.link_rate;
+    if let Some(&rtt_s) = arguments.rtt.iter().find(|&&rtt_s| rtt_s < least_s) {
+        return Err(Failure::Usage {
+            message: format!(
+                "a round-trip time of {} ms is too short for a link of {} packets/s",
+                plain(1e3 * rtt_s),
+                plain(arguments.link_rate)
+            ),
+            help: Some(format!(
+                "it must be at least {} ms; or give a faster link by --link-rate",
+                plain(1e3 * least_s)
+            )),
+        });
+    }
+    for name in &arguments.cc {
+        check_congestion_control(name)?;
+    }
+    become_root()?;
+    let captures = arguments.output.join("captures");
+    fs::create_dir_all(&captures).map_err(|source| Failure::File {
+        action: "create",
+        path: captures.clone(),
+        source,
+    })?;
+    let plan = Plan {
+        transfer: Duration::from_secs_f64(arguments.transfer),
+        parallel: arguments.parallel.get(),
+        captures,
+    };
+    let (measured, controls_s) = plan.run(cells(arguments), &arguments.rtt)?;
+    for (&rtt_s, control_s) in arguments.rtt.iter().zip(controls_s) {
+        if let Some(doubt) = control_doubt(control_s, rtt_s) {
+            writeln!(out, "inconclusive: {doubt}")?;
+        }
+    }
+    let mut failed = Vec::new();
+    for (place, name) in arguments.cc.iter().enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        let of_this = measured
+            .iter()
+            .filter(|run| run.cell.congestion_control == *name);
+        let runs: Vec<&Measured> = of_this.collect();
+        if let Err(failure) = profile(name, &runs, arguments, out) {
+            failure.report();
+            failed.push(name.as_str());
+        }
+    }
+    match failed.as_slice() {
+        [] => Ok(()),
+        names => Err(Failure::Evaluation(format!(
+            "not measured: {}",
+            names.join(", ")
+        ))),
+    }
+}
+
+fn cells(arguments: &MeasureArguments) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for congestion_control in &arguments.cc {
+        for &rtt_s in &arguments.rtt {
+            for &loss in &arguments.loss {
+                for repetition in 0..arguments.repeat.get() {
+                    cells.push(Cell {
+                        congestion_control: congestion_control.clone(),
+                        rtt_s,
+                        loss,
+                        link_pps: arguments.link_rate,
+                        repetition,
+                        seed: arguments.seed.wrapping_add(cells.len() as u64),
+                    });
+                }
+            }
+        }
+    }
+    cells
+}
+
+/// The profile of one congestion control from its transfers, or why there is none.
+fn profile(
+    name: &str,
+    runs: &[&Measured],
+    arguments: &MeasureArguments,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut good = Vec::new();
+    for run in runs {
+        match run.report.doubt() {
+            Some(doubt) => writeln!(out, "inconclusive, left out: {}: {doubt}", run.cell.name())?,
+            None => good.push(*run),
+        }
+    }
+    if good.is_empty() {
+        let reason = format!("{name}: every transfer was inconclusive; the machine is too busy");
+        return Err(Failure::Evaluation(reason));
+    }
+    if let Some(why) = no_profile(&good) {
+        writeln!(out, "{name}: no profile: {why}")?;
+        return Ok(print_rates(&good, arguments, out)?);
+    }
+    let (bound, free): (Vec<&Measured>, Vec<&Measured>) =
+        good.iter().copied().partition(|run| run.fills_the_link());
+    if !bound.is_empty() {
+        let transfers = count(bound.len(), "transfer");
+        writeln!(
+            out,
+            "{name}: {transfers} filled the link: the link's rate, no profile's; left out"
+        )?;
+    }
+    let losses_at = |cell: &Cell| -> u64 {
+        let there = free
+            .iter()
+            .filter(|run| (run.cell.loss, run.cell.rtt_s) == (cell.loss, cell.rtt_s));
+        there.map(|run| run.losses()).sum()
+    };
+    let (free, unseen): (Vec<&Measured>, Vec<&Measured>) = free
+        .iter()
+        .copied()
+        .partition(|run| losses_at(&run.cell) >= arguments.least_losses);
+    if !unseen.is_empty() {
+        let transfers = count(unseen.len(), "transfer");
+        writeln!(
+            out,
+            "{name}: {transfers} left out: fewer than {} lost in all at their settings",
+            count(arguments.least_losses as usize, "packet")
+        )?;
+    }
+    let cells = settings(&free)?;
+    let samples = cells
+        .iter()
+        .flat_map(|cell| &cell.transfers)
+        .map(Vec::len)
+        .sum();
+    let named = format!("linux-{name}");
+    let names = Names {
+        name: &named,
+        description: &format!(
+            "TCP {name} of Linux {}, measured over emulated links: {} of {} s, {}",
+            release(),
+            count(free.len(), "transfer"),
+            plain(arguments.transfer),
+            count(samples, "sample"),
+        ),
+    };
+    let fit = fit_designed(&cells, &names)
+        .map_err(|error| Failure::Evaluation(format!("{name}: {error}")))?;
+    if let Some(why) = no_loss_dependence(&fit.cells) {
+        writeln!(out, "{name}: no profile: {why}")?;
+        return Ok(print_rates(&good, arguments, out)?);
+    }
+    let Some(text) = fit.profile().and_then(to_toml) else {
+        return Err(Failure::Evaluation(format!(
+            "{name}: the fit has no surface"
+        )));
+    };
+    let path = arguments.output.join(format!("{name}.toml"));
+    file::text(&path, text)?;
+    writeln!(out, "{named}: {}", names.description)?;
+    print(&fit, out)?;
+    Ok(writeln!(out, "{}", path.display())?)
+}
+
+fn print(fit: &Fit, out: &mut dyn Write) -> std::io::Result<()> {
+    print_cells(&fit.cells, out)?;
+    print_slices(&fit.slices, out)?;
+    let slopes = fit.slices.iter().map(|slice| slice.a);
+    match fit.slices.len() {
+        0 => writeln!(out),
+        slices => writeln!(
+            out,
+            "\nmean slope A: {:.3}",
+            slopes.sum::<f64>() / slices as f64
+        ),
+    }
+}
+
+/// What the senders saw, by setting.
+fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
+    let mut cells: Vec<DesignedCell> = Vec::new();
+    for run in runs {
+        let flows = of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
+        let transfers = flows.into_iter().map(|flow| flow.samples);
+        let (loss, rtt_s) = (run.cell.loss, run.cell.rtt_s);
+        let known = cells
+            .iter_mut()
+            .find(|cell| cell.loss == loss && cell.rtt_s == rtt_s);
+        match known {
+            Some(known) => known.transfers.extend(transfers),
+            None => cells.push(DesignedCell {
+                loss,
+                rtt_s,
+                transfers: transfers.collect(),
+            }),
+        }
+    }
+    let seen = seen_s(&cells);
+    for cell in &mut cells {
+        let seen = seen.iter().find(|(set_s, _)| *set_s == cell.rtt_s);
+        cell.rtt_s = seen.map_or(cell.rtt_s, |&(_, seen_s)| seen_s);
+    }
+    Ok(cells)
+}
+
+/// For every round-trip time that was set, the mean of those that senders saw, to three digits: the stacks
+/// take their time, and bursts wait for their link.
+fn seen_s(cells: &[DesignedCell]) -> Vec<(f64, f64)> {
+    let mut set_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
+    set_s.sort_by(f64::total_cmp);
+    set_s.dedup();
+    let seen = |set_s: f64| {
+        let there = cells.iter().filter(|cell| cell.rtt_s == set_s);
+        // Of samples in which no packet was timed there is none.
+        let times = there.flat_map(|cell| cell.transfers.iter().flatten());
+        let times: Vec<f64> = times.map(|it| it.rtt_s).filter(|it| *it > 0.0).collect();
+        let mean_s = times.iter().sum::<f64>() / times.len() as f64;
+        let rounded = format!("{mean_s:.2e}").parse().unwrap_or(set_s);
+        (set_s, if rounded > 0.0 { rounded } else { set_s })
+    };
+    set_s.into_iter().map(seen).collect()
+}
+
+/// The rates of whole transfers.
+fn print_rates(
+    runs: &[&Measured],
+    arguments: &MeasureArguments,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let losses = arguments.loss.iter().map(|&loss| percent(loss));
+    let rtts = arguments
+        .rtt
+        .iter()
+        .map(|rtt_s| format!("{} ms", plain(1e3 * rtt_s)));
+    let rate = |row: usize, column: usize| {
+        let setting = (arguments.loss[row], arguments.rtt[column]);
+        let here = runs
+            .iter()
+            .filter(|run| (run.cell.loss, run.cell.rtt_s) == setting);
+        known(whole_rate(here), short, "-")
+    };
+    writeln!(out, "\n pkt/s sent by whole transfers")?;
+    by_loss_and_rtt(losses.collect(), rtts.collect(), rate, out)
+}
+
+fn release() -> String {
+    let text = fs::read_to_string(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
+    text.trim().to_owned()
+}

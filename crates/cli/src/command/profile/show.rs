@@ -1,0 +1,177 @@
+//! `netflow profile show NAME`
+
+use std::io::{self, Write};
+
+use clap::Args;
+use netflow::number::{plain, short};
+use netflow::profile::{Domain, Profile, ProfileUse};
+use serde::Serialize;
+
+use super::find;
+use crate::failure::Failure;
+use crate::output::csv;
+use crate::output::format::{Format, HELP};
+use crate::output::json::object;
+use crate::output::table::by_loss_and_rtt;
+use crate::parse::{positive_time, probability};
+
+/// Show a profile's throughput over loss and round-trip time
+#[derive(Args)]
+pub struct ShowArguments {
+    /// A built-in profile's name or a profile file's path
+    #[arg(value_name = "PROFILE")]
+    name: String,
+
+    /// Loss probabilities, such as 1%,5%
+    #[arg(long, value_name = "LOSS,…", value_delimiter = ',', value_parser = probability)]
+    loss: Vec<f64>,
+
+    /// Round-trip times, such as 60ms,1s
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = positive_time)]
+    rtt: Vec<f64>,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+}
+
+/// Where a profile is shown unless something else is asked for, as far as it is defined there.
+const LOSSES: [f64; 10] = [0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3];
+const RTTS_S: [f64; 9] = [0.01, 0.02, 0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    name: &'a str,
+    description: &'a str,
+    rtt_s: Vec<f64>,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    loss: f64,
+    throughput_pps: Vec<f64>,
+    outside: Vec<bool>,
+    rests_on: Vec<&'static str>,
+}
+
+pub fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let profile = find(&arguments.name)?;
+    let shown = evaluate(&*profile, arguments);
+    let csv = |out: &mut dyn Write| csv::write(points(&shown), out);
+    let text = |out: &mut dyn Write| print(&*profile, &shown, out);
+    Ok(arguments.format.answer(out, &shown, csv, text)?)
+}
+
+/// A row for every loss and round-trip time.
+fn points<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = impl Serialize> + 'a {
+    shown.rows.iter().flat_map(|row| {
+        let times = shown.rtt_s.iter().enumerate();
+        times.map(|(at, rtt_s)| {
+            object! {
+                loss: row.loss,
+                rtt_s: *rtt_s,
+                throughput_pps: row.throughput_pps[at],
+                outside: row.outside[at],
+                rests_on: row.rests_on[at],
+            }
+        })
+    })
+}
+
+fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a> {
+    let domain = profile.domain();
+    let losses = chosen(&arguments.loss, &LOSSES, domain.loss_min, domain.loss_max);
+    let rtt_s = chosen(&arguments.rtt, &RTTS_S, domain.rtt_min_s, domain.rtt_max_s);
+    let row = |&loss: &f64| Row {
+        loss,
+        throughput_pps: rtt_s
+            .iter()
+            .map(|&rtt_s| profile.throughput(loss, rtt_s))
+            .collect(),
+        outside: rtt_s
+            .iter()
+            .map(|&rtt_s| profile.outside(loss, rtt_s))
+            .collect(),
+        rests_on: rtt_s
+            .iter()
+            .map(|&rtt_s| profile.rests_on(loss, rtt_s).name())
+            .collect(),
+    };
+    let rows = losses.iter().map(row).collect();
+    Shown {
+        name: profile.name(),
+        description: profile.description(),
+        rtt_s,
+        rows,
+    }
+}
+
+/// What was asked for, or else what is usual and inside the domain.
+fn chosen(asked: &[f64], usual: &[f64], min: f64, max: f64) -> Vec<f64> {
+    if !asked.is_empty() {
+        return asked.to_vec();
+    }
+    let inside: Vec<f64> = usual
+        .iter()
+        .copied()
+        .filter(|value| (min..=max).contains(value))
+        .collect();
+    if inside.is_empty() {
+        vec![min, max]
+    } else {
+        inside
+    }
+}
+
+fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}: {}", shown.name, shown.description)?;
+    let Domain {
+        loss_min,
+        loss_max,
+        rtt_min_s,
+        rtt_max_s,
+    } = profile.domain();
+    writeln!(
+        out,
+        "known for a loss of {}–{} % and a round-trip time of {}–{} ms{}",
+        plain(100.0 * loss_min),
+        plain(100.0 * loss_max),
+        plain(1e3 * rtt_min_s),
+        plain(1e3 * rtt_max_s),
+        match profile.window_limit_pkts() {
+            Some(window) => format!(", with a window of at most {} packets", plain(window)),
+            None => String::new(),
+        },
+    )?;
+    writeln!(
+        out,
+        "\n throughput in pkt/s{}",
+        if outside(shown) {
+            " (* outside, extended; ! too far outside to be usable)"
+        } else {
+            ""
+        }
+    )?;
+    let cell = |row: usize, column: usize| {
+        let row = &shown.rows[row];
+        let sign = match profile.rests_on(row.loss, shown.rtt_s[column]) {
+            ProfileUse::Measured => "",
+            ProfileUse::Extended => "*",
+            ProfileUse::NotUsable => "!",
+        };
+        format!("{}{sign}", short(row.throughput_pps[column]))
+    };
+    let losses = shown
+        .rows
+        .iter()
+        .map(|row| format!("{} %", plain(100.0 * row.loss)));
+    let rtts = shown
+        .rtt_s
+        .iter()
+        .map(|rtt_s| format!("{} ms", plain(1e3 * rtt_s)));
+    by_loss_and_rtt(losses.collect(), rtts.collect(), cell, out)
+}
+
+fn outside(shown: &Shown<'_>) -> bool {
+    shown.rows.iter().any(|row| row.outside.contains(&true))
+}

@@ -1,0 +1,139 @@
+//! `netflow report RESULTS…`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum, ValueHint};
+use netflow::profile::fit::Sample;
+use netflow::report::{Error, Figure, ProfileSample, Report, profile_figure, results_figure};
+
+use super::trace::samples::of_csv;
+use crate::failure::Failure;
+use crate::output::file;
+
+/// Make pictures of results: one page to look at, or a figure
+///
+/// The page needs nothing else: it works offline and from a file. The first results are on the
+/// map; the others are put over its curves. With --svg a single figure is drawn instead.
+#[derive(Args)]
+pub struct ReportArguments {
+    /// Directories that `netflow run -o` wrote (for --svg profile: a profile's name or file)
+    #[arg(value_name = "RESULTS", required = true, value_hint = ValueHint::DirPath)]
+    results: Vec<PathBuf>,
+
+    /// Write to this file [default: report.html, or the figure's name and .svg]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Draw this figure instead of a page
+    #[arg(long, value_name = "FIGURE", value_enum, conflicts_with = "against")]
+    svg: Option<Drawing>,
+
+    /// In a figure, show this link or connection; may be given several times [default: the busiest]
+    #[arg(long, value_name = "NAME", requires = "svg")]
+    only: Vec<String>,
+
+    /// With --svg profile: dots, from what `netflow trace samples` printed
+    #[arg(long, value_name = "FILE", requires = "svg", value_hint = ValueHint::FilePath)]
+    samples: Option<PathBuf>,
+
+    /// Put ns-2 behind the curves: a directory that `netflow compare -o` wrote
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    against: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Drawing {
+    /// Queue, loss and utilization over time.
+    Links,
+    /// Rates and round-trip times over time.
+    Connections,
+    /// Goodput over round-trip time, a colour for each of the results.
+    Throughput,
+    /// Coefficient of variation of arrivals over the number of connections.
+    Burstiness,
+    /// A profile: throughput over loss at several round-trip times.
+    Profile,
+}
+
+pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let results = &arguments.results;
+    if arguments.samples.is_some() && arguments.svg != Some(Drawing::Profile) {
+        return Err(Failure::usage("`--samples` goes with `--svg profile`"));
+    }
+    let output = arguments.output.as_deref();
+    let allowed: &[&str] = match arguments.svg {
+        None => &["html", "htm"],
+        Some(_) => &["svg"],
+    };
+    if let Some(path) = output {
+        allow_ending(path, allowed)?;
+    }
+    let figure = |figure| results_figure(figure, results, &arguments.only);
+    let (name, text) = match arguments.svg {
+        None => {
+            let report = Report::read(results, arguments.against.as_deref())?;
+            ("report.html", report.html())
+        }
+        Some(Drawing::Links) => ("links.svg", figure(Figure::Links)?),
+        Some(Drawing::Connections) => ("connections.svg", figure(Figure::Connections)?),
+        Some(Drawing::Throughput) => ("throughput.svg", figure(Figure::Throughput)?),
+        Some(Drawing::Burstiness) => ("burstiness.svg", figure(Figure::Burstiness)?),
+        Some(Drawing::Profile) => ("profile.svg", profile(arguments)?),
+    };
+    let output = output.unwrap_or(Path::new(name));
+    file::text(output, text)?;
+    writeln!(out, "{}", output.display())?;
+    Ok(())
+}
+
+/// Refuses a name that says that the file is something else.
+fn allow_ending(path: &Path, allowed: &[&str]) -> Result<(), Failure> {
+    let Some(ending) = path.extension() else {
+        return Ok(());
+    };
+    if allowed.iter().any(|it| ending.eq_ignore_ascii_case(it)) {
+        return Ok(());
+    }
+    let what = match allowed.contains(&"svg") {
+        true => "a figure is written as SVG",
+        false => "a page is written as HTML",
+    };
+    Err(Failure::Usage {
+        message: format!("{what}, not as `.{}`", ending.display()),
+        help: Some(format!("end the name with .{}", allowed.join(" or ."))),
+    })
+}
+
+fn profile(arguments: &ReportArguments) -> Result<String, Failure> {
+    let [name] = arguments.results.as_slice() else {
+        return Err(Failure::usage("`--svg profile` draws one profile"));
+    };
+    let profile = super::profile::find(&name.to_string_lossy())?;
+    let samples = match &arguments.samples {
+        Some(path) => read_samples(path)?,
+        None => Vec::new(),
+    };
+    Ok(profile_figure(&*profile, &samples)?)
+}
+
+fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
+    let flows = of_csv(path)?;
+    let samples = flows.iter().flat_map(|flow| &flow.samples);
+    let sample = |sample: &Sample| ProfileSample {
+        loss: sample.resent_fraction(),
+        rtt_s: sample.rtt_s,
+        throughput_pps: sample.throughput_pps(),
+    };
+    Ok(samples.map(sample).collect())
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        match error {
+            Error::Results(error) => Failure::Results(error),
+            Error::NoResults | Error::NothingToShow(_) => Failure::usage(error.to_string()),
+            error => Failure::Report(error),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Colours of aggregates, and drops by precedence, where there are any.
+
+use std::io::{self, Write};
+
+use netflow::number::{percent, short};
+use netflow::results::{LinkSummary, Summary};
+
+use super::tables::{beside, std_of};
+use crate::output::table::Table;
+
+pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    if !summary.aggregates.is_empty() {
+        print_aggregates(summary, top, out)?;
+        writeln!(out)?;
+    }
+    if summary.links.iter().any(tells_apart) {
+        print_drops(&summary.links, top, out)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::of(&summary.aggregates)
+        .text("aggregate", |it| it.aggregate.clone())
+        .number("goodput Mbit/s", |it| {
+            let std = std_of(&it.spread, "mean_goodput_bps");
+            beside(it.mean_goodput_bps, std, |bps| short(bps / 1e6))
+        });
+    for place in 0..3 {
+        table = table.number(format!("DP{place}"), move |it| {
+            let std = it.spread.get("fractions_std").and_then(|all| all.at(place));
+            beside(it.fractions[place], std, percent)
+        });
+    }
+    table
+        .number("loss", |it| {
+            let std = std_of(&it.spread, "loss_probability");
+            beside(it.loss_probability, std, percent)
+        })
+        .print_top(top, "aggregate", out)
+}
+
+/// A row for each queue that tells precedences apart and was used.
+fn print_drops(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let used = links.iter().filter(|link| tells_apart(link));
+    let mut table = Table::of(used).text("drops at", |link| link.link.clone());
+    for place in 0..3 {
+        table = table.number(format!("of DP{place}"), move |link| {
+            let it = &link.precedences[place];
+            let std = std_of(&it.spread, "loss_probability");
+            beside(it.loss_probability, std, percent)
+        });
+    }
+    for place in 0..3 {
+        table = table.number(format!("DP{place} pkt"), move |link| {
+            let it = &link.precedences[place];
+            beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
+        });
+    }
+    table.print_top(top, "link", out)
+}
+
+fn tells_apart(link: &LinkSummary) -> bool {
+    !link.precedences.is_empty() && link.offered_pkts > 0.0
+}

@@ -1,0 +1,264 @@
+//! `netflow run SCENARIO`
+
+mod diffserv;
+mod scope;
+pub mod tables;
+mod users;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
+use netflow::number::{count, duration, plain};
+use netflow::results;
+use netflow::scenario::Prepared;
+use netflow::simulation::RunError;
+
+use crate::failure::Failure;
+use crate::input::ScenarioArguments;
+use crate::output::csv;
+use crate::output::format::{self, Either, Format};
+use crate::output::progress::Progress;
+use crate::parse::{positive_time, time_from_zero};
+use crate::{interrupt, problems};
+
+/// Evaluate a scenario: tables on the standard output, series in a directory
+///
+/// Prints the links, busiest first, the connections, fastest first, and where the packets went.
+/// With -o it also writes the series of every link and every connection, a summary and a manifest.
+#[derive(Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// Write the results to this directory
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Format of the series in it [default: csv]
+    #[arg(long, value_name = "csv|jsonl|parquet", requires = "output")]
+    series: Option<results::Format>,
+
+    /// Length of a recording interval
+    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
+    every: f64,
+
+    /// Also write the series of every connection at every link
+    #[arg(long, requires = "output")]
+    classes: bool,
+
+    /// Summarize the run from here on; series are of all of it [default: the scenario's warmup]
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
+    from: Option<f64>,
+
+    /// Summarize it until here [default: its end]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    to: Option<f64>,
+
+    /// Summarize every period between the scenario's events by itself, too
+    #[arg(long)]
+    by_event: bool,
+
+    /// Threads to use at most; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Runs with the scenario's seed and those after it: means, and how far seeds differ
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(conflicts_with = "classes")]
+    seeds: u32,
+
+    /// Rows of the printed tables at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        value_parser = format::either(),
+        help = format::HELP,
+        long_help = FORMAT
+    )]
+    format: Either,
+
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+}
+
+const FORMAT: &str = "\
+How to answer: tables to read, JSON, or comma-separated values
+
+JSON is what summary.json has. Of comma-separated values there are several tables, of all links, all \
+connections and, where there are any, aggregates and what users waited, each under a line with `#` and \
+its name.";
+
+pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let began = Instant::now();
+    let (format, series) = arguments.formats()?;
+    let scenario = arguments.scenario.load()?;
+    if !arguments.quiet {
+        problems::warn(&scenario);
+    }
+    let settings = arguments.settings(series, began);
+    if !arguments.quiet {
+        warn_of_no_effect(&settings, &scenario);
+    }
+    let mut progress = Progress::of("the network time", !arguments.quiet);
+    let mut on_progress = |part| progress.at(part);
+    let evaluation = evaluate_with(
+        &scenario,
+        &settings,
+        &mut on_progress,
+        &interrupt::requested,
+    );
+    progress.finish();
+    let evaluation = evaluation.map_err(|error| cannot(error, arguments))?;
+    if !arguments.quiet {
+        for warning in &evaluation.warnings {
+            problems::warn_of(warning);
+        }
+        match format {
+            Format::Text => print(arguments, &scenario, &evaluation, began, out)?,
+            Format::Json => out.write_all(evaluation.summary.to_json().as_bytes())?,
+            Format::Csv => print_csv(&evaluation, out)?,
+        }
+    }
+    match evaluation.end {
+        End::Finished => Ok(()),
+        End::Stopped(what) => Err(Failure::Interrupted(what)),
+        End::Failed(what) => Err(Failure::Evaluation(what)),
+    }
+}
+
+impl RunArguments {
+    /// Of the answer and of the series; `--format jsonl` and `parquet` were once those of series.
+    fn formats(&self) -> Result<(Format, results::Format), Failure> {
+        let series = self.series.unwrap_or_default();
+        match self.format {
+            _ if self.json => Ok((Format::Json, series)),
+            Either::Answer(Format::Json) if self.quiet => Err(Failure::usage(
+                "`--quiet` leaves nothing of `--format json`",
+            )),
+            Either::Answer(format) => Ok((format, series)),
+            Either::Series(format) if self.output.is_none() || self.series.is_some() => {
+                Err(Failure::Usage {
+                    message: format!("`--format {format}` is no format of answers"),
+                    help: Some(format!(
+                        "answers are text, json or csv; series are written by `--output DIR --series {format}`"
+                    )),
+                })
+            }
+            Either::Series(format) => Ok((Format::Text, format)),
+        }
+    }
+
+    fn settings(&self, format: results::Format, began: Instant) -> Settings {
+        let directory = self.output.as_ref().map(|path| Directory {
+            format,
+            classes: self.classes,
+            overrides: self.scenario.overrides.clone(),
+            allow_outside: self.scenario.allow_outside,
+            began,
+            ..Directory::at(path)
+        });
+        Settings {
+            seeds: self.seeds,
+            every_s: self.every,
+            from_s: self.from,
+            to_s: self.to,
+            by_event: self.by_event,
+            threads: self.threads.map(usize::from),
+            keep_series: false,
+            directory,
+        }
+    }
+}
+
+fn warn_of_no_effect(settings: &Settings, scenario: &Prepared) {
+    if settings.seeds_of(scenario) < settings.seeds {
+        problems::warn_of("`--seeds` has no effect: only the window model and users are random");
+    }
+    if let Ok(scope) = settings.scope_of(scenario)
+        && scope.by_event
+        && scope.bounds_s(&scenario.network).len() == 2
+    {
+        problems::warn_of("`--by-event` has no effect: there is no event in what is summarized");
+    }
+}
+
+fn cannot(error: Error, arguments: &RunArguments) -> Failure {
+    match error {
+        Error::Scope(error) => scope::no_scope(error, arguments.from.is_some()),
+        Error::Run(RunError::NotFinite { .. }) | Error::Seed { .. } => {
+            Failure::Evaluation(error.to_string())
+        }
+        Error::Stopped(what) => Failure::Interrupted(what),
+        Error::Results(error) => Failure::Results(error),
+        error => Failure::usage(error.to_string()),
+    }
+}
+
+fn print_csv(evaluation: &Evaluation, out: &mut dyn Write) -> io::Result<()> {
+    let summary = &evaluation.summary;
+    csv::write_named("links", &summary.links, out)?;
+    writeln!(out)?;
+    csv::write_named("connections", &summary.connections, out)?;
+    if !summary.aggregates.is_empty() {
+        writeln!(out)?;
+        csv::write_named("aggregates", &summary.aggregates, out)?;
+    }
+    if !summary.workloads.is_empty() {
+        writeln!(out)?;
+        csv::write_named("waits", users::rows(&summary.workloads), out)?;
+    }
+    Ok(())
+}
+
+fn print(
+    arguments: &RunArguments,
+    scenario: &Prepared,
+    evaluation: &Evaluation,
+    began: Instant,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let summary = &evaluation.summary;
+    let periods = match summary.periods.is_empty() {
+        true => std::slice::from_ref(summary),
+        false => &summary.periods[..],
+    };
+    for period in periods {
+        if period.duration_s < evaluation.time_s {
+            scope::print_heading(&scenario.network, period, out)?;
+        }
+        tables::print(&scenario.network, period, arguments.top, out)?;
+        if periods.len() > 1 {
+            writeln!(out)?;
+        }
+    }
+    let written = match &arguments.output {
+        Some(directory) => format!("; results in {}", directory.display()),
+        None => String::new(),
+    };
+    let steps = usize::try_from(evaluation.steps).unwrap_or(usize::MAX);
+    let lengths = evaluation.steps_s.map(tables::range);
+    let lengths = lengths.map_or_else(String::new, |lengths| format!(" of {lengths}"));
+    let seeds = match summary.seeds {
+        1 => String::new(),
+        n => format!(" for each of {n} seeds (± is the standard deviation over them)"),
+    };
+    writeln!(
+        out,
+        "{} s of network time{seeds}, {}{lengths}, in {}{written}",
+        plain(evaluation.time_s),
+        count(steps, "step"),
+        duration(began.elapsed().as_secs_f64()),
+    )
+}

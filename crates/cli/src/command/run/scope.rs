@@ -1,0 +1,70 @@
+//! Which part of a run is summarized, in the words of the command line.
+
+use std::io::{self, Write};
+
+use netflow::evaluate::ScopeError;
+use netflow::number::{plain, short};
+use netflow::results::Summary;
+use netflow::simulation::{Change, Network};
+
+use crate::failure::Failure;
+
+/// There is no such part; `given` tells whether its beginning stands on the command line.
+pub fn no_scope(error: ScopeError, given: bool) -> Failure {
+    let from = |from_s: f64| match given {
+        true => format!("`--from {} s`", plain(from_s)),
+        false => format!("the scenario's `warmup` of {} s", plain(from_s)),
+    };
+    let (message, help) = match error {
+        ScopeError::AfterTheEnd { from_s, duration_s } => (
+            format!(
+                "{} leaves nothing of the {} s of the run",
+                from(from_s),
+                plain(duration_s)
+            ),
+            "give a time within the run",
+        ),
+        ScopeError::TooLong { to_s, duration_s } => (
+            format!(
+                "`--to {} s` is after the end of the run at {} s",
+                plain(to_s),
+                plain(duration_s)
+            ),
+            "give a time within the run, or make it longer: --set \"simulation.duration=…\"",
+        ),
+        ScopeError::Empty { from_s, to_s } => (
+            format!(
+                "{} leaves nothing before `--to {} s`",
+                from(from_s),
+                plain(to_s)
+            ),
+            "`--from` must be before `--to`",
+        ),
+    };
+    Failure::Usage {
+        message,
+        help: Some(help.to_owned()),
+    }
+}
+
+/// Of which time a summary is, and what happened at its beginning.
+pub fn print_heading(network: &Network, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let (from_s, to_s) = (summary.from_s, summary.from_s + summary.duration_s);
+    let happened = network
+        .events()
+        .filter(|event| (event.at_s - from_s).abs() < 1e-9);
+    let happened = happened.map(|event| {
+        let link = network.link_name(event.link);
+        match event.change {
+            Change::Down => format!("{link} fails"),
+            Change::Up => format!("{link} is back"),
+            Change::Bandwidth(bps) => format!("{link} has {} Mbit/s", short(bps / 1e6)),
+        }
+    });
+    let happened: Vec<String> = happened.collect();
+    let what = match happened.is_empty() {
+        true => String::new(),
+        false => format!(": {}", happened.join(", ")),
+    };
+    writeln!(out, "from {} to {} s{what}", plain(from_s), plain(to_s))
+}

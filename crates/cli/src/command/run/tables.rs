@@ -1,0 +1,200 @@
+//! A summary to read.
+
+use std::io::{self, Write};
+
+use netflow::number::{count, percent, plain, short};
+use netflow::profile::ProfileUse;
+use netflow::results::{
+    Beside, ConnectionSummary, ESTIMATE, LinkSummary, Spread, Summary, TotalsSummary,
+};
+use netflow::simulation::Network;
+
+use super::{diffserv, users};
+use crate::output::table::{Table, known};
+
+/// Where nothing was measured.
+const NOTHING: &str = "-";
+
+pub fn print(
+    network: &Network,
+    summary: &Summary,
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    print_links(&summary.links, top, out)?;
+    if let Some(note) = summary.estimate_note() {
+        writeln!(out, " {note}")?;
+    }
+    writeln!(out)?;
+    print_connections(network, &summary.connections, top, out)?;
+    writeln!(out)?;
+    diffserv::print(summary, top, out)?;
+    users::print(&summary.workloads, out)?;
+    print_totals("packets", &summary.totals, out)?;
+    if summary.acks.offered_pkts > 0.0 {
+        print_totals("acknowledgements", &summary.acks, out)?;
+    }
+    Ok(())
+}
+
+fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let used = links.iter().filter(|link| link.offered_pkts > 0.0);
+    let mut used: Vec<&LinkSummary> = used.collect();
+    used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
+    let idle = links.len() - used.len();
+    Table::of(used)
+        .text("link", |it| it.link.clone())
+        .number("utilization", |it| percent(it.utilization))
+        .number("peak", |it| known(it.peak_utilization, percent, NOTHING))
+        .number("saturated s", |it| known(it.saturated_s, short, NOTHING))
+        .number("offered load", |it| known(it.offered_load, percent, "any"))
+        .number("Mbit/s", |it| {
+            known(it.throughput_bps, |bps| short(bps / 1e6), NOTHING)
+        })
+        .number("mean queue pkt", |it| {
+            let std = std_of(&it.spread, "mean_queue_pkts");
+            sign(it.queue_is_estimate, beside(it.mean_queue_pkts, std, short))
+        })
+        .number("max queue pkt", |it| {
+            sign(it.queue_is_estimate, short(it.max_queue_pkts))
+        })
+        .number("queueing ms", |it| {
+            ms(it.queue_is_estimate, it.queueing_delay_s)
+        })
+        .number("loss", |it| percent(it.loss_probability))
+        .number("offered pkt", |it| short(it.offered_pkts))
+        .number("lost pkt", |it| {
+            beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
+        })
+        .print_top(top, "link", out)?;
+    match idle {
+        0 => Ok(()),
+        idle => writeln!(out, " {} without traffic", count(idle, "link")),
+    }
+}
+
+fn print_connections(
+    network: &Network,
+    connections: &[ConnectionSummary],
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let specs = network.connections().map(|id| network.connection_spec(id));
+    let mut rows: Vec<_> = specs.zip(connections).collect();
+    rows.sort_by(|(_, a), (_, b)| b.mean_goodput_pps.total_cmp(&a.mean_goodput_pps));
+    Table::of(rows)
+        .text("connection", |(spec, it)| match spec.count {
+            1 => it.connection.clone(),
+            n => format!("{} ×{n}", it.connection),
+        })
+        .number("sent pkt/s", |(_, it)| short(it.mean_send_pps))
+        .number("goodput pkt/s", |(_, it)| {
+            let std = std_of(&it.spread, "mean_goodput_pps");
+            beside(it.mean_goodput_pps, std, short)
+        })
+        .number("goodput Mbit/s", |(spec, it)| {
+            short(it.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6)
+        })
+        .number("loss", |(_, it)| {
+            known(it.loss_probability, percent, NOTHING)
+        })
+        .number("delay ms", |(_, it)| {
+            ms(it.delay_is_estimate, it.mean_delay_s)
+        })
+        .number("p99 ms", |(_, it)| ms(it.delay_is_estimate, it.delay_p99_s))
+        .number("rtt ms", |(_, it)| ms(it.delay_is_estimate, it.mean_rtt_s))
+        .number("delivered pkt", |(_, it)| short(it.delivered_pkts))
+        .number("outside profile", |(_, it)| outside_profile(it))
+        .print_top(top, "connection", out)?;
+    for connection in connections {
+        for outage in &connection.no_route_s {
+            writeln!(out, " {} has {}", connection.connection, no_route(outage))?;
+        }
+    }
+    Ok(())
+}
+
+/// Between which times there is no way for packets.
+pub fn no_route(&(from_s, to_s): &(f64, f64)) -> String {
+    format!("no route {}–{} s", plain(from_s), plain(to_s))
+}
+
+/// Times from one to another, in milliseconds.
+pub fn range((from_s, to_s): (f64, f64)) -> String {
+    // Halves of halves have many digits.
+    let ms = |time_s: f64| {
+        plain(
+            format!("{:.4e}", 1e3 * time_s)
+                .parse()
+                .unwrap_or(1e3 * time_s),
+        )
+    };
+    match from_s == to_s {
+        true => format!("{} ms", ms(to_s)),
+        false => format!("{} to {} ms", ms(from_s), ms(to_s)),
+    }
+}
+
+/// For how much of the time it was outside its profile, and whether that makes its rates useless.
+fn outside_profile(connection: &ConnectionSummary) -> String {
+    let outside = percent(connection.outside_profile_fraction);
+    match connection.profile_use.as_deref() {
+        Some(rests_on) if rests_on == ProfileUse::NotUsable.name() => {
+            format!("{outside}, {rests_on}")
+        }
+        _ => outside,
+    }
+}
+
+/// With several seeds, the standard deviation over them of a number.
+pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
+    spread.get(&format!("{name}_std")).and_then(Beside::one)
+}
+
+/// A mean as `text` writes it, with its standard deviation beside it where that is known.
+pub fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
+    match std {
+        Some(std) => format!("{} ± {}", text(mean), text(std)),
+        None => text(mean),
+    }
+}
+
+/// With a sign, if it is an estimate.
+fn sign(is_estimate: bool, number: String) -> String {
+    match is_estimate {
+        true => ESTIMATE.to_owned() + &number,
+        false => number,
+    }
+}
+
+fn ms(is_estimate: bool, time_s: Option<f64>) -> String {
+    known(
+        time_s,
+        |time_s| sign(is_estimate, short(time_s * 1e3)),
+        NOTHING,
+    )
+}
+
+fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{kind}: {}{} offered = {} delivered + {} lost{} + {} queued + {} in flight{}",
+        match totals.before_pkts {
+            0.0 => String::new(),
+            before => format!("{} under way before + ", short(before)),
+        },
+        short(totals.offered_pkts),
+        short(totals.delivered_pkts),
+        short(totals.lost_pkts),
+        match totals.blocked_pkts {
+            0.0 => String::new(),
+            blocked => format!(" + {} without a route", short(blocked)),
+        },
+        short(totals.queued_pkts),
+        short(totals.in_flight_pkts),
+        match totals.imbalance() {
+            gap if gap <= 1e-9 => String::new(),
+            gap => format!(" (they miss balance by {})", percent(gap)),
+        }
+    )
+}

@@ -1,0 +1,71 @@
+//! What users waited for, where there are any.
+
+use std::io::{self, Write};
+
+use netflow::number::{count, percent, short};
+use netflow::results::{WaitSummary, WorkloadSummary};
+use serde::Serialize;
+
+use crate::output::table::Table;
+
+/// Steps of a distribution that are shown.
+const STEPS: usize = 3;
+
+/// A wait with whose it is.
+#[derive(Clone, Copy, Serialize)]
+pub struct Row<'a> {
+    workload: &'a str,
+    #[serde(flatten)]
+    wait: &'a WaitSummary,
+}
+
+pub fn rows(workloads: &[WorkloadSummary]) -> impl Iterator<Item = Row<'_>> {
+    workloads.iter().flat_map(|it| {
+        let waits = it.waits.iter();
+        waits.map(|wait| Row {
+            workload: &it.workload,
+            wait,
+        })
+    })
+}
+
+pub fn print(workloads: &[WorkloadSummary], out: &mut dyn Write) -> io::Result<()> {
+    if workloads.is_empty() {
+        return Ok(());
+    }
+    let ms = |time_s: f64| short(time_s * 1e3);
+    Table::of(rows(workloads))
+        .text("users", |it| it.workload)
+        .number("wait for", |it| it.wait.wait.clone())
+        .number("count", |it| it.wait.times.count)
+        .number("mean ms", |it| ms(it.wait.times.mean_s))
+        .number("median ms", |it| ms(it.wait.times.median_s))
+        .number("p90 ms", |it| ms(it.wait.times.p90_s))
+        .number("p95 ms", |it| ms(it.wait.times.p95_s))
+        .number("p99 ms", |it| ms(it.wait.times.p99_s))
+        .number("whole round trips", |it| steps(it.wait))
+        .print(out)?;
+    for workload in workloads {
+        let came = usize::try_from(workload.came).unwrap_or(usize::MAX);
+        writeln!(
+            out,
+            " {}: {} came, {} went with all that they wanted",
+            workload.workload,
+            count(came, "user"),
+            workload.gone
+        )?;
+    }
+    writeln!(out)
+}
+
+/// The largest steps, in order: `1: 43.2 %, 2: 20.1 %`.
+fn steps(wait: &WaitSummary) -> String {
+    let mut largest = wait.steps.clone();
+    largest.sort_by(|a, b| b.share.total_cmp(&a.share));
+    largest.truncate(STEPS);
+    largest.sort_by_key(|step| step.round_trips);
+    let shown = largest
+        .iter()
+        .map(|step| format!("{}: {}", step.round_trips, percent(step.share)));
+    shown.collect::<Vec<_>>().join(", ")
+}

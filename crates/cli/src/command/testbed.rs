@@ -1,0 +1,186 @@
+//! `netflow testbed -- COMMAND`
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use netflow_testbed::{
+    End, Error, STACKS, StackOptions, Testbed, become_root, inside_cage, spawn_caged,
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::link::{LinkArguments, report};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::format::{Format, HELP};
+use crate::parse::buffer_bytes;
+
+/// Run commands at both ends of an emulated link, between two network namespaces
+///
+/// COMMAND runs at end a, --server at end b. NETFLOW_ADDRESS and NETFLOW_PEER in their environment
+/// are their own and the other end's address, NETFLOW_END is a or b. When COMMAND ends, so does
+/// everything; the link's report goes to the standard error, and the exit code is COMMAND's. No
+/// process and no namespace is left behind, whatever kills netflow.
+#[derive(Args)]
+pub struct TestbedArguments {
+    /// What runs at end a
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<OsString>,
+
+    /// What the shell runs at end b
+    #[arg(long, value_name = "COMMAND")]
+    server: Option<OsString>,
+
+    /// TCP at both ends: linux-6, with today's defaults; or legacy, nearest to the Linux of 1998: Reno,
+    /// initial window 2, neither SACK nor RACK nor tail loss probes, a receive window of 16 KB
+    #[arg(long, default_value = "linux-6", value_parser = PossibleValuesParser::new(STACKS))]
+    stack: String,
+
+    /// Congestion control, instead of the stack's: one of those that this kernel has
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
+
+    /// Initial congestion window in segments, instead of the stack's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    initial_window: Option<u32>,
+
+    /// Receive buffer of a connection, instead of the stack's; the window is about half of it
+    #[arg(long, value_name = "SIZE", value_parser = buffer_bytes)]
+    receive_buffer: Option<u32>,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+
+    #[command(flatten)]
+    link: LinkArguments,
+}
+
+pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    // Wrong options are told before anything is made.
+    let link = arguments.link.options().map_err(Error::from)?;
+    let mut stack = StackOptions::preset(&arguments.stack).unwrap_or_default();
+    if let Some(name) = &arguments.cc {
+        netflow_testbed::check_congestion_control(name)?;
+        stack.congestion_control.clone_from(name);
+    }
+    stack.initial_window = arguments.initial_window.or(stack.initial_window);
+    if let Some(bytes) = arguments.receive_buffer {
+        stack.receive_buffer_grows = false;
+        stack.receive_buffer_bytes = [bytes.min(4096), bytes, bytes];
+    }
+    // What the commands print must not come in between.
+    out.flush()?;
+    if !inside_cage()? {
+        return outside();
+    }
+    interrupt::listen_and(|_| ());
+    let testbed = Testbed::new(&link, &stack)?;
+    let server = arguments.server.as_ref().map(|server| {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(server);
+        testbed.spawn(End::B, &mut shell)
+    });
+    let mut server = server.transpose()?;
+    let Some((program, rest)) = arguments.command.split_first() else {
+        return Err(Failure::usage("there is no command"));
+    };
+    let mut command = testbed.spawn(End::A, Command::new(program).args(rest))?;
+    let status = wait(&mut command)?;
+    if let Some(Ok(Some(status))) = server.as_mut().map(Child::try_wait)
+        && !status.success()
+    {
+        eprintln!("warning: the server ended with {status}");
+    }
+    let report = testbed.stop()?;
+    // Where nobody reads the report there still is the exit code.
+    let _ = report::print(&report, arguments.format, &mut io::stderr().lock());
+    finish(status)
+}
+
+/// The process inside, by its number.
+static INSIDE: AtomicI32 = AtomicI32::new(0);
+
+/// Waits for the process that does everything. It is another one because everything has to die with
+/// it, and with this one.
+fn outside() -> Result<(), Failure> {
+    become_root()?;
+    interrupt::listen_and(pass_on);
+    let system = |source: io::Error| Error::System {
+        doing: "run netflow inside".to_owned(),
+        source,
+    };
+    let program = std::env::current_exe().map_err(system)?;
+    let mut inside = spawn_caged(Command::new(program).args(std::env::args_os().skip(1)))?;
+    INSIDE.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
+    if interrupt::requested() {
+        pass_on(interrupt::Again::First);
+    }
+    let status = inside.wait().map_err(system)?;
+    match status.signal() {
+        Some(_) if interrupt::requested() => finish(status),
+        Some(signal) => Err(Failure::Evaluation(format!(
+            "the testbed was killed by signal {signal}, and all commands with it"
+        ))),
+        None => finish(status),
+    }
+}
+
+/// An interrupt, to the process inside. With the second everything dies.
+fn pass_on(again: interrupt::Again) {
+    let signal = match again {
+        interrupt::Again::First => Signal::TERM,
+        interrupt::Again::Later => Signal::KILL,
+    };
+    if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
+        // It may be gone by now.
+        let _ = kill_process(inside, signal);
+    }
+}
+
+/// How long an interrupted command may take to end.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
+    let system = |source: io::Error| Error::System {
+        doing: "wait for the command".to_owned(),
+        source,
+    };
+    let mut asked: Option<Instant> = None;
+    loop {
+        if let Some(status) = command.try_wait().map_err(system)? {
+            return Ok(status);
+        }
+        match asked {
+            None if interrupt::requested() => {
+                asked = Some(Instant::now());
+                let number = i32::try_from(command.id()).ok().and_then(Pid::from_raw);
+                if let Some(number) = number {
+                    let _ = kill_process(number, Signal::TERM);
+                }
+            }
+            Some(asked) if asked.elapsed() > PATIENCE => command.kill().map_err(system)?,
+            _ => {}
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The command's exit code, as shells tell it; that of an interrupt, if there was one.
+fn finish(status: ExitStatus) -> Result<(), Failure> {
+    let code = match (status.code(), status.signal()) {
+        _ if interrupt::requested() => interrupt::CODE.into(),
+        (Some(code), _) => code,
+        (None, Some(signal)) => 128 + signal,
+        (None, None) => 1,
+    };
+    match code {
+        0 => Ok(()),
+        code => Err(Failure::Status(u8::try_from(code).unwrap_or(1))),
+    }
+}

@@ -1,0 +1,120 @@
+//! `netflow trace burstiness FILE…`
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use netflow::number::{plain, short};
+use netflow::trace::NodeNames;
+use netflow::trace::analysis::{Burstiness, Spread};
+use serde::Serialize;
+
+use super::{Files, complete, read};
+use crate::failure::Failure;
+use crate::output::csv;
+use crate::output::format::Format;
+use crate::output::table::Table;
+use crate::parse::{positive_time, time_from_zero};
+
+/// How much the packets that arrive at a link vary from interval to interval
+///
+/// The coefficient of variation (standard deviation / mean) of the number of packets that arrive in
+/// an interval, beside that of Poisson arrivals of the same mean. What a queue drops has arrived.
+#[derive(Args)]
+pub struct BurstinessArguments {
+    #[command(flatten)]
+    files: Files,
+
+    /// Length of the intervals
+    #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = positive_time)]
+    interval: f64,
+
+    /// Only this link, such as `N5->N7`
+    #[arg(long, value_name = "LINK")]
+    link: Option<String>,
+
+    /// Leave out what was before
+    #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time_from_zero)]
+    from: f64,
+
+    /// Leave out what comes later
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    until: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    file: String,
+    link: Option<String>,
+    interval_s: f64,
+    #[serde(flatten)]
+    spread: Spread,
+}
+
+pub fn burstiness(arguments: &BurstinessArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if arguments.until.is_some_and(|until| until <= arguments.from) {
+        return Err(Failure::usage("--until must be later than --from"));
+    }
+    if arguments.files.format == Format::Text {
+        return arguments.files.each(out, |file, out| {
+            print(&gather(arguments, file)?, arguments, out)
+        });
+    }
+    let rows = all(arguments)?;
+    let csv = |out: &mut dyn Write| csv::write(&rows, out);
+    Ok(arguments.files.format.answer(out, &rows, csv, |_| Ok(()))?)
+}
+
+fn all(arguments: &BurstinessArguments) -> Result<Vec<Shown>, Failure> {
+    let mut rows = Vec::new();
+    for file in &arguments.files.files {
+        rows.extend(gather(arguments, file)?);
+    }
+    Ok(rows)
+}
+
+fn gather(arguments: &BurstinessArguments, file: &Path) -> Result<Vec<Shown>, Failure> {
+    let mut counting = Burstiness::new(arguments.interval, arguments.from, arguments.until);
+    let reader = read(file, |event| counting.on(event))?;
+    complete(counting.left_out(), arguments.interval)?;
+    let names: &NodeNames = reader.names();
+    let spreads = counting.finish().into_iter();
+    let rows = spreads.map(|spread| Shown {
+        file: file.display().to_string(),
+        link: spread.link.map(|link| names.link(link)),
+        interval_s: arguments.interval,
+        spread,
+    });
+    let mut rows: Vec<Shown> = rows.collect();
+    if let Some(wanted) = &arguments.link {
+        let known: Vec<String> = rows.iter().filter_map(|row| row.link.clone()).collect();
+        rows.retain(|row| row.link.as_ref() == Some(wanted));
+        if rows.is_empty() {
+            return Err(Failure::Usage {
+                message: format!("no packet arrives at a link `{wanted}` in this time"),
+                help: Some(format!("links: {}", known.join(", "))),
+            });
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.spread.packets));
+    Ok(rows)
+}
+
+fn print(
+    rows: &[Shown],
+    arguments: &BurstinessArguments,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(out, "packets in {} ms:", plain(arguments.interval * 1e3))?;
+    Table::of(rows)
+        .text("link", |it| {
+            it.link.clone().unwrap_or_else(|| "all captured".to_owned())
+        })
+        .number("mean", |it| short(it.spread.mean))
+        .number("c.o.v.", |it| short(it.spread.cov))
+        .number("Poisson", |it| short(it.spread.poisson_cov))
+        .number("ratio", |it| short(it.spread.cov / it.spread.poisson_cov))
+        .number("intervals", |it| it.spread.intervals)
+        .print_top(arguments.files.top, "link", out)?;
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! `netflow trace connections FILE…`
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use netflow::number::{percent, short};
+use netflow::results;
+use netflow::trace::analysis::{ConnectionSeries, Connections};
+use netflow::trace::sender::Options;
+use netflow::trace::{NodeNames, Reader};
+
+use super::{Files, complete, few_flows, read};
+use crate::failure::Failure;
+use crate::output::format::Format;
+use crate::output::json::object;
+use crate::output::table::{Table, known};
+use crate::parse::positive_time;
+
+/// What every sender sent, what arrived, what was lost, and round-trip times
+///
+/// Where a trace does not show packets arrive (captures, traces of the first link), goodput is what
+/// is acknowledged, and lost is what had to be sent again.
+#[derive(Args)]
+pub struct ConnectionsArguments {
+    #[command(flatten)]
+    files: Files,
+
+    /// Length of the intervals
+    #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
+    every: f64,
+}
+
+pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let format = arguments.files.format;
+    if format == Format::Text {
+        return arguments.files.each(out, |file, out| {
+            // Only totals are shown.
+            let (series, reader) = gather(f64::INFINITY, file)?;
+            print(&series, reader.names(), arguments.files.top, out)
+        });
+    }
+    let (series, reader) = gather(arguments.every, arguments.files.single()?)?;
+    let name = ConnectionSeries::namer(&series, reader.names());
+    let shown = series.iter().map(|series| {
+        object! {
+            connection: name(series),
+            flow_id: series.flow_id,
+            whole_network: series.whole_network,
+            rtt_method: series.rtt_method.map(|method| method.name()),
+            totals: &series.totals,
+            intervals: &series.bins,
+        }
+    });
+    let shown: Vec<_> = shown.collect();
+    let csv = |out: &mut dyn Write| {
+        results::write_csv(ConnectionSeries::rows(&series, reader.names()), out)
+    };
+    Ok(format.answer(out, &shown, csv, |_| Ok(()))?)
+}
+
+fn gather(every_s: f64, file: &Path) -> Result<(Vec<ConnectionSeries>, Reader), Failure> {
+    let mut connections = Connections::new(every_s, Options::default());
+    let reader = read(file, |event| connections.on(event))?;
+    few_flows(file, connections.flows_left_out())?;
+    complete(connections.left_out(), every_s)?;
+    Ok((connections.finish(), reader))
+}
+
+fn print(
+    series: &[ConnectionSeries],
+    names: &NodeNames,
+    top: usize,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut order: Vec<&ConnectionSeries> = series.iter().collect();
+    order.sort_by_key(|series| std::cmp::Reverse(series.totals.sent_pkts));
+    let name = ConnectionSeries::namer(series, names);
+    Table::of(&order)
+        .text("connection", |it| name(it))
+        .text("rtt by", |it| {
+            it.rtt_method.map_or("", |method| method.name())
+        })
+        .number("sent pkt/s", |it| {
+            short(it.totals.sent_pkts as f64 / it.totals.length_s)
+        })
+        .number("goodput pkt/s", |it| {
+            short(it.totals.delivered_pkts as f64 / it.totals.length_s)
+        })
+        .number("loss", |it| percent(it.totals.loss_probability()))
+        .number("rtt ms", |it| {
+            known(it.totals.rtt_s, |rtt_s| short(rtt_s * 1e3), "?")
+        })
+        .number("sent pkt", |it| it.totals.sent_pkts)
+        .number("delivered pkt", |it| it.totals.delivered_pkts)
+        .number("lost pkt", |it| it.totals.lost_pkts)
+        .print_top(top, "connection", out)?;
+    if order.iter().any(|series| !series.whole_network) {
+        writeln!(
+            out,
+            " by the sender's view where no packet is seen to arrive: delivered is what was acknowledged, lost what was sent again"
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! `netflow trace samples FILE…`, and samples as input of other commands.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum, ValueHint};
+use netflow::profile::fit::FlowSamples;
+use netflow::trace::sender::{Options, RttMethod, Samplers, SamplesWriter, read_samples};
+use netflow_files::{Kind, ShortLines};
+
+use super::{few_flows, read, warn_of_vantage};
+use crate::failure::Failure;
+use crate::input;
+
+/// What the sender of every TCP flow saw: loss, round-trip time, throughput of k packets each
+///
+/// Comma-separated values, one line for a sample: trace, flow, time_s (its end), loss
+/// (retransmitted / packets), rtt_s (mean), throughput_pps, packets (k), retransmitted, needless
+/// (retransmissions of packets that had arrived), duration_s, rtt_method. A capture is taken to be
+/// made at the sender, that is the side with more payload.
+#[derive(Args)]
+pub struct SamplesArguments {
+    /// Traces: ns-2, pcap or pcapng, compressed or not
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    sampling: Sampling,
+}
+
+/// How samples are taken.
+#[derive(Args)]
+pub struct Sampling {
+    /// Packets in a sample
+    #[arg(long, value_name = "N", default_value = "100")]
+    k: NonZeroU32,
+
+    /// How round-trip times are found; best: for every flow what it allows
+    #[arg(long, value_enum, default_value_t)]
+    rtt_method: RttArgument,
+}
+
+impl Sampling {
+    /// Samples of so many packets, the best round-trip times.
+    #[cfg(target_os = "linux")]
+    pub fn with_k(k: NonZeroU32) -> Sampling {
+        Sampling {
+            k,
+            rtt_method: RttArgument::default(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum RttArgument {
+    /// The best of the others that a flow allows
+    #[default]
+    Best,
+    /// By selective acknowledgements
+    Sack,
+    /// By timestamps
+    Timestamps,
+    /// By cumulative acknowledgements of what was sent once
+    Karn,
+}
+
+pub fn samples(arguments: &SamplesArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut table = SamplesWriter::new(out);
+    for file in &arguments.files {
+        for flow in of_trace(file, &arguments.sampling)? {
+            table.write(&flow)?;
+        }
+    }
+    Ok(table.flush()?)
+}
+
+/// The samples in files: traces, or what `netflow trace samples` printed (named `*.csv`).
+pub fn of_files(files: &[PathBuf], sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
+    let mut flows = Vec::new();
+    for file in files {
+        let is_csv = |extension: &std::ffi::OsStr| extension.eq_ignore_ascii_case("csv");
+        match file.extension() {
+            Some(extension) if is_csv(extension) => flows.extend(of_csv(file)?),
+            _ => flows.extend(of_trace(file, sampling)?),
+        }
+    }
+    Ok(flows)
+}
+
+/// The samples in a trace.
+pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
+    let options = Options {
+        rtt_method: match sampling.rtt_method {
+            RttArgument::Best => None,
+            RttArgument::Sack => Some(RttMethod::Sack),
+            RttArgument::Timestamps => Some(RttMethod::Timestamps),
+            RttArgument::Karn => Some(RttMethod::Karn),
+        },
+    };
+    let mut samplers = Samplers::new(options, sampling.k.get());
+    read(file, |event| samplers.on(event))?;
+    few_flows(file, samplers.senders().flows_left_out())?;
+    warn_of_vantage(file, samplers.senders());
+    Ok(samplers.finish(&file.display().to_string()))
+}
+
+/// The samples in a table that `netflow trace samples` printed.
+pub fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
+    let bytes = input::read(file, Kind::Samples)?;
+    read_samples(ShortLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {
+        message: format!("{}: {error}", file.display()),
+        help: Some(
+            "samples have the columns that `netflow trace samples` prints; a trace's name must \
+             not end in .csv"
+                .to_owned(),
+        ),
+    })
+}

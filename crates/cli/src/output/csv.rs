@@ -1,0 +1,109 @@
+//! Tables for other programs.
+
+use std::io::{self, Write};
+
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Writes a table with a column for every number, text and truth value that a row has in JSON, under
+/// the same name; what stands within something else is `outer.inner`. Lists are left out.
+pub fn write<R: Serialize>(
+    rows: impl IntoIterator<Item = R>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let rows = rows.into_iter().map(|row| fields(&row));
+    let rows = rows.collect::<io::Result<Vec<_>>>()?;
+    let columns: IndexMap<&String, ()> = rows
+        .iter()
+        .flat_map(IndexMap::keys)
+        .map(|c| (c, ()))
+        .collect();
+    let mut writer = csv::Writer::from_writer(out);
+    if !columns.is_empty() {
+        writer.write_record(columns.keys())?;
+    }
+    for row in &rows {
+        let cell = |column: &&String| row.get(*column).map_or("", String::as_str);
+        writer.write_record(columns.keys().map(cell))?;
+    }
+    writer.flush()
+}
+
+/// One of several tables, under a line with its name.
+pub fn write_named<R: Serialize>(
+    name: &str,
+    rows: impl IntoIterator<Item = R>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "# {name}")?;
+    write(rows, out)
+}
+
+/// By way of JSON text, which keeps their order.
+fn fields(row: &impl Serialize) -> io::Result<IndexMap<String, String>> {
+    let object: IndexMap<String, Value> = serde_json::from_str(&serde_json::to_string(row)?)?;
+    let mut fields = IndexMap::new();
+    for (name, value) in object {
+        flatten(name, value, &mut fields);
+    }
+    Ok(fields)
+}
+
+fn flatten(name: String, value: Value, fields: &mut IndexMap<String, String>) {
+    let text = match value {
+        Value::Array(_) => return,
+        Value::Object(inner) => {
+            for (key, value) in inner {
+                flatten(format!("{name}.{key}"), value, fields);
+            }
+            return;
+        }
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    fields.insert(name, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Row {
+        name: &'static str,
+        a: Option<f64>,
+        inner: Inner,
+        list: [u8; 2],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        later: Option<bool>,
+    }
+
+    #[derive(Serialize)]
+    struct Inner {
+        mean: f64,
+    }
+
+    #[test]
+    fn rows_have_the_columns_of_all() {
+        let row = |name, a, later| Row {
+            name,
+            a,
+            inner: Inner { mean: 0.1 },
+            list: [1, 2],
+            later,
+        };
+        let mut out = Vec::new();
+        write(
+            [row("x,y", None, None), row("z", Some(3.0), Some(true))],
+            &mut out,
+        )
+        .unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text,
+            "name,a,inner.mean,later\n\"x,y\",,0.1,\nz,3.0,0.1,true\n"
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! How a command answers on the standard output.
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use netflow::results;
+use serde::Serialize;
+
+use super::json;
+
+/// The formats of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+    Csv,
+}
+
+/// What `--format` is in every command that answers.
+pub const HELP: &str = "How to answer: tables to read, JSON, or comma-separated values";
+
+impl Format {
+    /// Answers by one of the three.
+    pub fn answer(
+        self,
+        out: &mut dyn Write,
+        value: &(impl Serialize + ?Sized),
+        csv: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self {
+            Format::Text => text(out),
+            Format::Json => json::write(value, out),
+            Format::Csv => csv(out),
+        }
+    }
+}
+
+/// An answer's format, or by an earlier meaning of the option that of series in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Either {
+    Answer(Format),
+    Series(results::Format),
+}
+
+/// The formats of answers; those of series are taken, too, but not shown.
+pub fn either() -> impl TypedValueParser<Value = Either> {
+    let answers = Format::value_variants().iter();
+    let answers = answers.filter_map(Format::to_possible_value);
+    let series = [results::Format::Jsonl, results::Format::Parquet];
+    let hidden = series.map(|format| PossibleValue::new(format.name()).hide(true));
+    PossibleValuesParser::new(answers.chain(hidden)).try_map(|name| {
+        match Format::from_str(&name, false) {
+            Ok(format) => Ok(Either::Answer(format)),
+            Err(_) => name.parse().map(Either::Series),
+        }
+    })
+}

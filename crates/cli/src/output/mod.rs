@@ -1,0 +1,9 @@
+//! What commands share in printing.
+
+pub mod csv;
+pub mod file;
+pub mod format;
+pub mod json;
+pub mod progress;
+pub mod table;
+pub mod visible;

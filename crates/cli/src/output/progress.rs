@@ -1,0 +1,57 @@
+//! A progress bar for what takes more than a second on a terminal.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Steps of the bar.
+const RESOLUTION: f64 = 1000.0;
+
+pub struct Progress {
+    started: Instant,
+    wanted: bool,
+    of_what: &'static str,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// A bar over parts of this, from 0 to 1; without `wanted` it never shows.
+    pub fn of(of_what: &'static str, wanted: bool) -> Progress {
+        Progress {
+            started: Instant::now(),
+            wanted: wanted && io::stderr().is_terminal(),
+            of_what,
+            bar: None,
+        }
+    }
+
+    /// So much is done.
+    pub fn at(&mut self, part: f64) {
+        if self.wanted && (self.bar.is_some() || self.started.elapsed() > Duration::from_secs(1)) {
+            self.bar
+                .get_or_insert_with(|| bar(self.started, self.of_what))
+                .set_position((RESOLUTION * part) as u64);
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(started: Instant, of_what: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(
+        Some(RESOLUTION as u64),
+        ProgressDrawTarget::stderr_with_hz(5),
+    )
+    .with_elapsed(started.elapsed());
+    let template = format!("{{wide_bar}} {{percent:>3}} % of {of_what}, {{eta}} left");
+    match ProgressStyle::with_template(&template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

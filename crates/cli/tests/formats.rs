@@ -1,0 +1,162 @@
+//! `--format` is the same everywhere, and what it writes can be read.
+
+mod common;
+
+use std::fs;
+
+use common::{Workplace, text};
+use netflow::results::Results;
+use serde_json::Value;
+
+/// Commands that answer.
+const REPORTING: [&str; 15] = [
+    "run",
+    "check",
+    "explain",
+    "latency",
+    "mark",
+    "compare",
+    "trace summary",
+    "trace links",
+    "trace connections",
+    "trace burstiness",
+    "profile list",
+    "profile show",
+    "profile fit",
+    "profile compare",
+    "ipb predict",
+];
+
+/// And those that need a network.
+const OF_NETWORKS: [&str; 4] = ["ipb serve", "ipb run", "link", "testbed"];
+
+#[test]
+fn every_reporting_command_has_the_same_formats() {
+    let place = Workplace::new();
+    let networks = OF_NETWORKS
+        .iter()
+        .filter(|command| cfg!(target_os = "linux") || command.starts_with("ipb"));
+    for command in REPORTING.iter().chain(networks) {
+        let help = text(&place.expect(&format!("{command} -h"), 0).stdout);
+        let help: Vec<&str> = help.split_whitespace().collect();
+        let help = help.join(" ");
+        assert!(
+            help.contains(
+                "--format <FORMAT> How to answer: tables to read, JSON, or comma-separated values \
+                 [default: text] [possible values: text, json, csv]"
+            ),
+            "{command}: {help}"
+        );
+    }
+}
+
+/// The tables of an answer: names of columns, and rows.
+fn tables(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
+    let text = text(bytes);
+    let tables = text.split("\n\n").map(|table| {
+        let table = match table.strip_prefix("# ") {
+            Some(named) => named.split_once('\n').map_or("", |(_, rows)| rows),
+            None => table,
+        };
+        let mut reader = csv::Reader::from_reader(table.as_bytes());
+        let fields = |record: &csv::StringRecord| -> Vec<String> {
+            record.iter().map(str::to_owned).collect()
+        };
+        let header = fields(reader.headers().expect("a header"));
+        let rows = reader.records().map(|row| fields(&row.expect("a row")));
+        (header, rows.collect())
+    });
+    tables.collect()
+}
+
+#[test]
+fn comma_separated_values_have_what_the_json_has() {
+    let place = Workplace::new();
+    let out = |arguments: &str| place.expect(arguments, 0).stdout;
+    let summary: Value = serde_json::from_slice(&out("run dumbbell.toml --format json")).unwrap();
+    let csv = out("run dumbbell.toml --format csv");
+    assert!(text(&csv).starts_with("# links\nlink,") && text(&csv).contains("\n\n# connections\n"));
+    let [links, connections] = &tables(&csv)[..] else {
+        panic!("{}", text(&csv))
+    };
+    for ((header, rows), name) in [(links, "links"), (connections, "connections")] {
+        let all = summary[name].as_array().unwrap();
+        assert_eq!(rows.len(), all.len());
+        for (row, object) in rows.iter().zip(all) {
+            for (column, cell) in header.iter().zip(row) {
+                let said = match &object[column] {
+                    Value::Null => String::new(),
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                assert_eq!(&said, cell, "{name}: {column}");
+            }
+        }
+    }
+    let one = |arguments: &str| tables(&out(arguments)).remove(0);
+    let (header, rows) = one("explain dumbbell.toml first --format csv");
+    assert_eq!((header[0].as_str(), rows.len()), ("link", 4));
+    let (header, rows) = one("profile show nt --loss 1%,5% --rtt 60ms,1s --format csv");
+    assert_eq!(
+        header,
+        ["loss", "rtt_s", "throughput_pps", "outside", "rests_on"]
+    );
+    assert_eq!(rows.len(), 4);
+    let (header, rows) = one("profile compare nt bsd --loss 1%,5% --rtt 60ms --format csv");
+    assert_eq!((header[2].as_str(), rows.len()), ("ratio", 2));
+    let (header, _) = one("profile list --format csv");
+    assert!(header.contains(&"rtt_max_s".to_owned()), "{header:?}");
+    let (header, rows) = one("ipb predict --delay 10ms --http 1/s --users 3 --format csv");
+    assert_eq!(header[..3], ["users", "wait", "count"]);
+    assert!(!rows.is_empty());
+    // Nothing is wrong, so there is no row.
+    assert_eq!(text(&out("check dumbbell.toml --format csv")), "");
+    fs::write(place.path("wrong.toml"), "links = 1\n").unwrap();
+    let (header, rows) = tables(&place.expect("check wrong.toml --format csv", 2).stdout).remove(0);
+    assert!(header.contains(&"message".to_owned()) && !rows.is_empty());
+}
+
+#[test]
+fn json_is_an_alias() {
+    let place = Workplace::new();
+    let out = |arguments: &str| place.expect(arguments, 0).stdout;
+    assert!(out("run dumbbell.toml --json") == out("run dumbbell.toml --format json"));
+    place.expect("run dumbbell.toml --json --quiet", 2);
+    place.expect("run dumbbell.toml --format json --quiet", 2);
+    place.expect("run dumbbell.toml --json --format csv", 2);
+}
+
+/// `--format` once was the format of series, and still is where it can be no other.
+#[test]
+fn series_have_formats_of_their_own() {
+    let place = Workplace::new();
+    place.expect("run dumbbell.toml -q -o new --series jsonl", 0);
+    let old = place.expect("run dumbbell.toml -o old --format jsonl", 0);
+    assert!(
+        text(&old.stdout).contains(" goodput pkt/s "),
+        "a table all the same"
+    );
+    for file in ["links.jsonl", "connections.jsonl", "summary.json"] {
+        let read = |directory: &str| fs::read(place.path(directory).join(file)).unwrap();
+        assert!(read("new") == read("old"), "{file}");
+    }
+    // As in scripts that asked for what is the default.
+    let quiet = place.expect("run dumbbell.toml -q -o quiet --format csv", 0);
+    assert_eq!(text(&quiet.stdout), "");
+    let both = place.expect("run dumbbell.toml -o both --series jsonl --format csv", 0);
+    assert!(text(&both.stdout).starts_with("# links\n"));
+    assert!(place.path("both/links.jsonl").exists() && place.path("quiet/links.csv").exists());
+    let results = |name: &str| Results::open(place.path(name)).unwrap();
+    assert_eq!(
+        results("quiet").links().unwrap(),
+        results("both").links().unwrap()
+    );
+    for wrong in [
+        "run dumbbell.toml --format jsonl",
+        "run dumbbell.toml --series jsonl",
+        "run dumbbell.toml -o out --series jsonl --format jsonl",
+    ] {
+        let said = text(&place.expect(wrong, 2).stderr);
+        assert!(said.contains("--output"), "{wrong}: {said}");
+    }
+}

@@ -1,0 +1,81 @@
+//! `netflow run` writes what the library writes.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
+
+use common::Workplace;
+use netflow::evaluate::{Directory, Settings};
+use netflow::results::{Format, Manifest};
+use netflow::scenario::Reach;
+
+/// Everything below a directory but its manifest.
+fn files(directory: &Path, below: &Path, all: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, below, all);
+        } else if !path.ends_with(Manifest::FILE) {
+            let name = path.strip_prefix(below).unwrap().to_owned();
+            all.push((name, fs::read(&path).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn a_directory_of_the_library_is_that_of_the_command() {
+    let place = Workplace::new();
+    let setting = "connection.*.source={window='reno'}".to_owned();
+    for (seeds, format) in [(1, Format::Csv), (3, Format::Jsonl)] {
+        let (of_command, of_library) = (place.path("command"), place.path("library"));
+        let run = format!(
+            "run dumbbell.toml -q -o command --every 0.3s --from 2s --to 15s --threads 2 --seeds {seeds} \
+             --series {format} --set {setting}"
+        );
+        place.expect(&run, 0);
+        let path = place.path("dumbbell.toml");
+        let scenario = netflow::evaluate::load(&path, from_ref(&setting), Reach::Below).unwrap();
+        let settings = Settings {
+            seeds,
+            every_s: 0.3,
+            from_s: Some(2.0),
+            to_s: Some(15.0),
+            threads: Some(2),
+            directory: Some(Directory {
+                format,
+                overrides: vec![setting.clone()],
+                ..Directory::at(&of_library)
+            }),
+            ..Settings::default()
+        };
+        netflow::evaluate(&scenario, &settings).unwrap();
+
+        let all = |directory: &Path| {
+            let mut all = Vec::new();
+            files(directory, directory, &mut all);
+            all.sort();
+            all
+        };
+        let (command, library) = (all(&of_command), all(&of_library));
+        let names: Vec<&PathBuf> = command.iter().map(|(name, _)| name).collect();
+        assert!(names.len() >= 5, "{names:?}");
+        assert!(command == library, "{names:?}");
+        let manifest = |directory: &Path| -> Manifest {
+            let text = fs::read_to_string(directory.join(Manifest::FILE)).unwrap();
+            serde_json::from_str(&text).unwrap()
+        };
+        let (command, library) = (manifest(&of_command), manifest(&of_library));
+        // Only how long it took, and how the file was named, may differ.
+        let as_command = Manifest {
+            wall_time_s: command.wall_time_s,
+            scenario: command.scenario.clone(),
+            sources: command.sources.clone(),
+            ..library
+        };
+        assert_eq!(command, as_command);
+        fs::remove_dir_all(of_command).unwrap();
+        fs::remove_dir_all(of_library).unwrap();
+    }
+}

@@ -1,0 +1,122 @@
+//! The results directory of an evaluation.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use netflow_results::{Format, Manifest, Stop, Writer};
+
+use super::kept::{self, Kept};
+use super::{End, Error, Evaluation, Task, warnings};
+
+/// Where the results of an evaluation are written, and what their manifest says of it.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    /// The directory, which is made if it is not there.
+    pub path: PathBuf,
+    /// Format of the series.
+    pub format: Format,
+    /// Whether the series of every connection at every link are written, too; of one seed only.
+    pub classes: bool,
+    /// The settings that the scenario was loaded with.
+    pub overrides: Vec<String>,
+    /// Whether it was loaded with files that are not below its folder.
+    pub allow_outside: bool,
+    /// Since when the time by the clock is counted.
+    pub began: Instant,
+}
+
+impl Directory {
+    /// Here, as CSV, of a scenario as it stands, from now on.
+    pub fn at(path: impl Into<PathBuf>) -> Directory {
+        Directory {
+            path: path.into(),
+            format: Format::Csv,
+            classes: false,
+            overrides: Vec::new(),
+            allow_outside: false,
+            began: Instant::now(),
+        }
+    }
+}
+
+impl Task<'_> {
+    /// Starts the results, where they are wanted.
+    pub fn writer(&self) -> Result<Option<Writer>, Error> {
+        let Some(directory) = &self.settings.directory else {
+            return Ok(None);
+        };
+        let network = &self.scenario.network;
+        let (path, format) = (&directory.path, directory.format);
+        let mut writer = Writer::create(path, network, format, directory.classes)?;
+        for note in &self.scenario.notes {
+            let topology = writer.topology();
+            topology.note(note.node, note.label.clone(), note.position);
+        }
+        Ok(Some(writer))
+    }
+
+    /// Adds what the run has shown, and writes the rest of the results.
+    pub fn finish(
+        &self,
+        mut evaluation: Evaluation,
+        writer: Option<Writer>,
+    ) -> Result<Evaluation, Error> {
+        let summary = &mut evaluation.summary;
+        evaluation.warnings = warnings::outside(&summary.connections);
+        summary.warnings.extend_from_slice(&evaluation.warnings);
+        if let (Some(writer), Some(directory)) = (writer, &self.settings.directory) {
+            let kept = kept::keep(self.scenario, &directory.path)?;
+            let manifest = self.manifest(directory, &evaluation, &writer, &kept);
+            if let Err(error) = writer.finish(&evaluation.summary, &manifest) {
+                kept.undo();
+                return Err(error.into());
+            }
+        }
+        Ok(evaluation)
+    }
+
+    fn manifest(
+        &self,
+        directory: &Directory,
+        evaluation: &Evaluation,
+        writer: &Writer,
+        kept: &Kept,
+    ) -> Manifest {
+        let scenario = self.scenario;
+        let sources = scenario.sources.iter();
+        let sources: Vec<String> = sources.map(|path| path.display().to_string()).collect();
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let stop = match &evaluation.end {
+            End::Finished => None,
+            End::Stopped(reason) | End::Failed(reason) => Some(Stop {
+                stopped_at_s: evaluation.time_s,
+                reason: reason.clone(),
+            }),
+        };
+        let scope = &evaluation.scope;
+        Manifest {
+            program: "netflow".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            scenario: sources.first().cloned().unwrap_or_default(),
+            digest: scenario.digest.clone(),
+            sources,
+            kept: kept.scenario.clone(),
+            overrides: directory.overrides.clone(),
+            allow_outside: directory.allow_outside,
+            seed: scenario.seed,
+            seeds: evaluation.summary.seeds,
+            options: scenario.options,
+            every_s: self.settings.every_s,
+            from_s: scope.from_s,
+            to_s: Some(scope.to_s).filter(|&to_s| to_s < scenario.options.duration_s),
+            format: directory.format,
+            files: writer.files(),
+            events: evaluation.summary.events.clone(),
+            steps: evaluation.steps,
+            threads: self.settings.threads.unwrap_or_else(cores),
+            wall_time_s: directory.began.elapsed().as_secs_f64(),
+            complete: stop.is_none(),
+            stop,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Why a connection is as fast as it is at a time.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+
+use netflow_network::{ConnectionId, Explanation, Interval, Recorder, RunError};
+use netflow_scenario::Prepared;
+use netflow_simulation::Simulation;
+
+use super::Settings;
+
+/// Evaluates a scenario until `at_s` seconds (at most its duration) and explains the rate that a
+/// connection has there, with the losses and utilizations of the recording interval of half a second,
+/// or a little less, that ends there.
+///
+/// # Errors
+/// As [`Simulation::run`].
+///
+/// # Panics
+/// If the connection is one of another network.
+pub fn explain(
+    scenario: &Prepared,
+    connection: ConnectionId,
+    at_s: f64,
+) -> Result<Explanation, RunError> {
+    let mut simulation = Simulation::new(scenario.network.clone(), scenario.options)?;
+    let is_there = Cell::new(false);
+    let mut last = Last {
+        connection,
+        at_s,
+        told: None,
+        is_there: &is_there,
+    };
+    if at_s > 0.0 {
+        // Intervals as long as those of a run, or a little shorter, of which one ends there.
+        let intervals = (at_s / Settings::default().every_s - 1e-9).ceil().max(1.0);
+        simulation.run(at_s / intervals, &mut last, || is_there.get())?;
+    }
+    Ok(last.told.unwrap_or_else(|| simulation.explain(connection)))
+}
+
+/// Keeps what the last interval tells.
+struct Last<'a> {
+    connection: ConnectionId,
+    at_s: f64,
+    told: Option<Explanation>,
+    is_there: &'a Cell<bool>,
+}
+
+impl Recorder for Last<'_> {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        if interval.time_s >= self.at_s - 1e-9 {
+            self.is_there.set(true);
+            self.told = Some(interval.explain(self.connection));
+        }
+        Ok(())
+    }
+}

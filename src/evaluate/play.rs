@@ -1,0 +1,122 @@
+//! A run with one seed, watched and recorded.
+
+use std::convert::Infallible;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use netflow_network::{Experience, Interval, Options, Recorder, Run, RunError};
+use netflow_results::{self as results, Series, Summary, Users, Watch, Watched, Writer};
+use netflow_simulation::{Outcome, Simulation};
+
+use super::{End, Error, Task, warning_texts};
+use crate::number::plain;
+
+/// What a run has come to.
+pub struct Played {
+    pub writer: Option<Writer>,
+    pub series: Option<Series>,
+    /// Without its users.
+    pub summary: Summary,
+    pub users: Users,
+    /// What users waited in all of the run, by workload, where it is written.
+    pub waits: Vec<Experience>,
+    pub time_s: f64,
+    pub steps: u64,
+    pub steps_s: Option<(f64, f64)>,
+    pub end: End,
+}
+
+impl Task<'_> {
+    /// Plays one seed to the end. One of several has to come there; a single one may be stopped or fail
+    /// on the way.
+    pub fn play(&self, seed: u64, recording: Recording<'_>) -> Result<Played, Error> {
+        let scenario = self.scenario;
+        let options = Options {
+            seed,
+            ..scenario.options
+        };
+        let mut simulation = Simulation::new(scenario.network.clone(), options)?;
+        let stop_playing = stop_playing(self.stop);
+        let mut watched = Watched {
+            recorder: recording,
+            watch: Watch::new(self.scope, &scenario.network, &stop_playing),
+        };
+        let outcome = simulation.run(self.settings.every_s, &mut watched, self.stop);
+        let Watched { recorder, watch } = watched;
+        let time_s = simulation.time_s();
+        let mut end = match outcome {
+            Ok(Outcome::Finished) => End::Finished,
+            Ok(Outcome::Stopped) => {
+                End::Stopped(format!("stopped at {} s of network time", plain(time_s)))
+            }
+            Err(RunError::Record(error)) => return Err(error.into()),
+            Err(error) => End::Failed(error.to_string()),
+        };
+        self.judge(seed, &end)?;
+        let is_whole = watch.is_whole(options.duration_s);
+        let (summary, users) = watch.finish(&mut simulation, warning_texts(scenario))?;
+        let waits = match (&self.settings.directory, is_whole) {
+            (None, _) => Vec::new(),
+            // What the series are of is then the scope.
+            (_, true) => users.of_scope.clone(),
+            (_, false) => simulation.experiences(&stop_playing)?,
+        };
+        if end == End::Finished && (self.stop)() {
+            end = End::Stopped("stopped while users were being played".to_owned());
+            self.judge(seed, &end)?;
+        }
+        Ok(Played {
+            writer: recorder.writer,
+            series: recorder.series,
+            summary,
+            users,
+            waits,
+            time_s,
+            steps: simulation.steps(),
+            steps_s: simulation.chosen_steps_s(),
+            end,
+        })
+    }
+
+    /// Refuses the end of one of several seeds before its time.
+    fn judge(&self, seed: u64, end: &End) -> Result<(), Error> {
+        match end {
+            End::Stopped(reason) if self.seeds > 1 => Err(Error::Stopped(reason.clone())),
+            End::Failed(reason) if self.seeds > 1 => Err(Error::Seed {
+                seed,
+                reason: reason.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether users need not be played any more: a run that is stopped still plays some of those who came
+/// until then.
+fn stop_playing(stop: &(dyn Fn() -> bool + Sync)) -> impl Fn() -> bool + Sync {
+    const PATIENCE: Duration = Duration::from_millis(300);
+    let noticed: OnceLock<Instant> = OnceLock::new();
+    move || stop() && noticed.get_or_init(Instant::now).elapsed() > PATIENCE
+}
+
+/// Keeps the series where they are wanted, and says how far the run is.
+pub struct Recording<'a> {
+    pub writer: Option<Writer>,
+    pub series: Option<Series>,
+    pub on_interval: &'a mut dyn FnMut(f64),
+}
+
+impl Recorder for Recording<'_> {
+    type Error = results::Error;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), results::Error> {
+        (self.on_interval)(interval.time_s);
+        if let Some(series) = &mut self.series {
+            let Ok::<(), Infallible>(()) = series.interval(interval);
+        }
+        match &mut self.writer {
+            Some(writer) => writer.interval(interval),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What a run shows to be suspicious.
+
+use netflow_profile::ProfileUse;
+use netflow_results::ConnectionSummary;
+
+use crate::number::{count, percent};
+
+/// Says how many connections were where their profiles were not measured, and how many so far from
+/// there that their rates are not usable.
+pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
+    let warning = |of: &dyn Fn(&ConnectionSummary) -> f64, what: &str| {
+        let some = connections.iter().filter(|connection| of(connection) > 0.0);
+        let most = some.clone().max_by(|a, b| of(a).total_cmp(&of(b)))?;
+        Some(format!(
+            "{} spent time {what}; most of all {}, {} of its time",
+            count(some.count(), "connection"),
+            most.connection,
+            percent(of(most)),
+        ))
+    };
+    let not_usable = ProfileUse::NotUsable.name();
+    let unusable = |connection: &ConnectionSummary| match connection.profile_use.as_deref() {
+        Some(rests_on) if rests_on == not_usable => connection.unusable_profile_fraction,
+        _ => 0.0,
+    };
+    let warnings = [
+        warning(
+            &|connection| connection.outside_profile_fraction,
+            "outside the domain that the profile was measured in, where it is extended",
+        ),
+        warning(
+            &unusable,
+            "so far outside that domain that their rates are not usable",
+        ),
+    ];
+    warnings.into_iter().flatten().collect()
+}

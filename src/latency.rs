@@ -1,0 +1,235 @@
+//! How long a short TCP transfer takes, by each of the models of [`tcpmodel`](crate::tcpmodel), as
+//! `netflow latency` tells it.
+
+use netflow_tcpmodel::csa::Csa;
+use netflow_tcpmodel::model_c::ModelC;
+use netflow_tcpmodel::rounds::{self, Rounds};
+use netflow_tcpmodel::rto::{ExactDistribution, MonteCarlo};
+use netflow_tcpmodel::short::{Exponent, Short};
+use netflow_tcpmodel::{Error, Stack, Transfer};
+use serde::Serialize;
+
+/// The models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Model {
+    /// Zhang, Wang & Keshav.
+    #[default]
+    Short,
+    /// Transfers of the stack, played packet by packet.
+    Rounds,
+    /// The earlier form of CSA that Zhang, Wang & Keshav compare with.
+    ModelC,
+    /// Cardwell, Savage & Anderson 2000.
+    Csa,
+}
+
+impl Model {
+    /// Every model.
+    pub const ALL: [Model; 4] = [Model::Short, Model::Rounds, Model::ModelC, Model::Csa];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Short => "short",
+            Model::Rounds => "rounds",
+            Model::ModelC => "model-c",
+            Model::Csa => "csa",
+        }
+    }
+
+    /// What it is.
+    pub fn description(self) -> &'static str {
+        match self {
+            Model::Short => "Zhang, Wang & Keshav: handshake, slow starts and timeouts added up",
+            Model::Rounds => "Transfers of the stack played packet by packet",
+            Model::ModelC => {
+                "The earlier form of csa that Zhang, Wang & Keshav compare with; below 50 % loss"
+            }
+            Model::Csa => "Cardwell, Savage & Anderson 2000; below 50 % loss",
+        }
+    }
+}
+
+/// A transfer that is asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Question {
+    /// Bytes of data.
+    pub size_bytes: u64,
+    /// The packets that these are.
+    pub packets: u64,
+    /// One-way delay in seconds.
+    pub delay_s: f64,
+    /// Loss probability each way.
+    pub loss: f64,
+}
+
+impl Question {
+    /// As the models of formulas take it.
+    pub fn transfer(&self) -> Transfer {
+        Transfer {
+            packets: self.packets,
+            loss: self.loss,
+            delay_s: self.delay_s,
+        }
+    }
+}
+
+/// How it is answered.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// By which model.
+    pub model: Model,
+    /// The TCP implementation.
+    pub stack: Stack,
+    /// Payload of a full packet in bytes.
+    pub mss_bytes: u32,
+    /// Bits/s of the path each way, of [`Model::Rounds`]; packets take no time without.
+    pub bandwidth_bps: Option<f64>,
+    /// So many transfers are played: 100 000 of [`Model::Rounds`] without; none of [`Model::Short`].
+    pub samples: Option<u64>,
+}
+
+/// An answer with its question. What a model does not say is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// What was asked.
+    #[serde(flatten)]
+    pub question: Question,
+    /// The probability that a packet or its acknowledgement is lost.
+    pub effective_loss: f64,
+    /// Mean latency in seconds.
+    pub mean_s: f64,
+    /// Of the mean; 0 where it is exact.
+    pub standard_error_s: f64,
+    /// Standard deviation in seconds.
+    pub std_s: Option<f64>,
+    /// What half of all transfers take at most, in seconds.
+    pub median_s: Option<f64>,
+    /// What 90 % take at most.
+    pub p90_s: Option<f64>,
+    /// What 99 % take at most.
+    pub p99_s: Option<f64>,
+    /// Seconds of the mean until the connection is there.
+    pub handshake_s: f64,
+    /// Seconds of the mean that pass in timeouts.
+    pub timeout_s: f64,
+    /// The other seconds of the mean.
+    pub transfer_s: f64,
+    /// The mean with the loss of one way only (Model C and CSA).
+    pub mean_low_s: Option<f64>,
+    /// How many transfers were played; 0 where none was.
+    pub samples: u64,
+}
+
+/// Transfers that are played unless somebody says otherwise.
+const SAMPLES: u64 = 100_000;
+
+/// What a model says about one transfer.
+///
+/// # Errors
+/// If the model does not know such transfers.
+pub fn latency(method: &Method, question: &Question) -> Result<Answer, Error> {
+    match method.model {
+        Model::Short => short(method, question),
+        Model::Rounds => rounds(method, question),
+        Model::ModelC => model_c(method, question),
+        Model::Csa => csa(method, question),
+    }
+}
+
+fn short(method: &Method, question: &Question) -> Result<Answer, Error> {
+    let short = Short::new(&method.stack, &question.transfer(), Exponent::Printed)?;
+    let latency = match method.samples {
+        None => short.latency(&ExactDistribution)?,
+        Some(trials) => short.latency(&MonteCarlo {
+            trials,
+            ..MonteCarlo::default()
+        })?,
+    };
+    let quantile = |q| {
+        let distribution = latency.distribution.as_ref();
+        distribution.map(|times| times.quantile(q))
+    };
+    Ok(Answer {
+        mean_s: latency.mean_s,
+        standard_error_s: latency.standard_error_s,
+        std_s: Some(latency.std_s),
+        median_s: quantile(0.5),
+        p90_s: quantile(0.9),
+        p99_s: quantile(0.99),
+        handshake_s: latency.handshake_s,
+        timeout_s: latency.timeout_s,
+        transfer_s: latency.transfer_s,
+        samples: latency.trials,
+        ..Answer::to(question)
+    })
+}
+
+fn rounds(method: &Method, question: &Question) -> Result<Answer, Error> {
+    let transfer = rounds::Transfer {
+        loss_forward: question.loss,
+        loss_back: question.loss,
+        bandwidth_bps: method.bandwidth_bps,
+        ..rounds::Transfer::push(question.size_bytes, method.mss_bytes, question.delay_s)
+    };
+    let rounds = Rounds {
+        stack: method.stack.clone(),
+        transfer,
+    };
+    let latency = rounds.solve(&rounds::Options {
+        trials: method.samples.unwrap_or(SAMPLES),
+        ..rounds::Options::default()
+    })?;
+    Ok(Answer {
+        mean_s: latency.mean_s(),
+        standard_error_s: latency.standard_error_s(),
+        std_s: Some(latency.std_s()),
+        median_s: Some(latency.quantile(0.5)),
+        p90_s: Some(latency.quantile(0.9)),
+        p99_s: Some(latency.quantile(0.99)),
+        handshake_s: latency.handshake_s(),
+        timeout_s: latency.timeout_s(),
+        transfer_s: latency.transfer_s(),
+        samples: latency.trials() as u64,
+        ..Answer::to(question)
+    })
+}
+
+fn model_c(method: &Method, question: &Question) -> Result<Answer, Error> {
+    let transfer = question.transfer();
+    let with = |loss| ModelC::new(&method.stack, &transfer, loss).solve();
+    let high = with(transfer.effective_loss())?;
+    Ok(Answer {
+        mean_s: high.total_s(),
+        handshake_s: high.handshake_s,
+        timeout_s: high.timeout_s,
+        transfer_s: high.transfer_s,
+        mean_low_s: Some(with(transfer.loss)?.total_s()),
+        ..Answer::to(question)
+    })
+}
+
+fn csa(method: &Method, question: &Question) -> Result<Answer, Error> {
+    let transfer = question.transfer();
+    let with = |loss| Csa::new(&method.stack, &transfer, loss).solve();
+    let high = with(transfer.effective_loss())?;
+    Ok(Answer {
+        mean_s: high.total_s(),
+        handshake_s: high.handshake_s,
+        timeout_s: high.timeout_s,
+        transfer_s: high.total_s() - high.handshake_s - high.timeout_s,
+        mean_low_s: Some(with(transfer.loss)?.total_s()),
+        ..Answer::to(question)
+    })
+}
+
+impl Answer {
+    /// The question, without an answer.
+    fn to(question: &Question) -> Answer {
+        Answer {
+            question: *question,
+            effective_loss: question.transfer().effective_loss(),
+            ..Answer::default()
+        }
+    }
+}

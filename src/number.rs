@@ -1,0 +1,100 @@
+//! Numbers as people read them.
+
+/// Four significant digits without an exponent where that is readable: `0.1234`, `12.34`, `12345`.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        _ if value == 0.0 => "0".to_owned(),
+        _ if !value.is_finite() => value.to_string(),
+        _ if size >= 1e9 => format!("{value:.3e}"),
+        _ if size >= 999.95 => format!("{value:.0}"),
+        _ if size >= 99.995 => format!("{value:.1}"),
+        _ if size >= 9.9995 => format!("{value:.2}"),
+        _ if size >= 0.1 => format!("{value:.3}"),
+        _ if size >= 1e-3 => format!("{value:.5}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// A setting as somebody wrote it, six digits at most: `60`, `0.15`, `33.3333`.
+pub fn plain(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        v if !v.is_finite() || !(1e-4..1e9).contains(&v.abs()) => format!("{v:e}"),
+        v => {
+            let places = (5 - v.abs().log10().floor() as i32).max(0) as usize;
+            let text = format!("{v:.places$}");
+            match text.contains('.') {
+                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                false => text,
+            }
+        }
+    }
+}
+
+/// A fraction as a percentage: `12.34 %`.
+pub fn percent(fraction: f64) -> String {
+    format!("{} %", short(100.0 * fraction))
+}
+
+/// A time by the clock in the unit that suits it: `12.3 ms`, `4.56 s`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.0} us", s * 1e6),
+        s if s < 1.0 => format!("{} ms", short(s * 1e3)),
+        s => format!("{} s", short(s)),
+    }
+}
+
+/// `1 link`, `2 links`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {}", plural(number, noun))
+}
+
+/// `link`, or `links` of any other number of them than 1.
+pub fn plural(number: usize, noun: &str) -> String {
+    match number {
+        1 => noun.to_owned(),
+        _ if noun.ends_with('s') => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        let cases = [
+            (0.0, "0"),
+            (0.99999, "1.000"),
+            (9.99996, "10.00"),
+            (99.999, "100.0"),
+            (12345.6, "12346"),
+            (0.01234, "0.01234"),
+            (1.2e-5, "1.2e-5"),
+            (-3.25, "-3.250"),
+            (4e12, "4.000e12"),
+            (f64::NAN, "NaN"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(short(value), text);
+        }
+        let cases = [
+            (60.0, "60"),
+            (0.15, "0.15"),
+            (1e2 / 3.0, "33.3333"),
+            (100.0 * 0.07, "7"),
+            (1e12, "1e12"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(plain(value), text);
+        }
+        assert_eq!(percent(0.1234), "12.34 %");
+        assert_eq!(duration(0.0123), "12.30 ms");
+        assert_eq!(count(1, "class"), "1 class");
+        assert_eq!(count(2, "class"), "2 classes");
+        assert_eq!(count(0, "link"), "0 links");
+    }
+}

@@ -1,0 +1,150 @@
+//! An evaluation by the library is that of `netflow run`: the same directory, the same summary.
+
+use std::fs;
+use std::path::Path;
+
+use netflow::evaluate::{Error, ScopeError, evaluate_with};
+use netflow::prelude::*;
+use netflow::scenario::{Prepared, Reach};
+
+/// Three TCP transfers at one queue, with an event in between.
+const SCENARIO: &str = r#"
+[simulation]
+duration = "12 s"
+warmup = "1 s"
+
+[[link]]
+from = "a"
+to = "b"
+bandwidth = "4 Mbit/s"
+delay = "20 ms"
+buffer = "20 pkt"
+
+[[connection]]
+name = "tcp"
+from = "a"
+to = "b"
+count = 3
+source = { window = "newreno" }
+
+[[event]]
+at = "6 s"
+link = "a->b"
+set = { bandwidth = "2 Mbit/s" }
+"#;
+
+fn scenario(directory: &Path) -> Prepared {
+    let path = directory.join("scenario.toml");
+    fs::write(&path, SCENARIO).unwrap();
+    netflow::evaluate::load(&path, &[], Reach::Below).unwrap()
+}
+
+#[test]
+fn series_in_memory_are_those_of_the_files() {
+    let place = tempfile::tempdir().unwrap();
+    let scenario = scenario(place.path());
+    for seeds in [1, 3] {
+        let directory = place.path().join(format!("of-{seeds}"));
+        let settings = Settings {
+            seeds,
+            keep_series: true,
+            by_event: true,
+            directory: Some(Directory::at(&directory)),
+            ..Settings::default()
+        };
+        let evaluation = evaluate(&scenario, &settings).unwrap();
+        assert_eq!(evaluation.end, End::Finished);
+        let results = Results::open(&directory).unwrap();
+        assert_eq!(results.summary, evaluation.summary);
+        assert_eq!(
+            (evaluation.summary.from_s, evaluation.summary.seeds),
+            (1.0, seeds)
+        );
+        assert_eq!(evaluation.summary.periods.len(), 2);
+        let series = evaluation.series.unwrap();
+        // Files have seven digits, and times to the nanosecond.
+        let close = |kept: f64, read: f64| (kept - read).abs() <= 1e-6 * kept.abs().max(1e-9);
+        let (kept, read) = (series.links(&scenario.network), results.links().unwrap());
+        assert_eq!((kept.len(), read.len()), (2 * 24, 2 * 24));
+        for (kept, read) in kept.iter().zip(&read) {
+            assert!(close(kept.time_s, read.time_s) && kept.link == read.link);
+            assert!(close(kept.values.queue_pkts, read.values.queue_pkts));
+        }
+        let (kept, read) = (
+            series.connections(&scenario.network),
+            results.connections().unwrap(),
+        );
+        assert_eq!((kept.len(), read.len()), (24, 24));
+        for (kept, read) in kept.iter().zip(&read) {
+            assert!(close(kept.time_s, read.time_s) && kept.connection == read.connection);
+            assert!(close(kept.values.goodput_pps, read.values.goodput_pps));
+        }
+    }
+}
+
+#[test]
+fn progress_is_told_and_an_evaluation_can_be_stopped() {
+    let place = tempfile::tempdir().unwrap();
+    let scenario = scenario(place.path());
+    for seeds in [1, 3] {
+        let mut told = Vec::new();
+        let settings = Settings {
+            seeds,
+            ..Settings::default()
+        };
+        evaluate_with(&scenario, &settings, &mut |part| told.push(part), &|| false).unwrap();
+        assert!(told.is_sorted() && told.last().is_some_and(|last| (last - 1.0).abs() < 1e-9));
+    }
+    let stopped = evaluate_with(&scenario, &Settings::default(), &mut |_| {}, &|| true).unwrap();
+    assert!(matches!(stopped.end, End::Stopped(_)), "{:?}", stopped.end);
+    let several = Settings {
+        seeds: 3,
+        ..Settings::default()
+    };
+    let stopped = evaluate_with(&scenario, &several, &mut |_| {}, &|| true);
+    assert!(matches!(stopped, Err(Error::Stopped(_))), "{stopped:?}");
+}
+
+#[test]
+fn a_part_that_there_is_not_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let scenario = scenario(place.path());
+    let refused = |from_s, to_s| {
+        let settings = Settings {
+            from_s,
+            to_s,
+            ..Settings::default()
+        };
+        match evaluate(&scenario, &settings) {
+            Err(Error::Scope(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(matches!(
+        refused(Some(12.0), None),
+        ScopeError::AfterTheEnd { .. }
+    ));
+    assert!(matches!(
+        refused(None, Some(13.0)),
+        ScopeError::TooLong { .. }
+    ));
+    assert!(matches!(
+        refused(Some(5.0), Some(5.0)),
+        ScopeError::Empty { .. }
+    ));
+}
+
+#[test]
+fn what_is_explained_is_the_rate_of_that_time() {
+    let place = tempfile::tempdir().unwrap();
+    let scenario = scenario(place.path());
+    let tcp = scenario.network.connection_by_name("tcp").unwrap();
+    for at_s in [0.0, 0.7, 12.0] {
+        let told = netflow::evaluate::explain(&scenario, tcp, at_s).unwrap();
+        assert!(
+            (told.time_s - at_s).abs() < 0.05,
+            "{} at {at_s}",
+            told.time_s
+        );
+    }
+}
