@@ -55,14 +55,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Both directions of a link with room for 100 packets each.
 fn duplex(builder: &mut NetworkBuilder, a: NodeId, b: NodeId, bandwidth_bps: f64, delay_s: f64) {
     for (from, to) in [(a, b), (b, a)] {
-        let buffer = Buffer::Packets(100.0);
         builder.link(LinkSpec {
-            from,
-            to,
-            bandwidth_bps,
             delay_s,
-            buffer,
-            queue: Queue::DropTail,
+            ..LinkSpec::new(from, to, bandwidth_bps)
         });
     }
 }

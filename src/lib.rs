@@ -49,14 +49,7 @@
 //! let mut builder = NetworkBuilder::new();
 //! let (a, b) = (builder.node("a"), builder.node("b"));
 //! for (from, to) in [(a, b), (b, a)] {
-//!     builder.link(LinkSpec {
-//!         from,
-//!         to,
-//!         bandwidth_bps: 8e6,
-//!         delay_s: 0.02,
-//!         buffer: Buffer::Packets(100.0),
-//!         queue: Queue::DropTail,
-//!     });
+//!     builder.link(LinkSpec { delay_s: 0.02, ..LinkSpec::new(from, to, 8e6) });
 //! }
 //! builder.connection(ConnectionSpec {
 //!     name: "c1".to_owned(),

@@ -73,6 +73,20 @@ pub struct LinkSpec {
     pub queue: Queue,
 }
 
+impl LinkSpec {
+    /// A link without delay, with a drop-tail queue for 100 packets.
+    pub fn new(from: NodeId, to: NodeId, bandwidth_bps: f64) -> LinkSpec {
+        LinkSpec {
+            from,
+            to,
+            bandwidth_bps,
+            delay_s: 0.0,
+            buffer: Buffer::Packets(100.0),
+            queue: Queue::DropTail,
+        }
+    }
+}
+
 /// How a TCP reacts to what it learns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TcpVariant {

@@ -1,7 +1,7 @@
 //! Links and connections as most tests want them: they write what differs.
 
 use netflow_network::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, NodeId, Queue, Source,
+    Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, NodeId, Source,
     WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::Stack;
@@ -10,12 +10,9 @@ use netflow_workload::{Distribution, Http};
 /// A drop-tail link with room for so many packets.
 pub fn link(from: NodeId, to: NodeId, bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {
     LinkSpec {
-        from,
-        to,
-        bandwidth_bps,
         delay_s,
         buffer: Buffer::Packets(room),
-        queue: Queue::DropTail,
+        ..LinkSpec::new(from, to, bandwidth_bps)
     }
 }
 

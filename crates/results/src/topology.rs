@@ -1,6 +1,6 @@
 //! `network.json`: what the results are of.
 
-use netflow_network::{ConnectionId, LinkId, Network, NodeId, Source};
+use netflow_network::{ConnectionId, LinkId, LinkSpec, Network, NodeId, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
@@ -80,13 +80,21 @@ impl Topology {
             position: None,
         };
         let link = |id| {
-            let spec = network.link_spec(id);
+            // Whoever adds something to a link says here whether it is told.
+            let &LinkSpec {
+                from,
+                to,
+                bandwidth_bps,
+                delay_s,
+                buffer: _, // as `room_pkts`
+                queue: _,
+            } = network.link_spec(id);
             TopologyLink {
                 link: network.link_name(id).to_owned(),
-                from: name(spec.from),
-                to: name(spec.to),
-                bandwidth_bps: spec.bandwidth_bps,
-                delay_s: spec.delay_s,
+                from: name(from),
+                to: name(to),
+                bandwidth_bps,
+                delay_s,
                 room_pkts: network.room_pkts(id),
             }
         };

@@ -72,12 +72,9 @@ mod tests {
         let (a, b) = (builder.node("a"), builder.node("b"));
         for (from, to) in [(a, b), (b, a)] {
             builder.link(netflow_network::LinkSpec {
-                from,
-                to,
-                bandwidth_bps: 1e6,
                 delay_s: 0.1,
                 buffer: netflow_network::Buffer::Packets(10.0),
-                queue: netflow_network::Queue::DropTail,
+                ..netflow_network::LinkSpec::new(from, to, 1e6)
             });
         }
         builder.workload(WorkloadSpec {

@@ -11,18 +11,15 @@
 //!
 //! ```
 //! use netflow_simulation::{
-//!     Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, Options, Queue, Simulation, Source,
+//!     Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, Options, Simulation, Source,
 //! };
 //!
 //! let mut network = NetworkBuilder::new();
 //! let (a, b) = (network.node("a"), network.node("b"));
 //! let link = network.link(LinkSpec {
-//!     from: a,
-//!     to: b,
-//!     bandwidth_bps: 8e6, // 1000 packets/s of 1000 bytes
 //!     delay_s: 0.02,
 //!     buffer: Buffer::Packets(10.0),
-//!     queue: Queue::DropTail,
+//!     ..LinkSpec::new(a, b, 8e6) // 1000 packets/s of 1000 bytes
 //! });
 //! network.connection(ConnectionSpec {
 //!     name: "stream".to_owned(),

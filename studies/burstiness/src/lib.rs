@@ -121,12 +121,9 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
         gentle: false,
     };
     let link = |from, to, bandwidth_bps, room| LinkSpec {
-        from,
-        to,
-        bandwidth_bps,
         delay_s: 0.025,
         buffer: Buffer::Packets(room),
-        queue: Queue::DropTail,
+        ..LinkSpec::new(from, to, bandwidth_bps)
     };
     let bottleneck = b.link(LinkSpec {
         queue: match cell.gateway {

@@ -73,16 +73,26 @@ impl Assembly<'_> {
     }
 
     fn direction(&mut self, link: &Link, from: NodeId, to: NodeId) -> LinkSpec {
-        let bandwidth_bps = self.rate_bps(link.bandwidth.0);
-        let buffer = self.buffer(link.buffer.as_ref());
-        let queue = self.queue(link.queue.as_ref(), buffer);
+        // Whoever adds a key says here what it is to the network.
+        let Link {
+            from: _,
+            to: _,
+            bandwidth,
+            delay,
+            buffer,
+            duplex: _,
+            queue,
+            classes: _,
+            back: _,
+        } = link;
+        let buffer = self.buffer(buffer.as_ref());
         LinkSpec {
             from,
             to,
-            bandwidth_bps,
-            delay_s: link.delay.as_ref().map_or(0.0, |delay| delay.get()),
+            bandwidth_bps: self.rate_bps(bandwidth.0),
+            delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
             buffer,
-            queue,
+            queue: self.queue(queue.as_ref(), buffer),
         }
     }
 

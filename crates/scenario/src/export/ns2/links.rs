@@ -1,6 +1,6 @@
 //! The section of links.
 
-use netflow_network::{Buffer, LinkId, Queue, Red};
+use netflow_network::{Buffer, LinkId, LinkSpec, Queue, Red};
 
 use super::super::ExportError;
 use super::super::tcl::word;
@@ -27,12 +27,20 @@ impl Export<'_> {
         let network = self.network;
         let mut rows = vec![["# from", "to", "bit/s", "delay s", "queue"].map(str::to_owned)];
         for (id, load) in network.links().zip(&loads) {
-            let spec = network.link_spec(id);
+            // Whoever adds something to a link says here what ns-2 makes of it.
+            let &LinkSpec {
+                from,
+                to,
+                bandwidth_bps,
+                delay_s,
+                buffer: _,
+                queue: _, // both in `queue`
+            } = network.link_spec(id);
             rows.push([
-                format!("link {}", word(network.node_name(spec.from))),
-                word(network.node_name(spec.to)),
-                spec.bandwidth_bps.to_string(),
-                spec.delay_s.to_string(),
+                format!("link {}", word(network.node_name(from))),
+                word(network.node_name(to)),
+                bandwidth_bps.to_string(),
+                delay_s.to_string(),
                 self.queue(id, load, warnings)?,
             ]);
         }

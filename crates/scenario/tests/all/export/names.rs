@@ -2,7 +2,7 @@
 
 use netflow_scenario::Prepared;
 use netflow_simulation::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Queue, Source,
+    Acks, Application, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Source,
 };
 
 use super::ns::{is_written, node_numbers, prepared, run, traced};
@@ -27,12 +27,8 @@ fn network() -> Network {
     let nodes = NASTY.map(|name| builder.node(name));
     for ends in nodes.windows(2) {
         builder.link(LinkSpec {
-            from: ends[0],
-            to: ends[1],
-            bandwidth_bps: 8e6,
             delay_s: 1e-3,
-            buffer: Buffer::Packets(100.0),
-            queue: Queue::DropTail,
+            ..LinkSpec::new(ends[0], ends[1], 8e6)
         });
     }
     for name in NASTY {
