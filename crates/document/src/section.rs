@@ -136,6 +136,16 @@ impl<'r, 'a> Section<'r, 'a> {
             "{key} is not declared for {}",
             self.what
         );
+        if let Fields::Row { row, node } = self.fields
+            && let Some(place) = row.twice(node, key)
+        {
+            let message = format!("column `{key}` and its parts are both filled in this row");
+            self.findings
+                .error(ProblemKind::Conflict, place, message)
+                .help(format!(
+                    "leave either `{key}` or the columns `{key}.…` empty"
+                ));
+        }
         let written = self.written(key);
         let Some(scope) = &self.scope else {
             return written;

@@ -361,6 +361,9 @@ impl NetworkBuilder {
                 check("red max_p", red.max_p, Allowed::UnitInterval);
                 check("red weight", red.weight, Allowed::UnitInterval);
             }
+            if let Err(error) = link.loss.check() {
+                check(error.name, error.value, Allowed::UnitInterval);
+            }
             if link.from == link.to {
                 let at = self.name(link.from).to_owned();
                 errors.push(BuildError::SelfLoop { node: at });

@@ -106,6 +106,8 @@ pub struct ExplainedHop {
     /// Probability that a packet of the connection that arrives now is lost; with the window model,
     /// the part of those that was lost: in the interval told with, or else since the start.
     pub loss_probability: f64,
+    /// Probability that the link loses it on the way, after the queue; part of the former.
+    pub link_loss_probability: f64,
 }
 
 impl Explanation {

@@ -36,6 +36,7 @@ pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
+pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError};
 pub use netflow_workload::WaitFor;
 pub use network::Network;
 pub use options::{

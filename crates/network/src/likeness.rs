@@ -67,16 +67,20 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
         delay_s,
         buffer,
         queue,
+        loss,
     } = link;
     let buffer = match buffer {
         Buffer::Packets(pkts) => (0, pkts.to_bits()),
         Buffer::Bytes(bytes) => (1, bytes.to_bits()),
     };
-    let queue = match queue {
+    let mut queue = match queue {
         Queue::DropTail => String::new(),
         Queue::Red(red) => format!("{red:?}"),
         Queue::Rio(rio) => format!("{rio:?}"),
     };
+    if !loss.is_none() {
+        queue += &format!("{loss:?}");
+    }
     hash_of((bandwidth_bps.to_bits(), delay_s.to_bits(), buffer, queue))
 }
 

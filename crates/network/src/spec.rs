@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use netflow_diffserv::Curve;
 use netflow_profile::Profile;
+use netflow_queues::LinkLoss;
 
 use crate::{LinkId, NodeId, Rio, UserTraffic};
 
@@ -71,6 +72,8 @@ pub struct LinkSpec {
     pub buffer: Buffer,
     /// Which packets are refused.
     pub queue: Queue,
+    /// What is lost on the way, after the queue.
+    pub loss: LinkLoss,
 }
 
 impl LinkSpec {
@@ -83,6 +86,7 @@ impl LinkSpec {
             delay_s: 0.0,
             buffer: Buffer::Packets(100.0),
             queue: Queue::DropTail,
+            loss: LinkLoss::NONE,
         }
     }
 }

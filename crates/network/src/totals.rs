@@ -23,6 +23,9 @@ pub struct LinkTotals {
     pub lost_pkts: f64,
     /// Packets that left the queue.
     pub departed_pkts: f64,
+    /// Those of them that the link lost on the way, by its [`LinkSpec::loss`](crate::LinkSpec::loss);
+    /// `None` if it loses none.
+    pub link_lost_pkts: Option<f64>,
     /// Packets in the queue now.
     pub queued_pkts: f64,
     /// Whether its mean and its longest queue, and the queueing delay, are estimates: in the fluid models

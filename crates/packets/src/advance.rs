@@ -358,9 +358,25 @@ impl Engine {
                     .arrive_marked(packet.time_ns, service_ns, precedence)
             }
         };
+        let lost_on_the_way = match &mut link.losses {
+            None => false,
+            Some(losses) => {
+                let spec = &self.plan.specs[packet.hop as usize];
+                let bytes = match (packet.seq, hop.service_ns) {
+                    (0, _) => spec.header_bits / 8.0,
+                    (seq, VARIED) => self.transfers[spec.transfer as usize].wire_bytes(seq),
+                    _ => spec.bits / 8.0,
+                };
+                losses.next(bytes).is_some()
+            }
+        };
         let Some(left_ns) = left_ns else {
             return self.is_lost(packet.hop, packet.time_ns);
         };
+        if lost_on_the_way {
+            link.link_lost += 1;
+            return self.is_lost(packet.hop, packet.time_ns);
+        }
         let time_ns = left_ns + link.delay_ns;
         let out = hop.out;
         let is_next = self.plan.wires[out as usize].push(Packet {

@@ -3,6 +3,7 @@
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{LinkSpec, Network, Queue as Discipline};
+use netflow_queues::Losses;
 use rand::RngExt;
 
 use crate::agenda::Agenda;
@@ -90,6 +91,12 @@ impl Engine {
                         random(seed, Purpose::Queue, numbers.links[i]),
                     ),
                 },
+                losses: (!spec.loss.is_none()).then(|| {
+                    Box::new(Losses::new(&spec.loss, |cause| {
+                        random(seed, Purpose::Loss(cause), numbers.links[i])
+                    }))
+                }),
+                link_lost: 0,
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_ns: ns(spec.delay_s),
                 pending: Vec::new(),

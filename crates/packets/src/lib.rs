@@ -29,6 +29,7 @@ mod wire;
 
 pub use delays::Delays;
 use netflow_network::likeness::hash_of;
+use netflow_queues::LossCause;
 use netflow_units::ns;
 use rand_pcg::Pcg32;
 pub use stepper::{OF_ACKS, Packets, Start};
@@ -36,14 +37,30 @@ pub use stepper::{OF_ACKS, Packets, Start};
 /// The streams of random numbers: one for each purpose and place.
 #[derive(Clone, Copy)]
 enum Purpose {
-    Queue = 1,
-    Sender = 2,
-    Application = 3,
-    Edge = 4,
+    Queue,
+    Sender,
+    Application,
+    Edge,
+    Loss(LossCause),
+}
+
+impl Purpose {
+    /// Which stream it is: a number for good, since random numbers follow from it.
+    fn number(self) -> u64 {
+        match self {
+            Purpose::Queue => 1,
+            Purpose::Sender => 2,
+            Purpose::Application => 3,
+            Purpose::Edge => 4,
+            Purpose::Loss(LossCause::Random) => 5,
+            Purpose::Loss(LossCause::Gilbert) => 6,
+            Purpose::Loss(LossCause::BitErrors) => 7,
+        }
+    }
 }
 
 /// The stream of something with this number, which follows from what it is
 /// ([`likenesses`](netflow_network::likeness::likenesses)) and not from its row.
 fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
-    Pcg32::new(seed, hash_of((purpose as u64, number)))
+    Pcg32::new(seed, hash_of((purpose.number(), number)))
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{ActiveQueue, DropPrecedence, RedAverage};
-use netflow_queues::{Buffer, DropTail};
+use netflow_queues::{Buffer, DropTail, Losses};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -11,6 +11,10 @@ use rand_pcg::Pcg32;
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub queue: Queue,
+    /// What the link loses on the way, if any.
+    pub losses: Option<Box<Losses<Pcg32>>>,
+    /// How much it has lost so.
+    pub link_lost: u64,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
     /// Wires that end here and hold packets.

@@ -84,6 +84,24 @@ impl LinkLoss {
     }
 }
 
+/// In words: `1 % at random, bit errors 1e-6`.
+impl std::fmt::Display for LinkLoss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let random = (self.random > 0.0).then(|| format!("{} % at random", 100.0 * self.random));
+        let gilbert = self
+            .gilbert
+            .map(|it| format!("in bursts {} %", 100.0 * it.loss_probability()));
+        let errors = self
+            .bit_errors
+            .map(|it| format!("bit errors {:e}", it.rate));
+        let causes: Vec<String> = [random, gilbert, errors].into_iter().flatten().collect();
+        match causes.is_empty() {
+            true => f.write_str("nothing"),
+            false => f.write_str(&causes.join(", ")),
+        }
+    }
+}
+
 impl From<f64> for LinkLoss {
     /// Each packet independently, with this probability.
     fn from(random: f64) -> LinkLoss {
@@ -196,6 +214,11 @@ impl BitErrors {
         let allowed = "at least 1 bit, and at least BER/(1 - BER)";
         ensure(good, "burst", burst_bits, allowed)?;
         Ok(BitErrors { rate, onset })
+    }
+
+    /// Whether every bit is on its own, and the rate of errors among all bits.
+    pub fn rate(&self) -> (f64, bool) {
+        (self.rate, self.onset == self.rate)
     }
 
     /// Probability that a packet of this many bytes has an error.

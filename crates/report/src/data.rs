@@ -112,6 +112,9 @@ pub struct Link {
     pub loss: Short,
     pub offered: Short,
     pub lost: Short,
+    /// What was lost on the way, after the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_lost: Option<Short>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<LinkCurves>,
 }

@@ -111,6 +111,7 @@ pub fn read(
             loss: Short(link.loss_probability),
             offered: Short(link.offered_pkts),
             lost: Short(link.lost_pkts),
+            link_lost: link.link_lost_pkts.map(Short),
             curves: chosen(&busy_links, i).then(|| data::LinkCurves {
                 queue: curve(&links, &link_spread, i, QUEUE),
                 loss: curve(&links, &link_spread, i, LINK_LOSS),

@@ -145,8 +145,11 @@ pub struct LinkSummary {
     pub queue_is_estimate: bool,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
-    /// Packets lost.
+    /// Packets lost in the queue.
     pub lost_pkts: f64,
+    /// Packets that left the queue and were lost on the way; null where the link loses none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_lost_pkts: Option<f64>,
     /// DP0, DP1 and DP2, where the queue tells them apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub precedences: Vec<PrecedenceSummary>,
@@ -393,6 +396,7 @@ impl Summary {
                 queue_is_estimate: totals.queue_is_estimate,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
+                link_lost_pkts: totals.link_lost_pkts,
                 precedences: simulation
                     .precedence_totals(id)
                     .map_or_else(Vec::new, |all| all.map(PrecedenceSummary::from).to_vec()),
@@ -559,6 +563,7 @@ mod tests {
                 queue_is_estimate: true,
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
+                link_lost_pkts: Some(3.0),
                 precedences: vec![PrecedenceSummary {
                     offered_pkts: 8.0,
                     lost_pkts: 2.0,

@@ -44,6 +44,9 @@ pub struct TopologyLink {
     pub delay_s: f64,
     /// Room of its queue in packets, the place in service included.
     pub room_pkts: f64,
+    /// What it loses on the way, in words, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<String>,
 }
 
 /// A connection, all `count` of it.
@@ -88,6 +91,7 @@ impl Topology {
                 delay_s,
                 buffer: _, // as `room_pkts`
                 queue: _,
+                loss,
             } = network.link_spec(id);
             TopologyLink {
                 link: network.link_name(id).to_owned(),
@@ -96,6 +100,7 @@ impl Topology {
                 bandwidth_bps,
                 delay_s,
                 room_pkts: network.room_pkts(id),
+                loss: (!loss.is_none()).then(|| loss.to_string()),
             }
         };
         let connection = |id: ConnectionId| {

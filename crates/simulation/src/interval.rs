@@ -131,7 +131,8 @@ impl Teller for Between<'_> {
                 let marking = if hop.back { OF_ACKS } else { marking };
                 let i = hop.link.index();
                 let sums = self.now.links[i].since(&self.before.links[i]);
-                hop.loss_probability = sums.lost_of(marking);
+                let pass = (1.0 - sums.lost_of(marking)) * (1.0 - hop.link_loss_probability);
+                hop.loss_probability = 1.0 - pass;
             }
             explanation.sum_losses();
             if explanation.profile.is_none() && explanation.seen_loss_probability.is_some() {

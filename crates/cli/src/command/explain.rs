@@ -134,7 +134,13 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
         .number("utilization", |hop| percent(hop.utilization))
         .number("queue pkt", |hop| short(hop.queue_pkts))
         .number("service pkt/s", |hop| short(hop.service_pps))
-        .number("loss", |hop| percent(hop.loss_probability))
+        .number("loss", |hop| {
+            let all = percent(hop.loss_probability);
+            match hop.link_loss_probability {
+                0.0 => all,
+                link => format!("{all} ({} on the way)", percent(link)),
+            }
+        })
         .number("waiting ms", |hop| short(hop.waiting_s * 1e3))
         .number("transmission ms", |hop| short(hop.transmission_s * 1e3))
         .number("propagation ms", |hop| short(hop.propagation_s * 1e3))
@@ -265,9 +271,15 @@ struct Hop<'a> {
     queue_pkts: f64,
     service_pps: f64,
     loss_probability: f64,
+    #[serde(skip_serializing_if = "is_zero")]
+    link_loss_probability: f64,
     waiting_s: f64,
     transmission_s: f64,
     propagation_s: f64,
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 impl<'a> Hop<'a> {
@@ -279,6 +291,7 @@ impl<'a> Hop<'a> {
             queue_pkts: hop.queue_pkts,
             service_pps: hop.service_pps,
             loss_probability: hop.loss_probability,
+            link_loss_probability: hop.link_loss_probability,
             waiting_s: hop.waiting_s,
             transmission_s: hop.transmission_s,
             propagation_s: hop.propagation_s,

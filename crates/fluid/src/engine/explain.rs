@@ -34,6 +34,11 @@ impl Setup {
             } else {
                 branch.data_bits
             };
+            let queue_loss = match l.rio {
+                Some(rio) => state.rio[rio as usize].loss(&marking, link.refused),
+                None => link.refused,
+            };
+            let link_loss = inner.links[l.link as usize].loss.probability(bits / 8.0);
             let mean_bits = match link.queue_pkts > 0.0 {
                 true => link.queue_bits / link.queue_pkts,
                 false => l.nominal_bits,
@@ -47,10 +52,8 @@ impl Setup {
                 waiting_s: Condition::of(link).waiting_s,
                 transmission_s: bits / link.bandwidth_bps,
                 propagation_s: l.delay_s,
-                loss_probability: match l.rio {
-                    Some(rio) => state.rio[rio as usize].loss(&marking, link.refused),
-                    None => link.refused,
-                },
+                loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
+                link_loss_probability: link_loss,
             }
         };
         let ranks = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];

@@ -143,6 +143,7 @@ impl Moving<'_> {
         let work = ForwardWork {
             first_hop: 0,
             forwarded: &mut state.forwarded[plan.branches.len()..],
+            lost: &mut state.lost,
         };
         for_blocks(work, &plan.blocks, fork, &|work: ForwardWork<'_>, block| {
             let rank = block.rank as usize;
@@ -153,13 +154,16 @@ impl Moving<'_> {
             let weights = &scratch.next_step[l.first_flight as usize..];
             let weights = &weights[..scratch.next_step_rows[rank] as usize];
             let cells = &cells[block.first_flight_cell..plan.flight_cells_end(block)];
-            let same_step = l.next_step_hop.max(block.first_hop) - block.first_hop;
-            shares::forward(
-                weights,
-                cells,
-                same_step as usize,
-                &mut work.forwarded[..block.hops()],
-            );
+            let same_step = (l.next_step_hop.max(block.first_hop) - block.first_hop) as usize;
+            let forwarded = &mut work.forwarded[..block.hops()];
+            shares::forward(weights, cells, same_step, forwarded);
+            if let Some(pass) = plan.pass_of(block) {
+                shares::lose_on_the_way(
+                    &pass[same_step..],
+                    &mut forwarded[same_step..],
+                    &mut work.lost[same_step..block.hops()],
+                );
+            }
         });
     }
 }

@@ -78,6 +78,10 @@ impl Moving<'_> {
             };
             *content = (*content + v - *forwarded).max(0.0);
         }
+        if let Some(pass) = plan.pass.get(hops.clone()) {
+            let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
+            shares::lose_on_the_way(pass, forwarded, &mut state.lost[hops.clone()]);
+        }
         let of_run = |run: &Run| {
             let start = run.first_hop as usize - hops.start;
             let end = run.end_hop as usize - hops.start;

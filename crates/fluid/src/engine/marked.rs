@@ -235,5 +235,5 @@ pub(crate) fn ln_pass_marked(plan: &Plan, state: &State, b: usize, marking: &[f6
     }
     let each = pass.iter().zip(marking);
     let through: f64 = each.map(|(pass, part)| pass * part).sum();
-    ln_pass((1.0 - through).clamp(0.0, 1.0))
+    branch.ln_pass + ln_pass((1.0 - through).clamp(0.0, 1.0))
 }

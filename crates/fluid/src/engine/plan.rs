@@ -17,9 +17,10 @@ use super::order::Order;
 use super::queue::light_rho;
 use super::rio::RioQueue;
 use super::schedule::Schedule;
+use super::sources::ln_pass;
 use crate::delays::BranchDelays;
 use crate::ramp::Ramp;
-use crate::state::Seen;
+use crate::state::{Seen, State};
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -71,6 +72,9 @@ pub(crate) struct Plan {
     pub schedules: Vec<Schedule>,
     /// Whether there are any, or conditioners.
     pub has_precedences: bool,
+    /// By hop, the part of what leaves the queue that the link does not lose on the way; empty if no
+    /// link loses any.
+    pub pass: Vec<f64>,
     /// Whether routes form no cycle: everything is forwarded within the step.
     pub all_same_step: bool,
     /// Sizes of the rings of FIFO transport (0 without it).
@@ -184,6 +188,8 @@ pub(crate) struct BranchPlan {
     /// Hop where its acknowledgements leave; `u32::MAX` without.
     pub last_hop: u32,
     pub first_hop: u32,
+    /// ln of the part of its data that no link loses on the way.
+    pub ln_pass: f64,
     pub data_bits: f64,
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
@@ -323,6 +329,7 @@ impl Plan {
             branch_of: vec![0; hop_count],
             branches: Vec::new(),
             limited: Vec::new(),
+            pass: Vec::new(),
             rio: Vec::new(),
             schedules: Vec::new(),
             has_precedences: inner.has_precedences(),
@@ -366,6 +373,7 @@ impl Plan {
         plan.link_inputs(&ways);
         plan.add_levels(&level_of, &tied);
         plan.add_blocks(&kind_of, &kinds);
+        plan.lose_on_the_way(inner);
         plan.add_branches(inner, &ways);
         plan.add_rio_queues(inner);
         plan.add_schedules(inner);
@@ -398,6 +406,46 @@ impl Plan {
     pub fn blocks_of(&self, ranks: Range<usize>) -> Range<usize> {
         let first = self.links[ranks.start].first_block as usize;
         first..self.links[ranks.end - 1].end_block as usize
+    }
+
+    /// The parts of its hops that the link of a block does not lose on the way, if it loses any.
+    pub fn pass_of(&self, block: &Block) -> Option<&[f64]> {
+        let pass = self.pass.get(block.range())?;
+        pass.iter().any(|&pass| pass < 1.0).then_some(pass)
+    }
+
+    /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses.
+    pub fn link_lost_pkts(&self, state: &State, rank: usize) -> f64 {
+        let link = &self.links[rank];
+        let blocks = &self.blocks[link.first_block as usize..link.end_block as usize];
+        if !blocks.iter().any(|block| self.pass_of(block).is_some()) {
+            return 0.0;
+        }
+        let of_run = |run: &Run| -> f64 {
+            let hops = run.first_hop as usize..run.end_hop as usize;
+            run.packets * state.lost[hops].iter().sum::<f64>()
+        };
+        let all: f64 = blocks
+            .iter()
+            .flat_map(|b| self.runs_of(b))
+            .map(of_run)
+            .sum();
+        (all - state.links[rank].lost_pkts).max(0.0)
+    }
+
+    fn lose_on_the_way(&mut self, inner: &Tables) {
+        if inner.links.iter().all(|link| link.loss.is_none()) {
+            return;
+        }
+        self.pass = vec![1.0; self.up.len()];
+        for block in &self.blocks {
+            let loss = &inner.links[self.links[block.rank as usize].link as usize].loss;
+            for run in &self.runs[block.first_run as usize..block.end_run as usize] {
+                let bytes = run.bits / run.packets / 8.0;
+                let hops = run.first_hop as usize..run.end_hop as usize;
+                self.pass[hops].fill(1.0 - loss.probability(bytes));
+            }
+        }
     }
 
     /// Where the queue cells of a block end.
@@ -524,6 +572,8 @@ impl Plan {
             let class = inner.branches[b].class;
             let spec = inner.spec_of_class(class);
             let weight = inner.classes[class as usize].weight;
+            let ln_pass_on =
+                |l: u32, bytes: f64| ln_pass(inner.links[l as usize].loss.probability(bytes));
             let delay = |links: &[u32]| -> f64 {
                 links.iter().map(|&l| inner.links[l as usize].delay_s).sum()
             };
@@ -568,6 +618,11 @@ impl Plan {
                     _ => hops[hops.len() - 1],
                 },
                 first_hop: hops[0],
+                ln_pass: way
+                    .data
+                    .iter()
+                    .map(|&l| ln_pass_on(l, spec.packet_size_bytes))
+                    .sum(),
                 data_bits: 8.0 * spec.packet_size_bytes,
                 packets_per_data: packets_per_data(spec.acks),
                 ramp: match &spec.source {

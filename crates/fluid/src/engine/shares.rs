@@ -93,6 +93,15 @@ pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
     }
 }
 
+/// What does not get to the end of the link: `pass` is the part of every hop that does.
+pub(crate) fn lose_on_the_way(pass: &[f64], forwarded: &mut [f64], lost: &mut [f64]) {
+    for ((pass, forwarded), lost) in pass.iter().zip(forwarded).zip(lost) {
+        let arrives = *forwarded * pass;
+        *lost += *forwarded - arrives;
+        *forwarded = arrives;
+    }
+}
+
 /// Well-mixed: every hop keeps, and forwards, the same fraction.
 pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], forwarded: &mut [f64]) {
     let Fate {

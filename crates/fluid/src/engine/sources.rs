@@ -175,7 +175,7 @@ pub(crate) fn look(
     conditions: &[Condition],
     fixed_s: f64,
 ) -> [f64; 2] {
-    let (mut ln_pass, mut rtt_s) = (0.0, fixed_s);
+    let (mut ln_pass, mut rtt_s) = (branch.ln_pass, fixed_s);
     for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
         let c = conditions[p as usize];
         ln_pass += c.ln_pass;

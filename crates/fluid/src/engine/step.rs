@@ -15,7 +15,14 @@ const FORK_HOPS: usize = 20_000;
 
 impl Scratch {
     /// FIFO shares of one block.
-    fn share_fifo(&self, link: &LinkPlan, block: &Block, work: ShareWork<'_>, inflow: &[f64]) {
+    fn share_fifo(
+        &self,
+        link: &LinkPlan,
+        block: &Block,
+        work: ShareWork<'_>,
+        inflow: &[f64],
+        pass: Option<&[f64]>,
+    ) {
         let fate = &self.fates[block.rank as usize];
         let n = inflow.len();
         let list = |all, first: u32, n: u32| {
@@ -32,7 +39,11 @@ impl Scratch {
         };
         let same_step = link.next_step_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
         let forwarded = &mut work.forwarded[..n];
-        shares::first_in_first_out(fate, inflow, same_step as usize, &weights, rings, forwarded);
+        let same_step = same_step as usize;
+        shares::first_in_first_out(fate, inflow, same_step, &weights, rings, forwarded);
+        if let Some(pass) = pass {
+            shares::lose_on_the_way(&pass[..same_step], forwarded, &mut work.lost[..n]);
+        }
     }
 }
 
@@ -259,11 +270,15 @@ impl Moving<'_> {
                 let link = &plan.links[block.rank as usize];
                 let fate = &scratch.fates[block.rank as usize];
                 shares::lose(fate, inflow, &mut work.lost[..n]);
+                let pass = plan.pass_of(block);
                 if is_fifo {
-                    scratch.share_fifo(link, block, work, inflow);
+                    scratch.share_fifo(link, block, work, inflow, pass);
                 } else {
                     let (content, forwarded) = (&mut work.content[..n], &mut work.forwarded[..n]);
                     shares::mix(fate, inflow, content, forwarded);
+                    if let Some(pass) = pass {
+                        shares::lose_on_the_way(pass, forwarded, &mut work.lost[..n]);
+                    }
                 }
             },
         );

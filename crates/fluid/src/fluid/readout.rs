@@ -63,11 +63,13 @@ impl Engine for Fluid {
     }
 
     fn link_sums(&self, id: LinkId) -> LinkSums {
-        let link = &self.state.links[self.rank(id)];
+        let rank = self.rank(id);
+        let link = &self.state.links[rank];
         LinkSums {
             offered_pkts: link.offered_pkts,
             lost_pkts: link.lost_pkts,
             departed_pkts: link.departed_pkts,
+            link_lost_pkts: self.setup.plan.link_lost_pkts(&self.state, rank),
             queue_time: link.queue_time,
             busy_s: link.busy_s,
             precedences: self.precedence_totals(id),

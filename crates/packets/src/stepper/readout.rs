@@ -65,6 +65,8 @@ impl Engine for Packets {
             let queue_pkts = self.queue_pkts(link);
             let waiting_s = self.engine.work_ns(link.index()) as f64 * 1e-9;
             let sums = self.link_sums(link);
+            let queue_loss = sums.lost_of(if back { OF_ACKS } else { marking });
+            let link_loss = of.loss.probability(bits / 8.0);
             ExplainedHop {
                 link,
                 back,
@@ -77,7 +79,8 @@ impl Engine for Packets {
                 waiting_s,
                 transmission_s: bits / of.bandwidth_bps,
                 propagation_s: of.delay_s,
-                loss_probability: sums.lost_of(if back { OF_ACKS } else { marking }),
+                loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
+                link_loss_probability: link_loss,
             }
         };
         let inner = &**network.tables();
@@ -146,6 +149,7 @@ impl Engine for Packets {
             offered_pkts: counts.offered() as f64,
             lost_pkts: counts.lost as f64,
             departed_pkts: (counts.accepted - queued as u64) as f64,
+            link_lost_pkts: self.engine.links[l].link_lost as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
             precedences: self.precedence_totals(id),

@@ -583,7 +583,7 @@
       { title: "max queue pkt", value: (it) => it.max_queue, text: (it) => signed(it, short(it.max_queue)) },
       { title: "queueing ms", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
       { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss) },
-      { title: "lost pkt", value: (it) => it.lost, text: (it) => short(it.lost) },
+      { title: "lost pkt", value: (it) => it.lost, text: (it) => (it.link_lost === undefined ? short(it.lost) : `${short(it.lost)} + ${short(it.link_lost)} on the way`) },
       { title: "bandwidth", value: (it) => it.bps, text: (it) => rate(it.bps) },
     ]),
     list("connections", "connection", "connection", () => here().connections, () => [

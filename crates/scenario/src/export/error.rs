@@ -43,6 +43,12 @@ pub enum ExportError {
         /// Which link.
         link: String,
     },
+    /// A link that loses packets in bursts.
+    #[error("link {link}: losses in bursts cannot be exported to ns-2 yet; independent ones can")]
+    LossInBursts {
+        /// Which link.
+        link: String,
+    },
     /// A link with several queues.
     #[error("link {link}: links with classes cannot be exported to ns-2 yet")]
     Classes {

@@ -115,3 +115,20 @@ pub(super) const SIGMA: Allowed<f64> = Allowed {
     test: |sigma| *sigma > 0.0 && *sigma <= 10.0,
     text: "above 0, at most 10",
 };
+/// What a link loses on the way; one that loses all is down.
+pub(super) const LOSS: Allowed<f64> = Allowed {
+    test: |loss| (0.0..1.0).contains(loss),
+    text: "0 to below 1",
+};
+pub(super) const PROBABILITY: Allowed<f64> = Allowed {
+    test: |p| (0.0..=1.0).contains(p),
+    text: "0 to 1",
+};
+pub(super) const BER: Allowed<f64> = Allowed {
+    test: |rate| (0.0..0.5).contains(rate),
+    text: "0 to below 0.5",
+};
+pub(super) const BURST: Allowed<f64> = Allowed {
+    test: |bits| (1.0..=1e9).contains(bits),
+    text: "1 to 1e9",
+};

@@ -2,7 +2,7 @@
 
 use netflow_document::{Section, Spanned, Table, table};
 
-use super::{LinkClass, QueueSetting, RateSetting, SizeSetting, Time, allowed};
+use super::{LinkClass, LossSetting, QueueSetting, RateSetting, SizeSetting, Time, allowed};
 
 /// A link from one node to another, with the queue in front of it.
 #[table(name = "link", called = called, check = read_back)]
@@ -30,6 +30,10 @@ pub struct Link {
     /// Which packets a filling queue refuses. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
+    /// What is lost on the way, after the queue, whatever the queue is like: a fraction of the packets, or
+    /// a table. Default: nothing.
+    #[key(example = "1 %")]
+    pub loss: Option<Spanned<LossSetting>>,
     /// Queues for classes of packets, where `queue` is "priority" or "wfq".
     #[key(name = "class")]
     pub classes: Vec<LinkClass>,

@@ -82,6 +82,7 @@ impl Assembly<'_> {
             buffer,
             duplex: _,
             queue,
+            loss,
             classes: _,
             back: _,
         } = link;
@@ -93,6 +94,11 @@ impl Assembly<'_> {
             delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
             buffer,
             queue: self.queue(queue.as_ref(), buffer),
+            // What does not go together was refused when it was read.
+            loss: loss
+                .as_ref()
+                .and_then(|loss| loss.link_loss().ok())
+                .unwrap_or_default(),
         }
     }
 

@@ -4,5 +4,6 @@ mod ns;
 
 mod counts;
 mod errors;
+mod losses;
 mod names;
 mod script;

@@ -226,3 +226,27 @@ fn a_profile_file_beside_the_scenario_is_used() {
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(prepared.sources.iter().count(), 2);
 }
+
+#[test]
+fn a_cell_and_its_parts_cannot_both_be_filled() {
+    let tables = |row: &str| {
+        let links = format!("from,to,bandwidth,loss,loss.ber\nA,B,8 Mbit/s,{row}\n");
+        let scenario = "[simulation]\nduration = \"1 s\"\n[include]\nlinks = \"links.csv\"\n\
+             [[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = { poisson = \"10 pkt/s\" }\n";
+        (scenario, links)
+    };
+    for (row, good) in [
+        ("1 %,", true),
+        (",1e-6", true),
+        (",", true),
+        ("1 %,1e-6", false),
+    ] {
+        let (scenario, links) = tables(row);
+        let found = read(&[("topology.toml", scenario), ("links.csv", &links)]);
+        assert_eq!(found.is_ok(), good, "{row}");
+        if let Err(problems) = found {
+            let first = &problems.into_vec()[0];
+            assert_eq!((first.line, first.column), (Some(2), Some(18)), "{first}");
+        }
+    }
+}

@@ -161,6 +161,31 @@ prop_compose! {
     }
 }
 
+fn loss() -> impl Strategy<Value = Spanned<LossSetting>> {
+    let part = || (0.0..0.9).prop_map(Spanned::from);
+    let gilbert = (
+        part(),
+        (0.01..1.0).prop_map(Spanned::from),
+        of(part()),
+        of(part()),
+    )
+        .prop_map(|(p, r, good, bad)| Gilbert { p, r, good, bad }.into());
+    let errors = of((0.0..0.1, of(1.0..100.0)));
+    let causes = (of(part()), of(gilbert), errors).prop_map(|(random, gilbert, errors)| {
+        let errors: Option<(f64, Option<f64>)> = errors;
+        let burst = errors.and_then(|(_, burst)| burst).map(Spanned::from);
+        let ber = errors.map(|(ber, _)| ber.into());
+        LossSetting::Causes(Box::new(LossCauses {
+            random,
+            gilbert,
+            ber,
+            burst,
+        }))
+    });
+    let random = (0.0..0.99).prop_map(LossSetting::Random);
+    prop_oneof![random, causes].prop_map(Spanned::from)
+}
+
 prop_compose! {
     fn link()(
         from in text(),
@@ -170,9 +195,10 @@ prop_compose! {
         buffer in of(size(1.0..1e8)),
         duplex in of(flag()),
         queue in of(queue()),
+        loss in of(loss()),
         classes in prop::collection::vec(link_class(), 0..3),
     ) -> Link {
-        Link { from, to, bandwidth, delay, buffer, duplex, queue, classes, back: None }
+        Link { from, to, bandwidth, delay, buffer, duplex, queue, loss, classes, back: None }
     }
 }
 

@@ -7,6 +7,7 @@ mod delays;
 mod diffserv;
 mod estimates;
 mod explain;
+mod link_loss;
 mod metamorphic;
 mod misuse;
 mod mm1k;

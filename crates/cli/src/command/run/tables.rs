@@ -64,7 +64,11 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         .number("loss", |it| percent(it.loss_probability))
         .number("offered pkt", |it| short(it.offered_pkts))
         .number("lost pkt", |it| {
-            beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short)
+            let queue = beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short);
+            match it.link_lost_pkts {
+                None => queue,
+                Some(pkts) => format!("{queue} + {} on the way", short(pkts)),
+            }
         })
         .print_top(top, "link", out)?;
     match idle {

@@ -1,10 +1,14 @@
 //! The section of links.
 
+use std::fmt::Write;
+
 use netflow_network::{Buffer, LinkId, LinkSpec, Queue, Red};
 
 use super::super::ExportError;
 use super::super::tcl::word;
 use super::{Export, Warnings};
+
+const LOSSY: &str = include_str!("lossy.tcl");
 
 /// The largest `limit_` of a queue.
 const MOST_LIMIT: f64 = i32::MAX as f64;
@@ -35,6 +39,7 @@ impl Export<'_> {
                 delay_s,
                 buffer: _,
                 queue: _, // both in `queue`
+                loss: _,  // in `losses`
             } = network.link_spec(id);
             rows.push([
                 format!("link {}", word(network.node_name(from))),
@@ -49,6 +54,44 @@ impl Export<'_> {
              # (RED does not count that packet)\n\n{}",
             aligned(&rows)
         ))
+    }
+
+    /// What links lose on the way, by ns-2's error model.
+    pub(super) fn losses(&self) -> Result<String, ExportError> {
+        let network = self.network;
+        let mut lines = String::new();
+        for id in network.links() {
+            let &LinkSpec { from, to, loss, .. } = network.link_spec(id);
+            if loss.is_none() {
+                continue;
+            }
+            let ends = [from, to].map(|node| word(network.node_name(node)));
+            let mut lossy = |unit: &str, rate: f64| {
+                let [from, to] = &ends;
+                let _ = writeln!(lines, "lossy {from} {to} {unit} {rate}");
+            };
+            if loss.random > 0.0 {
+                lossy("pkt", loss.random);
+            }
+            let in_bursts = || ExportError::LossInBursts {
+                link: network.link_name(id).to_owned(),
+            };
+            if loss.gilbert.is_some() {
+                return Err(in_bursts());
+            }
+            match loss.bit_errors.map(|errors| errors.rate()) {
+                None => {}
+                // The same for whole bytes, which is what the error model counts.
+                Some((rate, true)) => lossy("byte", -(8.0 * (-rate).ln_1p()).exp_m1()),
+                Some((_, false)) => return Err(in_bursts()),
+            }
+        }
+        match lines.is_empty() {
+            true => Ok(lines),
+            false => Ok(format!(
+                "\n# ---- what links lose on the way, after the queue\n{LOSSY}\n{lines}"
+            )),
+        }
     }
 
     fn loads(&self) -> Vec<Load> {

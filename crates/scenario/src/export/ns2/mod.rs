@@ -135,6 +135,7 @@ pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportEr
     let seed = seed(scenario.seed, &mut warnings);
     // The sections first: what they cannot say exactly stands at the top.
     let links = export.links(&mut warnings)?;
+    let losses = export.losses()?;
     let connections = export.connections(&mut warnings)?;
     let events = export.events(&mut warnings);
     let trace = export.trace()?;
@@ -153,6 +154,7 @@ pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportEr
     }
     script += &export.nodes();
     script += &links;
+    script += &losses;
     script += &connections;
     script += &events;
     script += &trace;

@@ -1,0 +1,126 @@
+//! `loss` in `[[link]]`
+
+use netflow_document::{
+    Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, read_table, table,
+};
+use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::allowed;
+
+/// What a link loses on the way.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LossSetting {
+    /// Each packet independently, with this probability: `0.01` or `"1 %"`.
+    Random(f64),
+    /// By several causes.
+    Causes(Box<LossCauses>),
+}
+
+/// What a link loses packets by; each cause by itself.
+#[table(check = possible)]
+pub struct LossCauses {
+    /// Probability with which a packet is lost, each independently.
+    #[key(allowed = allowed::LOSS, example = "1 %")]
+    pub random: Option<Spanned<f64>>,
+    /// Losses in bursts.
+    #[key(example = "{ p = 0.01, r = 0.25 }")]
+    pub gilbert: Option<Spanned<Gilbert>>,
+    /// Bit error rate; a packet with an error is lost.
+    #[key(allowed = allowed::BER, example = 1e-6)]
+    pub ber: Option<Spanned<f64>>,
+    /// Mean length of a burst of errors in bits. Default: errors are independent.
+    #[key(allowed = allowed::BURST, example = 16)]
+    pub burst: Option<Spanned<f64>>,
+}
+
+/// A chain with a good and a bad state that moves once before every packet (Gilbert & Elliott).
+#[table]
+pub struct Gilbert {
+    /// Probability of going bad.
+    #[key(allowed = allowed::PROBABILITY, example = 0.01, fallback = 0.0)]
+    pub p: Spanned<f64>,
+    /// Probability of going good again.
+    #[key(allowed = allowed::FRACTION, example = 0.25)]
+    pub r: Spanned<f64>,
+    /// Probability of losing a packet in the good state. Default: 0.
+    #[key(allowed = allowed::LOSS, example = 0.0)]
+    pub good: Option<Spanned<f64>>,
+    /// Probability of losing one in the bad state. Default: 1.
+    #[key(allowed = allowed::PROBABILITY, example = 1.0)]
+    pub bad: Option<Spanned<f64>>,
+}
+
+impl LossSetting {
+    /// As links have it.
+    ///
+    /// # Errors
+    /// Numbers that do not go together.
+    pub fn link_loss(&self) -> Result<LinkLoss, LossError> {
+        match self {
+            LossSetting::Random(random) => Ok(LinkLoss::from(*random)),
+            LossSetting::Causes(causes) => causes.link_loss(),
+        }
+    }
+}
+
+impl LossCauses {
+    fn link_loss(&self) -> Result<LinkLoss, LossError> {
+        let LossCauses {
+            random,
+            gilbert,
+            ber,
+            burst,
+        } = self;
+        let gilbert = gilbert.as_ref().map(|it| {
+            let Gilbert { p, r, good, bad } = &**it;
+            let or = |given: &Option<Spanned<f64>>, default| {
+                given.as_deref().copied().unwrap_or(default)
+            };
+            GilbertElliott::new(**p, **r, or(good, 0.0), or(bad, 1.0))
+        });
+        let bit_errors = ber.as_deref().map(|&ber| match burst.as_deref() {
+            None => BitErrors::independent(ber),
+            Some(&bits) => BitErrors::in_bursts(ber, bits),
+        });
+        Ok(LinkLoss {
+            random: random.as_deref().copied().unwrap_or(0.0),
+            gilbert: gilbert.transpose()?,
+            bit_errors: bit_errors.transpose()?,
+        })
+    }
+}
+
+fn possible(causes: &mut LossCauses, s: &mut Section<'_, '_>) {
+    let place = s.place();
+    if let (Some(burst), None) = (&causes.burst, &causes.ber) {
+        let message = "`burst` is about bit errors, but there is no `ber`";
+        s.findings
+            .error(ProblemKind::Conflict, burst.place(), message)
+            .help("add `ber = 1e-6`, or leave `burst` out");
+    }
+    if let Err(error) = causes.link_loss() {
+        s.findings
+            .error(ProblemKind::OutOfRange, place, error.to_string());
+    }
+}
+
+impl Read for LossSetting {
+    const KIND: &'static str = "a fraction below 1, or a table";
+    const TABLES: &'static [&'static [Key]] = &[LossCauses::KEYS];
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<LossSetting> {
+        if let Kind::Table(_) = value.kind {
+            let causes = read_table(value, key, findings)?;
+            return Some(LossSetting::Causes(Box::new(causes)));
+        }
+        let random = value.setting(key, &allowed::LOSS, findings)?;
+        Some(LossSetting::Random(*random))
+    }
+
+    fn fallback() -> LossSetting {
+        LossSetting::Random(0.0)
+    }
+}

@@ -1,0 +1,70 @@
+//! What links lose on the way, as ns-2 does it.
+
+use netflow_scenario::export::{ExportError, Ns2Options, ns2};
+
+use super::ns::{prepared, run, sums};
+
+fn lossy(loss: &str) -> String {
+    format!(
+        r#"
+[simulation]
+duration = "100 s"
+
+[[link]]
+from = "A"
+to = "R"
+bandwidth = "8 Mbit/s"
+delay = "20 ms"
+loss = {loss}
+
+[[link]]
+from = "R"
+to = "B"
+bandwidth = "80 Mbit/s"
+
+[[connection]]
+from = "A"
+to = "B"
+packet-size = "1000 B"
+source = {{ constant = "400 pkt/s" }}
+"#
+    )
+}
+
+/// Of 40 000 packets as many get through as should, by packets and by bits.
+#[test]
+fn ns_loses_what_the_link_loses() {
+    for (loss, wanted) in [
+        ("\"10 %\"", 0.1),
+        ("{ ber = 1e-5 }", 1.0 - (1.0 - 1e-5_f64).powi(8000)),
+        (
+            "{ random = 0.05, ber = 1e-5 }",
+            1.0 - 0.95 * (1.0 - 1e-5_f64).powi(8000),
+        ),
+    ] {
+        let Some(run) = run(&prepared(&lossy(loss)), &Ns2Options::default(), 3) else {
+            return;
+        };
+        let sums = sums(&run.links);
+        let (departed, arrived) = (sums["A->R"][2], sums["R->B"][0]);
+        let share = 1.0 - arrived / departed;
+        let deviation = (wanted * (1.0 - wanted) / 40_000.0).sqrt();
+        // What is under way at the end is 8 packets.
+        assert!(
+            (share - wanted).abs() < 4.0 * deviation + 3e-4,
+            "{share} of {wanted}"
+        );
+    }
+}
+
+#[test]
+fn losses_in_bursts_are_refused() {
+    for loss in [
+        "{ gilbert = { p = 0.01, r = 0.25 } }",
+        "{ ber = 1e-5, burst = 16 }",
+    ] {
+        let error = ns2(&prepared(&lossy(loss)), &Ns2Options::default()).unwrap_err();
+        let link = "A->R".to_owned();
+        assert_eq!(error, ExportError::LossInBursts { link });
+    }
+}
