@@ -42,7 +42,6 @@ fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<Experience>) {
         duration_s: 20.0,
         model: Model::PACKETS,
         seed,
-        ..Options::default()
     };
     let mut simulation = Simulation::new(network.clone(), options).unwrap();
     while !simulation.is_done() {

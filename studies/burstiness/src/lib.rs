@@ -178,7 +178,6 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
         duration_s: DURATION_S,
         model: Model::PACKETS,
         seed,
-        ..Options::default()
     };
     let network = b.build().unwrap_or_else(|errors| panic!("{errors:?}"));
     let mut simulation =
