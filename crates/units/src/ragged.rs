@@ -15,16 +15,6 @@ impl<T> Ragged<T> {
             _ => &[],
         }
     }
-
-    /// All lists, in order.
-    pub fn lists(&self) -> impl Iterator<Item = &[T]> {
-        (0..self.offsets.len().saturating_sub(1)).map(|list| self.of(list))
-    }
-
-    /// All lists as one.
-    pub fn items(&self) -> &[T] {
-        &self.items
-    }
 }
 
 impl Ragged<u32> {
@@ -48,28 +38,14 @@ impl Ragged<u32> {
     }
 }
 
-impl<T, I: IntoIterator<Item = T>> FromIterator<I> for Ragged<T> {
-    fn from_iter<L: IntoIterator<Item = I>>(lists: L) -> Ragged<T> {
-        let (mut offsets, mut items) = (vec![0], Vec::new());
-        for list in lists {
-            items.extend(list);
-            offsets.push(items.len() as u32);
-        }
-        Ragged { offsets, items }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_those_that_were_given() {
-        let lists = vec![vec![3, 1], vec![], vec![4]];
-        let ragged: Ragged<i32> = lists.iter().cloned().collect();
-        assert!(ragged.lists().eq(lists.iter().map(Vec::as_slice)));
-        assert_eq!(ragged.of(3), [0; 0]);
+    fn groups_have_the_places_of_what_is_theirs() {
         let grouped = Ragged::grouped(3, [2, 0, 2, 2].into_iter());
-        assert!(grouped.lists().eq([&[1][..], &[], &[0, 2, 3]]));
+        let lists: Vec<&[u32]> = (0..4).map(|list| grouped.of(list)).collect();
+        assert_eq!(lists, [&[1][..], &[], &[0, 2, 3], &[]]);
     }
 }

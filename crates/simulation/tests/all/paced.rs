@@ -50,7 +50,6 @@ fn totals(network: Network, duration_s: f64, seed: u64) -> (Totals, Simulation) 
         duration_s,
         model: Model::PACKETS,
         seed,
-        ..Options::default()
     };
     let mut simulation = Simulation::new(network, options).unwrap();
     while !simulation.is_done() {

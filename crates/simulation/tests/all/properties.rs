@@ -129,7 +129,6 @@ proptest! {
             duration_s: 10.0,
             model: Model::Packets(PacketOptions { step_s, ..PacketOptions::default() }),
             seed,
-            ..Options::default()
         };
         let mut sim = Simulation::new(network.clone(), options).unwrap();
         while !sim.is_done() {

@@ -148,7 +148,6 @@ fn options(seed: u64) -> Options {
         duration_s: 4.0,
         model: Model::PACKETS,
         seed,
-        ..Options::default()
     }
 }
 

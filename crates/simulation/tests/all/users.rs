@@ -87,7 +87,6 @@ fn run(network: Network, duration_s: f64, every_s: f64) -> Simulation {
         duration_s,
         model: Model::PACKETS,
         seed: 3,
-        ..Options::default()
     };
     let mut simulation = Simulation::new(network, options).unwrap();
     struct Nothing;

@@ -47,7 +47,6 @@ fn run(b: NetworkBuilder, duration_s: f64, seed: u64) -> (Simulation, Connection
         duration_s,
         model: Model::PACKETS,
         seed,
-        ..Options::default()
     };
     let mut sim = Simulation::new(b.build().unwrap(), options).unwrap();
     while !sim.is_done() {

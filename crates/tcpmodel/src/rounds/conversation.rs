@@ -294,6 +294,7 @@ mod tests {
     use super::*;
     use netflow_units::Packets;
     use netflow_workload::{Application, Distribution, Http, Kind, Telnet, Turn, Workload};
+    use rand::RngExt;
 
     const RTT_S: f64 = 0.1;
 
@@ -476,6 +477,38 @@ mod tests {
             .unwrap()
             .waits;
         assert_eq!(round_trips(&waits.echo_s), [1.0; 4]);
+    }
+
+    /// Whatever sessions there are, everything is asked for once and waited for once, over any path.
+    #[test]
+    fn random_sessions_are_played_whole() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        for number in 0..300 {
+            let kind = [Kind::Http, Kind::Telnet][rng.random_range(0..2)];
+            let turns: Vec<Turn> = (0..rng.random_range(1..6))
+                .map(|_| {
+                    let files: Vec<u32> = (0..rng.random_range(1..5))
+                        .map(|_| rng.random_range(1..30))
+                        .collect();
+                    page(rng.random_range(0.0..0.3), &files)
+                })
+                .collect();
+            let exchanges: usize = turns.iter().map(|turn| turn.exchanges.len()).sum();
+            let (pages, loss) = (turns.len(), rng.random_range(0.0..0.1));
+            let session = Session {
+                number,
+                kind,
+                ..visit(turns)
+            };
+            let played = linux().play(&[session], 1, |_| both(0.02, loss)).unwrap();
+            let waits = played.waits;
+            let found = [waits.connect_s, waits.file_s, waits.page_s, waits.echo_s];
+            let wanted = match kind {
+                Kind::Http => [1, exchanges, pages, 0],
+                Kind::Telnet => [1, 0, 0, exchanges],
+            };
+            assert_eq!((found.map(|w| w.len()), played.given_up), (wanted, 0));
+        }
     }
 
     /// Every file and page of the workload is waited for, whatever is lost, and the threads that
