@@ -109,7 +109,7 @@ fn profile(arguments: &ReportArguments) -> Result<String, Failure> {
     let [name] = arguments.results.as_slice() else {
         return Err(Failure::usage("`--svg profile` draws one profile"));
     };
-    let profile = super::profile::find(&name.to_string_lossy())?;
+    let profile = super::profile::find::find(&name.to_string_lossy())?;
     let samples = match &arguments.samples {
         Some(path) => read_samples(path)?,
         None => Vec::new(),

@@ -1,15 +1,15 @@
 //! `netflow ipb serve|run|predict`
 
+mod error;
 mod predict;
 mod print;
 mod run;
 mod serve;
 mod users;
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use clap::{Args, Subcommand};
-use netflow_ipb::Error;
 
 use crate::failure::Failure;
 
@@ -36,21 +36,4 @@ pub fn ipb(arguments: &IpbArguments, out: &mut dyn Write) -> Result<(), Failure>
         IpbCommand::Run(arguments) => run::run(arguments, out),
         IpbCommand::Predict(arguments) => predict::predict(arguments, out),
     }
-}
-
-/// What the command line asks for may be wrong, or the system not have it.
-fn cannot_start(error: Error) -> Failure {
-    let help = match &error {
-        Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-            "another program listens there; --port takes another port, 0 any that is free"
-        }
-        Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrNotAvailable => {
-            "it must be an address of this machine; 0.0.0.0 is all of them"
-        }
-        Error::Workload(_) | Error::Option { .. } | Error::Congestion { .. } => {
-            return Failure::usage(error.to_string());
-        }
-        _ => return Failure::Evaluation(error.to_string()),
-    };
-    Failure::Evaluation(format!("{error}\n  help: {help}"))
 }

@@ -8,8 +8,9 @@ use clap::{Args, ValueHint};
 use netflow::number::{count, duration};
 use netflow_ipb::{Load, Measured, RunOptions, Until, Users};
 
+use super::error::cannot_start;
+use super::print;
 use super::users::UsersArguments;
-use super::{cannot_start, print};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::file;

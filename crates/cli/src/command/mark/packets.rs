@@ -10,7 +10,7 @@ use netflow::scenario::{Problem, ProblemKind, Severity};
 use netflow::trace::{Format, Link, Reader, What};
 use netflow_files::ShortLines;
 
-use crate::command::trace;
+use crate::command::trace::reading;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::problems::Report;
@@ -46,14 +46,14 @@ fn each_of_trace(
     link: Option<&str>,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
 ) -> Result<Seen, Failure> {
-    let mut reader = netflow::trace::open(file).map_err(trace::cannot_read)?;
+    let mut reader = netflow::trace::open(file).map_err(reading::cannot_read)?;
     reader.only(&[What::Enqueued]);
     if reader.format() != Format::Ns2 && link.is_some() {
         let message = format!("{} is a capture, which has no links", file.display());
         return Err(Failure::usage(message));
     }
     let mut links = Links::new(link);
-    while let Some(event) = reader.next().map_err(trace::cannot_read)? {
+    while let Some(event) = reader.next().map_err(reading::cannot_read)? {
         let arrives = matches!(event.what, What::Enqueued | What::Captured);
         let at = event.link;
         let packet = Packet {
@@ -69,7 +69,7 @@ fn each_of_trace(
             return Err(stopped(file));
         }
     }
-    trace::warn_of_faults(file, &reader);
+    reading::warn_of_faults(file, &reader);
     links.check()?;
     Ok(Seen::default())
 }

@@ -2,6 +2,7 @@
 
 mod diffserv;
 mod scope;
+mod spread;
 pub mod tables;
 mod users;
 

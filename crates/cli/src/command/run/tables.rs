@@ -4,11 +4,10 @@ use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::ProfileUse;
-use netflow::results::{
-    Beside, ConnectionSummary, ESTIMATE, LinkSummary, Spread, Summary, TotalsSummary,
-};
+use netflow::results::{ConnectionSummary, ESTIMATE, LinkSummary, Summary, TotalsSummary};
 use netflow::simulation::Network;
 
+use super::spread::{beside, std_of};
 use super::{diffserv, users};
 use crate::output::table::{Table, known};
 
@@ -147,19 +146,6 @@ fn outside_profile(connection: &ConnectionSummary) -> String {
             format!("{outside}, {rests_on}")
         }
         _ => outside,
-    }
-}
-
-/// With several seeds, the standard deviation over them of a number.
-pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
-    spread.get(&format!("{name}_std")).and_then(Beside::one)
-}
-
-/// A mean as `text` writes it, with its standard deviation beside it where that is known.
-pub fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
-    match std {
-        Some(std) => format!("{} ± {}", text(mean), text(std)),
-        None => text(mean),
     }
 }
 

@@ -9,7 +9,7 @@ use netflow::trace::NodeNames;
 use netflow::trace::analysis::{Burstiness, Spread};
 use serde::Serialize;
 
-use super::{Files, complete, read};
+use super::reading::{Files, complete, read};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::Format;

@@ -10,7 +10,7 @@ use netflow::trace::analysis::{ConnectionSeries, Connections};
 use netflow::trace::sender::Options;
 use netflow::trace::{NodeNames, Reader};
 
-use super::{Files, complete, few_flows, read};
+use super::reading::{Files, complete, few_flows, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::json::object;

@@ -10,7 +10,7 @@ use netflow::trace::analysis::{LinkBin, LinkSeries, Links, TraceTotals};
 use netflow::trace::{NodeNames, Reader};
 use serde::Serialize;
 
-use super::{Files, complete, read};
+use super::reading::{Files, complete, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::table::{Table, known};

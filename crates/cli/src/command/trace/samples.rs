@@ -9,7 +9,7 @@ use netflow::profile::fit::FlowSamples;
 use netflow::trace::sender::{Options, RttMethod, Samplers, SamplesWriter, read_samples};
 use netflow_files::{Kind, ShortLines};
 
-use super::{few_flows, read, warn_of_vantage};
+use super::reading::{few_flows, read, warn_of_vantage};
 use crate::failure::Failure;
 use crate::input;
 

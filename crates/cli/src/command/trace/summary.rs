@@ -11,7 +11,7 @@ use netflow::trace::analysis::Summary;
 use netflow::trace::sender::{Flow, Options, Senders, Tracker};
 use serde::Serialize;
 
-use super::{Files, few_flows, read, warn_of_vantage};
+use super::reading::{Files, few_flows, read, warn_of_vantage};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::Format;

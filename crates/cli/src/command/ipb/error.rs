@@ -1,0 +1,24 @@
+//! Why sockets and users cannot start.
+
+use std::io;
+
+use netflow_ipb::Error;
+
+use crate::failure::Failure;
+
+/// What the command line asks for may be wrong, or the system not have it.
+pub fn cannot_start(error: Error) -> Failure {
+    let help = match &error {
+        Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            "another program listens there; --port takes another port, 0 any that is free"
+        }
+        Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrNotAvailable => {
+            "it must be an address of this machine; 0.0.0.0 is all of them"
+        }
+        Error::Workload(_) | Error::Option { .. } | Error::Congestion { .. } => {
+            return Failure::usage(error.to_string());
+        }
+        _ => return Failure::Evaluation(error.to_string()),
+    };
+    Failure::Evaluation(format!("{error}\n  help: {help}"))
+}

@@ -1,0 +1,167 @@
+//! Traces that are read, and what is said about them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+use netflow::number::{count, plain, short};
+use netflow::trace::sender::{MOST_FLOWS, Senders};
+use netflow::trace::{self, Event, Reader};
+
+use crate::failure::Failure;
+use crate::output::format::{Format, HELP};
+use crate::parse::name_of;
+use crate::{interrupt, problems};
+
+/// Which traces, and how they are shown.
+#[derive(Args)]
+pub struct Files {
+    /// Traces: ns-2, pcap or pcapng, compressed or not
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+
+    /// How many links or connections to show
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub top: usize,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    pub format: Format,
+}
+
+impl Files {
+    /// Each of them, with a heading where there are several.
+    pub fn each(
+        &self,
+        out: &mut dyn Write,
+        mut show: impl FnMut(&Path, &mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for (i, file) in self.files.iter().enumerate() {
+            if self.files.len() > 1 {
+                let blank = if i > 0 { "\n" } else { "" };
+                writeln!(out, "{blank}== {}", file.display())?;
+            }
+            show(file, out)?;
+        }
+        Ok(())
+    }
+
+    /// The only one, for answers that cannot be told apart.
+    pub fn single(&self) -> Result<&Path, Failure> {
+        match self.files.as_slice() {
+            [file] => Ok(file),
+            _ => Err(Failure::usage(format!(
+                "--format {} takes one trace at a time",
+                name_of(&self.format)
+            ))),
+        }
+    }
+}
+
+/// Reads a trace to its end, and says what was malformed in it.
+pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> {
+    let mut reader = trace::open(file).map_err(cannot_read)?;
+    let mut events = 0_u32;
+    while let Some(event) = reader.next().map_err(cannot_read)? {
+        on(event);
+        events = events.wrapping_add(1);
+        if events.is_multiple_of(1 << 16) && interrupt::requested() {
+            return Err(Failure::Interrupted(format!(
+                "stopped reading {} after {} bytes",
+                file.display(),
+                reader.bytes_read()
+            )));
+        }
+    }
+    warn_of_faults(file, &reader);
+    Ok(reader)
+}
+
+/// Refuses a trace of which events had to be left out.
+pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
+    match left_out {
+        0 => Ok(()),
+        events => Err(Failure::Usage {
+            message: format!(
+                "the trace has too many intervals of {} s: {events} of its events come later than can be kept",
+                plain(every_s)
+            ),
+            help: Some("make the intervals longer; or a time in the trace is wrong".to_owned()),
+        }),
+    }
+}
+
+/// Refuses a trace of which flows had to be left out.
+pub fn few_flows(file: &Path, events_left_out: u64) -> Result<(), Failure> {
+    match events_left_out {
+        0 => Ok(()),
+        events => Err(Failure::Usage {
+            message: format!(
+                "{} has more than the {MOST_FLOWS} flows and links that are kept: {events} of its events are \
+                 of others",
+                file.display()
+            ),
+            help: Some(
+                "cut the trace into pieces by time or by hosts (tcpdump -r, editcap, awk), and read each"
+                    .to_owned(),
+            ),
+        }),
+    }
+}
+
+/// Says what was malformed in a trace.
+pub fn warn_of_faults(file: &Path, reader: &Reader) {
+    let faults = reader.faults();
+    if faults.count == 0 {
+        return;
+    }
+    let places = usize::try_from(faults.count).unwrap_or(usize::MAX);
+    let end = if faults.truncated {
+        "; the end is missing"
+    } else {
+        ""
+    };
+    let mut message = format!(
+        "{}: {} in this {}{end}",
+        file.display(),
+        count(places, "malformed place"),
+        reader.format(),
+    );
+    const SHOWN: usize = 5;
+    for fault in faults.first.iter().take(SHOWN) {
+        message += &format!("\n  {fault}");
+    }
+    if places > SHOWN {
+        message += &format!("\n  … and {} more", places - SHOWN);
+    }
+    problems::warn_of(&message);
+}
+
+/// Says which flows were captured at the wrong end.
+pub fn warn_of_vantage(file: &Path, senders: &Senders) {
+    let near: Vec<_> = senders.near_the_receiver().collect();
+    let Some((flow, vantage)) = near.first() else {
+        return;
+    };
+    problems::warn_of(&format!(
+        "{}: {} captured near the receiver, where data and acknowledgements follow each other at \
+         once: round-trip times, and losses before the capture, are not to be had there; of {flow} \
+         {} ms of {} ms are seen",
+        file.display(),
+        match near.len() {
+            1 => "1 flow was".to_owned(),
+            flows => format!("{flows} flows were"),
+        },
+        short(1e3 * vantage.receiver_side_s),
+        short(1e3 * (vantage.receiver_side_s + vantage.sender_side_s)),
+    ));
+}
+
+/// A trace that is none is bad input, not a file that cannot be read.
+pub fn cannot_read(error: trace::Error) -> Failure {
+    match error {
+        trace::Error::NotATrace { .. } | trace::Error::LinkLayer { .. } => {
+            Failure::usage(error.to_string())
+        }
+        error => Failure::Trace(error),
+    }
+}
