@@ -70,7 +70,6 @@ impl Cell {
                 rate: Some(Rate::PacketsPerSecond(PacketsPerSecond(self.link_pps))),
                 buffer: Size::Packets(Packets(BUFFER_PKTS)),
                 loss: self.loss.into(),
-                ..DirectionOptions::default()
             },
             back: DirectionOptions {
                 delay: Seconds(0.5 * self.rtt_s),
