@@ -106,8 +106,8 @@ pub mod prelude {
     pub use crate::results::{Format, Results, Summary, Writer};
     pub use crate::simulation::{
         Acks, Application, Buffer, BuildError, Change, ConnectionId, ConnectionSpec, Coupling,
-        EventSpec, Explanation, FluidOptions, Interval, LinkId, LinkSpec, Model, Network,
-        NetworkBuilder, NodeId, Options, Outcome, Queue, Recorder, Red, Run, RunError, Simulation,
-        Source, State, Step, Transport,
+        DropPolicy, EventSpec, Explanation, FluidOptions, Interval, LinkId, LinkSpec, Model,
+        Network, NetworkBuilder, NodeId, Options, Outcome, Recorder, Red, Run, RunError,
+        Simulation, Source, State, Step, Transport,
     };
 }

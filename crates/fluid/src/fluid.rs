@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use netflow_network::readout::{Engine as _, fraction};
 use netflow_network::{
-    Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, Experience,
-    FluidOptions, LinkId, Network, Queue, RunError, Source, Step, Totals,
+    Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy, Experience,
+    FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
 };
 
 use netflow_units::Ragged;
@@ -228,7 +228,7 @@ impl Fluid {
     /// Which part of the data, in bits, that was sent over a link since `before` was bulk TCP by
     /// profiles, if what finds the queue full is refused there; else 0.
     pub fn filled_by_profiles(&self, id: LinkId, before: &[BranchCounts]) -> f64 {
-        if self.network().link_spec(id).queue != Queue::DropTail {
+        if self.network().link_spec(id).queue != DropPolicy::DropTail {
             return 0.0;
         }
         let plan = &self.setup.plan;

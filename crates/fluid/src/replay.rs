@@ -132,7 +132,7 @@ fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Wa
         delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
         loss: it.loss_probability.clamp(0.0, MOST_LOSS),
         bandwidth_bps: slowest_bps,
-        buffer_bytes: network.room_pkts(slowest.link) * packet_bits / 8.0,
+        buffer_bytes: network.buffer_pkts(slowest.link) * packet_bits / 8.0,
     })
 }
 

@@ -356,7 +356,7 @@ impl State {
         let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
         let within = queues.clone().all(|((h, w), l)| {
             let queue = ahead(h.queue_pkts, w.queue_pkts);
-            (0.0..l.room_pkts).contains(&queue) && ahead(h.queue_bits, w.queue_bits) >= 0.0
+            (0.0..l.buffer_pkts).contains(&queue) && ahead(h.queue_bits, w.queue_bits) >= 0.0
         });
         let contents = self.content.iter().zip(&whole.content);
         let mut losses = self.lost.iter().zip(&whole.lost).zip(&start.lost);
@@ -401,20 +401,20 @@ impl State {
             half.extrapolate(whole);
         }
         for (link, l) in self.links.iter_mut().zip(&plan.links) {
-            link.renew_ln_rho(l.room_pkts, l.light_rho);
+            link.renew_ln_rho(l.buffer_pkts, l.light_rho);
         }
     }
 }
 
 impl LinkState {
     /// Load and blocking of the queue's present length.
-    fn renew_ln_rho(&mut self, room_pkts: f64, light_rho: f64) {
-        let ln_rho = ln_rho_of_mean(self.queue_pkts, room_pkts);
+    fn renew_ln_rho(&mut self, buffer_pkts: f64, light_rho: f64) {
+        let ln_rho = ln_rho_of_mean(self.queue_pkts, buffer_pkts);
         if ln_rho < light_rho.ln() {
             (self.ln_rho, self.refused) = (LIGHT, 0.0);
         } else {
             self.ln_rho = ln_rho;
-            self.refused = equilibrium(ln_rho, room_pkts).blocking;
+            self.refused = equilibrium(ln_rho, buffer_pkts).blocking;
         }
     }
 }

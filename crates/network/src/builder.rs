@@ -10,7 +10,7 @@ use crate::tables::{Branch, Class, Epoch, LinkEvent, NO_BRANCH, Tables};
 use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
-    ConnectionSpec, EventSpec, LinkId, LinkSpec, Network, NodeId, Queue, Source, WindowSource,
+    ConnectionSpec, DropPolicy, EventSpec, LinkId, LinkSpec, Network, NodeId, Source, WindowSource,
     classes, diffserv,
 };
 
@@ -54,7 +54,7 @@ impl Network {
             memory_limit_bytes,
             // What follows from these.
             link_names: _,
-            room_pkts: _,
+            buffer_pkts: _,
             class_of: _,
             classes: _,
             branches: _,
@@ -303,11 +303,11 @@ impl NetworkBuilder {
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&classes, &events)?;
-        let room_pkts = self.rooms(&classes, &routes);
+        let buffer_pkts = self.rooms(&classes, &routes);
         Ok(Network {
             inner: Arc::new(Tables {
                 owner: self.owner,
-                room_pkts,
+                buffer_pkts,
                 nodes: self.nodes,
                 links: self.links,
                 link_names,
@@ -351,7 +351,7 @@ impl NetworkBuilder {
                 Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
                 Buffer::Bytes(n) => check("buffer in bytes", n, Allowed::AtLeastOne),
             }
-            if let Queue::Red(red) = link.queue {
+            if let DropPolicy::Red(red) = link.queue {
                 check("red min_pkts", red.min_pkts, Allowed::NotNegative);
                 check(
                     "red max_pkts",

@@ -61,7 +61,7 @@ impl Network {
             let rtt_s: f64 = links.map(|&link| self.link_spec(link).delay_s).sum();
             let widths = there.iter().map(|link| bandwidths_bps[link.index()]);
             let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-            let queues_pkts: f64 = there.iter().map(|&link| self.room_pkts(link)).sum();
+            let queues_pkts: f64 = there.iter().map(|&link| self.buffer_pkts(link)).sum();
             // A larger window never gets full: packets are lost before.
             let held_pkts = narrowest_bps * rtt_s / packet_bits + queues_pkts;
             let window = window.filter(|&window| window <= held_pkts);

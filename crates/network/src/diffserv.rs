@@ -9,7 +9,7 @@ use netflow_diffserv::{
 };
 
 use crate::readout::fraction;
-use crate::{AggregateId, BuildError, ConnectionId, ConnectionSpec, LinkSpec, Network, Queue};
+use crate::{AggregateId, BuildError, ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network};
 
 /// What marks the packets of an aggregate.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Rio {
     }
 
     /// Drops spread as by ns-2's DiffServ module, in front of so much room.
-    pub fn dropper(&self, service_pps: f64, room_pkts: u32) -> Result<Dropper, Error> {
+    pub fn dropper(&self, service_pps: f64, buffer_pkts: u32) -> Result<Dropper, Error> {
         Dropper::new(DropperSpec {
             discipline: self.discipline,
             curves: self.curves,
@@ -83,7 +83,7 @@ impl Rio {
             gentle: self.gentle,
             spread: Spread::Uniform,
             counting: Counting::Packets,
-            room_pkts,
+            buffer_pkts,
             service_pps: service_pps.clamp(1e-9, 1e12),
         })
     }
@@ -98,7 +98,7 @@ pub(crate) fn check(
     errors: &mut Vec<BuildError>,
 ) -> HashMap<u32, u32> {
     for (link, name) in links.iter().zip(link_names) {
-        if let Queue::Rio(rio) = &link.queue
+        if let DropPolicy::Rio(rio) = &link.queue
             && let Err(reason) = rio.dropper(1.0, 1)
         {
             let subject = format!("link {name}");

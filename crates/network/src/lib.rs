@@ -48,8 +48,8 @@ pub use recording::{
 };
 pub use scheduling::{ClassedLink, QueueClass, Scheduler, Shared};
 pub use spec::{
-    Acks, Application, Buffer, Change, ConnectionSpec, EventSpec, LinkSpec, Queue, Red, Source,
-    TcpVariant, WindowSource,
+    Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red,
+    Source, TcpVariant, WindowSource,
 };
 pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
 pub use users::{

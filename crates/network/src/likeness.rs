@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use fnv::FnvHasher;
 
 use crate::tables::{NO_BRANCH, Tables, Way};
-use crate::{Buffer, ConnectionSpec, LinkSpec, Queue, Source};
+use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, Source};
 
 /// How far around a link is looked at: what is alike until there is hardly different.
 const ROUNDS: usize = 4;
@@ -74,9 +74,9 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
         Buffer::Bytes(bytes) => (1, bytes.to_bits()),
     };
     let mut queue = match queue {
-        Queue::DropTail => String::new(),
-        Queue::Red(red) => format!("{red:?}"),
-        Queue::Rio(rio) => format!("{rio:?}"),
+        DropPolicy::DropTail => String::new(),
+        DropPolicy::Red(red) => format!("{red:?}"),
+        DropPolicy::Rio(rio) => format!("{rio:?}"),
     };
     if !loss.is_none() {
         queue += &format!("{loss:?}");

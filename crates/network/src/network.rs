@@ -118,8 +118,8 @@ impl Network {
     }
 
     /// Room of the link's queue in packets, the place in service included.
-    pub fn room_pkts(&self, id: LinkId) -> f64 {
-        self.inner.room_pkts[id.within(self.inner.owner)]
+    pub fn buffer_pkts(&self, id: LinkId) -> f64 {
+        self.inner.buffer_pkts[id.within(self.inner.owner)]
     }
 
     /// What the connection was built from.

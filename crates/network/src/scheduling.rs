@@ -1,6 +1,6 @@
 //! Several queues in front of one link, and who of them sends.
 
-use crate::{Buffer, BuildError, LinkId, LinkSpec, Network, Queue};
+use crate::{Buffer, BuildError, DropPolicy, LinkId, LinkSpec, Network};
 
 /// How the queues of a link share its bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct QueueClass {
     /// Room of the queue.
     pub buffer: Buffer,
     /// Which packets are refused.
-    pub queue: Queue,
+    pub queue: DropPolicy,
 }
 
 /// The classes of one link, first come first in priority; everything else waits in the link's own

@@ -47,7 +47,7 @@ impl Red {
 
 /// Which packets a full, or filling, queue refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub enum Queue {
+pub enum DropPolicy {
     /// Those that find it full.
     #[default]
     DropTail,
@@ -71,7 +71,7 @@ pub struct LinkSpec {
     /// Room of the queue.
     pub buffer: Buffer,
     /// Which packets are refused.
-    pub queue: Queue,
+    pub queue: DropPolicy,
     /// What is lost on the way, after the queue.
     pub loss: LinkLoss,
 }
@@ -85,7 +85,7 @@ impl LinkSpec {
             bandwidth_bps,
             delay_s: 0.0,
             buffer: Buffer::Packets(100.0),
-            queue: Queue::DropTail,
+            queue: DropPolicy::DropTail,
             loss: LinkLoss::NONE,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::ids::Owner;
 use crate::scheduling::{ClassedLink, Shared};
 use crate::users::Users;
-use crate::{Acks, AggregateSpec, Change, ConnectionSpec, LinkSpec, Queue};
+use crate::{Acks, AggregateSpec, Change, ConnectionSpec, DropPolicy, LinkSpec};
 
 /// No branch: the class has no route, and cannot send.
 pub const NO_BRANCH: u32 = u32::MAX;
@@ -22,7 +22,7 @@ pub struct Tables {
     /// `FROM->TO`.
     pub link_names: Vec<String>,
     /// Room of each queue in packets.
-    pub room_pkts: Vec<f64>,
+    pub buffer_pkts: Vec<f64>,
     /// What connections were built from.
     pub connections: Vec<ConnectionSpec>,
     /// Class of each connection.
@@ -104,7 +104,7 @@ impl Tables {
 
     /// Whether queues tell precedences apart, or edges mark them.
     pub fn has_precedences(&self) -> bool {
-        let rio = |link: &LinkSpec| matches!(link.queue, Queue::Rio(_));
+        let rio = |link: &LinkSpec| matches!(link.queue, DropPolicy::Rio(_));
         !self.aggregates.is_empty() || self.links.iter().any(rio)
     }
 

@@ -2,7 +2,7 @@
 
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::NO_BRANCH;
-use netflow_network::{LinkSpec, Network, Queue as Discipline};
+use netflow_network::{DropPolicy, LinkSpec, Network};
 use netflow_queues::Losses;
 use rand::RngExt;
 
@@ -74,13 +74,13 @@ impl Engine {
         let plan = Plan::new(&network, &numbers);
         let inner = network.tables().clone();
         let link = |(i, spec): (usize, &LinkSpec)| {
-            let room = inner.room_pkts[i].floor().clamp(1.0, 1e9) as usize;
+            let room = inner.buffer_pkts[i].floor().clamp(1.0, 1e9) as usize;
             Link {
                 queue: match spec.queue {
                     // Precedences are refused before it comes to this.
                     // Where precedences count is made when routes are known.
-                    Discipline::DropTail | Discipline::Rio(_) => Queue::new(room),
-                    Discipline::Red(red) => Queue::with_red(
+                    DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(room),
+                    DropPolicy::Red(red) => Queue::with_red(
                         room,
                         RedAverage::new(
                             red.curve(),
@@ -214,7 +214,7 @@ impl Engine {
     /// Puts RIO where it is asked for. Pauses are worth packets of the mean size of the link's data.
     fn tell_precedences_apart(&mut self, seed: u64) {
         for (l, spec) in self.network.tables().links.iter().enumerate() {
-            let Discipline::Rio(rio) = &spec.queue else {
+            let DropPolicy::Rio(rio) = &spec.queue else {
                 continue;
             };
             let crossing = || {

@@ -2,8 +2,8 @@
 
 use crate::specs::link;
 use netflow_network::{
-    Acks, Application, Change, ConnectionSpec, EventSpec, LinkSpec, Network, NetworkBuilder,
-    NodeId, Queue, Red, Source, TcpVariant, WindowSource,
+    Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Network,
+    NetworkBuilder, NodeId, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::builtin;
 use rand::{Rng, RngExt, SeedableRng};
@@ -63,9 +63,9 @@ pub fn random_network(r: RandomNetwork) -> Network {
         };
         let spec = LinkSpec {
             queue: if !r.plain && rng.random_bool(0.2) {
-                Queue::Red(red)
+                DropPolicy::Red(red)
             } else {
-                Queue::DropTail
+                DropPolicy::DropTail
             },
             ..link(
                 nodes[a],

@@ -2,7 +2,8 @@
 
 use crate::specs::{connection, link};
 use netflow_network::{
-    Acks, ConnectionSpec, LinkSpec, Network, NetworkBuilder, NodeId, Queue, Red, Source, Transport,
+    Acks, ConnectionSpec, DropPolicy, LinkSpec, Network, NetworkBuilder, NodeId, Red, Source,
+    Transport,
 };
 use netflow_profile::{builtin, builtin_names};
 use rand::seq::SliceRandom;
@@ -62,8 +63,8 @@ pub fn wide_network(seed: u64) -> WideNetwork {
         };
         let link = LinkSpec {
             queue: match room > 20.0 && rng.random_bool(0.15) {
-                true => Queue::Red(red),
-                false => Queue::DropTail,
+                true => DropPolicy::Red(red),
+                false => DropPolicy::DropTail,
             },
             ..link(nobody(), nobody(), bandwidth_bps, delay_s, room.round())
         };

@@ -102,7 +102,7 @@ pub fn read(
             to,
             bps: known.map(|it| Short(it.bandwidth_bps)),
             delay: known.map(|it| Short(it.delay_s)),
-            room: known.map(|it| Short(it.room_pkts)),
+            room: known.map(|it| Short(it.buffer_pkts)),
             utilization: Short(link.utilization),
             mean_queue: Short(link.mean_queue_pkts),
             max_queue: Short(link.max_queue_pkts),

@@ -43,7 +43,8 @@ pub struct TopologyLink {
     /// Propagation delay in seconds.
     pub delay_s: f64,
     /// Room of its queue in packets, the place in service included.
-    pub room_pkts: f64,
+    #[serde(rename = "room_pkts")]
+    pub buffer_pkts: f64,
     /// What it loses on the way, in words, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
@@ -89,7 +90,7 @@ impl Topology {
                 to,
                 bandwidth_bps,
                 delay_s,
-                buffer: _, // as `room_pkts`
+                buffer: _, // as `buffer_pkts`
                 queue: _,
                 loss,
             } = network.link_spec(id);
@@ -99,7 +100,7 @@ impl Topology {
                 to: name(to),
                 bandwidth_bps,
                 delay_s,
-                room_pkts: network.room_pkts(id),
+                buffer_pkts: network.buffer_pkts(id),
                 loss: (!loss.is_none()).then(|| loss.to_string()),
             }
         };

@@ -138,7 +138,7 @@ fn the_network_is_beside_its_series() {
     assert_eq!(topology.nodes[1].position, Some((7.1, 50.7)));
     let link = &topology.links[0];
     assert_eq!((&*link.link, &*link.from, &*link.to), ("a->b", "a", "b"));
-    assert_eq!((link.bandwidth_bps, link.room_pkts), (800_000.0, 50.0));
+    assert_eq!((link.bandwidth_bps, link.buffer_pkts), (800_000.0, 50.0));
     let connection = &topology.connections[0];
     assert_eq!(connection.source, "constant rate");
     assert_eq!(

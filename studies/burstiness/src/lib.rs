@@ -15,8 +15,8 @@ use netflow_simulation::Run;
 use std::fmt;
 
 use netflow_simulation::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, Model, NetworkBuilder, Options, Queue,
-    Red, Simulation, Source, TcpVariant, WindowSource,
+    Acks, Application, Buffer, ConnectionSpec, DropPolicy, LinkSpec, Model, NetworkBuilder,
+    Options, Red, Simulation, Source, TcpVariant, WindowSource,
 };
 use rayon::prelude::*;
 
@@ -127,8 +127,8 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
     };
     let bottleneck = b.link(LinkSpec {
         queue: match cell.gateway {
-            Gateway::Fifo => Queue::DropTail,
-            Gateway::Red => Queue::Red(red),
+            Gateway::Fifo => DropPolicy::DropTail,
+            Gateway::Red => DropPolicy::Red(red),
         },
         ..link(gateway, server, 50e6, 50.0)
     });

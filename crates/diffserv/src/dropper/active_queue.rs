@@ -144,7 +144,7 @@ impl ActiveQueue {
     #[inline]
     fn is_full(&self, units: f64) -> bool {
         let pkts = (self.queue_units + units) * self.pkts_per_unit;
-        pkts > f64::from(self.dropper.spec().room_pkts)
+        pkts > f64::from(self.dropper.spec().buffer_pkts)
     }
 
     /// Brings the averages that count this packet nearer to what it finds.

@@ -61,7 +61,7 @@ pub struct DropperSpec {
     /// What the queue is counted in.
     pub counting: Counting,
     /// Room for waiting packets (mean packets in byte mode), at least 1.
-    pub room_pkts: u32,
+    pub buffer_pkts: u32,
     /// Packets (mean packets in byte mode) that the link can send per second: while the queue is
     /// empty, the average falls as if so many had found it empty.
     pub service_pps: f64,
@@ -70,7 +70,7 @@ pub struct DropperSpec {
 impl DropperSpec {
     /// RED with one curve, counted in packets: w_q 0.002, not gentle, drops spread as by ns-2's
     /// RED.
-    pub fn red(curve: Curve, service_pps: f64, room_pkts: u32) -> DropperSpec {
+    pub fn red(curve: Curve, service_pps: f64, buffer_pkts: u32) -> DropperSpec {
         DropperSpec {
             discipline: Discipline::Red,
             curves: [curve; 3],
@@ -78,14 +78,14 @@ impl DropperSpec {
             gentle: false,
             spread: Spread::Wait,
             counting: Counting::Packets,
-            room_pkts,
+            buffer_pkts,
             service_pps,
         }
     }
 
     /// The parameters of \[Cond\]: DP0 {40, 55, 0.02}, DP1 {25, 40, 0.05}, DP2 {10, 25, 0.1},
     /// w_q 0.002, counted in packets, not gentle, drops spread as by ns-2's DiffServ module.
-    pub fn cond(discipline: Discipline, service_pps: f64, room_pkts: u32) -> DropperSpec {
+    pub fn cond(discipline: Discipline, service_pps: f64, buffer_pkts: u32) -> DropperSpec {
         DropperSpec {
             discipline,
             curves: [
@@ -97,7 +97,7 @@ impl DropperSpec {
             gentle: false,
             spread: Spread::Uniform,
             counting: Counting::Packets,
-            room_pkts,
+            buffer_pkts,
             service_pps,
         }
     }
@@ -151,7 +151,7 @@ impl DropperSpec {
             let good = (1.0..=1e9).contains(&mean_packet_bytes);
             ensure(good, "mean packet size in B", mean_packet_bytes, "1 to 1e9")?;
         }
-        let room = f64::from(self.room_pkts);
+        let room = f64::from(self.buffer_pkts);
         ensure(room >= 1.0, "room in packets", room, "1 or more")?;
         let service = self.service_pps;
         let good = (1e-9..=1e12).contains(&service);

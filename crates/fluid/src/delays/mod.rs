@@ -101,14 +101,14 @@ impl Wait {
                 ..Wait::default()
             };
         }
-        let (mean_pkts, room_pkts) = (link.queue_pkts, plan.room_pkts);
+        let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_pkts);
         let packet_s = here.waiting_s / mean_pkts;
         // Those who are accepted find a place: one less than there is room for.
-        let room = (room_pkts - 1.0).max(0.0);
+        let room = (buffer_pkts - 1.0).max(0.0);
         let rho = mean_pkts / (1.0 + mean_pkts);
         let [mean, variance, third, forgets] = match rho < plan.light_rho {
             true => light(mean_pkts),
-            false => within(ln_rho_of_mean(mean_pkts, room_pkts), room),
+            false => within(ln_rho_of_mean(mean_pkts, buffer_pkts), room),
         };
         Wait {
             mean_s: mean * packet_s,

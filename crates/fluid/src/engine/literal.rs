@@ -59,7 +59,7 @@ impl Moving<'_> {
         let departed = if idle { arriving.pkts } else { service };
 
         let exact = before + arriving.pkts - departed;
-        let after = exact.clamp(0.0, l.room_pkts);
+        let after = exact.clamp(0.0, l.buffer_pkts);
         if !exact.is_finite() {
             return Err(rank);
         }
@@ -100,7 +100,7 @@ impl Moving<'_> {
         link.queue_pkts = after;
         link.queue_bits = after * mean_bits;
         link.ln_rho = LIGHT;
-        link.refused = blocking_of_mean(after, l.room_pkts);
+        link.refused = blocking_of_mean(after, l.buffer_pkts);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_network::tables::{Tables, Way};
-use netflow_network::{ACK_BYTES, Acks, AggregateId, Queue, Red, Source, WorkloadSpec};
+use netflow_network::{ACK_BYTES, Acks, AggregateId, DropPolicy, Red, Source, WorkloadSpec};
 use netflow_profile::Profile;
 
 use super::order::Order;
@@ -102,7 +102,7 @@ pub(crate) struct LinkPlan {
     pub pkts_per_bit: f64,
     /// Whether all packets are of that size.
     pub one_kind: bool,
-    pub room_pkts: f64,
+    pub buffer_pkts: f64,
     /// ρ below which the room does not matter.
     pub light_rho: f64,
     pub red: Option<Red>,
@@ -489,11 +489,11 @@ impl Plan {
             nominal_bits,
             pkts_per_bit: 1.0 / nominal_bits,
             one_kind,
-            room_pkts: inner.room_pkts[link as usize],
-            light_rho: light_rho(inner.room_pkts[link as usize]),
+            buffer_pkts: inner.buffer_pkts[link as usize],
+            light_rho: light_rho(inner.buffer_pkts[link as usize]),
             red: match inner.links[link as usize].queue {
-                Queue::Red(red) => Some(red),
-                Queue::DropTail | Queue::Rio(_) => None,
+                DropPolicy::Red(red) => Some(red),
+                DropPolicy::DropTail | DropPolicy::Rio(_) => None,
             },
             rio: None,
             delay_s: inner.links[link as usize].delay_s,
@@ -651,10 +651,10 @@ impl Plan {
     pub fn size_rings(&mut self, inner: &Tables, step_s: f64) {
         for l in &mut self.links {
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
-            let longest_wait_s = l.room_pkts * bits / slowest_bps(inner, l.link);
+            let longest_wait_s = l.buffer_pkts * bits / slowest_bps(inner, l.link);
             let steps = (longest_wait_s / step_s).ceil().min(1e9) as usize;
             l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
-            l.slot_pkts = l.room_pkts / PARTS;
+            l.slot_pkts = l.buffer_pkts / PARTS;
             l.first_slot = self.queue_slots as u32;
             let parts = (l.delay_s / step_s).ceil().clamp(1.0, PARTS);
             l.batch_s = (l.delay_s / parts).max(step_s);

@@ -28,7 +28,7 @@ const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
 /// A queue over one step, as far as it does not depend on the solution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    pub room_pkts: f64,
+    pub buffer_pkts: f64,
     /// Below this ρ the far end of the buffer is not felt ([`light_rho`]).
     pub light_rho: f64,
     /// Packets at the start of the step.
@@ -72,10 +72,10 @@ pub(crate) struct Solution {
     pub average: f64,
 }
 
-/// The ρ below which a queue with room for `room_pkts` behaves as if its room were endless:
+/// The ρ below which a queue with room for `buffer_pkts` behaves as if its room were endless:
 /// (K+1)² ρ^(K+1) is below rounding.
-pub(crate) fn light_rho(room_pkts: f64) -> f64 {
-    let k1 = room_pkts + 1.0;
+pub(crate) fn light_rho(buffer_pkts: f64) -> f64 {
+    let k1 = buffer_pkts + 1.0;
     (-(38.0 + 2.0 * k1.ln()) / k1).exp()
 }
 
@@ -143,7 +143,7 @@ impl Step {
 
     /// Newton's method with the exact slope, kept inside a bracket.
     fn solve_drop_tail(&self, arriving_pkts: f64) -> Solution {
-        let k = self.room_pkts;
+        let k = self.buffer_pkts;
         let (mut low, mut high) = LOAD_BOUNDS;
         let mut x = self.first_guess(arriving_pkts);
         for _ in 0..100 {
@@ -180,7 +180,7 @@ impl Step {
     /// Near the root wherever the step is short of equilibrium; Newton's method needs few steps
     /// from there.
     fn first_guess(&self, arriving_pkts: f64) -> f64 {
-        let k = self.room_pkts;
+        let k = self.buffer_pkts;
         // In overload the queue ends full: 1 − B = 1/ρ.
         let service = k - self.before_pkts + self.service_pkts;
         let overload = arriving_pkts / service;
@@ -201,7 +201,7 @@ impl Step {
         let refused = eq.blocking;
         Solution {
             ln_rho,
-            queue_pkts: eq.mean_pkts.clamp(0.0, self.room_pkts),
+            queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts),
             utilization: eq.utilization(),
             refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
             average: self.red.map_or(0.0, |r| r.average(eq.mean_pkts)),
@@ -218,7 +218,7 @@ impl Step {
     pub fn solve_by(&self, mut arriving_pkts: impl FnMut(&Solution) -> f64) -> Solution {
         let mut arriving = 0.0;
         let mut at = |x: f64| {
-            let eq = equilibrium(x, self.room_pkts);
+            let eq = equilibrium(x, self.buffer_pkts);
             let mut tried = self.solution(x, &eq);
             if let Some(r) = &self.red {
                 let early = red_drop(&r.red, tried.average);
@@ -235,7 +235,7 @@ impl Step {
         let (mut best, mut volume, mut f) = at(guess);
         // Step outwards from the guess until the root is enclosed.
         let (mut f_low, mut f_high) = (f64::NAN, f64::NAN);
-        let mut reach = 1e-3 / (1.0 + self.room_pkts).sqrt();
+        let mut reach = 1e-3 / (1.0 + self.buffer_pkts).sqrt();
         let mut x = guess;
         while f != 0.0 {
             if f > 0.0 {
@@ -303,7 +303,7 @@ mod tests {
 
     fn step(k: f64, before: f64, service: f64) -> Step {
         Step {
-            room_pkts: k,
+            buffer_pkts: k,
             light_rho: light_rho(k),
             before_pkts: before,
             service_pkts: service,

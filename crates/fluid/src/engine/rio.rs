@@ -5,7 +5,7 @@
 //! Euler, with the averages as they are at the step's end.
 
 use netflow_diffserv::{Discipline, Dropper, Load};
-use netflow_network::Queue;
+use netflow_network::DropPolicy;
 use netflow_network::tables::Tables;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ impl Plan {
         for (rank, l) in self.links.iter_mut().enumerate() {
             let spec = &inner.links[l.link as usize];
             // The builder has checked that there is a dropper.
-            if let Queue::Rio(rio) = &spec.queue
+            if let DropPolicy::Rio(rio) = &spec.queue
                 && let Ok(dropper) = rio.dropper(spec.bandwidth_bps * l.pkts_per_bit, 1)
             {
                 l.rio = Some(self.rio.len() as u32);

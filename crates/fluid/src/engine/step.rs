@@ -156,7 +156,7 @@ impl Moving<'_> {
             service_bits * pkts / bits
         };
         let step = Step {
-            room_pkts: l.room_pkts,
+            buffer_pkts: l.buffer_pkts,
             light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts,

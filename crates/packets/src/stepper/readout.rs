@@ -35,7 +35,7 @@ impl Engine for Packets {
 
     fn blocking(&self, id: LinkId) -> f64 {
         f64::from(u8::from(
-            self.queue_pkts(id) >= self.network().room_pkts(id).floor(),
+            self.queue_pkts(id) >= self.network().buffer_pkts(id).floor(),
         ))
     }
 

@@ -29,13 +29,13 @@ pub enum ExportError {
     UnknownLink(String),
     /// A queue without a place to wait.
     #[error(
-        "link {link}: its buffer has room for {room_pkts} pkt, but ns-2's queues hold at least 2 (the packet in service and one more)"
+        "link {link}: its buffer has room for {buffer_pkts} pkt, but ns-2's queues hold at least 2 (the packet in service and one more)"
     )]
     Room {
         /// Which link.
         link: String,
         /// Packets that its buffer holds.
-        room_pkts: f64,
+        buffer_pkts: f64,
     },
     /// A queue that tells drop precedences apart.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]

@@ -4,7 +4,7 @@ use netflow_diffserv::{
     Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
 };
 use netflow_document::{Place, ProblemKind, Spanned, Words};
-use netflow_network::{AggregateSpec, ConnectionId, Edge, ModelName, Queue, Rio};
+use netflow_network::{AggregateSpec, ConnectionId, DropPolicy, Edge, ModelName, Rio};
 
 use super::Assembly;
 use super::links::WEIGHT;
@@ -254,7 +254,7 @@ impl Assembly<'_> {
     }
 
     /// A queue with drop precedences.
-    pub(super) fn rio(&mut self, rio: &file::Rio, place: Place) -> Queue {
+    pub(super) fn rio(&mut self, rio: &file::Rio, place: Place) -> DropPolicy {
         let settings = [&rio.dp0, &rio.dp1, &rio.dp2];
         let mut sound = true;
         let mut curve = |setting: &Spanned<file::Curve>| {
@@ -285,10 +285,10 @@ impl Assembly<'_> {
             gentle: rio.gentle.as_deref().copied().unwrap_or(false),
         };
         if !sound || settings.iter().any(|setting| !setting.is_sound()) {
-            return Queue::DropTail;
+            return DropPolicy::DropTail;
         }
         match queue.check() {
-            Ok(()) => Queue::Rio(queue),
+            Ok(()) => DropPolicy::Rio(queue),
             Err(error) => {
                 let place = match &error {
                     Error::PrecedenceOrder { higher, .. } => match higher {
@@ -299,7 +299,7 @@ impl Assembly<'_> {
                     _ => place,
                 };
                 self.cannot(place, &error);
-                Queue::DropTail
+                DropPolicy::DropTail
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
-    Buffer, ClassedLink, LinkSpec, NodeId, Queue, QueueClass, Red as FluidRed, Scheduler,
+    Buffer, ClassedLink, DropPolicy, LinkSpec, NodeId, QueueClass, Red as FluidRed, Scheduler,
 };
 use netflow_units::{Bytes, Rate, Size};
 
@@ -180,14 +180,14 @@ impl Assembly<'_> {
         &mut self,
         setting: Option<&Spanned<QueueSetting>>,
         buffer: Buffer,
-    ) -> Queue {
+    ) -> DropPolicy {
         let Some(setting) = setting else {
-            return Queue::DropTail;
+            return DropPolicy::DropTail;
         };
         match &**setting {
             QueueSetting::Red(red) => self.red(red, buffer),
             QueueSetting::Rio(rio) => self.rio(rio, setting.place()),
-            QueueSetting::Plain(_) => Queue::DropTail,
+            QueueSetting::Plain(_) => DropPolicy::DropTail,
         }
     }
 
@@ -209,7 +209,7 @@ impl Assembly<'_> {
         }
     }
 
-    fn red(&mut self, red: &Red, buffer: Buffer) -> Queue {
+    fn red(&mut self, red: &Red, buffer: Buffer) -> DropPolicy {
         let min_pkts = self.packets(red.min.0);
         let max_pkts = self.packets(red.max.0);
         if max_pkts <= min_pkts {
@@ -221,7 +221,7 @@ impl Assembly<'_> {
                 let help = "the probability rises from 0 at `min` to `max-p` at `max`";
                 self.error(ProblemKind::OutOfRange, red.max.place(), message, help);
             }
-            return Queue::DropTail;
+            return DropPolicy::DropTail;
         }
         let room = match buffer {
             Buffer::Packets(packets) => packets,
@@ -235,7 +235,7 @@ impl Assembly<'_> {
             let help = "the average never gets there: the queue is full first";
             self.warning(ProblemKind::WithoutEffect, red.max.place(), message, help);
         }
-        Queue::Red(FluidRed {
+        DropPolicy::Red(FluidRed {
             min_pkts,
             max_pkts,
             max_p: red.max_p.as_deref().copied().unwrap_or(MAX_P),

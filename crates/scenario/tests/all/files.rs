@@ -71,7 +71,7 @@ fn tables_say_what_toml_says() {
         network
             .link_spec(network.link_by_name("A->B").expect("the link A->B"))
             .queue,
-        netflow_simulation::Queue::Red(_)
+        netflow_simulation::DropPolicy::Red(_)
     ));
     assert_eq!(
         network

@@ -74,6 +74,6 @@ fn the_red_scenario_can_be_compared_with_drop_tail() {
     let link = network.link_by_name("R->S").expect("the bottleneck");
     assert_eq!(
         network.link_spec(link).queue,
-        netflow_simulation::Queue::DropTail
+        netflow_simulation::DropPolicy::DropTail
     );
 }

@@ -3,8 +3,8 @@
 use netflow_scenario::{Prepared, Problem, Problems, from_str};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Acks, Adaptive, Buffer, Coupling, FluidOptions, Model, ModelName, Queue, Simulation, Source,
-    Step,
+    Acks, Adaptive, Buffer, Coupling, DropPolicy, FluidOptions, Model, ModelName, Simulation,
+    Source, Step,
 };
 
 const START: &str = "[simulation]\nduration = \"10 s\"\n";
@@ -60,7 +60,7 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!((link.bandwidth_bps, link.delay_s), (8e6, 0.0));
     assert_eq!(
         (link.buffer, link.queue),
-        (Buffer::Packets(100.0), Queue::DropTail)
+        (Buffer::Packets(100.0), DropPolicy::DropTail)
     );
     let connection = network.connection_spec(network.connection_by_name("c1").unwrap());
     assert!(matches!(&connection.source, Source::Profile(profile) if profile.name() == "ns-reno"));
@@ -86,7 +86,7 @@ fn packets_are_counted_by_their_size() {
     let spec = network.link_spec(network.link_by_name("A->B").unwrap());
     assert_eq!(spec.bandwidth_bps, 4e6);
     assert_eq!(spec.buffer, Buffer::Bytes(64_000.0));
-    let Queue::Red(red) = spec.queue else {
+    let DropPolicy::Red(red) = spec.queue else {
         panic!("{:?}", spec.queue)
     };
     assert_eq!(
@@ -346,7 +346,7 @@ fn options_change_settings() {
     let network = &prepared.network;
     let link = network.link_spec(network.link_by_name("A->B").unwrap());
     assert_eq!(link.bandwidth_bps, 4e6);
-    assert!(matches!(link.queue, Queue::Red(_)));
+    assert!(matches!(link.queue, DropPolicy::Red(_)));
     let connection = network.connection_spec(network.connection_by_name("c1").unwrap());
     assert!(matches!(
         connection.source,
@@ -393,7 +393,7 @@ fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
     assert_eq!((there.bandwidth_bps, back.bandwidth_bps), (4e6, 4e6));
     assert_eq!(back.buffer, Buffer::Packets(7.0));
     assert_ne!(there.buffer, back.buffer);
-    assert!(matches!(back.queue, Queue::Red(_)) && !matches!(there.queue, Queue::Red(_)));
+    assert!(matches!(back.queue, DropPolicy::Red(_)) && !matches!(there.queue, DropPolicy::Red(_)));
     assert_eq!(there.delay_s, back.delay_s);
     let said = problem_of(&["link.B->A.duplex=false"]);
     assert!(
@@ -414,7 +414,7 @@ fn an_option_may_have_a_table() {
         .unwrap_or_else(|problems| panic!("{problems}"))
         .network;
     let link = network.link_spec(network.link_by_name("A->B").unwrap());
-    let Queue::Red(red) = &link.queue else {
+    let DropPolicy::Red(red) = &link.queue else {
         panic!("{:?}", link.queue)
     };
     // The table is the whole of it: what an earlier option said of its keys is gone.

@@ -14,7 +14,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn new(queue: Queue) -> Lab {
+    fn new(queue: DropPolicy) -> Lab {
         let mut builder = NetworkBuilder::new();
         let (from, to) = (builder.node("A"), builder.node("B"));
         let spec = |from, to, queue| LinkSpec {
@@ -22,7 +22,7 @@ impl Lab {
             ..netflow_problems::link(from, to, BPS, 0.01, 50.0)
         };
         let link = builder.link(spec(from, to, queue));
-        builder.link(spec(to, from, Queue::DropTail));
+        builder.link(spec(to, from, DropPolicy::DropTail));
         Lab {
             builder,
             from,
@@ -80,8 +80,8 @@ fn standard(committed_bps: f64, peak_bps: f64) -> Edge {
     Edge::Conditioner(Conditioner::new(spec).unwrap())
 }
 
-fn rio(discipline: Discipline) -> Queue {
-    Queue::Rio(Rio {
+fn rio(discipline: Discipline) -> DropPolicy {
+    DropPolicy::Rio(Rio {
         discipline,
         curves: [
             Curve::new(30.0, 40.0, 0.02),
@@ -190,7 +190,7 @@ fn packets_of_no_aggregate_lose_first() {
 /// Thresholds that the average never reaches leave a drop-tail queue.
 #[test]
 fn a_dropper_that_never_drops_is_drop_tail() {
-    let never = Queue::Rio(Rio {
+    let never = DropPolicy::Rio(Rio {
         discipline: Discipline::Wred,
         curves: [Curve::new(1e3, 2e3, 0.1); 3],
         weight: 0.002,
@@ -203,7 +203,7 @@ fn a_dropper_that_never_drops_is_drop_tail() {
             let link = lab.link;
             lab.run(transport, 5.0).link_totals(link)
         };
-        let (early, tail) = (run(never), run(Queue::DropTail));
+        let (early, tail) = (run(never), run(DropPolicy::DropTail));
         assert!(
             (early.lost_pkts / tail.lost_pkts - 1.0).abs() < 1e-6,
             "{early:?} {tail:?}"
@@ -218,12 +218,12 @@ fn a_dropper_that_never_drops_is_drop_tail() {
 #[test]
 fn queues_share_their_link() {
     let shares = |scheduler, rates: [f64; 3]| -> [f64; 3] {
-        let mut lab = Lab::new(Queue::DropTail);
+        let mut lab = Lab::new(DropPolicy::DropTail);
         let class = |name: &str, weight| QueueClass {
             name: name.to_owned(),
             weight,
             buffer: Buffer::Packets(50.0),
-            queue: Queue::DropTail,
+            queue: DropPolicy::DropTail,
         };
         lab.builder.schedule(ClassedLink {
             link: lab.link,
@@ -302,7 +302,7 @@ fn a_saved_run_goes_on_with_the_same_bits() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let mut lab = Lab::new(Queue::DropTail);
+    let mut lab = Lab::new(DropPolicy::DropTail);
     let member = lab.constant("c", 100.0);
     lab.aggregate("empty", standard(1e6, 1e6), Vec::new());
     lab.aggregate("F", standard(1e6, 1e6), vec![member]);

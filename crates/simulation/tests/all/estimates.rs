@@ -2,12 +2,12 @@
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Application, ConnectionSpec, LinkSpec, Model, Network, NetworkBuilder, Options, Queue, Red,
-    Run, Simulation, Source, TcpVariant, WindowSource,
+    Application, ConnectionSpec, DropPolicy, LinkSpec, Model, Network, NetworkBuilder, Options,
+    Red, Run, Simulation, Source, TcpVariant, WindowSource,
 };
 
 /// One link forward and one back, with these sources and application.
-fn network(queue: Queue, sources: &[Source], application: Application) -> Network {
+fn network(queue: DropPolicy, sources: &[Source], application: Application) -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
     for (from, to) in [(a, b), (b, a)] {
@@ -53,17 +53,17 @@ fn only_busy_drop_tail_queues_filled_by_profiles_are_estimates() {
     });
     let bulk = Application::Bulk;
     let little = Application::Poisson { rate_pps: 900.0 };
-    let red = Queue::Red(Red {
+    let red = DropPolicy::Red(Red {
         min_pkts: 5.0,
         max_pkts: 15.0,
         max_p: 0.1,
         weight: 0.002,
         gentle: true,
     });
-    let fluid = |queue: &Queue, sources: &[Source], application| {
+    let fluid = |queue: &DropPolicy, sources: &[Source], application| {
         estimates(&network(*queue, sources, application), Model::FLUID)
     };
-    let tail = Queue::DropTail;
+    let tail = DropPolicy::DropTail;
     // Acknowledgements do not fill the way back.
     let filled = fluid(&tail, &[tcp.clone(), tcp.clone()], bulk);
     assert_eq!(filled, [true, false]);

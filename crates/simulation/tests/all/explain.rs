@@ -14,7 +14,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn new(queue: Queue) -> Lab {
+    fn new(queue: DropPolicy) -> Lab {
         let mut builder = NetworkBuilder::new();
         let nodes = ["A", "B", "C", "D"].map(|name| builder.node(name));
         let [a, b, c, d] = nodes;
@@ -24,7 +24,7 @@ impl Lab {
                 let link = builder.link(LinkSpec {
                     queue: match (from, to) == (c, b) {
                         true => queue,
-                        false => Queue::DropTail,
+                        false => DropPolicy::DropTail,
                     },
                     ..netflow_problems::link(
                         from,
@@ -114,7 +114,7 @@ fn kept(lab: Lab, connection: ConnectionId, model: Model, duration_s: f64) -> Ke
 #[test]
 fn after_a_failure_the_way_told_is_not_that_of_time_0() {
     for model in KINDS {
-        let mut lab = Lab::new(Queue::DropTail);
+        let mut lab = Lab::new(DropPolicy::DropTail);
         let c = lab.send(Source::Profile(builtin("ns-reno").unwrap()), 0.0);
         for (at_s, change) in [(2.0, Change::Down), (4.0, Change::Up)] {
             lab.builder.event(EventSpec {
@@ -133,13 +133,13 @@ fn after_a_failure_the_way_told_is_not_that_of_time_0() {
     }
 }
 
-fn rio() -> Queue {
+fn rio() -> DropPolicy {
     let curve = |min_pkts: f64| Curve {
         min_pkts,
         max_pkts: min_pkts + 10.0,
         max_p: 0.2,
     };
-    Queue::Rio(Rio {
+    DropPolicy::Rio(Rio {
         discipline: Discipline::RioC,
         curves: [curve(30.0), curve(20.0), curve(2.0)],
         weight: 0.01,
@@ -175,7 +175,7 @@ fn what_rio_drops_is_part_of_the_loss() {
 #[test]
 fn utilization_and_loss_are_those_of_the_interval_and_not_of_all_the_time() {
     for model in KINDS {
-        let mut lab = Lab::new(Queue::DropTail);
+        let mut lab = Lab::new(DropPolicy::DropTail);
         let c = lab.send(Source::Constant { rate_pps: 900.0 }, 5.0);
         for (told, _, links) in kept(lab, c, model, 10.0).told {
             for (hop, link) in told.hops.iter().zip(&links) {
@@ -201,7 +201,7 @@ fn utilization_and_loss_are_those_of_the_interval_and_not_of_all_the_time() {
 #[test]
 fn the_limit_that_applied_is_told() {
     let limits = |model, source: Source, change: &dyn Fn(&mut ConnectionSpec)| -> Vec<Limit> {
-        let mut lab = Lab::new(Queue::DropTail);
+        let mut lab = Lab::new(DropPolicy::DropTail);
         let mut spec = lab.spec(source, 0.0);
         change(&mut spec);
         let c = lab.builder.connection(spec);

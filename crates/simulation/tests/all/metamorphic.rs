@@ -54,7 +54,7 @@ fn of_rates(seed: u64) -> WideNetwork {
         spec.count = 1;
     }
     for (_, _, link) in &mut wide.links {
-        link.queue = Queue::DropTail;
+        link.queue = DropPolicy::DropTail;
     }
     wide
 }

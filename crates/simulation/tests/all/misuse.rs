@@ -257,7 +257,7 @@ fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
             name: "AF1".to_owned(),
             weight: 1.0,
             buffer: Buffer::Packets(5.0),
-            queue: Queue::DropTail,
+            queue: DropPolicy::DropTail,
         }],
     });
     let spec = it.spec(profile());

@@ -105,7 +105,7 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
 fn check_bounds(sim: &Simulation) -> Result<(), TestCaseError> {
     for id in sim.network().links() {
         let (n, b) = (sim.queue_pkts(id), sim.blocking(id));
-        prop_assert!((0.0..=sim.network().room_pkts(id)).contains(&n), "{n}");
+        prop_assert!((0.0..=sim.network().buffer_pkts(id)).contains(&n), "{n}");
         prop_assert!((0.0..=1.0).contains(&b), "{b}");
     }
     Ok(())

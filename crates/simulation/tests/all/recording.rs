@@ -93,7 +93,7 @@ impl Recorder for Sums {
         self.queue_time.resize(interval.network.link_count(), 0.0);
         for id in interval.network.links() {
             let link = interval.link(id);
-            let room = interval.network.room_pkts(id);
+            let room = interval.network.buffer_pkts(id);
             assert!((0.0..=1.0).contains(&link.utilization), "{link:?}");
             assert!(
                 link.queue_pkts >= -1e-6 && link.queue_pkts <= room + 1e-6,

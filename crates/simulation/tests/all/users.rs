@@ -16,12 +16,12 @@ const RTT_S: f64 = 0.1;
 #[derive(Clone, Copy)]
 struct Between {
     bandwidth_bps: f64,
-    room_pkts: f64,
+    buffer_pkts: f64,
 }
 
 const FAST: Between = Between {
     bandwidth_bps: 1e12,
-    room_pkts: 1e6,
+    buffer_pkts: 1e6,
 };
 
 fn http(files: f64, reply_bytes: f64) -> Http {
@@ -65,7 +65,7 @@ fn network(between: Between, specs: Vec<WorkloadSpec>, events: &[(f64, Change)])
                 to,
                 between.bandwidth_bps,
                 RTT_S / 4.0,
-                between.room_pkts,
+                between.buffer_pkts,
             ));
             first.get_or_insert(link);
         }
@@ -183,7 +183,7 @@ fn small_packets_take_little_time() {
     });
     let slow = Between {
         bandwidth_bps: 82_000.0,
-        room_pkts: 100.0,
+        buffer_pkts: 100.0,
     };
     // Few, so that they do not meet.
     let network = network(slow, vec![workload(application, 0.2)], &[]);
@@ -276,7 +276,7 @@ fn the_network_carries_what_users_send() {
 fn losses_delay_and_are_counted() {
     let busy = Between {
         bandwidth_bps: 1e6,
-        room_pkts: 6.0,
+        buffer_pkts: 6.0,
     };
     let specs = || {
         let mut terminals = workload(Application::Telnet(Telnet::default()), 0.5);
@@ -379,7 +379,7 @@ fn models_have_the_same_users() {
 fn threads_do_not_change_what_users_wait() {
     let busy = Between {
         bandwidth_bps: 1e6,
-        room_pkts: 6.0,
+        buffer_pkts: 6.0,
     };
     let waits = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -406,7 +406,7 @@ proptest! {
     #[test]
     fn packets_and_users_are_conserved(
         bandwidth_bps in 2e5..2e6_f64,
-        room_pkts in 4.0..20.0_f64,
+        buffer_pkts in 4.0..20.0_f64,
         users_per_s in 0.2..3.0_f64,
         files in 1.0..6.0_f64,
         reply_bytes in 1.0..30_000.0_f64,
@@ -429,7 +429,7 @@ proptest! {
         let mut spec = workload(application, users_per_s);
         spec.source.variant = variant;
         spec.delayed_ack = delayed_ack;
-        let between = Between { bandwidth_bps, room_pkts };
+        let between = Between { bandwidth_bps, buffer_pkts };
         let network = network(between, vec![spec], &[]);
         // In the midst of it, and long after.
         let midst = run(network.clone(), 15.0, 5.0);
@@ -503,7 +503,7 @@ fn medians_are_whole_round_trips() {
 fn workloads_may_change_their_rows() {
     let slow = Between {
         bandwidth_bps: 5e6,
-        room_pkts: 20.0,
+        buffer_pkts: 20.0,
     };
     let named = |name: &str, users_per_s: f64| WorkloadSpec {
         name: name.to_owned(),
@@ -534,7 +534,7 @@ fn workloads_may_change_their_rows() {
 fn users_of_a_resumed_run_wait_as_if_it_had_never_stopped() {
     let busy = Between {
         bandwidth_bps: 2e6,
-        room_pkts: 20.0,
+        buffer_pkts: 20.0,
     };
     let web = workload(Application::Http(http(3.0, 20_000.0)), 9.0);
     let network = network(busy, vec![web], &[(8.0, Change::Bandwidth(1e6))]);

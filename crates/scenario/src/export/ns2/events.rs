@@ -1,6 +1,6 @@
 //! The section of what happens on the way.
 
-use netflow_network::{Acks, Change, EventSpec, LinkId, Queue};
+use netflow_network::{Acks, Change, DropPolicy, EventSpec, LinkId};
 use std::collections::BTreeSet;
 
 use super::super::tcl::word;
@@ -70,7 +70,7 @@ impl Export<'_> {
         let network = self.network;
         for event in events {
             let spec = network.link_spec(event.link);
-            if matches!(event.change, Change::Bandwidth(_)) && spec.queue != Queue::DropTail {
+            if matches!(event.change, Change::Bandwidth(_)) && spec.queue != DropPolicy::DropTail {
                 warnings.add(format!(
                     "link {}: when its bandwidth changes, RED goes on reckoning with the first one while the queue is empty",
                     word(network.link_name(event.link))

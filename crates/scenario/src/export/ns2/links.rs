@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use netflow_network::{Buffer, LinkId, LinkSpec, Queue, Red};
+use netflow_network::{Buffer, DropPolicy, LinkId, LinkSpec, Red};
 
 use super::super::ExportError;
 use super::super::tcl::word;
@@ -122,40 +122,40 @@ impl Export<'_> {
         warnings: &mut Warnings,
     ) -> Result<String, ExportError> {
         let network = self.network;
-        let room_pkts = network.room_pkts(id);
-        if room_pkts < 2.0 {
+        let buffer_pkts = network.buffer_pkts(id);
+        if buffer_pkts < 2.0 {
             return Err(ExportError::Room {
                 link: network.link_name(id).to_owned(),
-                room_pkts,
+                buffer_pkts,
             });
         }
-        let whole_pkts = room_pkts.floor().min(MOST_LIMIT);
+        let whole_pkts = buffer_pkts.floor().min(MOST_LIMIT);
         let spec = network.link_spec(id);
         let mut in_packets = |why: &str| {
-            if whole_pkts != room_pkts {
+            if whole_pkts != buffer_pkts {
                 let link = word(network.link_name(id));
                 warnings.add(format!(
-                    "link {link}: its buffer holds {whole_pkts} pkt, not {room_pkts}{why}"
+                    "link {link}: its buffer holds {whole_pkts} pkt, not {buffer_pkts}{why}"
                 ));
             }
         };
         match (spec.queue, spec.buffer) {
-            (Queue::Red(red), buffer) => {
+            (DropPolicy::Red(red), buffer) => {
                 in_packets(match buffer {
                     Buffer::Bytes(_) => ": RED counts packets here",
                     Buffer::Packets(_) => "",
                 });
                 Ok(red_queue(&red, whole_pkts, load))
             }
-            (Queue::Rio(_), _) => Err(ExportError::Precedences {
+            (DropPolicy::Rio(_), _) => Err(ExportError::Precedences {
                 link: network.link_name(id).to_owned(),
             }),
-            (Queue::DropTail, Buffer::Packets(_)) => {
+            (DropPolicy::DropTail, Buffer::Packets(_)) => {
                 in_packets("");
                 Ok(format!("{{DropTail limit_ {whole_pkts}}}"))
             }
-            (Queue::DropTail, Buffer::Bytes(bytes)) => {
-                self.queue_in_bytes(id, bytes, bytes / room_pkts, load)
+            (DropPolicy::DropTail, Buffer::Bytes(bytes)) => {
+                self.queue_in_bytes(id, bytes, bytes / buffer_pkts, load)
             }
         }
     }
@@ -192,7 +192,7 @@ impl Export<'_> {
 
 /// RED with nothing automatic. What `mean_pktsize_` is for: how many packets might have been sent
 /// while the queue was empty.
-fn red_queue(red: &Red, room_pkts: f64, load: &Load) -> String {
+fn red_queue(red: &Red, buffer_pkts: f64, load: &Load) -> String {
     let mean_bytes = match load.connections > 0.0 {
         true => (load.bytes / load.connections).round().max(1.0),
         false => 40.0,
@@ -200,7 +200,7 @@ fn red_queue(red: &Red, room_pkts: f64, load: &Load) -> String {
     format!(
         "{{RED limit_ {} thresh_ {} maxthresh_ {} linterm_ {} q_weight_ {} gentle_ {} \
          mean_pktsize_ {mean_bytes} bytes_ false queue_in_bytes_ false adaptive_ 0}}",
-        room_pkts - 1.0,
+        buffer_pkts - 1.0,
         red.min_pkts.max(SMALLEST_THRESHOLD),
         red.max_pkts,
         1.0 / red.max_p,
