@@ -11,7 +11,6 @@ use netflow_network::{
     Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy, Experience,
     FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
 };
-
 use netflow_units::Ragged;
 
 use crate::delays::BranchDelays;

@@ -8,7 +8,7 @@ use netflow_queues::LinkLoss;
 
 use crate::{LinkId, NodeId, Rio, UserTraffic};
 
-/// The room of a queue; the place in service counts.
+/// How much a queue holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
     /// This many packets of any size; at least 1.
@@ -68,7 +68,7 @@ pub struct LinkSpec {
     pub bandwidth_bps: f64,
     /// Propagation delay in seconds, not negative.
     pub delay_s: f64,
-    /// Room of the queue.
+    /// How much the queue holds.
     pub buffer: Buffer,
     /// Which packets are refused.
     pub queue: DropPolicy,

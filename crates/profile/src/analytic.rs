@@ -1,8 +1,9 @@
 //! Steady-state formulas as profiles: Mathis and \[PFTK\].
 
 use netflow_tcpmodel::steady::{Path, mathis, pftk_approximate, pftk_send_rate};
+use netflow_units::math::within;
 
-use crate::domain::{positive, within};
+use crate::domain::positive;
 use crate::error::{ProfileError, ensure, ensure_window};
 use crate::extension::{LEAST_LOSS, Reach, same_window};
 use crate::file::Definition;

@@ -1,5 +1,6 @@
 //! Where a profile is known.
 
+use netflow_units::math::within;
 /// The losses and round-trip times for which a profile was measured or is defined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Domain {
@@ -52,14 +53,6 @@ impl Domain {
             within(rtt_s, self.rtt_min_s, self.rtt_max_s),
         )
     }
-}
-
-/// `x` moved into `low..=high`; NaN becomes `low`.
-#[inline(always)]
-pub(crate) fn within(x: f64, low: f64, high: f64) -> f64 {
-    // Unlike f64::max and min, which have to look for NaN in both, this is two instructions.
-    let x = if x > low { x } else { low };
-    if x < high { x } else { high }
 }
 
 /// The last guard of every surface: a rate is never zero, infinite or NaN.

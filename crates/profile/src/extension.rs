@@ -12,9 +12,9 @@
 //! rise with the loss nor with the round-trip time on the way out, and are continuous at the edge.
 //! A test leaves out the outer cells of measured grids and says how far the rest, extended, is off.
 
-use crate::domain::within;
+use netflow_units::math::{ln, within};
+
 use crate::error::{RTT_MAX_S, RTT_MIN_S};
-use crate::math::ln;
 use crate::{Domain, ProfileUse};
 
 /// No rate rises any more below this loss, which nobody can measure.

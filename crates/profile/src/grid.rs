@@ -1,13 +1,13 @@
 //! Measured surfaces: throughputs on a grid of losses and round-trip times.
 
+use netflow_units::math::{exp, ln, within};
+
 use crate::axis::Axis;
-use crate::domain::within;
 use crate::error::{
     ProfileError, ensure, ensure_increasing, ensure_losses, ensure_rtt, ensure_window,
 };
 use crate::extension::{Extension, Reach, same_window};
 use crate::file::Definition;
-use crate::math::{exp, ln};
 use crate::profile::{BLOCK, SMALL_BLOCK};
 use crate::{Domain, Place, Profile, ProfileUse};
 

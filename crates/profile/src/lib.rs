@@ -115,7 +115,6 @@ mod extension;
 mod file;
 pub mod fit;
 mod grid;
-mod math;
 mod power_law;
 mod profile;
 

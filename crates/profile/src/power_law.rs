@@ -1,11 +1,12 @@
 //! Power-law surfaces: \[Prof\] eqs. 2 and 3.
 
+use netflow_units::math::{exp, ln, within};
+
 use crate::axis::Axis;
-use crate::domain::{positive, within};
+use crate::domain::positive;
 use crate::error::{ProfileError, ensure, ensure_losses, ensure_rtt};
 use crate::extension::{Extension, same_window};
 use crate::file::Definition;
-use crate::math::{exp, ln};
 use crate::profile::{BLOCK, SMALL_BLOCK};
 use crate::{Domain, Place, Profile};
 

@@ -43,6 +43,7 @@ mod bounds;
 mod dimension;
 mod error;
 mod fifo;
+pub mod math;
 mod names;
 mod number;
 mod out_of_range;

@@ -160,9 +160,8 @@ impl Packets {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::Bounds;
-
     use super::*;
+    use crate::Bounds;
 
     #[test]
     fn quantities_are_read_exactly() {

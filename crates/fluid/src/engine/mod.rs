@@ -21,14 +21,14 @@ mod shares;
 pub(crate) mod sources;
 mod step;
 
+use feedback::LOOKS;
 use netflow_network::likeness::hash_of;
 use netflow_network::{Coupling, FluidOptions, Network, RunError, Step};
-
-use crate::state::State;
-use feedback::LOOKS;
 use pace::Pace;
 use plan::Plan;
 pub(crate) use scratch::Scratch;
+
+use crate::state::State;
 
 /// All that a step needs beside the state and does not change: derived from the network and the options.
 pub(crate) struct Setup {

@@ -19,7 +19,7 @@ pub struct Link {
     /// Propagation delay. Default: 0 s.
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
-    /// Room of the queue, the place in service included: `"100 pkt"` or `"150 KB"`. Default: 100
+    /// How much the queue holds, the packet in service included: `"100 pkt"` or `"150 KB"`. Default: 100
     /// pkt.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<SizeSetting>,

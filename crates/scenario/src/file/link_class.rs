@@ -15,7 +15,7 @@ pub struct LinkClass {
     /// Its part of the bandwidth with "wfq", relative to the others. Default: 1.
     #[key(allowed = allowed::WEIGHT, example = 2)]
     pub weight: Option<Spanned<f64>>,
-    /// Room of the queue. Default: 100 pkt.
+    /// How much the queue holds. Default: 100 pkt.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<SizeSetting>,
     /// Which packets it refuses when it fills. Default: drop-tail.

@@ -4,8 +4,6 @@
 //! over slices are vectorised), and use nothing but IEEE additions, multiplications and
 //! divisions: the same bits on every machine, which the system's library does not promise.
 
-use crate::domain::within;
-
 /// ln 2 in two parts: the first has 32 significant bits, so that its product with an exponent is
 /// exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
@@ -24,7 +22,7 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// ln x for a positive, finite, normal `x`.
 #[inline(always)]
-pub(crate) fn ln(x: f64) -> f64 {
+pub fn ln(x: f64) -> f64 {
     // x = 2^k·m with √½ ≤ m < √2.
     let shifted = x.to_bits() + (ONE - ROOT_HALF);
     let k = f64::from_bits((shifted >> 52) | TWO_52.to_bits()) - (TWO_52 + 1023.0);
@@ -45,10 +43,23 @@ pub(crate) fn ln(x: f64) -> f64 {
     k * LN_2_HIGH + (s2 + (s2 * (z * series) + k * LN_2_LOW))
 }
 
+/// `x` moved into `low..=high`; NaN becomes `low`.
+#[inline(always)]
+pub fn within(x: f64, low: f64, high: f64) -> f64 {
+    // Unlike f64::max and min, which have to look for NaN in both, this is two instructions.
+    let x = if x > low { x } else { low };
+    if x < high { x } else { high }
+}
+
 /// e^x; below e^−708 and above e^709 the value there.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
-    let x = within(x, -708.0, 709.0);
+pub fn exp(x: f64) -> f64 {
+    exp_within(within(x, -708.0, 709.0))
+}
+
+/// e^x for one who knows that −708 ≤ x ≤ 709; otherwise it is anything.
+#[inline(always)]
+pub fn exp_within(x: f64) -> f64 {
     // x = k·ln 2 + r with |r| ≤ ln 2 / 2.
     let rounded = x * std::f64::consts::LOG2_E + ROUNDER;
     let k = rounded - ROUNDER;
