@@ -3,7 +3,7 @@
 //! A structure is a table and its fields are the keys: [`table`] makes everything else of them, the
 //! reader, what is allowed, the columns of a CSV table ([`columns`]), what `--set` options may say
 //! ([`Overrides`]), the writer and the JSON schema (by `serde` and `schemars`), and what a reference
-//! prints ([`Key`]). [`one_of`] does the same for a value of several kinds, and [`words`] for a value
+//! prints ([`Key`]). [`macro@one_of`] does the same for a value of several kinds, and [`words`] for a value
 //! that is one of some words.
 //!
 //! Reading goes on after an error, so that everything that is wrong is found at once: it is put into
