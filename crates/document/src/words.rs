@@ -7,7 +7,7 @@ use crate::{Findings, ProblemKind, Value};
 pub trait Words: Copy + PartialEq + 'static {
     /// All words, and what they mean.
     const WORDS: &'static [(&'static str, Self)];
-    /// Other words for the same, which are read and not told.
+    /// Other words for the same, which are read and not written.
     const ALSO: &'static [(&'static str, Self)];
 
     /// The word.
@@ -25,7 +25,7 @@ pub trait Words: Copy + PartialEq + 'static {
 
 /// Reads a word.
 pub fn word<T: Words>(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<T> {
-    let names = || T::WORDS.iter().map(|(name, _)| *name);
+    let names = || T::WORDS.iter().chain(T::ALSO).map(|(name, _)| *name);
     let list: Vec<String> = names().map(|name| format!("\"{name}\"")).collect();
     let text = value.text(key, &format!("one of {}", list.join(", ")), findings)?;
     let found = T::named(text);

@@ -152,7 +152,8 @@ impl Read for Like {
 
 /// Reads a stack; `None` if something is wrong with it, which the findings say.
 pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<Stack> {
-    parse(text, file, findings, |fields, findings| {
+    let before = findings.errors();
+    let stack = parse(text, file, findings, |fields, findings| {
         let start = netflow_document::Place::new(file, 0..text.len().min(1));
         let mut s = Section::new(findings, "the stack", fields, start, &[StackFile::KEYS]);
         let stack = over(StackFile::fields(&mut s));
@@ -164,12 +165,10 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
                     .error(ProblemKind::OutOfRange, place, error.to_string());
             }
         }
-        let is_sound = s.is_sound();
         s.finish();
-        is_sound.then_some(stack)
-    })
-    .flatten()
-    .filter(|_| !findings.has_errors())
+        stack
+    })?;
+    (findings.errors() == before).then_some(stack)
 }
 
 /// What the description says, over what `like` says.
