@@ -293,6 +293,7 @@ impl<'r, 'a> Section<'r, 'a> {
         let what = format!("[{}]", T::NAME);
         let mut section = Section::new(self.findings, what, fields, value.place, tables::<T>());
         section.overrides = self.overrides;
+        section.call(T::NAME.to_owned());
         Some(T::read_section(section))
     }
 

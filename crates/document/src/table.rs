@@ -50,9 +50,9 @@ pub trait Element: Table {
         }
     }
 
-    /// What `--set` options call it: `link.A->B`.
+    /// What `--set` options call it: `link.A->B`; nothing if they cannot change it.
     fn called(_: &Section<'_, '_>) -> Option<String> {
-        Some(Self::NAME.to_owned())
+        None
     }
 
     /// Reads it; what cannot be read is reported and replaced.

@@ -468,6 +468,21 @@ fn aggregates_and_includes_can_be_set_and_are_missed_by_name() {
     assert!(said.contains("did you mean `connection`?"), "{said}");
 }
 
+/// Nodes, events and classes of links have no names for options: `node.x` would be the place of all.
+#[test]
+fn what_has_no_name_for_options_is_not_set() {
+    let text = "node = [{ name = \"A\", x = 1 }]\n\
+        link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\", queue = \"wfq\", class = [{ name = \"gold\" }] }]\n\
+        connection = [{ from = \"A\", to = \"B\", source.profile = \"nt\" }]\n\
+        event = [{ at = \"1 s\", link = \"A->B\", down = true }]\n[simulation]\nduration = \"2 s\"\n";
+    for option in ["node.x=2", "class.weight=3", "event.at=0.5 s"] {
+        let options = [option.to_owned()];
+        let read = netflow_scenario::from_str("test", text, std::path::Path::new(""), &options);
+        let said = read.expect_err(option).to_string();
+        assert!(said.contains("nothing is called"), "{said}");
+    }
+}
+
 /// What tables print of a connection without a name of its own.
 #[test]
 fn a_connection_without_a_name_is_set_by_the_one_it_gets() {
