@@ -189,7 +189,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
         .as_array()
         .unwrap()
         .iter()
-        .map(|l| (l["link"].as_str().unwrap(), number(l, "buffer_pkts")))
+        .map(|l| (l["link"].as_str().unwrap(), number(l, "room_pkts")))
         .collect();
 
     let mut time_s = 0.0;
