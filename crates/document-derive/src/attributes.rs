@@ -3,7 +3,11 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Expr, Ident, Lit, LitStr, Path, Token};
+use syn::punctuated::Punctuated;
+use syn::token::Comma;
+use syn::{
+    Attribute, Data, DeriveInput, Expr, Generics, Ident, Lit, LitStr, Path, Token, Type, Variant,
+};
 
 /// `#[table(name = "link", check = Self::check)]`
 #[derive(Default)]
@@ -149,7 +153,7 @@ impl OfKey {
     }
 
     /// The example as TOML: a text in quotes, unless it is a table or an array.
-    pub(crate) fn toml(&self) -> TokenStream {
+    fn toml(&self) -> TokenStream {
         let text = match &self.example {
             None => String::new(),
             Some(Expr::Lit(literal)) => match &literal.lit {
@@ -161,6 +165,83 @@ impl OfKey {
             Some(other) => return quote!(#other),
         };
         quote!(#text)
+    }
+}
+
+/// A key as the generated code declares and reads it.
+pub(crate) struct Declared {
+    /// The `Key`.
+    pub(crate) key: TokenStream,
+    /// A reference to what is `Allowed`.
+    pub(crate) allowed: TokenStream,
+    /// The example as TOML.
+    pub(crate) toml: TokenStream,
+    /// The type of the value, without its place.
+    pub(crate) value: TokenStream,
+    /// Makes what holds it of the value.
+    pub(crate) setting: TokenStream,
+}
+
+impl OfKey {
+    /// The key for what is held as a `ty`.
+    pub(crate) fn declare(
+        &self,
+        name: &str,
+        ty: &Type,
+        attributes: &[Attribute],
+        [required, many]: [bool; 2],
+    ) -> Declared {
+        let doc = doc(attributes);
+        let (toml, flat) = (self.toml(), self.flat);
+        let value = quote!(<#ty as ::netflow_document::Setting>::Value);
+        let (range, allowed) = match &self.allowed {
+            Some(allowed) => (quote!((#allowed).text), quote!(&(#allowed))),
+            None => (quote!(""), quote!(&::netflow_document::any())),
+        };
+        let key = quote! {
+            ::netflow_document::Key {
+                name: #name,
+                doc: #doc,
+                kind: <#value as ::netflow_document::Read>::KIND,
+                allowed: #range,
+                example: #toml,
+                required: #required,
+                many: #many,
+                flat: #flat,
+                is_cell: !#many && <#value as ::netflow_document::Read>::IS_CELL,
+                tables: <#value as ::netflow_document::Read>::TABLES,
+            }
+        };
+        Declared {
+            key,
+            allowed,
+            toml,
+            value,
+            setting: quote!(<#ty as ::netflow_document::Setting>::of),
+        }
+    }
+}
+
+/// The variants of an enumeration.
+pub(crate) fn variants(item: &mut DeriveInput) -> syn::Result<&mut Punctuated<Variant, Comma>> {
+    let wrong = syn::Error::new_spanned(&item.ident, "an enumeration is wanted here");
+    match &mut item.data {
+        Data::Enum(data) => Ok(&mut data.variants),
+        _ => Err(wrong),
+    }
+}
+
+/// The implementation of `Setting` for what is read without its place.
+pub(crate) fn setting(name: &Ident, generics: &Generics) -> TokenStream {
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    quote! {
+        impl #impl_generics ::netflow_document::Setting for #name #ty_generics #where_clause {
+            type Value = Self;
+
+            fn of(value: ::netflow_document::Spanned<Self>) -> Self {
+                value.into_inner()
+            }
+        }
     }
 }
 

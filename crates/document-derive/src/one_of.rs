@@ -2,42 +2,33 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput, Fields};
+use syn::DeriveInput;
 
-use crate::attributes::{OfKey, OfOneOf, doc, kebab};
+use crate::attributes::{Declared, OfKey, OfOneOf, kebab, setting, variants};
 use crate::table::bounded;
 
 pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<TokenStream> {
     let what = &arguments.what;
     let (mut keys, mut reads, mut tables, mut names) = (vec![], vec![], vec![], vec![]);
     let mut shown = vec![];
-    let Data::Enum(data) = &mut item.data else {
-        return Err(syn::Error::new_spanned(
-            &item,
-            "an enumeration is wanted here",
-        ));
-    };
-    for variant in &mut data.variants {
+    for variant in variants(&mut item)? {
         let of_key = OfKey::take(&mut variant.attrs)?;
         let name = &variant.ident;
         let key = match &of_key.name {
             Some(name) => name.value(),
             None => kebab(name),
         };
-        let Fields::Unnamed(fields) = &variant.fields else {
-            return Err(syn::Error::new_spanned(
-                &*variant,
-                "a variant needs one value",
-            ));
+        let Some(ty) = variant.fields.iter().next().map(|field| &field.ty) else {
+            let wrong = "a variant needs one value";
+            return Err(syn::Error::new_spanned(&*variant, wrong));
         };
-        let Some(ty) = fields.unnamed.first().map(|field| field.ty.clone()) else {
-            return Err(syn::Error::new_spanned(
-                &*variant,
-                "a variant needs one value",
-            ));
-        };
-        let value = quote!(<#ty as ::netflow_document::Setting>::Value);
-        let setting = quote!(<#ty as ::netflow_document::Setting>::of);
+        let declared = of_key.declare(&key, ty, &variant.attrs, [false, false]);
+        let Declared {
+            allowed,
+            value,
+            setting,
+            ..
+        } = &declared;
         shown.push(quote!(Self::#name(_) => #key));
         names.push(key.clone());
         if of_key.beside {
@@ -51,33 +42,15 @@ pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<
         variant
             .attrs
             .push(syn::parse_quote!(#[serde(rename = #key)]));
-        let doc = doc(&variant.attrs);
-        let toml = of_key.toml();
-        let (range, allowed) = match &of_key.allowed {
-            Some(allowed) => (quote!((#allowed).text), quote!(&(#allowed))),
-            None => (quote!(""), quote!(&::netflow_document::any())),
-        };
-        keys.push(quote! {
-            ::netflow_document::Key {
-                name: #key,
-                doc: #doc,
-                kind: <#value as ::netflow_document::Read>::KIND,
-                allowed: #range,
-                example: #toml,
-                required: false,
-                many: false,
-                flat: false,
-                is_cell: <#value as ::netflow_document::Read>::IS_CELL,
-                tables: <#value as ::netflow_document::Read>::TABLES,
-            }
-        });
         reads.push(quote! {
             s.optional(#key, #allowed).map(|it| Self::#name(#setting(it)))
         });
+        keys.push(declared.key);
     }
     let name = &item.ident;
     let generics = bounded(&item.generics, arguments.bound.as_ref());
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let setting = setting(name, &generics);
     let instead = match &arguments.instead {
         Some(instead) => quote!(#instead),
         None => quote!(|_, _| String::new()),
@@ -121,12 +94,6 @@ pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<
             }
         }
 
-        impl #impl_generics ::netflow_document::Setting for #name #ty_generics #where_clause {
-            type Value = Self;
-
-            fn of(value: ::netflow_document::Spanned<Self>) -> Self {
-                value.into_inner()
-            }
-        }
+        #setting
     })
 }

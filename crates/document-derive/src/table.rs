@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Fields, Generics, Path, Type};
 
-use crate::attributes::{OfKey, OfTable, doc, kebab};
+use crate::attributes::{Declared, OfKey, OfTable, kebab, setting};
 
 /// How often a key is there.
 enum Times {
@@ -46,10 +46,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
         };
         let times = times(&field.ty);
         if !plain {
-            let rename = &key;
-            field
-                .attrs
-                .push(syn::parse_quote!(#[serde(rename = #rename)]));
+            field.attrs.push(syn::parse_quote!(#[serde(rename = #key)]));
             match &times {
                 Times::Required => {}
                 Times::Optional(_) => field.attrs.push(
@@ -66,43 +63,26 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             Times::Optional(inner) => (inner, false, false),
             Times::Many(inner) => (inner, false, true),
         };
-        let doc = doc(&field.attrs);
-        let (toml, flat) = (of_key.toml(), of_key.flat);
-        let range = match &of_key.allowed {
-            Some(allowed) => quote!((#allowed).text),
-            None => quote!(""),
-        };
-        let allowed = match &of_key.allowed {
-            Some(allowed) => quote!(&(#allowed)),
-            None => quote!(&::netflow_document::any()),
-        };
-        let value = quote!(<#inner as ::netflow_document::Setting>::Value);
-        keys.push(quote! {
-            ::netflow_document::Key {
-                name: #key,
-                doc: #doc,
-                kind: <#value as ::netflow_document::Read>::KIND,
-                allowed: #range,
-                example: #toml,
-                required: #required,
-                many: #many,
-                flat: #flat,
-                is_cell: !#many && <#value as ::netflow_document::Read>::IS_CELL,
-                tables: <#value as ::netflow_document::Read>::TABLES,
-            }
-        });
+        let Declared {
+            key: declared,
+            allowed,
+            toml,
+            value,
+            setting,
+        } = of_key.declare(&key, inner, &field.attrs, [required, many]);
+        keys.push(declared);
         let fallback = match &of_key.fallback {
             Some(fallback) => quote!(#fallback),
             None => quote!(<#value as ::netflow_document::Read>::fallback()),
         };
-        let setting = quote!(<#inner as ::netflow_document::Setting>::of);
+        let kept = quote!(#name: self.#name.clone());
         match times {
             _ if of_key.element => {
                 reads.push(match required {
                     true => quote!(#name: s.required_table()),
                     false => quote!(#name: s.table()),
                 });
-                overridden.push(quote!(#name: self.#name.clone()));
+                overridden.push(kept);
                 fallbacks.push(quote!(#name: Default::default()));
             }
             Times::Required => {
@@ -110,7 +90,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
                     #name: #setting(s.required(#key, #allowed, #toml, || #fallback))
                 });
                 overridden.push(match of_key.fixed {
-                    true => quote!(#name: self.#name.clone()),
+                    true => kept,
                     false => quote! {
                         #name: s.set(#key, #allowed).map_or_else(|| self.#name.clone(), #setting)
                     },
@@ -120,7 +100,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             Times::Optional(_) => {
                 reads.push(quote!(#name: s.optional(#key, #allowed).map(#setting)));
                 overridden.push(match of_key.fixed {
-                    true => quote!(#name: self.#name.clone()),
+                    true => kept,
                     false => quote! {
                         #name: s.set(#key, #allowed).map(#setting).or_else(|| self.#name.clone())
                     },
@@ -129,7 +109,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             }
             Times::Many(_) => {
                 reads.push(quote!(#name: s.list()));
-                overridden.push(quote!(#name: self.#name.clone()));
+                overridden.push(kept);
                 fallbacks.push(quote!(#name: Vec::new()));
             }
         }
@@ -141,13 +121,18 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             #[serde(deny_unknown_fields)]
         },
     };
-    let check = arguments
-        .check
-        .as_ref()
-        .map(|check| quote!(#check(&mut it, s);));
+    let read = match &arguments.check {
+        None => quote!(Self { #(#reads),* }),
+        Some(check) => quote! {
+            let mut it = Self { #(#reads),* };
+            #check(&mut it, s);
+            it
+        },
+    };
     let name = &item.ident;
     let generics = bounded(&item.generics, arguments.bound.as_ref());
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let setting = setting(name, &generics);
     let element = arguments.name.as_ref().map(|element| {
         let title = arguments.title.as_ref().unwrap_or(element);
         let called = arguments.called.as_ref().map(|called| {
@@ -173,10 +158,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             const KEYS: &'static [::netflow_document::Key] = &[#(#keys),*];
 
             fn fields(s: &mut ::netflow_document::Section<'_, '_>) -> Self {
-                #[allow(unused_mut)]
-                let mut it = Self { #(#reads),* };
-                #check
-                it
+                #read
             }
 
             fn overridden(&self, s: &mut ::netflow_document::Section<'_, '_>) -> Self {
@@ -207,13 +189,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             }
         }
 
-        impl #impl_generics ::netflow_document::Setting for #name #ty_generics #where_clause {
-            type Value = Self;
-
-            fn of(value: ::netflow_document::Spanned<Self>) -> Self {
-                value.into_inner()
-            }
-        }
+        #setting
 
         #element
     })

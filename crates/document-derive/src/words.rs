@@ -2,20 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput};
+use syn::DeriveInput;
 
-use crate::attributes::{OfKey, OfWords, kebab};
+use crate::attributes::{OfKey, OfWords, doc, kebab, setting, variants};
 
 pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<TokenStream> {
     let (mut named, mut texts, mut also) = (vec![], vec![], vec![]);
     let mut first = None;
-    let Data::Enum(data) = &mut item.data else {
-        return Err(syn::Error::new_spanned(
-            &item,
-            "an enumeration is wanted here",
-        ));
-    };
-    for variant in &mut data.variants {
+    for variant in variants(&mut item)? {
         let of_key = OfKey::take(&mut variant.attrs)?;
         let name = variant.ident.clone();
         let word = match (&of_key.name, arguments.lowercase) {
@@ -28,7 +22,10 @@ pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<
                 .attrs
                 .push(syn::parse_quote!(#[serde(rename = #word)]));
         }
-        named.push(quote!((#word, Self::#name)));
+        let about = doc(&variant.attrs).trim_end_matches('.').to_owned();
+        named.push(quote! {
+            ::netflow_document::Word { word: #word, meaning: Self::#name, about: #about }
+        });
         texts.push(format!("\"{word}\""));
         if let Some(other) = &of_key.also {
             also.push(quote!((#other, Self::#name)));
@@ -42,13 +39,14 @@ pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<
         },
     };
     let name = &item.ident;
+    let setting = setting(name, &item.generics);
     let kind = texts.join(", ");
     Ok(quote! {
         #derives
         #item
 
         impl ::netflow_document::Words for #name {
-            const WORDS: &'static [(&'static str, Self)] = &[#(#named),*];
+            const WORDS: &'static [::netflow_document::Word<Self>] = &[#(#named),*];
             const ALSO: &'static [(&'static str, Self)] = &[#(#also),*];
         }
 
@@ -72,12 +70,6 @@ pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<
             }
         }
 
-        impl ::netflow_document::Setting for #name {
-            type Value = Self;
-
-            fn of(value: ::netflow_document::Spanned<Self>) -> Self {
-                value.into_inner()
-            }
-        }
+        #setting
     })
 }

@@ -69,4 +69,4 @@ pub use section::Section;
 pub use sources::Sources;
 pub use table::{Element, Setting, Table, parse, read_document, read_table};
 pub use value::{Fields, Kind, List, Read, Value, Verbatim};
-pub use words::{Words, word};
+pub use words::{Word, Words, word, word_of};

@@ -182,11 +182,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
             findings.error(ProblemKind::BadValue, value.place, message);
             return None;
         }
-        let place = value.place_inside(text, error.span());
-        let message = format!("`{key}`: {error}");
-        findings
-            .error(ProblemKind::BadValue, place, message)
-            .help(error.help());
+        value.bad_unit(text, key, &error, findings);
         None
     }
 }

@@ -1,5 +1,6 @@
 //! A value of whatever origin, and reading simple types from it.
 
+use netflow_units::{Probability, UnitError};
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
@@ -119,6 +120,21 @@ impl<'a> Value<'a> {
         }
         let start = whole.start + offset;
         Place::new(self.place.file(), start + span.start..start + span.end)
+    }
+
+    /// Says what is wrong with a text that should have been a quantity.
+    pub(crate) fn bad_unit(
+        &self,
+        text: &str,
+        key: &str,
+        error: &UnitError,
+        findings: &mut Findings,
+    ) {
+        let place = self.place_inside(text, error.span());
+        let message = format!("`{key}`: {error}");
+        findings
+            .error(ProblemKind::BadValue, place, message)
+            .help(error.help());
     }
 
     /// Says that it is of the wrong type.
@@ -375,8 +391,10 @@ impl Read for f64 {
                 whole.map(|number| number as f64)
             }
             Kind::Float(number) => number.as_str().parse().ok(),
-            Kind::Cell(text) => percent(text).or_else(|| text.parse().ok()),
-            Kind::String(text) if text.trim_end().ends_with('%') => percent(text),
+            Kind::Cell(text) | Kind::String(text) if text.trim_end().ends_with('%') => {
+                return percent(text, value, key, findings);
+            }
+            Kind::Cell(text) => text.parse().ok(),
             Kind::String(text) => {
                 value.wrong_type(key, "a number", findings);
                 if text.parse::<f64>().is_ok() {
@@ -407,9 +425,14 @@ impl Read for f64 {
 }
 
 /// `"2 %"` as 0.02.
-fn percent(text: &str) -> Option<f64> {
-    let number: f64 = text.trim_end().strip_suffix('%')?.trim().parse().ok()?;
-    Some(number / 100.0)
+fn percent(text: &str, value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<f64> {
+    match text.parse::<Probability>() {
+        Ok(probability) => Some(probability.get()),
+        Err(error) => {
+            value.bad_unit(text, key, &error, findings);
+            None
+        }
+    }
 }
 
 /// Node names from the first to the last: an array of strings, or one text with `>` between them.

@@ -2,7 +2,7 @@
 
 use netflow_document::{
     Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, Words, read_table,
-    table, word, words,
+    table, word_of, words,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -127,21 +127,23 @@ enum Discipline {
 
 impl Discipline {
     fn read(value: &Value<'_>, findings: &mut Findings) -> Option<Discipline> {
-        word(value, "queue discipline", findings)
+        let others = RedDiscipline::names().chain(RioDiscipline::names());
+        let names = Plain::names().chain(others);
+        word_of(
+            value,
+            "queue discipline",
+            names,
+            Discipline::named,
+            findings,
+        )
     }
-}
 
-impl Words for Discipline {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("drop-tail", Discipline::Plain(Plain::DropTail)),
-        ("red", Discipline::Red),
-        ("rio", Discipline::Rio(RioDiscipline::Rio)),
-        ("rio-d", Discipline::Rio(RioDiscipline::RioD)),
-        ("wred", Discipline::Rio(RioDiscipline::Wred)),
-        ("priority", Discipline::Plain(Plain::Priority)),
-        ("wfq", Discipline::Plain(Plain::Wfq)),
-    ];
-    const ALSO: &'static [(&'static str, Self)] = &[];
+    fn named(word: &str) -> Option<Discipline> {
+        let plain = Plain::named(word).map(Discipline::Plain);
+        plain
+            .or_else(|| RedDiscipline::named(word).map(|_| Discipline::Red))
+            .or_else(|| RioDiscipline::named(word).map(Discipline::Rio))
+    }
 }
 
 const RED_EXAMPLE: &str =
