@@ -1,9 +1,11 @@
 //! Which packets a link loses on the way, decided for each by its number and its size.
 
+use netflow_units::Probability;
 use rand::{Rng, RngExt};
 
 /// A number that a link's losses cannot have.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{name} is {value}, allowed is {allowed}")]
 pub struct LossError {
     /// Which of its numbers.
     pub name: &'static str,
@@ -12,19 +14,6 @@ pub struct LossError {
     /// What is allowed.
     pub allowed: &'static str,
 }
-
-impl std::fmt::Display for LossError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let LossError {
-            name,
-            value,
-            allowed,
-        } = self;
-        write!(f, "{name} is {value}, allowed is {allowed}")
-    }
-}
-
-impl std::error::Error for LossError {}
 
 fn ensure(
     good: bool,
@@ -80,17 +69,20 @@ impl LinkLoss {
     pub fn probability(&self, bytes: f64) -> f64 {
         let gilbert = self.gilbert.map_or(0.0, |it| it.loss_probability());
         let errors = self.bit_errors.map_or(0.0, |it| it.loss_probability(bytes));
-        1.0 - (1.0 - self.random) * (1.0 - gilbert) * (1.0 - errors)
+        // Exact where there is one cause, however rare.
+        let either = |a: f64, b: f64| a + b - a * b;
+        either(either(self.random, gilbert), errors)
     }
 }
 
-/// In words: `1 % at random, bit errors 1e-6`.
+/// In words: `1% at random, bit errors 1e-6`.
 impl std::fmt::Display for LinkLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let random = (self.random > 0.0).then(|| format!("{} % at random", 100.0 * self.random));
+        let share = |part: f64| Probability(part).to_string();
+        let random = (self.random > 0.0).then(|| format!("{} at random", share(self.random)));
         let gilbert = self
             .gilbert
-            .map(|it| format!("in bursts {} %", 100.0 * it.loss_probability()));
+            .map(|it| format!("{} in bursts", share(it.loss_probability())));
         let errors = self
             .bit_errors
             .map(|it| format!("bit errors {:e}", it.rate));
