@@ -1,7 +1,7 @@
 //! The format as a JSON schema.
 
 use schemars::generate::SchemaSettings;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::file::Scenario;
 
@@ -11,7 +11,24 @@ pub fn schema() -> String {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Scenario>().to_value();
     forget_null(&mut schema);
+    take_percent(&mut schema);
     serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// A number may be written as a text in percent, too.
+fn take_percent(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.get("type").is_some_and(|name| name == "number") {
+                object.insert("type".to_owned(), json!(["number", "string"]));
+                let percent = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*%\s*$";
+                object.insert("pattern".to_owned(), json!(percent));
+            }
+            object.values_mut().for_each(take_percent);
+        }
+        Value::Array(list) => list.iter_mut().for_each(take_percent),
+        _ => {}
+    }
 }
 
 /// TOML has no null: what may be absent is simply not required.
