@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use netflow::document::Words;
+use netflow::scenario::export::Tcp;
 use netflow::units::{BitsPerSecond, Bytes, Packets, Probability, Rate, Seconds, Size, UnitError};
 use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
@@ -21,6 +23,18 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
         let found = all.iter().copied().find(|&it| name(it) == given);
         found.ok_or("there is no such value")
     })
+}
+
+/// One of the words of scenario files.
+pub fn word<T: Words + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let words = T::WORDS.iter();
+    PossibleValuesParser::new(words.map(|it| PossibleValue::new(it.word).help(it.about)))
+        .try_map(|given| T::named(&given).ok_or("there is no such value"))
+}
+
+/// The TCPs that an export can choose.
+pub fn tcp() -> impl TypedValueParser<Value = Tcp> {
+    PossibleValuesParser::new(Tcp::ALL.map(Tcp::name)).try_map(|name| name.parse::<Tcp>())
 }
 
 /// What a value of an argument is called.

@@ -66,13 +66,13 @@ fn a_directory_of_the_library_is_that_of_the_command() {
             let text = fs::read_to_string(directory.join(Manifest::FILE)).unwrap();
             serde_json::from_str(&text).unwrap()
         };
-        let (command, library) = (manifest(&of_command), manifest(&of_library));
+        let (command, by_library) = (manifest(&of_command), manifest(&of_library));
         // Only how long it took, and how the file was named, may differ.
         let as_command = Manifest {
             wall_time_s: command.wall_time_s,
             scenario: command.scenario.clone(),
             sources: command.sources.clone(),
-            ..library
+            ..by_library
         };
         assert_eq!(command, as_command);
         fs::remove_dir_all(of_command).unwrap();

@@ -9,8 +9,9 @@ use netflow::compare::{
     BUSIEST, Comparison, Ensemble, Error, Estimate, Ns2, NsTimes, Settings, Side, from_trace,
     write_ensemble,
 };
-use netflow::evaluate::warning_texts;
+use netflow::evaluate::{self, warning_texts};
 use netflow::number::{count, duration, percent, plain, short};
+use netflow::scenario::Reach;
 use netflow::scenario::export::Tcp;
 use serde::Serialize;
 
@@ -19,7 +20,7 @@ use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
 use crate::output::table::{Table, known};
 use crate::output::{csv, file};
-use crate::parse::{positive_time, time_from_zero};
+use crate::parse::{positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
 
 /// Put a scenario beside a real ns-2 run, or results beside packet traces
@@ -58,7 +59,7 @@ pub struct CompareArguments {
     overhead: f64,
 
     /// The TCP of all connections in ns-2, instead of that of their profiles
-    #[arg(long, value_name = "VARIANT")]
+    #[arg(long, value_name = "VARIANT", value_parser = tcp())]
     tcp: Option<Tcp>,
 
     /// Length of the intervals
@@ -148,7 +149,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
             help: Some("give the traces to compare it with, or a scenario's file".to_owned()),
         });
     }
-    let scenario = netflow::scenario::load(&arguments.what, &arguments.overrides)
+    let scenario = evaluate::load(&arguments.what, &arguments.overrides, Reach::Below)
         .map_err(|problems| Failure::Input(problems.into()))?;
     if !arguments.quiet {
         for warning in warning_texts(&scenario) {

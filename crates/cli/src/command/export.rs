@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::scenario::Prepared;
 use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Tcp};
@@ -11,7 +10,7 @@ use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Tcp};
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::file;
-use crate::parse::{positive_time, time_from_zero};
+use crate::parse::{positive_time, tcp, time_from_zero};
 
 /// Write the scenario as a runnable ns-2 script
 ///
@@ -32,7 +31,7 @@ pub struct ExportArguments {
     output: Option<PathBuf>,
 
     /// The TCP of all connections with a profile [default: by the profile's name]
-    #[arg(long, value_name = "VARIANT", value_parser = variants())]
+    #[arg(long, value_name = "VARIANT", value_parser = tcp())]
     tcp: Option<Tcp>,
 
     /// Start every connection up to this much later, at random
@@ -57,10 +56,6 @@ pub struct ExportArguments {
 enum Target {
     /// ns-2.35
     Ns2,
-}
-
-fn variants() -> impl TypedValueParser<Value = Tcp> {
-    PossibleValuesParser::new(Tcp::ALL.map(Tcp::name)).try_map(|name| name.parse::<Tcp>())
 }
 
 pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `[[aggregate]]`
 
+use netflow_diffserv::Kind;
 use netflow_document::{Section, Spanned, table, words};
 
 use super::{PacketCount, RateSetting, Time, allowed};
@@ -55,6 +56,28 @@ pub enum ConditionerName {
     Srtcm,
     /// Two rate three colour marker of RFC 2698.
     Trtcm,
+}
+
+impl ConditionerName {
+    /// Which of those that follow a rate estimator; `None` for the markers of the RFCs.
+    pub fn kind(self) -> Option<Kind> {
+        match self {
+            ConditionerName::Standard => Some(Kind::Standard),
+            ConditionerName::Rtt => Some(Kind::Rtt),
+            ConditionerName::RttRto => Some(Kind::RttRto),
+            ConditionerName::RttSw => Some(Kind::RttSmallWindow),
+            ConditionerName::Sw => Some(Kind::SmallWindow),
+            ConditionerName::Srtcm | ConditionerName::Trtcm => None,
+        }
+    }
+
+    /// Whether it marks DP2 beyond a peak rate.
+    pub fn has_peak_rate(self) -> bool {
+        match self.kind() {
+            Some(kind) => !kind.follows_rtt(),
+            None => self == ConditionerName::Trtcm,
+        }
+    }
 }
 
 fn called(section: &Section<'_, '_>) -> Option<String> {

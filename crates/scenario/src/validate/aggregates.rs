@@ -9,7 +9,7 @@ use netflow_network::{AggregateSpec, ConnectionId, DropPolicy, Edge, ModelName, 
 use super::Assembly;
 use super::links::WEIGHT;
 use super::names::Names;
-use crate::file::{self, Aggregate, ConditionerName, RioDiscipline, Scenario};
+use crate::file::{self, Aggregate, RioDiscipline, Scenario};
 
 /// Token buckets must hold something; a fluid does not notice how much.
 const BURST_BYTES: u64 = 1_000_000;
@@ -161,11 +161,7 @@ impl Assembly<'_> {
             .as_ref()
             .map(|rate| self.rate_bps(rate.0));
         self.warn_of_unused(aggregate);
-        let needs_peak = matches!(
-            *aggregate.conditioner,
-            ConditionerName::Standard | ConditionerName::Sw | ConditionerName::Trtcm
-        );
-        if needs_peak && peak_bps.is_none() {
+        if aggregate.conditioner.has_peak_rate() && peak_bps.is_none() {
             let message = format!(
                 "conditioner \"{}\" needs a `peak-rate`",
                 aggregate.conditioner.name()
@@ -186,64 +182,55 @@ impl Assembly<'_> {
             self.error(ProblemKind::OutOfRange, rate.place(), message, help);
             return None;
         }
-        let conditioner = |kind| {
-            let mut spec = ConditionerSpec::new(kind, committed_bps, peak_bps);
-            if let Some(interval) = &aggregate.averaging {
-                spec.interval_s = interval.get();
+        let edge = match (aggregate.conditioner.kind(), peak_bps) {
+            (Some(kind), _) => {
+                let mut spec = ConditionerSpec::new(kind, committed_bps, peak_bps);
+                if let Some(interval) = &aggregate.averaging {
+                    spec.interval_s = interval.get();
+                }
+                if let Some(window) = &aggregate.small_window {
+                    spec.small_window_pkts = window.get();
+                }
+                Conditioner::new(spec).map(Edge::Conditioner)
             }
-            if let Some(window) = &aggregate.small_window {
-                spec.small_window_pkts = window.get();
-            }
-            Conditioner::new(spec).map(Edge::Conditioner)
-        };
-        let edge = match *aggregate.conditioner {
-            ConditionerName::Standard => conditioner(Kind::Standard),
-            ConditionerName::Rtt => conditioner(Kind::Rtt),
-            ConditionerName::RttRto => conditioner(Kind::RttRto),
-            ConditionerName::RttSw => conditioner(Kind::RttSmallWindow),
-            ConditionerName::Sw => conditioner(Kind::SmallWindow),
-            ConditionerName::Srtcm => {
-                SrTcm::new(committed_bps.round() as u64, BURST_BYTES, BURST_BYTES).map(Edge::SrTcm)
-            }
-            ConditionerName::Trtcm => TrTcm::new(
+            (None, Some(peak_bps)) if aggregate.conditioner.has_peak_rate() => TrTcm::new(
                 committed_bps.round() as u64,
                 BURST_BYTES,
-                peak_bps.unwrap_or(committed_bps).round() as u64,
+                peak_bps.round() as u64,
                 BURST_BYTES,
             )
             .map(Edge::TrTcm),
+            (None, _) => {
+                SrTcm::new(committed_bps.round() as u64, BURST_BYTES, BURST_BYTES).map(Edge::SrTcm)
+            }
         };
         edge.map_err(|error| self.cannot(aggregate.name.place(), &error))
             .ok()
     }
 
     fn warn_of_unused(&mut self, aggregate: &Aggregate) {
-        use ConditionerName::{Rtt, RttRto, RttSw, Srtcm, Standard, Sw, Trtcm};
         let name = *aggregate.conditioner;
+        let is = |of: fn(Kind) -> bool| name.kind().is_some_and(of);
         let place = |time: &Option<file::Time>| time.as_ref().map(Spanned::place);
         let settings = [
             (
                 "peak-rate",
                 aggregate.peak_rate.as_ref().map(Spanned::place),
-                matches!(name, Standard | Sw | Trtcm),
+                name.has_peak_rate(),
             ),
             (
                 "averaging",
                 place(&aggregate.averaging),
-                !matches!(name, Srtcm | Trtcm),
+                name.kind().is_some(),
             ),
             (
                 "small-window",
                 aggregate.small_window.as_ref().map(Spanned::place),
-                matches!(name, Sw | RttSw),
+                is(Kind::protects_small_windows),
             ),
             // What one aggregate tells, the others take for their minima.
-            (
-                "rtt",
-                place(&aggregate.rtt),
-                matches!(name, Rtt | RttRto | RttSw),
-            ),
-            ("rto", place(&aggregate.rto), name == RttRto),
+            ("rtt", place(&aggregate.rtt), is(Kind::follows_rtt)),
+            ("rto", place(&aggregate.rto), is(Kind::follows_rto)),
         ];
         for (key, place, used) in settings {
             if let (Some(place), false) = (place, used) {

@@ -1,21 +1,23 @@
 //! Which conditioner, and what it is told.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use netflow::diffserv::table::Packet;
 use netflow::diffserv::{
     Aggregate, Conditioner, ConditionerSpec, DropPrecedence, Error, GivenInputs, Kind, Marker,
     Minima, SrTcm, TrTcm,
 };
+use netflow::document::Words;
+use netflow::scenario::file::ConditionerName as Name;
 
 use super::packets::Seen;
 use crate::failure::Failure;
-use crate::parse::{bits_per_s, bytes, name_of, packets, positive_time};
+use crate::parse::{bits_per_s, bytes, packets, positive_time, word};
 use crate::problems;
 
 #[derive(Args)]
 pub struct MarkingArguments {
     /// What marks the packets
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_name = "CONDITIONER", value_parser = word::<Name>(), default_value = "standard")]
     conditioner: Name,
 
     /// Rate up to which packets are DP0, such as "2 Mbit/s"
@@ -67,43 +69,10 @@ pub struct MarkingArguments {
     seed: u64,
 }
 
-/// The names of scenario files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Name {
-    /// By the rate alone: the time sliding window three colour marker of RFC 2859
-    #[default]
-    Standard,
-    /// Less DP2 for a long round-trip time
-    Rtt,
-    /// Less DP2 for a long round-trip time and a long retransmission timeout
-    RttRto,
-    /// As rtt; packets sent with a small window are DP0
-    RttSw,
-    /// As standard; packets sent with a small window are DP0
-    Sw,
-    /// Single rate three colour marker of RFC 2697
-    Srtcm,
-    /// Two rate three colour marker of RFC 2698
-    Trtcm,
-}
-
-impl Name {
-    fn kind(self) -> Option<Kind> {
-        match self {
-            Name::Standard => Some(Kind::Standard),
-            Name::Rtt => Some(Kind::Rtt),
-            Name::RttRto => Some(Kind::RttRto),
-            Name::RttSw => Some(Kind::RttSmallWindow),
-            Name::Sw => Some(Kind::SmallWindow),
-            Name::Srtcm | Name::Trtcm => None,
-        }
-    }
-}
-
 /// A conditioner at work.
 pub struct Marking {
     marker: AnyMarker,
-    name: String,
+    name: &'static str,
     /// Time of the first packet: markers begin with it.
     start_s: Option<f64>,
 }
@@ -127,7 +96,7 @@ impl Marking {
     }
 
     pub fn name(&self) -> &str {
-        &self.name
+        self.name
     }
 }
 
@@ -158,7 +127,7 @@ impl MarkingArguments {
         };
         Ok(Marking {
             marker,
-            name: name_of(&name),
+            name: name.name(),
             start_s: None,
         })
     }
@@ -195,7 +164,7 @@ impl MarkingArguments {
 
     fn needed(&self, value: Option<f64>, option: &str) -> Result<f64, Failure> {
         value.ok_or_else(|| {
-            let name = name_of(&self.conditioner);
+            let name = self.conditioner.name();
             Failure::usage(format!("conditioner `{name}` needs {option}"))
         })
     }
@@ -220,7 +189,7 @@ impl MarkingArguments {
         ];
         for (option, value, unused) in options {
             if value.is_some() && unused {
-                let name = name_of(&name);
+                let name = name.name();
                 problems::warn_of(&format!("{option} has no effect on conditioner `{name}`"));
             }
         }
@@ -233,13 +202,13 @@ impl MarkingArguments {
         if kind.is_some_and(Kind::protects_small_windows) && !seen.windows {
             problems::warn_of(&format!(
                 "conditioner `{}` protects no packet: the stream does not say their windows (window_pkts)",
-                name_of(&name)
+                name.name()
             ));
         }
         if kind.is_some() && seen.precedences {
             problems::warn_of(&format!(
                 "the precedences of the stream have no effect on conditioner `{}`",
-                name_of(&name)
+                name.name()
             ));
         }
     }
