@@ -16,12 +16,14 @@
 //! ```
 #![warn(missing_docs)]
 
+mod departures;
 mod losses;
 
 use std::ops::Add;
 
 use netflow_units::{Fifo, Size};
 
+pub use departures::Departures;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
 
 /// How much a link holds, the packet in service included.

@@ -1,0 +1,198 @@
+//! A drop-tail queue of counted packets, for whom every nanosecond counts.
+
+/// What [`DropTail`](crate::DropTail) is with a buffer of packets, as a ring of the times at which
+/// packets have been sent: the queue holds more than k if the packet that came k places before the last
+/// is sent later than now. So nobody has to leave it. Times are whole nanoseconds, and do not go back.
+///
+/// ```
+/// use netflow_queues::Departures;
+///
+/// // Room for two packets, each of which takes 8 ns.
+/// let mut link = Departures::new(2);
+/// assert_eq!(link.arrive(0, 8), Some(8));
+/// assert_eq!(link.arrive(0, 8), Some(16));
+/// assert_eq!(link.arrive(7, 8), None);
+/// assert_eq!(link.arrive(8, 8), Some(24));
+/// assert_eq!((link.len(8), link.most()), (2, 2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Departures {
+    /// When the last packets have been sent: a power of two of them, and more than `most`.
+    ring: Vec<u64>,
+    /// Packets taken.
+    taken: u64,
+    free: u64,
+    room: u64,
+    most: u64,
+}
+
+impl Departures {
+    /// An empty one with room for so many packets, the one in service included; for one at least.
+    pub fn new(room_pkts: usize) -> Departures {
+        Departures {
+            ring: vec![0; 2],
+            taken: 0,
+            free: 0,
+            room: room_pkts.max(1) as u64,
+            most: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self, number: u64) -> u64 {
+        self.ring[number as usize & (self.ring.len() - 1)]
+    }
+
+    /// A packet arrives that takes so long to be sent: when it will have been, if there is room.
+    #[inline(always)]
+    pub fn arrive(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
+        let n = self.taken;
+        if self.most == self.room && self.at(n - self.room) > now_ns {
+            return None;
+        }
+        self.free = self.free.max(now_ns) + service_ns;
+        let mask = self.ring.len() - 1;
+        self.ring[n as usize & mask] = self.free;
+        self.taken += 1;
+        if self.at(n - self.most) > now_ns {
+            self.grow();
+        }
+        Some(self.free)
+    }
+
+    /// There is one more than ever.
+    #[cold]
+    fn grow(&mut self) {
+        self.most += 1;
+        let size = self.ring.len() as u64;
+        if self.most == size {
+            let mut ring = vec![0; 2 * size as usize];
+            for number in self.taken.saturating_sub(size)..self.taken {
+                ring[(number & (2 * size - 1)) as usize] = self.at(number);
+            }
+            self.ring = ring;
+        }
+    }
+
+    /// Packets that there is room for, the one in service included.
+    pub fn room_pkts(&self) -> usize {
+        self.room as usize
+    }
+
+    /// The most packets that there were at once.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// From now on the most packets are those from now on.
+    pub fn restart_most(&mut self, now_ns: u64) {
+        self.most = self.len(now_ns) as u64;
+    }
+
+    /// When the last packet will have been sent.
+    #[inline]
+    pub fn free(&self) -> u64 {
+        self.free
+    }
+
+    /// The number of the first packet that is there.
+    fn first(&self, now_ns: u64) -> u64 {
+        let (mut low, mut high) = (self.taken - self.most.min(self.taken), self.taken);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.at(middle) > now_ns {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        low
+    }
+
+    /// Packets there.
+    #[inline]
+    pub fn len(&self, now_ns: u64) -> usize {
+        match self.free > now_ns {
+            true => (self.taken - self.first(now_ns)) as usize,
+            false => 0,
+        }
+    }
+
+    /// Whether nobody is there.
+    pub fn is_empty(&self, now_ns: u64) -> bool {
+        self.free <= now_ns
+    }
+
+    /// When each packet that is there will have been sent.
+    pub fn sent(&self, now_ns: u64) -> impl Iterator<Item = u64> + '_ {
+        (self.first(now_ns)..self.taken).map(|number| self.at(number))
+    }
+
+    /// What is still to happen is moved to another time, in the same order.
+    pub fn retime(&mut self, now_ns: u64, of: impl Fn(u64) -> u64) {
+        let mask = self.ring.len() - 1;
+        for number in self.first(now_ns)..self.taken {
+            let sent_ns = &mut self.ring[number as usize & mask];
+            *sent_ns = of(*sent_ns);
+        }
+        if self.free > now_ns {
+            self.free = of(self.free);
+        }
+    }
+
+    /// Takes out all that is there.
+    pub fn clear(&mut self, now_ns: u64) {
+        self.retime(now_ns, |_| now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Buffer, DropTail};
+
+    /// As the queue that lets packets leave one by one, over buffers, loads and interruptions.
+    #[test]
+    fn it_is_the_same_queue() {
+        let mut random = 1_u64;
+        let mut next = |most: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % most
+        };
+        for room in [1, 2, 3, 7, 8, 50, 1000] {
+            for gap in [1, 15, 20, 30, 100] {
+                let mut ours = Departures::new(room);
+                let mut theirs = DropTail::default();
+                let (mut now, mut most) = (0, 0);
+                for _ in 0..3000 {
+                    now += next(gap);
+                    let service = 1 + next(20);
+                    let sent = ours.arrive(now, service);
+                    assert_eq!(sent, theirs.arrive(now, service, 1, Buffer::Packets(room)));
+                    theirs.leave(now);
+                    most = theirs.len().max(most);
+                    assert_eq!((ours.len(now), ours.most()), (theirs.len(), most as u64));
+                    assert!(ours.sent(now).eq(theirs.sent(now)));
+                    let of = |at: u64| at + at.saturating_sub(now);
+                    match next(500) {
+                        0 => {
+                            ours.retime(now, of);
+                            theirs.retime(of);
+                        }
+                        1 => {
+                            ours.clear(now);
+                            theirs.clear(now);
+                        }
+                        2 => {
+                            ours.restart_most(now);
+                            most = theirs.len();
+                        }
+                        _ => {}
+                    }
+                    assert_eq!(ours.free(), theirs.free());
+                }
+            }
+        }
+    }
+}
