@@ -6,12 +6,12 @@ use netflow_network::{DropPolicy, LinkSpec, Network};
 use netflow_queues::Losses;
 use rand::RngExt;
 
-use crate::agenda::Agenda;
 use crate::delays::Delays;
 use crate::edge::{self, Marking};
 use crate::numbers::Numbers;
 use crate::plan::{Ends, HopSpec, Plan};
-use crate::queue::{Link, LinkCounts, Queue};
+use crate::queue::{Arrivals, Link, LinkCounts, Lossy, Queue};
+use crate::schedule::Schedule;
 use crate::transfer::Transfer;
 use crate::users::{NO_SLOT, Visits};
 use crate::{Purpose, ns, random};
@@ -38,9 +38,9 @@ pub(crate) struct Engine {
     pub next_event: usize,
     pub epoch: usize,
     pub now_ns: u64,
-    pub steps: u64,
-    /// Who is to be looked at when.
-    pub agenda: Agenda,
+    /// How often all links have had their turn.
+    pub sweeps: u64,
+    pub schedule: Schedule,
 }
 
 /// What becomes of the packets of one transfer, seen from outside.
@@ -69,7 +69,7 @@ impl Account {
 const MEAN_BITS: f64 = 8000.0;
 
 impl Engine {
-    pub fn new(network: Network, seed: u64) -> Engine {
+    pub fn new(network: Network, seed: u64, burstiness_interval_ns: u64) -> Engine {
         let numbers = Numbers::new(&network);
         let plan = Plan::new(&network, &numbers);
         let inner = network.tables().clone();
@@ -91,15 +91,14 @@ impl Engine {
                         random(seed, Purpose::Queue, numbers.links[i]),
                     ),
                 },
-                losses: (!spec.loss.is_none()).then(|| {
-                    Box::new(Losses::new(&spec.loss, |cause| {
+                lossy: (!spec.loss.is_none()).then(|| {
+                    Box::new(Lossy::new(Losses::new(&spec.loss, |cause| {
                         random(seed, Purpose::Loss(cause), numbers.links[i])
-                    }))
+                    })))
                 }),
-                link_lost: 0,
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_ns: ns(spec.delay_s),
-                pending: Vec::new(),
+                arrivals: Arrivals::new(burstiness_interval_ns),
             }
         };
         let transfer = |(i, ends): (usize, &Ends)| {
@@ -121,13 +120,13 @@ impl Engine {
                 .zip(&inner.aggregates)
                 .map(|(i, spec): (usize, _)| Marking::new(spec, seed, numbers.edges[i]))
                 .collect(),
-            agenda: Agenda::new(transfers.iter().map(Transfer::due_ns).collect()),
+            schedule: Schedule::default(),
             links: inner.links.iter().enumerate().map(link).collect(),
             transfers,
             next_event: 0,
             epoch: 0,
             now_ns: 0,
-            steps: 0,
+            sweeps: 0,
             plan,
             numbers,
             network,
@@ -135,7 +134,7 @@ impl Engine {
         engine.open_workloads();
         engine.route(None);
         engine.tell_precedences_apart(seed);
-        engine.choose_steps();
+        engine.make_schedule();
         engine.apply_events();
         engine
     }
@@ -155,15 +154,12 @@ impl Engine {
         self.transfers.push(transfer);
         self.accounts
             .push(Account::new(inner.aggregate_of(connection)));
-        self.agenda.add_transfer();
         self.visits.slot_of.push(NO_SLOT);
         self.visits.more_of[connection as usize].push(t);
         self.route_transfer(
             t,
             inner.epochs[self.epoch].branch_of[inner.class_of[connection as usize] as usize],
         );
-        // Its links have wires between them already; those to its ends are new.
-        self.agenda.add_wires(self.plan.wires.len());
     }
 
     /// Takes down how long packets of this transfer took.
@@ -193,16 +189,7 @@ impl Engine {
     /// A packet that arrived at this hop is lost.
     pub fn is_lost(&mut self, hop: u32, at_ns: u64) {
         let spec = &self.plan.specs[hop as usize];
-        let t = spec.transfer as usize;
-        self.accounts[t].last_lost_ns = self.accounts[t].last_lost_ns.max(at_ns);
-        if spec.is_ack {
-            self.accounts[t].lost_acks += 1;
-            return;
-        }
-        self.accounts[t].lost += 1;
-        if let Some(aggregate) = self.accounts[t].aggregate {
-            self.edges[aggregate as usize].lost[usize::from(spec.precedence)] += 1;
-        }
+        lose(&mut self.accounts, &mut self.edges, spec, at_ns);
     }
 
     /// Sends a transfer over a branch from now on.
@@ -283,7 +270,7 @@ impl Engine {
     /// From now on the longest queues are those from now on.
     pub fn restart_longest(&mut self) {
         for link in &mut self.links {
-            link.queue.counts.most = link.queue.length(self.now_ns) as u32;
+            link.queue.restart_most(self.now_ns);
         }
     }
 
@@ -363,16 +350,32 @@ impl Engine {
 
     /// Every packet: the hop it has last been accepted at, and whether it is still in that queue.
     pub fn each_under_way(&self, mut each: impl FnMut(&HopSpec, bool)) {
-        for (wire, origins) in self.plan.wires.iter().zip(&self.plan.origins) {
+        for (w, origins) in (0..).zip(&self.plan.origins) {
             if origins.is_empty() {
                 continue; // all that ends have sent has reached its first link
             }
-            for packet in wire.waiting() {
+            for packet in self.plan.wires.waiting(w) {
                 let hop = &self.plan.specs[packet.hop as usize - 1];
                 let delay_ns = self.links[hop.link as usize].delay_ns;
                 each(hop, packet.time_ns - delay_ns > self.now_ns);
             }
         }
+        let doomed = self.links.iter().flat_map(Link::doomed);
+        doomed.for_each(|&(_, hop)| each(&self.plan.specs[hop as usize], true));
+    }
+}
+
+/// A packet of this hop is lost.
+pub(crate) fn lose(accounts: &mut [Account], edges: &mut [Marking], hop: &HopSpec, at_ns: u64) {
+    let account = &mut accounts[hop.transfer as usize];
+    account.last_lost_ns = account.last_lost_ns.max(at_ns);
+    if hop.is_ack {
+        account.lost_acks += 1;
+        return;
+    }
+    account.lost += 1;
+    if let Some(aggregate) = account.aggregate {
+        edges[aggregate as usize].lost[usize::from(hop.precedence)] += 1;
     }
 }
 

@@ -4,6 +4,7 @@ use netflow_network::Change;
 
 use crate::engine::Engine;
 use crate::ns;
+use crate::plan::Plan;
 use crate::queue::stretched;
 
 impl Engine {
@@ -16,7 +17,7 @@ impl Engine {
     /// Carries out all events that are due, and sends packets along the routes of now.
     pub fn apply_events(&mut self) {
         let inner = self.network.tables().clone();
-        let before = self.epoch;
+        let (before, first) = (self.epoch, self.next_event);
         while let Some(event) = inner.events.get(self.next_event)
             && ns(event.at_s) <= self.now_ns
         {
@@ -35,7 +36,9 @@ impl Engine {
         }
         if self.epoch != before {
             self.route(Some(before));
-            self.choose_steps();
+        }
+        if self.next_event != first {
+            self.make_schedule();
         }
     }
 
@@ -60,16 +63,26 @@ impl Engine {
         self.links[l].bandwidth_bps = bps;
         let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.stretch(now_ns, ratio);
-        let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);
-        for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
-            for packet in wire.waiting_mut() {
+        let Plan {
+            wires,
+            origins,
+            specs,
+            ..
+        } = &mut self.plan;
+        for wire in behind(origins, l) {
+            wires.retime(wire, |packet| {
                 let left_ns = packet.time_ns.saturating_sub(delay_ns);
-                let of_link = self.plan.specs[packet.hop as usize - 1].link == l as u32;
-                if of_link && left_ns > now_ns {
-                    packet.time_ns = stretched(left_ns, now_ns, ratio) + delay_ns;
+                let of_link = specs[packet.hop as usize - 1].link == l as u32;
+                match of_link && left_ns > now_ns {
+                    true => stretched(left_ns, now_ns, ratio) + delay_ns,
+                    false => packet.time_ns,
                 }
+            });
+        }
+        if let Some(lossy) = &mut self.links[l].lossy {
+            for (left_ns, _) in &mut *lossy.doomed {
+                *left_ns = stretched(*left_ns, now_ns, ratio);
             }
-            wire.sort();
         }
         for hop in 0..self.plan.specs.len() {
             if self.plan.specs[hop].link == l as u32 {
@@ -83,11 +96,15 @@ impl Engine {
         let now_ns = self.now_ns;
         let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.fail(now_ns);
-        let specs = &self.plan.specs;
-        let wires = self.plan.wires.iter_mut().zip(&self.plan.origins);
+        let Plan {
+            wires,
+            origins,
+            specs,
+            ..
+        } = &mut self.plan;
         let mut lost = Vec::new();
-        for (wire, _) in wires.filter(|(_, origins)| origins.contains(&(l as u32))) {
-            wire.remove(|packet| {
+        for wire in behind(origins, l) {
+            wires.remove(wire, |packet| {
                 let hop = packet.hop - 1;
                 let here = specs[hop as usize].link == l as u32;
                 let queued = here && packet.time_ns.saturating_sub(delay_ns) > now_ns;
@@ -97,8 +114,19 @@ impl Engine {
                 queued
             });
         }
+        if let Some(lossy) = &mut self.links[l].lossy {
+            lost.extend(lossy.doomed.iter().map(|&(_, hop)| hop));
+            lossy.doomed.clear();
+        }
         for hop in lost {
             self.is_lost(hop, now_ns);
         }
     }
+}
+
+/// The wires that begin at a link.
+fn behind(origins: &[Vec<u32>], l: usize) -> impl Iterator<Item = u32> {
+    let all = (0..).zip(origins);
+    let behind = all.filter(move |(_, origins)| origins.contains(&(l as u32)));
+    behind.map(|(wire, _)| wire)
 }

@@ -1,24 +1,26 @@
 //! A network as packets and congestion windows: every packet is followed, in batches rather than one by one.
 //!
-//! Time advances in steps no longer than the shortest delay of a link, so that what leaves a link
-//! within a step arrives elsewhere in a later one: within a step, links and ends do not see each
-//! other, and each goes through all that arrives at it, in order, at once. A link whose inputs are
-//! far away does so only every few steps. Where delays are too short for steps, moment follows
-//! moment. The result is that of an event-driven simulation, and times are whole nanoseconds.
+//! Every link goes on as far as its inputs allow: what leaves a link arrives elsewhere no earlier than its
+//! delay later, so each goes through all that arrives at it until then, in order, at once. Where delays
+//! are too short for that, moment follows moment. The result is that of an event-driven simulation, and
+//! times are whole nanoseconds.
 
 mod advance;
-mod agenda;
-mod calendar;
 mod delays;
 mod edge;
 mod engine;
 mod equation;
 mod events;
 mod generator;
+mod moments;
 mod numbers;
+#[cfg(test)]
+mod plain;
 mod plan;
 mod queue;
 mod receiver;
+mod schedule;
+mod serve;
 mod stepper;
 mod tcp;
 mod transfer;

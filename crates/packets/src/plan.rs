@@ -9,7 +9,7 @@ use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
 use crate::ns;
 use crate::numbers::Numbers;
 use crate::queue::{Link, service_ns};
-use crate::wire::Wire;
+use crate::wire::Wires;
 
 /// Where packets on a wire arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub(crate) struct Plan {
     pub hops: Vec<Hop>,
     /// Parallel to `hops`.
     pub specs: Vec<HopSpec>,
-    pub wires: Vec<Wire>,
+    pub wires: Wires,
     pub targets: Vec<Target>,
     /// By wire: the links it begins at; none if it begins at ends.
     pub origins: Vec<Vec<u32>>,
@@ -270,7 +270,7 @@ impl Plan {
         let next = self.wires.len() as u32;
         let wire = *self.between.entry(key).or_insert(next);
         if wire == next {
-            self.wires.push(Wire::default());
+            self.wires.add();
             self.targets.push(target);
             self.origins.push(Vec::new());
         }
@@ -279,6 +279,9 @@ impl Plan {
             && !origins.contains(&link)
         {
             origins.push(link);
+        }
+        if origins.len() != 1 {
+            self.wires.mix(wire);
         }
         wire
     }

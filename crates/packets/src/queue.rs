@@ -3,30 +3,130 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{ActiveQueue, DropPrecedence, RedAverage};
-use netflow_queues::{Buffer, DropTail, Losses};
+use netflow_queues::{Departures, Losses};
+use netflow_units::Fifo;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-/// A link, and where packets come from to it.
+/// A link.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub queue: Queue,
     /// What the link loses on the way, if any.
-    pub losses: Option<Box<Losses<Pcg32>>>,
-    /// How much it has lost so.
-    pub link_lost: u64,
+    pub lossy: Option<Box<Lossy>>,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
-    /// Wires that end here and hold packets.
-    pub pending: Vec<u32>,
+    pub arrivals: Arrivals,
+}
+
+impl Link {
+    /// Whether it serves packets without a look at anything but its length.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.lossy.is_none() && self.queue.is_plain()
+    }
+
+    /// The next packet that has been transmitted by now, and is lost on the way: when it had been, and
+    /// its hop.
+    pub fn next_doomed(&mut self, now_ns: u64) -> Option<(u64, u32)> {
+        let lossy = self.lossy.as_mut()?;
+        let first = *lossy.doomed.first()?;
+        if first.0 > now_ns {
+            return None;
+        }
+        lossy.lost += 1;
+        lossy.doomed.pop()
+    }
+
+    /// Those that are still in the queue, and will be lost on the way: when they have been transmitted,
+    /// and their hops.
+    pub fn doomed(&self) -> &[(u64, u32)] {
+        self.lossy.as_ref().map_or(&[], |lossy| &lossy.doomed)
+    }
+
+    /// How many it has lost on the way.
+    pub fn link_lost(&self) -> u64 {
+        self.lossy.as_ref().map_or(0, |lossy| lossy.lost)
+    }
+}
+
+/// What a link loses on the way.
+#[derive(Clone, Debug)]
+pub(crate) struct Lossy {
+    losses: Losses<Pcg32>,
+    /// Packets in the queue that it will lose.
+    pub doomed: Fifo<(u64, u32)>,
+    lost: u64,
+}
+
+impl Lossy {
+    pub fn new(losses: Losses<Pcg32>) -> Lossy {
+        Lossy {
+            losses,
+            doomed: Fifo::default(),
+            lost: 0,
+        }
+    }
+
+    /// Whether the next packet that arrives, of so many bytes, will be lost on the way. If the queue takes
+    /// it, it is transmitted first, by `left_ns`.
+    #[inline]
+    pub fn dooms(&mut self, bytes: f64, left_ns: Option<u64>, hop: u32) -> bool {
+        let is_lost = self.losses.next(bytes).is_some();
+        if let Some(left_ns) = left_ns
+            && is_lost
+        {
+            self.doomed.push((left_ns, hop));
+        }
+        is_lost
+    }
+}
+
+/// The packets that arrive in intervals of the same length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrivals {
+    interval_ns: u64,
+    /// The end of the interval in which a packet arrived last.
+    end_ns: u64,
+    /// All packets of the intervals before, and the squares of those of each.
+    pkts: u64,
+    squares: u128,
+}
+
+impl Arrivals {
+    pub fn new(interval_ns: u64) -> Arrivals {
+        Arrivals {
+            interval_ns,
+            end_ns: interval_ns,
+            pkts: 0,
+            squares: 0,
+        }
+    }
+
+    /// A packet arrives, after so many others.
+    #[inline]
+    pub fn count(&mut self, now_ns: u64, before: u64) {
+        if now_ns >= self.end_ns {
+            (self.pkts, self.squares) = self.until(now_ns, before);
+            self.end_ns = (now_ns / self.interval_ns + 1) * self.interval_ns;
+        }
+    }
+
+    /// Packets of the intervals that have ended by now, and the squares of those of each, if so many have
+    /// arrived in all.
+    pub fn until(&self, now_ns: u64, all: u64) -> (u64, u128) {
+        let last = u128::from(all - self.pkts);
+        match self.end_ns <= now_ns {
+            true => (all, self.squares + last * last),
+            false => (self.pkts, self.squares),
+        }
+    }
 }
 
 /// A queue that serves packets in the order of their arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    link: DropTail<u64>,
-    /// Packets that there is room for.
-    buffer_pkts: usize,
+    link: Departures,
     red: Option<Box<Early>>,
     rio: Option<Box<Precedences>>,
     /// Whether the link has failed: nothing gets through.
@@ -43,8 +143,6 @@ pub(crate) struct LinkCounts {
     pub service_ns: u64,
     /// Nanoseconds that all that was accepted spends here.
     pub sojourn_ns: u64,
-    /// Most packets that were there at once.
-    pub most: u32,
 }
 
 /// Random early detection in front of the queue.
@@ -63,8 +161,7 @@ impl LinkCounts {
 impl Queue {
     pub fn new(buffer_pkts: usize) -> Queue {
         Queue {
-            link: DropTail::default(),
-            buffer_pkts,
+            link: Departures::new(buffer_pkts),
             red: None,
             rio: None,
             down: false,
@@ -96,7 +193,7 @@ impl Queue {
 
     /// Packets that there is room for, the one in service included.
     pub fn buffer_pkts(&self) -> usize {
-        self.buffer_pkts
+        self.link.room_pkts()
     }
 
     /// Whether it tells drop precedences apart: then packets arrive by
@@ -145,32 +242,57 @@ impl Queue {
             self.counts.lost += 1;
             return None;
         }
-        let buffer = Buffer::Packets(self.buffer_pkts);
-        let Some(left_ns) = self.link.arrive(now_ns, service_ns, 1, buffer) else {
+        let left_ns = self.take(now_ns, service_ns);
+        if left_ns.is_none()
+            && let Some(red) = &mut self.red
+        {
+            red.average.overflowed();
+        }
+        left_ns
+    }
+
+    /// As [`Queue::arrive`], where nothing but the buffer keeps it from being taken.
+    #[inline(always)]
+    pub fn take(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
+        let Some(left_ns) = self.link.arrive(now_ns, service_ns) else {
             self.counts.lost += 1;
-            if let Some(red) = &mut self.red {
-                red.average.overflowed();
-            }
             return None;
         };
-        if self.link.len() > self.counts.most as usize {
-            self.link.leave(now_ns);
-            self.counts.most = self.counts.most.max(self.link.len() as u32);
-        }
         self.counts.accepted += 1;
         self.counts.service_ns += service_ns;
         self.counts.sojourn_ns += left_ns - now_ns;
         Some(left_ns)
     }
 
+    /// Whether nothing but its buffer keeps packets from being taken.
+    pub fn is_plain(&self) -> bool {
+        self.red.is_none() && self.rio.is_none() && !self.down
+    }
+
+    /// The most packets that were there at once.
+    pub fn most_pkts(&self) -> u64 {
+        self.link.most()
+    }
+
+    /// From now on that is the most from now on.
+    pub fn restart_most(&mut self, now_ns: u64) {
+        self.link.restart_most(now_ns);
+    }
+
     /// Packets there now.
     pub fn length(&self, now_ns: u64) -> usize {
-        self.link.sent(now_ns).len()
+        self.link.len(now_ns)
     }
 
     /// Nanoseconds that those that are there now have still to spend here.
     pub fn still_ns(&self, now_ns: u64) -> u64 {
         self.link.sent(now_ns).map(|sent_ns| sent_ns - now_ns).sum()
+    }
+
+    /// When the last packet that is there has been transmitted.
+    #[inline]
+    pub fn free_ns(&self) -> u64 {
+        self.link.free()
     }
 
     /// Nanoseconds of work that is there now.
@@ -180,10 +302,10 @@ impl Queue {
 
     /// From `now_ns` on, transmissions take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
-        self.link.leave(now_ns);
         let still_ns = self.still_ns(now_ns);
         let work_ns = self.work_ns(now_ns);
-        self.link.retime(|at_ns| stretched(at_ns, now_ns, ratio));
+        self.link
+            .retime(now_ns, |at_ns| stretched(at_ns, now_ns, ratio));
         self.counts.sojourn_ns = self.counts.sojourn_ns + self.still_ns(now_ns) - still_ns;
         self.counts.service_ns = self.counts.service_ns + self.work_ns(now_ns) - work_ns;
         if let Some(red) = &mut self.red {
@@ -221,8 +343,7 @@ impl Queue {
         let Some(red) = &mut self.red else {
             return false;
         };
-        self.link.leave(now_ns);
-        let length = self.link.len();
+        let length = self.link.len(now_ns);
         let idle_ns = now_ns.saturating_sub(self.link.free());
         let idle_ns = (length == 0).then_some(idle_ns);
         // ns-2 counts those that wait.

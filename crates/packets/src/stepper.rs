@@ -27,33 +27,21 @@ pub struct Packets {
     engine: Engine,
     /// The first of the transfers of each connection.
     first_transfer: Vec<u32>,
-    /// Arrivals per interval at each link.
-    arrivals: Vec<Arrivals>,
     /// Data packets of each transfer that wait in queues and that are between them, now.
     under_way: OnceLock<Vec<(u32, u32)>>,
-}
-
-/// The packets that arrive in intervals of the same length.
-#[derive(Clone, Copy, Debug, Default)]
-struct Arrivals {
-    intervals: u64,
-    /// All of them, and the squares of those of each interval.
-    pkts: u64,
-    squares: u128,
 }
 
 /// What had happened until a period began, of what only packets tell.
 #[derive(Debug, Default)]
 pub struct Start {
-    arrivals: Vec<Arrivals>,
+    /// Intervals in which arrivals are counted that had ended.
+    intervals: u64,
+    /// By link: the packets of those, and the squares of those of each.
+    arrivals: Vec<(u64, u128)>,
     delays: Vec<Option<Box<Delays>>>,
     /// By workload: who came, who went, and the waits that were over.
     users: Vec<(u64, u64, usize)>,
 }
-
-/// Arrivals are counted in no more intervals than these that are shorter than usual: at the end of
-/// each, all links are visited.
-const MOST_COUNTED: f64 = 1e6;
 
 impl Packets {
     /// A network at time 0: all queues empty.
@@ -96,32 +84,17 @@ impl Packets {
                 format!("it is {is} s, but must be positive"),
             );
         }
-        let intervals = duration_s / options.burstiness_interval_s;
-        let is_short =
-            options.burstiness_interval_s < PacketOptions::default().burstiness_interval_s;
-        if is_short && intervals > MOST_COUNTED {
-            let (is, least_s) = (options.burstiness_interval_s, duration_s / MOST_COUNTED);
-            return bad(
-                "burstiness-interval",
-                format!(
-                    "it is {is} s, which makes {intervals:.3e} intervals; of at least {least_s} s \
-                     it makes no more than {MOST_COUNTED:e}"
-                ),
-            );
-        }
         let needed = needed_bytes(&network);
         let allowed_bytes = network.tables().memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
-        let arrivals = vec![Arrivals::default(); network.link_count()];
         let mut first_transfer = vec![0; network.connection_count()];
-        let engine = Engine::new(network, seed);
+        let engine = Engine::new(network, seed, ns(options.burstiness_interval_s));
         let mut next = 0;
         for &connection in &engine.numbers.connections {
             first_transfer[connection as usize] = next;
             next += engine.network.tables().connections[connection as usize].count;
         }
         Ok(Packets {
-            arrivals,
             engine,
             duration_s,
             options,
@@ -149,21 +122,16 @@ impl Packets {
         let end_ns = end_ns.min(ns(self.duration_s));
         self.under_way = OnceLock::new();
         while self.engine.now_ns() < end_ns {
-            let interval_ns = ns(self.options.burstiness_interval_s);
-            let counted_ns = (self.engine.now_ns() / interval_ns + 1) * interval_ns;
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
             let told_ns = match self.network().tables().aggregates.is_empty() {
                 true => u64::MAX,
                 false => (self.engine.now_ns() / UPDATE_NS + 1) * UPDATE_NS,
             };
-            let until_ns = end_ns.min(counted_ns).min(event_ns).min(told_ns);
+            let until_ns = end_ns.min(event_ns).min(told_ns);
             self.engine.run_until(until_ns);
             self.engine.apply_events();
             if self.engine.now_ns() == told_ns {
                 self.engine.exchange();
-            }
-            if self.engine.now_ns() == counted_ns {
-                self.count_arrivals();
             }
         }
         // How many users are there at a time is not known before.
@@ -172,14 +140,17 @@ impl Packets {
         check_memory(visits, allowed_bytes)
     }
 
-    fn count_arrivals(&mut self) {
-        for (l, arrivals) in self.arrivals.iter_mut().enumerate() {
-            let all = self.engine.link_counts(l).offered();
-            let arrived = u128::from(all - arrivals.pkts);
-            arrivals.intervals += 1;
-            arrivals.pkts = all;
-            arrivals.squares += arrived * arrived;
-        }
+    /// How many intervals have ended.
+    fn intervals(&self) -> u64 {
+        self.engine.now_ns() / ns(self.options.burstiness_interval_s)
+    }
+
+    /// Packets that have arrived at a link in intervals that have ended, and the squares of those of each.
+    fn arrivals(&self, l: usize) -> (u64, u128) {
+        let all = self.engine.link_counts(l).offered();
+        self.engine.links[l]
+            .arrivals
+            .until(self.engine.now_ns(), all)
     }
 
     /// How the data of a connection is marked: what belongs to nobody is DP2.
@@ -194,7 +165,10 @@ impl Packets {
     pub fn start(&self) -> Start {
         let crowds = self.engine.visits.crowds.iter();
         Start {
-            arrivals: self.arrivals.clone(),
+            intervals: self.intervals(),
+            arrivals: (0..self.engine.links.len())
+                .map(|l| self.arrivals(l))
+                .collect(),
             delays: self.engine.delays.clone(),
             users: crowds
                 .map(|crowd| (crowd.came, crowd.gone, crowd.waits.len()))
@@ -204,11 +178,11 @@ impl Packets {
 
     /// Spread over mean of the packets that arrived in the intervals that ended since then.
     pub fn arrival_cov(&self, id: LinkId, start: &Start) -> Option<f64> {
-        let now = self.arrivals.get(id.index())?;
+        let (pkts, squares) = self.arrivals(id.index());
         let before = start.arrivals.get(id.index()).copied().unwrap_or_default();
-        let intervals = u128::from(now.intervals - before.intervals);
-        let pkts = u128::from(now.pkts - before.pkts);
-        let off_squares = intervals * (now.squares - before.squares) - pkts * pkts;
+        let intervals = u128::from(self.intervals() - start.intervals);
+        let pkts = u128::from(pkts - before.0);
+        let off_squares = intervals * (squares - before.1) - pkts * pkts;
         (pkts > 0).then(|| (off_squares as f64).sqrt() / pkts as f64)
     }
 

@@ -14,10 +14,10 @@ use crate::delays::Fresh;
 use crate::equation::EquationSender;
 use crate::generator::PacketGenerator;
 use crate::ns;
-use crate::plan::{Ends, NOWHERE, Way};
+use crate::plan::{Ends, Way};
 use crate::receiver::Receiver;
 use crate::tcp::{NEVER, Sender, Sent};
-use crate::wire::{Packet, Wire};
+use crate::wire::{Packet, Wires};
 use crate::{Purpose, random};
 
 /// A sender and its receiver.
@@ -229,7 +229,7 @@ impl Transfer {
     }
 
     /// Sends what it was told to, as far as it may.
-    pub fn push(&mut self, now_ns: u64, wires: &mut [Wire]) {
+    pub fn push(&mut self, now_ns: u64, wires: &mut Wires) {
         if let Kind::Tcp(tcp) = &mut self.kind {
             tcp.sender.end_pause(now_ns);
             tcp.try_to_send(now_ns);
@@ -305,26 +305,46 @@ impl Transfer {
     }
 
     /// When the next thing happens at one of its ends.
-    pub fn next_ns(&self, wires: &[Wire]) -> u64 {
-        let arrives = |wire: u32| {
-            let first = wires.get(wire as usize).and_then(Wire::first);
-            first.map_or(NEVER, |packet| packet.time_ns)
-        };
+    pub fn next_ns(&self, wires: &Wires) -> u64 {
         let ends = &self.ends;
-        let arrives_ns = arrives(ends.data_in).min(arrives(ends.acks_in));
+        let arrives_ns = wires.head_ns(ends.data_in).min(wires.head_ns(ends.acks_in));
         self.due_ns().min(arrives_ns)
     }
 
-    /// When it has something to do by itself.
+    /// When one of its ends has something to do by itself.
     pub fn due_ns(&self) -> u64 {
+        self.sender_due_ns().min(self.receiver_due_ns())
+    }
+
+    /// When its sender has.
+    pub fn sender_due_ns(&self) -> u64 {
         if !self.started {
             return self.start_ns;
         }
         let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
+        let own_ns = match &self.kind {
+            Kind::Open(open) => open.generator.next_ns(),
+            Kind::Equation(sender) => sender.due_ns(),
+            Kind::Tcp(tcp) => tcp.due_ns(),
+        };
+        own_ns.min(stop_ns)
+    }
+
+    /// When its receiver has.
+    #[inline]
+    pub fn receiver_due_ns(&self) -> u64 {
         match &self.kind {
-            Kind::Open(open) => open.generator.next_ns().min(stop_ns),
-            Kind::Equation(sender) => sender.due_ns().min(stop_ns),
-            Kind::Tcp(tcp) => tcp.due_ns().min(tcp.receiver.due_ns).min(stop_ns),
+            Kind::Tcp(tcp) => tcp.receiver.due_ns,
+            _ => NEVER,
+        }
+    }
+
+    /// Whether its sender knows at once what has arrived, and not from acknowledgements that are
+    /// traffic: they are none, or it makes no more than what its receiver is to get.
+    pub fn sees_arrivals(&self) -> bool {
+        match self.kind {
+            Kind::Open(_) => self.size.is_some(),
+            _ => !self.counts_acks,
         }
     }
 
@@ -425,8 +445,16 @@ impl Transfer {
     }
 
     /// All that happens at both ends before `until_ns`.
-    pub fn act(&mut self, until_ns: u64, wires: &mut [Wire]) {
+    pub fn act(&mut self, until_ns: u64, wires: &mut Wires) {
         self.receive(until_ns, wires);
+        self.send(until_ns, wires);
+    }
+
+    /// All that happens at the sender before `until_ns`.
+    pub fn send(&mut self, until_ns: u64, wires: &mut Wires) {
+        let acks_in = self.ends.acks_in;
+        wires.sorted(acks_in);
+        let mut taken = 0;
         let mut out = Out {
             way: self.ends.data,
             wires,
@@ -445,10 +473,7 @@ impl Transfer {
             }
         }
         while self.started {
-            let ack = match self.ends.acks_in {
-                NOWHERE => None,
-                wire => out.wires[wire as usize].first().copied(),
-            };
+            let ack = out.wires.get(acks_in, taken);
             let ack_ns = ack.map_or(NEVER, |p| p.time_ns);
             let stop_ns = match &self.kind {
                 _ if self.stopped => NEVER,
@@ -463,7 +488,7 @@ impl Transfer {
             };
             let now_ns = ack_ns.min(due_ns).min(stop_ns);
             if now_ns >= until_ns {
-                return;
+                break;
             }
             if stop_ns == now_ns {
                 self.stopped = true;
@@ -475,7 +500,7 @@ impl Transfer {
             } else if let Some(packet) = ack
                 && ack_ns <= due_ns
             {
-                out.wires[self.ends.acks_in as usize].pop();
+                taken += 1;
                 self.acks_arrived += u64::from(self.counts_acks);
                 let before = self.kind.rtt_sum();
                 match &mut self.kind {
@@ -520,23 +545,21 @@ impl Transfer {
                 tcp.emit(now_ns, &mut out);
             }
         }
+        wires.skip(acks_in, taken);
     }
 
-    fn receive(&mut self, until_ns: u64, wires: &mut [Wire]) {
+    /// All that happens at the receiver before `until_ns`.
+    pub fn receive(&mut self, until_ns: u64, wires: &mut Wires) {
         let data_in = self.ends.data_in;
-        if data_in == NOWHERE {
-            return;
-        }
+        wires.sorted(data_in);
+        let mut taken = 0;
         loop {
-            let next = wires[data_in as usize].first().copied();
+            let next = wires.get(data_in, taken);
             let next = next.filter(|p| p.time_ns < until_ns);
-            let due_ns = match &self.kind {
-                Kind::Tcp(tcp) => tcp.receiver.due_ns,
-                _ => NEVER,
-            };
+            let due_ns = self.receiver_due_ns();
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
-                    wires[data_in as usize].pop();
+                    taken += 1;
                     self.fresh.delays_ns.push(packet.time_ns - packet.sent_ns);
                     (
                         packet.time_ns,
@@ -544,7 +567,7 @@ impl Transfer {
                     )
                 }
                 _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
-                _ => return,
+                _ => break,
             };
             let Some(seq) = ack else {
                 continue;
@@ -562,6 +585,7 @@ impl Transfer {
                 self.acks_stranded += stranded;
             }
         }
+        wires.skip(data_in, taken);
     }
 
     /// A data packet: what is acknowledged at once, if anything is.
@@ -604,7 +628,7 @@ impl Transfer {
 /// Where packets go from an end.
 struct Out<'a> {
     way: Way,
-    wires: &'a mut [Wire],
+    wires: &'a mut Wires,
     stranded: &'a mut u64,
     windows: Option<&'a mut VecDeque<f64>>,
 }
@@ -613,17 +637,15 @@ impl Out<'_> {
     /// Sends a packet; whether there is a way for it.
     #[inline]
     fn send(&mut self, time_ns: u64, seq: i32) -> bool {
-        let Some(wire) = self.wires.get_mut(self.way.wire as usize) else {
-            *self.stranded += 1;
-            return false;
-        };
-        wire.push_unsorted(Packet {
+        let packet = Packet {
             time_ns,
             sent_ns: time_ns,
             hop: self.way.hop,
             seq,
-        });
-        true
+        };
+        let sent = self.wires.push(self.way.wire, packet);
+        *self.stranded += u64::from(!sent);
+        sent
     }
 }
 

@@ -12,7 +12,7 @@ use netflow_workload::{Exchange, Player, Session};
 use crate::ns;
 use crate::tcp::NEVER;
 use crate::transfer::Transfer;
-use crate::wire::Wire;
+use crate::wire::Wires;
 
 /// The users of one workload.
 #[derive(Clone, Debug)]
@@ -169,7 +169,7 @@ impl Visit {
         &mut self,
         now_ns: u64,
         ends: &mut [Transfer; 2],
-        wires: &mut [Wire],
+        wires: &mut Wires,
         crowd: &mut Crowd,
     ) {
         let [requests, replies] = ends;
@@ -197,7 +197,7 @@ impl Visit {
         now_ns: u64,
         requests: &Transfer,
         replies: &mut Transfer,
-        wires: &mut [Wire],
+        wires: &mut Wires,
     ) {
         let heard = requests.heard();
         if self.greeted_ns == NEVER && heard >= 1 {
@@ -287,7 +287,7 @@ pub(crate) fn act(
     visit: &mut Option<Visit>,
     ends: &mut [Transfer; 2],
     until_ns: u64,
-    wires: &mut [Wire],
+    wires: &mut Wires,
     crowd: &mut Crowd,
 ) -> Acted {
     let mut acted = Acted {

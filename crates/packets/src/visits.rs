@@ -2,14 +2,14 @@
 
 use netflow_network::empty_rtt_s;
 
-use crate::advance::LONGEST_NS;
 use crate::engine::Engine;
+use crate::tcp::NEVER;
 use crate::transfer::Transfer;
 use crate::users::{self, Crowd, Slot, Visit};
 
-/// What has been quiet for so long may be used again. As no step is longer, what happened before
-/// that is known, however far each part of the network has come.
-const QUIET_NS: u64 = LONGEST_NS;
+/// What has been quiet for so long may be used again. All parts of the network come together at least so
+/// often, so that what happened before that is known.
+pub(crate) const QUIET_NS: u64 = 50_000_000;
 
 impl Engine {
     /// The first slot of each pair of nodes of each workload.
@@ -73,7 +73,9 @@ impl Engine {
             self.add_transfer(id.index() as u32);
         }
         self.add_slot(first, crowd as u32, pair as u32);
-        self.visits.slots.len() - 1
+        let slot = self.visits.slots.len() - 1;
+        self.schedule_slot(slot as u32, first);
+        slot
     }
 
     /// Visits that there were at the same time, at most.
@@ -114,9 +116,19 @@ impl Engine {
             for (t, server) in [(first, false), (first + 1, true)] {
                 self.transfers[t as usize].visit(came_ns, server);
             }
-            self.set_due(first, came_ns);
             self.visits.slots[s].visit = Some(visit);
+            self.schedule.set_due(first, NEVER, came_ns);
         }
+    }
+
+    /// When anybody at a slot has something to do without anything arriving.
+    pub fn slot_due_ns(&self, s: usize) -> u64 {
+        let slot = &self.visits.slots[s];
+        let first = slot.first as usize;
+        let own_ns = slot.visit.as_ref().map_or(NEVER, Visit::due_ns);
+        let ends = &self.transfers[first..first + 2];
+        let each = ends.iter().map(Transfer::due_ns);
+        each.fold(own_ns, u64::min)
     }
 
     /// All that happens at the ends of a slot's transfers before `until_ns`.
@@ -134,10 +146,8 @@ impl Engine {
             ends.iter_mut().for_each(Transfer::leave);
             crowd.left[slot.pair as usize].insert((over_ns + QUIET_NS, s as u32));
         }
-        let own_ns = slot.visit.as_ref().map_or(u64::MAX, Visit::due_ns);
-        let [a, b] = &*ends;
-        let due_ns = a.due_ns().min(b.due_ns()).min(own_ns);
-        self.set_due(first as u32, due_ns);
+        let due_ns = self.slot_due_ns(s);
+        self.schedule.set_due(first as u32, NEVER, due_ns);
         self.note_delays(first);
         self.note_delays(first + 1);
     }

@@ -2,9 +2,11 @@
 
 use netflow_units::Fifo;
 
+use crate::tcp::NEVER;
+
 /// A packet: when it arrives, on which hop of which connection's way, and its sequence number (of
 /// an acknowledgement: the last packet received in order).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub time_ns: u64,
     /// When its sender sent it.
@@ -14,119 +16,172 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// In this order packets arrive. Those of one moment have an order, too, which does not depend
-    /// on who was looked at first.
+    /// In this order packets arrive at a place. Those of one moment have an order, too: that of
+    /// connections by what they are, which does not depend on rows, nor on who was looked at first.
     #[inline]
     pub fn order(&self) -> (u64, u32) {
         (self.time_ns, self.hop)
     }
 }
 
-/// Packets that travel from one link, or one end, to the next, in order of their arrival.
+/// Packets that travel from one link, or from ends, to the next place.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wire {
+struct Wire {
     packets: Fifo<Packet>,
-    /// Whether several senders have put packets on it, when the first of those arrives that its
-    /// end has not been told of, and whether there are any.
+    /// Whether packets may be put on it in another order than that in which they arrive: several senders
+    /// share it, or ways of two links meet on it. And whether they have been.
+    mixed: bool,
     unsorted: bool,
-    unseen: bool,
-    known_ns: u64,
 }
 
-impl Wire {
-    /// Puts a packet on it; whether it is the next to arrive.
+/// All wires.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wires {
+    each: Vec<Wire>,
+    /// When the first packet of each arrives; never if there is none.
+    heads_ns: Vec<u64>,
+    /// For who goes from moment to moment: wires that have another first packet than before.
+    pub is_watched: bool,
+    pub changed: Vec<u32>,
+}
+
+impl Wires {
+    pub fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    /// One more, with nothing on it.
+    pub fn add(&mut self) {
+        self.each.push(Wire::default());
+        self.heads_ns.push(NEVER);
+    }
+
+    /// From now on packets are put on this one in any order.
+    pub fn mix(&mut self, wire: u32) {
+        self.each[wire as usize].mixed = true;
+    }
+
+    /// When the first packet arrives; never if there is none, or no wire.
     #[inline]
-    pub fn push(&mut self, packet: Packet) -> bool {
-        match self.packets.last() {
-            _ if self.is_empty() => {
-                self.packets.push(packet);
-                true
-            }
-            Some(last) if last.order() > packet.order() => {
-                // It comes another, shorter way.
-                let index = self
-                    .packets
-                    .partition_point(|p| p.order() <= packet.order());
-                self.packets.insert(index, packet);
-                index == 0
-            }
-            _ => {
-                self.packets.push(packet);
-                false
-            }
+    pub fn head_ns(&self, wire: u32) -> u64 {
+        self.heads_ns.get(wire as usize).copied().unwrap_or(NEVER)
+    }
+
+    /// Puts a packet on it; whether there is such a wire.
+    #[inline(always)]
+    pub fn push(&mut self, wire: u32, packet: Packet) -> bool {
+        let Some(it) = self.each.get_mut(wire as usize) else {
+            return false;
+        };
+        if it.mixed
+            && let Some(last) = it.packets.last()
+        {
+            it.unsorted |= last.order() > packet.order();
+        }
+        it.packets.push(packet);
+        if packet.time_ns < self.heads_ns[wire as usize] {
+            self.set_head(wire, packet.time_ns);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn set_head(&mut self, wire: u32, head_ns: u64) {
+        self.heads_ns[wire as usize] = head_ns;
+        if self.is_watched && head_ns != NEVER {
+            self.changed.push(wire);
         }
     }
 
-    /// The same for packets of several senders, which come in any order within a step.
+    /// Those that have not arrived, in the order of their arrival. If it is no wire, none.
     #[inline]
-    pub fn push_unsorted(&mut self, packet: Packet) {
-        if self.is_empty() || packet.time_ns < self.known_ns {
-            self.unseen = true;
-            self.known_ns = packet.time_ns;
+    pub fn sorted(&mut self, wire: u32) -> &[Packet] {
+        match self.each.get_mut(wire as usize) {
+            Some(wire) => {
+                if wire.unsorted {
+                    wire.packets.sort_by_key(Packet::order);
+                    wire.unsorted = false;
+                }
+                &wire.packets
+            }
+            None => &[],
         }
-        self.unsorted |= self
-            .packets
-            .last()
-            .is_some_and(|p| p.order() > packet.order());
-        self.packets.push(packet);
     }
 
-    /// Whether packets are on it that its end has not been told of.
-    pub fn is_new(&self) -> bool {
-        self.unseen
-    }
-
-    pub fn seen(&mut self) {
-        self.unseen = false;
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-
-    /// The next to arrive.
+    /// The packet that comes after `index` others, once it is [`sorted`](Wires::sorted).
     #[inline]
-    pub fn first(&self) -> Option<&Packet> {
-        self.packets.first()
+    pub fn get(&self, wire: u32, index: usize) -> Option<Packet> {
+        self.each.get(wire as usize)?.packets.get(index).copied()
     }
 
-    /// Those that have not arrived.
-    pub fn waiting(&self) -> &[Packet] {
-        &self.packets
-    }
-
-    /// Takes the first.
+    /// The first `n` have arrived.
     #[inline]
-    pub fn pop(&mut self) {
-        self.packets.skip(1);
-    }
-
-    /// Moves those that arrive before `end_ns` to the end of `batch`.
-    #[inline]
-    pub fn take_until(&mut self, end_ns: u64, batch: &mut Vec<Packet>) {
-        let waiting = &mut self.packets;
-        if self.unsorted {
-            waiting.sort_by_key(Packet::order);
-            self.unsorted = false;
+    pub fn skip(&mut self, wire: u32, n: usize) {
+        if n > 0 {
+            let packets = &mut self.each[wire as usize].packets;
+            packets.skip(n);
+            let head_ns = packets.first().map_or(NEVER, |p| p.time_ns);
+            self.set_head(wire, head_ns);
         }
-        let n = waiting.iter().take_while(|p| p.time_ns < end_ns).count();
+    }
+
+    /// Moves those that arrive before `end_ns` to the end of `batch`, in the order of their arrival.
+    #[inline]
+    pub fn take_until(&mut self, wire: u32, end_ns: u64, batch: &mut Vec<Packet>) {
+        let waiting = self.sorted(wire);
+        let n = before(waiting, end_ns);
         batch.extend_from_slice(&waiting[..n]);
-        self.packets.skip(n);
-        self.known_ns = self.first().map_or(u64::MAX, |p| p.time_ns);
+        self.skip(wire, n);
     }
 
-    /// Those that have not arrived, to be changed; to be sorted again after that.
-    pub fn waiting_mut(&mut self) -> &mut [Packet] {
-        &mut self.packets
+    /// Takes all packets off a wire, for a while in which none is put on it, in the order of their arrival.
+    #[inline]
+    pub fn lend(&mut self, wire: u32) -> Fifo<Packet> {
+        self.sorted(wire);
+        std::mem::take(&mut self.each[wire as usize].packets)
     }
 
-    /// Puts them in order of their arrival.
-    pub fn sort(&mut self) {
-        self.waiting_mut().sort_by_key(Packet::order);
+    /// Puts them back, but for the first `n`, which have arrived.
+    #[inline]
+    pub fn give_back(&mut self, wire: u32, packets: Fifo<Packet>, n: usize) {
+        self.each[wire as usize].packets = packets;
+        self.skip(wire, n);
+    }
+
+    /// Those that have not arrived, in any order.
+    pub fn waiting(&self, wire: u32) -> &[Packet] {
+        self.each
+            .get(wire as usize)
+            .map_or(&[], |wire| &wire.packets)
+    }
+
+    /// Packets arrive at another time than was thought.
+    pub fn retime(&mut self, wire: u32, time_ns: impl Fn(&Packet) -> u64) {
+        let it = &mut self.each[wire as usize];
+        for packet in &mut *it.packets {
+            packet.time_ns = time_ns(packet);
+        }
+        it.packets.sort_by_key(Packet::order);
+        it.unsorted = false;
+        let head_ns = it.packets.first().map_or(NEVER, |p| p.time_ns);
+        self.set_head(wire, head_ns);
     }
 
     /// Takes out some of those that have not arrived.
-    pub fn remove(&mut self, mut which: impl FnMut(&Packet) -> bool) {
-        self.packets.retain(|packet| !which(packet));
+    pub fn remove(&mut self, wire: u32, mut which: impl FnMut(&Packet) -> bool) {
+        self.sorted(wire);
+        let packets = &mut self.each[wire as usize].packets;
+        packets.retain(|packet| !which(packet));
+        let head_ns = packets.first().map_or(NEVER, |p| p.time_ns);
+        self.set_head(wire, head_ns);
+    }
+}
+
+/// How many of these arrive before `end_ns`.
+#[inline]
+pub(crate) fn before(packets: &[Packet], end_ns: u64) -> usize {
+    match packets.last() {
+        Some(last) if last.time_ns < end_ns => packets.len(),
+        _ => packets.iter().take_while(|p| p.time_ns < end_ns).count(),
     }
 }

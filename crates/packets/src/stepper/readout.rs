@@ -26,7 +26,7 @@ impl Engine for Packets {
     }
 
     fn steps(&self) -> u64 {
-        self.engine.steps
+        self.engine.sweeps
     }
 
     fn queue_pkts(&self, id: LinkId) -> f64 {
@@ -134,7 +134,7 @@ impl Engine for Packets {
     }
 
     fn longest_pkts(&self, id: LinkId) -> f64 {
-        f64::from(self.engine.link_counts(id.index()).most)
+        self.engine.links[id.index()].queue.most_pkts() as f64
     }
 
     fn restart_longest(&mut self) {
@@ -149,7 +149,7 @@ impl Engine for Packets {
             offered_pkts: counts.offered() as f64,
             lost_pkts: counts.lost as f64,
             departed_pkts: (counts.accepted - queued as u64) as f64,
-            link_lost_pkts: self.engine.links[l].link_lost as f64,
+            link_lost_pkts: self.engine.links[l].link_lost() as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
             precedences: self.precedence_totals(id),

@@ -281,17 +281,6 @@ fn what_no_network_has_is_refused() {
         let error = simulation.run(1e-7, &mut Nothing, || false).unwrap_err();
         assert!(error.to_string().contains("6.000e8 intervals"), "{error}");
     }
-    let options = Options {
-        duration_s: 60.0,
-        model: Model::Packets(PacketOptions {
-            burstiness_interval_s: 1e-5,
-            ..PacketOptions::default()
-        }),
-        ..Options::default()
-    };
-    let error = Simulation::new(poisson(), options).err().unwrap();
-    assert!(error.to_string().contains("burstiness-interval"), "{error}");
-
     for bandwidth_bps in [5e-324, 0.5, f64::INFINITY] {
         let mut lab = Lab::new();
         let (from, to) = (lab.from, lab.to);

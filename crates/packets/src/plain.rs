@@ -1,0 +1,271 @@
+//! A plain simulator of the same network, moment by moment, and that nothing differs from it.
+
+use netflow_network::{
+    Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, Network, NetworkBuilder,
+    NodeId, Red, Source, TcpVariant, WindowSource,
+};
+use netflow_problems::{connection, constant_users, link};
+use netflow_queues::LinkLoss;
+use netflow_units::ns;
+use netflow_workload::{Application as Behaviour, Distribution, Http};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg32;
+
+use crate::engine::Engine;
+use crate::plan::Target;
+use crate::tcp::NEVER;
+use crate::users::NO_SLOT;
+use crate::wire::Packet;
+
+/// How it is driven from one moment to another.
+type Drive = fn(&mut Engine, u64);
+
+impl Engine {
+    /// Goes on to `end_ns` one moment after the other: no horizons, no order of links that would matter, no
+    /// batches, no list of who is due. At each moment first ends act, then links.
+    fn run_plainly(&mut self, end_ns: u64) {
+        loop {
+            let wires = (0..self.plan.wires.len() as u32).map(|w| self.plan.wires.head_ns(w));
+            let alone = (0..).zip(&self.transfers);
+            let alone = alone.filter(|&(t, _)| self.visits.slot_of[t as usize] == NO_SLOT);
+            let due = alone.map(|(_, transfer): (u32, _)| transfer.due_ns());
+            let slots = (0..self.visits.slots.len()).map(|s| self.slot_due_ns(s));
+            let come = self.visits.crowds.iter().map(|crowd| crowd.next_ns());
+            let now_ns = wires.chain(due).chain(slots).chain(come).min();
+            let now_ns = now_ns.unwrap_or(NEVER);
+            if now_ns >= end_ns {
+                break;
+            }
+            self.users_come(now_ns + 1);
+            for t in (0..self.transfers.len()).rev() {
+                match self.visits.slot_of[t] {
+                    NO_SLOT => {
+                        self.transfers[t].act(now_ns + 1, &mut self.plan.wires);
+                        self.note_delays(t);
+                    }
+                    slot => self.slot_acts(slot as usize, now_ns + 1),
+                }
+            }
+            for l in (0..self.links.len()).rev() {
+                let mut arriving: Vec<Packet> = Vec::new();
+                for w in 0..self.plan.wires.len() as u32 {
+                    if self.plan.targets[w as usize] == Target::Link(l as u32) {
+                        self.plan.wires.take_until(w, now_ns + 1, &mut arriving);
+                    }
+                }
+                arriving.sort_by_key(Packet::order);
+                for packet in arriving {
+                    self.serve(l, packet);
+                }
+            }
+            self.now_ns = now_ns;
+            self.settle();
+        }
+        self.now_ns = end_ns;
+        self.settle();
+    }
+
+    /// All that is known after so many stretches of time, to the nanosecond.
+    fn told(mut self, drive: Drive, stretches: u64, length_ns: u64) -> Vec<String> {
+        let mut told = Vec::new();
+        for i in 1..=stretches {
+            let end_ns = i * length_ns;
+            while self.now_ns < end_ns {
+                let event_ns = self.next_event_ns().unwrap_or(NEVER);
+                drive(&mut self, end_ns.min(event_ns));
+                self.apply_events();
+            }
+            for (l, link) in self.links.iter().enumerate() {
+                let counts = (link.queue.counts, link.queue.most_pkts(), link.link_lost());
+                let now = (
+                    self.queue_pkts(l),
+                    self.work_ns(l),
+                    self.queue_time_ns(l).to_bits(),
+                );
+                let arrivals = link
+                    .arrivals
+                    .until(self.now_ns, link.queue.counts.offered());
+                told.push(format!(
+                    "{end_ns}: link {l}: {counts:?} {now:?} {arrivals:?}"
+                ));
+            }
+            let under_way = self.data_under_way();
+            for (t, transfer) in self.transfers.iter().enumerate() {
+                let sent = (transfer.sent(), transfer.arrived, transfer.delivered);
+                let acks = (
+                    transfer.acks_sent,
+                    transfer.acks_arrived,
+                    transfer.losses_found(),
+                );
+                let account = self.accounts[t];
+                let times = (transfer.rtt_sum(), transfer.finished_ns(), under_way[t]);
+                told.push(format!(
+                    "{end_ns}: transfer {t}: {sent:?} {acks:?} {account:?} {times:?}"
+                ));
+            }
+            for (c, delays) in self.delays.iter().enumerate() {
+                let sums = delays.as_ref().map(|it| {
+                    let there = (it.one_way.count, it.one_way.sum_ns, it.steps_ns);
+                    (there, it.round_trip.count, it.round_trip.sum_ns)
+                });
+                told.push(format!("{end_ns}: connection {c}: {sums:?}"));
+            }
+            for crowd in &self.visits.crowds {
+                let mut waits = crowd.waits.clone();
+                waits.sort_by_key(|wait| wait.user);
+                told.push(format!(
+                    "{end_ns}: users {} {} {waits:?}",
+                    crowd.came, crowd.gone
+                ));
+            }
+            told.push(format!("{end_ns}: acknowledgements {}", self.lost_acks()));
+        }
+        told
+    }
+}
+
+fn one_of<T: Copy>(rng: &mut impl Rng, all: &[T]) -> T {
+    all[rng.random_range(0..all.len())]
+}
+
+/// A network in which much happens at the same moment: whole milliseconds, bandwidths with whole times of
+/// transmission; or delays of nothing at all.
+fn random_network(seed: u64) -> Network {
+    let rng = &mut Pcg32::seed_from_u64(seed);
+    let mut builder = NetworkBuilder::new();
+    let users = rng.random_bool(0.3).then(|| constant_users(&mut builder));
+    let n = rng.random_range(5..9);
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let nodes: Vec<NodeId> = names[..n].iter().map(|name| builder.node(name)).collect();
+    let delays: &[f64] = one_of(
+        rng,
+        &[
+            &[0.001, 0.002, 0.005][..],
+            &[0.01, 0.02, 0.0301],
+            &[0.0, 1e-5, 0.001],
+        ],
+    );
+    let (mut links, mut pairs) = (Vec::new(), std::collections::BTreeSet::new());
+    let more = rng.random_range(0..4);
+    for i in 1..n + more {
+        let (a, b) = match i < n {
+            true => (rng.random_range(0..i), i),
+            false => (0, rng.random_range(2..n)),
+        };
+        if !pairs.insert((a, b)) {
+            continue;
+        }
+        for (from, to) in [(a, b), (b, a)] {
+            let bps = one_of(rng, &[1e6, 2e6, 8e6, 1.7e6]);
+            let room = one_of(rng, &[1.0, 2.0, 5.0, 20.0, 100.0]);
+            let mut spec = link(nodes[from], nodes[to], bps, one_of(rng, delays), room);
+            if room >= 20.0 && rng.random_bool(0.2) {
+                spec.queue = DropPolicy::Red(Red {
+                    min_pkts: 2.0,
+                    max_pkts: 10.0,
+                    max_p: 0.1,
+                    weight: 0.01,
+                    gentle: true,
+                });
+            }
+            if rng.random_bool(0.2) {
+                spec.loss = LinkLoss::from(0.02);
+            }
+            links.push(builder.link(spec));
+        }
+    }
+    for i in 0..rng.random_range(2..8) {
+        let (from, to) = (rng.random_range(0..n), rng.random_range(1..n));
+        let to = nodes[(from + to) % n];
+        let (spec, start_s) = (random_connection(rng, i, nodes[from], to), rng.random());
+        builder.connection(ConnectionSpec { start_s, ..spec });
+    }
+    if let Some(mut users) = users {
+        (users.start_s, users.stop_s, users.users_per_s) = (0.0, None, 20.0);
+        if let Behaviour::Http(behaviour) = &mut users.application {
+            *behaviour = Http {
+                think_s: Distribution::Constant(0.3),
+                ..behaviour.clone()
+            };
+        }
+        builder.workload(users);
+    }
+    if rng.random_bool(0.4) {
+        let (link, other) = (one_of(rng, &links), one_of(rng, &links));
+        let mut event = |at_s, link, change| builder.event(EventSpec { at_s, link, change });
+        event(0.7, link, Change::Down);
+        event(1.1, other, Change::Bandwidth(1.3e6));
+        event(1.6, link, Change::Up);
+    }
+    builder.build().unwrap()
+}
+
+fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> ConnectionSpec {
+    let variants = [
+        TcpVariant::Tahoe,
+        TcpVariant::Reno,
+        TcpVariant::NewReno,
+        TcpVariant::Vegas,
+        TcpVariant::Cubic,
+    ];
+    let window = WindowSource {
+        variant: one_of(rng, &variants),
+        send_jitter_s: one_of(rng, &[0.0, 0.001]),
+        ..WindowSource::default()
+    };
+    let rate_pps = one_of(rng, &[20.0, 50.0, 125.0]);
+    let profile = || netflow_profile::builtin("reno").map(Source::Profile);
+    let source = match rng.random_range(0..8) {
+        0 => Source::Constant { rate_pps },
+        1 => Source::Poisson { rate_pps },
+        2 => profile().unwrap_or(Source::Constant { rate_pps }),
+        _ => Source::Window(window),
+    };
+    let (on_s, off_s) = (0.1, 0.2);
+    ConnectionSpec {
+        application: match source {
+            Source::Constant { .. } | Source::Poisson { .. } => Application::Bulk,
+            _ if rng.random_bool(0.7) => Application::Bulk,
+            _ => Application::OnOff {
+                rate_pps,
+                on_s,
+                off_s,
+            },
+        },
+        acks: match source {
+            Source::Constant { .. } | Source::Poisson { .. } => Acks::None,
+            _ => one_of(rng, &[Acks::EveryPacket, Acks::EverySecond, Acks::None]),
+        },
+        count: rng.random_range(1..4),
+        stop_s: rng.random_bool(0.2).then_some(2.0),
+        size_pkts: rng.random_bool(0.3).then_some(60.0),
+        max_window_pkts: rng.random_bool(0.3).then_some(8.0),
+        ..connection(&format!("c{i}"), from, to, source)
+    }
+}
+
+/// Same packets, same times, same drops: 200 networks with ties, zero delays, failures, early and random
+/// losses, users; driven by horizons or by moments, as the engine chooses, always by moments, and plainly.
+#[test]
+fn nothing_differs_from_a_plain_simulator() {
+    let mut by_moments = 0;
+    for seed in 0..200 {
+        let engine = || Engine::new(random_network(seed), seed, ns(0.1));
+        let plainly = engine().told(Engine::run_plainly, 7, ns(0.37));
+        by_moments += usize::from(engine().schedule.by_moments);
+        let drives: [(&str, Drive); 2] = [
+            ("as it chooses", Engine::run_until),
+            ("by moments", |engine, end_ns| {
+                engine.schedule.by_moments = true;
+                engine.run_until(end_ns);
+            }),
+        ];
+        for (name, drive) in drives {
+            let told = engine().told(drive, 7, ns(0.37));
+            let differs = plainly.iter().zip(&told).find(|(a, b)| a != b);
+            assert_eq!(differs, None, "network {seed}, {name}");
+            assert_eq!(plainly.len(), told.len());
+        }
+    }
+    assert!((20..180).contains(&by_moments), "{by_moments}");
+}

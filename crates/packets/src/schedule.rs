@@ -1,0 +1,316 @@
+//! Who feeds whom: how far each link may go, and in which order links are looked at.
+
+use crate::engine::Engine;
+use crate::moments::Moments;
+use crate::plan::{Plan, Target};
+use crate::tcp::NEVER;
+use crate::users::NO_SLOT;
+use crate::wire::Packet;
+
+/// With a sweep over all links that brings all of them less far than this, moment follows moment: from
+/// here on sweeps cost more than the order does.
+const SHORTEST_NS: u64 = 500_000;
+
+/// What is due, and how far each part of the network has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Schedule {
+    /// By link.
+    pub places: Vec<Place>,
+    /// By link: before this, nothing arrives behind it but what is on its wires already.
+    pub horizon_ns: Vec<u64>,
+    /// Links that anything arrives at, in the order in which they are looked at.
+    pub order: Vec<u32>,
+    /// By slot: the links that feed its ends.
+    pub slot_feeders: Vec<Vec<u32>>,
+    /// Transfers whose senders hear of nothing, and slots at which nothing arrives.
+    pub unfed: Vec<u32>,
+    pub unfed_slots: Vec<u32>,
+    /// By transfer: when its receiver and its sender have something to do by themselves; of a slot, the
+    /// sender of its first transfer stands for all.
+    pub receiver_due_ns: Vec<u64>,
+    pub sender_due_ns: Vec<u64>,
+    /// Instead of horizons where moment follows moment: when to look at wires and at transfers.
+    pub by_moments: bool,
+    pub wire_moments: Moments,
+    pub transfer_moments: Moments,
+    /// Wires on which packets arrive at a link, those packets, and where the runs of those of one wire
+    /// begin: scratch.
+    pub arriving: Vec<u32>,
+    pub batch: Vec<Packet>,
+    pub merged: Vec<Packet>,
+    pub runs: Vec<usize>,
+}
+
+/// What surrounds a link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place {
+    /// Wires that end there.
+    pub inputs: Vec<u32>,
+    /// Links whose horizons bound how far it may go: those before it, and those that feed the ends that
+    /// send to it.
+    pub after: Vec<u32>,
+    /// Ends that it feeds.
+    pub receivers: Vec<Fed>,
+    pub senders: Vec<Fed>,
+    pub slots: Vec<u32>,
+    /// The shortest transmission of what goes over it.
+    pub least_service_ns: u64,
+    /// Whether of all packets nothing but their hop has to be known.
+    pub alike: bool,
+    /// Until when all that arrives has been seen to.
+    pub until_ns: u64,
+    /// Which comes first of links at which something arrives at the same moment.
+    pub rank: u32,
+}
+
+/// An end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fed {
+    pub transfer: u32,
+    /// The wire on which packets come to it, and that which begins at the links that feed it: another
+    /// one where a sender sees what arrives at its receiver.
+    pub wire: u32,
+    pub fed_by: u32,
+    /// Whether only one link feeds it.
+    pub alone: bool,
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+impl Schedule {
+    /// Before this, nothing more arrives at the end of any of these links.
+    #[inline]
+    pub fn horizon_of(&self, links: &[u32]) -> u64 {
+        let each = links.iter().map(|&l| self.horizon_ns[l as usize]);
+        each.min().unwrap_or(NEVER)
+    }
+
+    /// The ends of one more slot, whose first transfer has this number.
+    fn add_slot(&mut self, plan: &Plan, slot: u32, first: u32) {
+        let feeders = feeders_of_slot(plan, first);
+        for t in [first, first + 1] {
+            let ends = &plan.ends[t as usize];
+            for way in [ends.data, ends.acks] {
+                self.bound(plan, way.wire, &feeders);
+            }
+        }
+        for &l in &feeders {
+            add(&mut self.places[l as usize].slots, slot);
+        }
+        if feeders.is_empty() {
+            self.unfed_slots.push(slot);
+        }
+        self.slot_feeders.push(feeders);
+    }
+
+    /// The ends of a transfer that goes by itself.
+    fn add_transfer(&mut self, plan: &Plan, t: u32, sees_arrivals: bool) {
+        let ends = &plan.ends[t as usize];
+        let heard_of = match sees_arrivals {
+            true => ends.data_in,
+            false => ends.acks_in,
+        };
+        let (receiver, sender) = (
+            links_before(plan, ends.data_in),
+            links_before(plan, heard_of),
+        );
+        let fed = |wire, fed_by, feeders: &[u32]| Fed {
+            transfer: t,
+            wire,
+            fed_by,
+            alone: feeders.len() == 1,
+        };
+        self.bound(plan, ends.acks.wire, receiver);
+        self.bound(plan, ends.data.wire, sender);
+        for &l in receiver {
+            let fed = fed(ends.data_in, ends.data_in, receiver);
+            self.places[l as usize].receivers.push(fed);
+        }
+        for &l in sender {
+            let fed = fed(ends.acks_in, heard_of, sender);
+            self.places[l as usize].senders.push(fed);
+        }
+        if sender.is_empty() {
+            self.unfed.push(t);
+        }
+    }
+
+    /// What is put on this wire follows from what these links hand on.
+    fn bound(&mut self, plan: &Plan, wire: u32, feeders: &[u32]) {
+        if let Some(Target::Link(l)) = plan.targets.get(wire as usize) {
+            let place = &mut self.places[*l as usize];
+            add(&mut place.inputs, wire);
+            feeders.iter().for_each(|&l| add(&mut place.after, l));
+        }
+    }
+
+    /// A transfer has something to do at this time.
+    #[inline]
+    pub fn set_due(&mut self, t: u32, receiver_ns: u64, sender_ns: u64) {
+        self.receiver_due_ns[t as usize] = receiver_ns;
+        self.sender_due_ns[t as usize] = sender_ns;
+        if self.by_moments {
+            self.transfer_moments.note(t, receiver_ns.min(sender_ns));
+        }
+    }
+
+    /// In which order links are looked at, such that what they wait for has been looked at before, or is
+    /// far away: next is always the one whose nearest input that has not had its turn is farthest.
+    fn order(&self, ahead_ns: &[u64]) -> Vec<u32> {
+        let used = |l: &u32| !self.places[*l as usize].inputs.is_empty();
+        let links: Vec<u32> = (0..self.places.len() as u32).filter(used).collect();
+        let mut next_of = vec![Vec::new(); self.places.len()];
+        let mut inputs: Vec<Vec<u32>> = vec![Vec::new(); self.places.len()];
+        for &l in &links {
+            let after = &self.places[l as usize].after;
+            inputs[l as usize] = after.clone();
+            // The nearest last.
+            inputs[l as usize].sort_by_key(|&k| std::cmp::Reverse(ahead_ns[k as usize]));
+            for &k in after {
+                next_of[k as usize].push(l);
+            }
+        }
+        let mut placed: Vec<bool> = vec![true; self.places.len()];
+        links.iter().for_each(|&l| placed[l as usize] = false);
+        let mut nearest = |l: u32, placed: &[bool]| {
+            let inputs = &mut inputs[l as usize];
+            while inputs.last().is_some_and(|&k| placed[k as usize]) {
+                inputs.pop();
+            }
+            inputs.last().map_or(NEVER, |&k| ahead_ns[k as usize])
+        };
+        let rank = |l: u32| std::cmp::Reverse(self.places[l as usize].rank);
+        let mut heap: std::collections::BinaryHeap<_> = links
+            .iter()
+            .map(|&l| (nearest(l, &placed), rank(l), l))
+            .collect();
+        let mut order = Vec::with_capacity(links.len());
+        while let Some((_, _, l)) = heap.pop() {
+            if std::mem::replace(&mut placed[l as usize], true) {
+                continue;
+            }
+            order.push(l);
+            for &next in &next_of[l as usize] {
+                if !placed[next as usize] {
+                    heap.push((nearest(next, &placed), rank(next), next));
+                }
+            }
+        }
+        order
+    }
+
+    /// How far all links come in a sweep in this order, if none has a queue.
+    fn advance_ns(&self, order: &[u32], ahead_ns: &[u64]) -> u64 {
+        const SWEEPS: u64 = 16;
+        let mut until_ns = vec![0_u64; self.places.len()];
+        let mut least_ns = 0;
+        for _ in 0..SWEEPS {
+            least_ns = NEVER;
+            for &l in order {
+                let of = |k: &u32| until_ns[*k as usize].saturating_add(ahead_ns[*k as usize]);
+                let bound = self.places[l as usize].after.iter().map(of).min();
+                until_ns[l as usize] = bound.unwrap_or(NEVER / 2);
+                least_ns = least_ns.min(until_ns[l as usize]);
+            }
+        }
+        least_ns / SWEEPS
+    }
+}
+
+/// The links that a wire begins at.
+fn links_before(plan: &Plan, wire: u32) -> &[u32] {
+    plan.origins.get(wire as usize).map_or(&[], Vec::as_slice)
+}
+
+/// The links that feed any end of a slot's two transfers.
+pub(crate) fn feeders_of_slot(plan: &Plan, first: u32) -> Vec<u32> {
+    let mut feeders = Vec::new();
+    for t in [first, first + 1] {
+        let ends = &plan.ends[t as usize];
+        for wire in [ends.data_in, ends.acks_in] {
+            let links = links_before(plan, wire);
+            links.iter().for_each(|&l| add(&mut feeders, l));
+        }
+    }
+    feeders
+}
+
+impl Engine {
+    /// Whether moment has to follow moment in any case: an edge marks at several links, which do not see
+    /// each other.
+    fn has_wide_edges(&self) -> bool {
+        let mut edge_at = vec![None; self.edges.len()];
+        let mut entries = self.plan.ends.iter().zip(&self.accounts);
+        entries.any(|(ends, account)| match account.aggregate {
+            Some(a) if ends.data.wire != super::plan::NOWHERE => {
+                let at = edge_at[a as usize].get_or_insert(ends.data.wire);
+                *at != ends.data.wire
+            }
+            _ => false,
+        })
+    }
+
+    /// Finds out who feeds whom along the routes of now, and what to look at in which order.
+    pub fn make_schedule(&mut self) {
+        let plan = &self.plan;
+        let mut schedule = Schedule {
+            places: vec![Place::default(); self.links.len()],
+            horizon_ns: vec![0; self.links.len()],
+            receiver_due_ns: vec![NEVER; self.transfers.len()],
+            sender_due_ns: vec![NEVER; self.transfers.len()],
+            ..Schedule::default()
+        };
+        for place in &mut schedule.places {
+            (place.rank, place.least_service_ns, place.alike) = (u32::MAX, NEVER, true);
+        }
+        for (w, target) in (0..).zip(&plan.targets) {
+            if let Target::Link(l) = *target {
+                let place = &mut schedule.places[l as usize];
+                place.rank = place.rank.min(w);
+                schedule.bound(plan, w, links_before(plan, w));
+            }
+        }
+        for (hop, spec) in plan.hops.iter().zip(&plan.specs) {
+            let least_ns = &mut schedule.places[spec.link as usize].least_service_ns;
+            // The last packet of a user's message is of any size.
+            let own_ns = if spec.varied { 1 } else { hop.service_ns };
+            *least_ns = (*least_ns).min(own_ns).min(spec.header_ns);
+            let alike = &mut schedule.places[spec.link as usize].alike;
+            *alike &= hop.edge == 0 && !spec.varied;
+        }
+        for (t, transfer) in (0..).zip(&self.transfers) {
+            let slot = self.visits.slot_of[t as usize];
+            if slot == NO_SLOT {
+                schedule.add_transfer(plan, t, transfer.sees_arrivals());
+                schedule.set_due(t, transfer.receiver_due_ns(), transfer.sender_due_ns());
+            }
+        }
+        for (s, slot) in (0..).zip(&self.visits.slots) {
+            schedule.add_slot(plan, s, slot.first);
+            schedule.set_due(slot.first, NEVER, self.slot_due_ns(s as usize));
+        }
+        let places = schedule.places.iter().zip(&self.links);
+        let ahead_ns =
+            places.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
+        let ahead_ns: Vec<u64> = ahead_ns.collect();
+        schedule.order = schedule.order(&ahead_ns);
+        schedule.by_moments =
+            self.has_wide_edges() || schedule.advance_ns(&schedule.order, &ahead_ns) < SHORTEST_NS;
+        self.schedule = schedule;
+    }
+
+    /// A slot that has come since: its links have wires between them already.
+    pub fn schedule_slot(&mut self, slot: u32, first: u32) {
+        self.schedule
+            .receiver_due_ns
+            .resize(self.transfers.len(), NEVER);
+        self.schedule
+            .sender_due_ns
+            .resize(self.transfers.len(), NEVER);
+        self.schedule.add_slot(&self.plan, slot, first);
+    }
+}

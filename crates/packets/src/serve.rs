@@ -1,0 +1,206 @@
+//! What arrives at a link: gathered from its wires, brought in order, served.
+
+use crate::engine::{Engine, lose};
+use crate::plan::VARIED;
+use crate::queue::service_ns;
+use crate::wire::{Packet, before};
+
+impl Engine {
+    /// All that happens at a link before `until_ns`.
+    pub fn link_acts(&mut self, l: usize, until_ns: u64) {
+        let mut wires = std::mem::take(&mut self.schedule.arriving);
+        wires.clear();
+        for &w in &self.schedule.places[l].inputs {
+            if self.plan.wires.head_ns(w) < until_ns {
+                wires.push(w);
+            }
+        }
+        match *wires {
+            [] => {}
+            [w] => {
+                let packets = self.plan.wires.lend(w);
+                let n = before(&packets, until_ns);
+                self.arrive(l, packets[..n].iter().copied());
+                self.plan.wires.give_back(w, packets, n);
+            }
+            [v, w] => {
+                let (a, b) = (self.plan.wires.lend(v), self.plan.wires.lend(w));
+                let (m, n) = (before(&a, until_ns), before(&b, until_ns));
+                self.arrive(l, Merged::new(&a[..m], &b[..n]));
+                self.plan.wires.give_back(v, a, m);
+                self.plan.wires.give_back(w, b, n);
+            }
+            _ => {
+                let mut batch = std::mem::take(&mut self.schedule.batch);
+                let mut runs = std::mem::take(&mut self.schedule.runs);
+                batch.clear();
+                runs.clear();
+                for &w in &wires {
+                    runs.push(batch.len());
+                    self.plan.wires.take_until(w, until_ns, &mut batch);
+                }
+                let middle = merge(&mut batch, &mut self.schedule.merged, &mut runs);
+                let (a, b) = batch.split_at(middle);
+                self.arrive(l, Merged::new(a, b));
+                self.schedule.batch = batch;
+                self.schedule.runs = runs;
+            }
+        }
+        self.schedule.arriving = wires;
+    }
+
+    /// These arrive at a link, in this order.
+    #[inline]
+    fn arrive(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
+        match self.schedule.places[l].alike && self.links[l].is_plain() {
+            true => self.serve_alike(l, packets),
+            false => packets.for_each(|packet| self.serve(l, packet)),
+        }
+    }
+
+    /// Packets of which nothing but their hop has to be known, at a link where nothing but the buffer
+    /// counts.
+    #[inline]
+    fn serve_alike(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
+        let link = &mut self.links[l];
+        for packet in packets {
+            link.arrivals
+                .count(packet.time_ns, link.queue.counts.offered());
+            let hop = &mut self.plan.hops[packet.hop as usize];
+            hop.arrived += 1;
+            let service_ns = match packet.seq {
+                0 => self.plan.specs[packet.hop as usize].header_ns,
+                _ => hop.service_ns,
+            };
+            match link.queue.take(packet.time_ns, service_ns) {
+                Some(left_ns) => {
+                    let next = Packet {
+                        time_ns: left_ns + link.delay_ns,
+                        hop: packet.hop + 1,
+                        ..packet
+                    };
+                    self.plan.wires.push(hop.out, next);
+                }
+                None => {
+                    let spec = &self.plan.specs[packet.hop as usize];
+                    lose(&mut self.accounts, &mut self.edges, spec, packet.time_ns);
+                }
+            }
+        }
+    }
+
+    /// Any packet at any link.
+    pub fn serve(&mut self, l: usize, mut packet: Packet) {
+        let link = &mut self.links[l];
+        link.arrivals
+            .count(packet.time_ns, link.queue.counts.offered());
+        let mut hop = &mut self.plan.hops[packet.hop as usize];
+        if hop.edge != 0 {
+            let spec = &self.plan.specs[packet.hop as usize];
+            let window_pkts = self.transfers[spec.transfer as usize].window_of_next();
+            let edge = &mut self.edges[hop.edge as usize - 1];
+            let bytes = (spec.bits / 8.0).round() as u32;
+            let precedence = edge.mark(packet.time_ns, bytes, window_pkts);
+            packet.hop += precedence as u32 * spec.stride;
+            hop = &mut self.plan.hops[packet.hop as usize];
+        }
+        hop.arrived += 1;
+        let spec = &self.plan.specs[packet.hop as usize];
+        let (service_ns, bits) = match packet.seq {
+            0 => (spec.header_ns, spec.header_bits),
+            seq if hop.service_ns == VARIED => {
+                let bits = 8.0 * self.transfers[spec.transfer as usize].wire_bytes(seq);
+                (service_ns(bits, link.bandwidth_bps), bits)
+            }
+            _ => (hop.service_ns, spec.bits),
+        };
+        let left_ns = match link.queue.has_rio() {
+            false => link.queue.arrive(packet.time_ns, service_ns),
+            true => link
+                .queue
+                .arrive_marked(packet.time_ns, service_ns, spec.precedence),
+        };
+        let lossy = link.lossy.as_deref_mut();
+        let is_doomed = lossy.is_some_and(|it| it.dooms(bits / 8.0, left_ns, packet.hop));
+        match left_ns {
+            None => self.is_lost(packet.hop, packet.time_ns),
+            Some(_) if is_doomed => {}
+            Some(left_ns) => {
+                let next = Packet {
+                    time_ns: left_ns + link.delay_ns,
+                    hop: packet.hop + 1,
+                    ..packet
+                };
+                self.plan.wires.push(hop.out, next);
+            }
+        }
+    }
+
+    /// What links lose on the way, and has been transmitted by now, is lost.
+    pub fn settle(&mut self) {
+        for l in 0..self.links.len() {
+            while let Some((left_ns, hop)) = self.links[l].next_doomed(self.now_ns) {
+                self.is_lost(hop, left_ns);
+            }
+        }
+    }
+}
+
+/// Merges runs, each in order, that begin at these places, until there are two: where the second begins.
+fn merge(batch: &mut Vec<Packet>, other: &mut Vec<Packet>, runs: &mut Vec<usize>) -> usize {
+    let n = batch.len();
+    while runs.len() > 2 {
+        other.clear();
+        runs.push(n);
+        let mut kept = 0;
+        for i in (0..runs.len() - 1).step_by(2) {
+            let (from, to) = (runs[i], runs[i + 1]);
+            let end = runs.get(i + 2).copied().unwrap_or(to);
+            other.extend(Merged::new(&batch[from..to], &batch[to..end]));
+            runs[kept] = from;
+            kept += 1;
+        }
+        runs.truncate(kept);
+        std::mem::swap(batch, other);
+    }
+    runs.get(1).copied().unwrap_or(n)
+}
+
+/// Two runs as one.
+struct Merged<'a> {
+    a: &'a [Packet],
+    b: &'a [Packet],
+}
+
+impl<'a> Merged<'a> {
+    fn new(a: &'a [Packet], b: &'a [Packet]) -> Merged<'a> {
+        Merged { a, b }
+    }
+}
+
+impl Iterator for Merged<'_> {
+    type Item = Packet;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Packet> {
+        let (first, rest) = match (self.a.split_first(), self.b.split_first()) {
+            (Some((a, _)), Some((b, rest))) if b.order() < a.order() => {
+                self.b = rest;
+                return Some(*b);
+            }
+            (Some(first), _) => first,
+            (None, Some((b, rest))) => {
+                self.b = rest;
+                return Some(*b);
+            }
+            (None, None) => return None,
+        };
+        self.a = rest;
+        Some(*first)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let n = self.a.len() + self.b.len();
+        (n, Some(n))
+    }
+}
