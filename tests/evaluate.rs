@@ -135,6 +135,24 @@ fn a_part_that_there_is_not_is_refused() {
 }
 
 #[test]
+fn a_simulation_that_is_refused_leaves_no_files() {
+    let place = tempfile::tempdir().unwrap();
+    let mut scenario = scenario(place.path());
+    // Windows need packets.
+    scenario.options.model = Model::FLUID;
+    let settings = Settings {
+        directory: Some(Directory::at(place.path().join("results"))),
+        ..Settings::default()
+    };
+    let refused = evaluate(&scenario, &settings);
+    assert!(
+        matches!(refused, Err(Error::Run(RunError::BadOption { .. }))),
+        "{refused:?}"
+    );
+    assert!(!place.path().join("results").exists());
+}
+
+#[test]
 fn what_is_explained_is_the_rate_of_that_time() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario(place.path());

@@ -51,8 +51,6 @@ pub use error::{Error, ScopeError};
 pub use explain::explain;
 pub use load::{load, warning_texts};
 
-use play::Recording;
-
 /// How a scenario is evaluated.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -213,12 +211,8 @@ struct Task<'a> {
 impl Task<'_> {
     fn one(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
         let duration_s = self.scenario.options.duration_s;
-        let recording = Recording {
-            writer: self.writer()?,
-            series: self.settings.keep_series.then(Series::default),
-            on_interval: &mut |time_s| on_progress(time_s / duration_s),
-        };
-        let played = self.play(self.scenario.options.seed, recording)?;
+        let on_interval = &mut |time_s| on_progress(time_s / duration_s);
+        let played = self.play(self.scenario.options.seed, on_interval)?;
         let mut writer = played.writer;
         let mut summary = played.summary;
         let network = &self.scenario.network;
@@ -244,12 +238,8 @@ impl Task<'_> {
         let seeds = self.seeds;
         let mut writer = self.writer()?;
         let run = |i: u32| {
-            let recording = Recording {
-                writer: None,
-                series: Some(Series::default()),
-                on_interval: &mut |_| {},
-            };
-            self.play(self.scenario.options.seed.wrapping_add(i.into()), recording)
+            let seed = self.scenario.options.seed.wrapping_add(i.into());
+            self.play(seed, &mut |_| {})
         };
         // A few at a time, so that series need not all be kept.
         let some = 4 * rayon::current_num_threads() as u32;
