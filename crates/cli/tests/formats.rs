@@ -140,6 +140,9 @@ fn series_have_formats_of_their_own() {
         let read = |directory: &str| fs::read(place.path(directory).join(file)).unwrap();
         assert!(read("new") == read("old"), "{file}");
     }
+    let json = place.expect("run dumbbell.toml -o json --format jsonl --json", 0);
+    let alone = place.expect("run dumbbell.toml --json", 0);
+    assert!(json.stdout == alone.stdout && place.path("json/links.jsonl").exists());
     // As in scripts that asked for what is the default.
     let quiet = place.expect("run dumbbell.toml -q -o quiet --format csv", 0);
     assert_eq!(text(&quiet.stdout), "");
