@@ -52,9 +52,7 @@ pub struct PredictArguments {
     #[arg(default_value = "0s")]
     service_time: f64,
 
-    /// The TCP implementation: linux-6, legacy, ns-2.35, linux-2.0.34, rfc6298, or a stack file's
-    /// path
-    #[arg(long, value_name = "NAME", default_value = "linux-6")]
+    #[arg(long, value_name = "NAME", default_value = "linux-6", help = stack::help())]
     stack: String,
 
     /// Largest packet in bytes, headers included

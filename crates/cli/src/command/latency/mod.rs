@@ -47,8 +47,7 @@ pub struct LatencyArguments {
     #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
-    /// The TCP implementation: linux-2.0.34, ns-2.35, linux-6, legacy, rfc6298, or a stack file's path
-    #[arg(long, value_name = "NAME", value_parser = str::parse::<String>, default_value = "linux-2.0.34")]
+    #[arg(long, value_name = "NAME", default_value = "linux-2.0.34", help = stack::help())]
     stack: String,
 
     /// Payload of a full packet in bytes; the stack's unless given

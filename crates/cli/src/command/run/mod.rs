@@ -267,3 +267,21 @@ fn print(
         duration(began.elapsed().as_secs_f64()),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Arguments, Command};
+
+    /// Which stands in the help.
+    #[test]
+    fn an_interval_is_as_long_as_that_of_the_library() {
+        let arguments = Arguments::parse_from(["netflow", "run", "scenario.toml"]);
+        let Command::Run(arguments) = arguments.command else {
+            panic!("another command");
+        };
+        assert_eq!(arguments.every, Settings::default().every_s);
+    }
+}
