@@ -222,7 +222,7 @@ fn print_csv(evaluation: &Evaluation, out: &mut dyn Write) -> io::Result<()> {
     }
     if !summary.workloads.is_empty() {
         writeln!(out)?;
-        csv::write_named("waits", users::rows(&summary.workloads), out)?;
+        csv::write_any_named("waits", &users::rows(&summary.workloads), out)?;
     }
     Ok(())
 }
