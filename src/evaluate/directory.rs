@@ -85,7 +85,6 @@ impl Task<'_> {
         let scenario = self.scenario;
         let sources = scenario.sources.iter();
         let sources: Vec<String> = sources.map(|path| path.display().to_string()).collect();
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let stop = match &evaluation.end {
             End::Finished => None,
             End::Stopped(reason) | End::Failed(reason) => Some(Stop {
@@ -113,7 +112,7 @@ impl Task<'_> {
             files: writer.files(),
             events: evaluation.summary.events.clone(),
             steps: evaluation.steps,
-            threads: self.settings.threads.unwrap_or_else(cores),
+            threads: rayon::current_num_threads(),
             wall_time_s: directory.began.elapsed().as_secs_f64(),
             complete: stop.is_none(),
             stop,
