@@ -171,7 +171,7 @@ impl From<Error> for Failure {
         match error {
             Error::Results(error) => Failure::Results(error),
             Error::NoResults | Error::NothingToShow(_) => Failure::usage(error.to_string()),
-            error => Failure::Report(error),
+            error => Failure::Evaluation(error.to_string()),
         }
     }
 }
