@@ -8,7 +8,7 @@ use std::io::Write;
 use clap::Args;
 use netflow::latency::{Method, Model, Question, latency as answer};
 use netflow::number::plain;
-use netflow::tcpmodel::Error;
+use netflow::tcpmodel::{Error, MOST_PACKETS};
 use netflow::units::{Bytes, Size};
 
 use crate::failure::Failure;
@@ -71,9 +71,6 @@ pub struct LatencyArguments {
     format: Format,
 }
 
-/// What the models take; a longer transfer is none that --samples helps with.
-const MOST_PACKETS: u64 = 10_000_000;
-
 pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let method = method(arguments)?;
     let questions = questions(arguments, method.mss_bytes)?;
@@ -105,6 +102,7 @@ fn cannot(error: Error, model: Model, question: &Question) -> Failure {
                  --model short and --model rounds know more loss",
                 plain(100.0 * question.transfer().effective_loss())
             )),
+            // A longer transfer is none that --samples helps with.
             (Model::Short, "number of packets") if question.packets <= MOST_PACKETS => {
                 Some("--samples 1000 plays transfers at random instead".to_owned())
             }
