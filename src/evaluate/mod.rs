@@ -41,6 +41,8 @@ mod load;
 mod play;
 mod warnings;
 
+use std::time::Instant;
+
 use netflow_network::Model;
 use netflow_results::{Ensemble, Scope, Series, Summary, Users};
 use netflow_scenario::Prepared;
@@ -175,11 +177,13 @@ pub fn evaluate_with(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Evaluation, Error> {
     let scope = settings.scope_of(scenario)?;
+    let began = settings.directory.as_ref().and_then(|it| it.began);
     let task = Task {
         scenario,
         settings,
         seeds: settings.seeds_of(scenario),
         scope,
+        began: began.unwrap_or_else(Instant::now),
         stop,
     };
     let mut work = || match task.seeds {
@@ -205,6 +209,7 @@ struct Task<'a> {
     settings: &'a Settings,
     seeds: u32,
     scope: Scope,
+    began: Instant,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 

@@ -355,6 +355,13 @@ fn what_an_older_version_kept_is_read_as_written_for_it() {
             "{path} from `{directory}`: {said}"
         );
     }
+    // What it then shows says so in its turn.
+    place.expect(&format!("run {copy} -q -o again"), 0);
+    let again = Results::open(place.path("again")).unwrap();
+    assert_eq!(
+        again.manifest.overrides,
+        ["simulation.written-for=\"0.1.0\""]
+    );
     // The file that it was copied from is nobody's copy.
     assert!(!said("", "dumbbell.toml").contains("changed in"));
 }

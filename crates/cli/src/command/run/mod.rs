@@ -169,9 +169,7 @@ impl RunArguments {
         let directory = self.output.as_ref().map(|path| Directory {
             format,
             classes: self.classes,
-            overrides: self.scenario.overrides.clone(),
-            allow_outside: self.scenario.allow_outside,
-            began,
+            began: Some(began),
             ..Directory::at(path)
         });
         Settings {
