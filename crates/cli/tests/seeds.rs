@@ -3,9 +3,8 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
 
-use common::Workplace;
+use common::{RESULTS, Workplace, files, names};
 use netflow::results::Results;
 
 /// Three TCP transfers and a Poisson source at one queue.
@@ -42,27 +41,13 @@ fn place() -> Workplace {
     place
 }
 
-fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut files: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file() && !path.ends_with("manifest.json"))
-        .map(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            (name, fs::read(path).unwrap())
-        })
-        .collect();
-    files.sort();
-    files
-}
-
 #[test]
 fn threads_do_not_change_a_bit() {
     let place = place();
     place.expect("run w.toml --seeds 7 --threads 1 -o one --quiet", 0);
     place.expect("run w.toml --seeds 7 --threads 8 -o many --quiet", 0);
     let one = files(&place.path("one"));
-    assert_eq!(one.len(), 8);
+    assert_eq!(one.len(), 9, "with the scenario");
     assert_eq!(one, files(&place.path("many")));
 }
 
@@ -125,19 +110,7 @@ fn a_single_run_takes_old_spreads_away() {
     let place = place();
     place.expect("run w.toml --seeds 2 -o out --quiet", 0);
     place.expect("run w.toml -o out --quiet", 0);
-    let names: Vec<String> = files(&place.path("out"))
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "connections.csv",
-            "links.csv",
-            "network.json",
-            "summary.json"
-        ]
-    );
+    assert_eq!(names(&place.path("out")), RESULTS);
 }
 
 #[test]
