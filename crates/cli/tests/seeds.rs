@@ -6,38 +6,11 @@ use std::fs;
 
 use common::{RESULTS, Workplace, files, names};
 use netflow::results::Results;
-
-/// Three TCP transfers and a Poisson source at one queue.
-const SCENARIO: &str = r#"
-[simulation]
-duration = "20 s"
-burstiness-interval = "200 ms"
-
-[[link]]
-from = "a"
-to = "b"
-bandwidth = "4 Mbit/s"
-delay = "20 ms"
-buffer = "20 pkt"
-
-[[connection]]
-name = "tcp"
-from = "a"
-to = "b"
-count = 3
-source = { window = "newreno" }
-
-[[connection]]
-name = "noise"
-from = "a"
-to = "b"
-source = { poisson = "50 pkt/s" }
-acks = false
-"#;
+use netflow_problems::SHARED_QUEUE;
 
 fn place() -> Workplace {
     let place = Workplace::new();
-    fs::write(place.path("w.toml"), SCENARIO).unwrap();
+    fs::write(place.path("w.toml"), SHARED_QUEUE).unwrap();
     place
 }
 
@@ -99,6 +72,8 @@ fn means_and_spreads_are_those_of_single_runs() {
         let line = text.lines().nth(row + 1).unwrap();
         line.split(',').nth(4).unwrap().parse().unwrap()
     };
+    // Of values of seven digits, differences have fewer.
+    let near = |a: f64, b: f64| assert!((a - b).abs() <= 2e-6 * mean, "{a} {b}");
     near(cell("links_std.csv"), std);
     // Student's t for three degrees of freedom is 3.18244631 at 97.5 %.
     near(cell("links_ci95.csv"), 3.182_446_31 * std / 2.0);
