@@ -121,9 +121,6 @@ pub struct Answer {
     pub samples: u64,
 }
 
-/// Transfers that are played unless somebody says otherwise.
-const SAMPLES: u64 = 100_000;
-
 /// What a model says about one transfer.
 ///
 /// # Errors
@@ -176,10 +173,9 @@ fn rounds(method: &Method, question: &Question) -> Result<Answer, Error> {
         stack: method.stack.clone(),
         transfer,
     };
-    let latency = rounds.solve(&rounds::Options {
-        trials: method.samples.unwrap_or(SAMPLES),
-        ..rounds::Options::default()
-    })?;
+    let mut options = rounds::Options::default();
+    options.trials = method.samples.unwrap_or(options.trials);
+    let latency = rounds.solve(&options)?;
     Ok(Answer {
         mean_s: latency.mean_s(),
         standard_error_s: latency.standard_error_s(),

@@ -23,6 +23,7 @@
 //! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
 //! | [`trace`] | packet traces of ns-2 and captures, and what can be computed from them |
 //! | [`compare`] | a scenario evaluated here and run by ns-2, side by side |
+//! | [`report`] | pages and figures of results |
 //! | [`workload`] | users of the web and of terminals |
 //! | [`units`] | quantities with units |
 //! | [`number`] | numbers as people read them |

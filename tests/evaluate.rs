@@ -1,4 +1,5 @@
-//! An evaluation by the library is that of `netflow run`: the same directory, the same summary.
+//! Evaluations by the library: what they keep in memory is what they write, they can be followed and stopped,
+//! and what they cannot be asked for is refused. That `netflow run` writes the same is tried beside it.
 
 use std::fs;
 use std::path::Path;
@@ -6,37 +7,13 @@ use std::path::Path;
 use netflow::evaluate::{Error, ScopeError, evaluate_with};
 use netflow::prelude::*;
 use netflow::scenario::{Prepared, Reach};
-
-/// Three TCP transfers at one queue, with an event in between.
-const SCENARIO: &str = r#"
-[simulation]
-duration = "12 s"
-warmup = "1 s"
-
-[[link]]
-from = "a"
-to = "b"
-bandwidth = "4 Mbit/s"
-delay = "20 ms"
-buffer = "20 pkt"
-
-[[connection]]
-name = "tcp"
-from = "a"
-to = "b"
-count = 3
-source = { window = "newreno" }
-
-[[event]]
-at = "6 s"
-link = "a->b"
-set = { bandwidth = "2 Mbit/s" }
-"#;
+use netflow_problems::SHARED_QUEUE;
 
 fn scenario(directory: &Path) -> Prepared {
     let path = directory.join("scenario.toml");
-    fs::write(&path, SCENARIO).unwrap();
-    netflow::evaluate::load(&path, &[], Reach::Below).unwrap()
+    fs::write(&path, SHARED_QUEUE).unwrap();
+    let settings = ["simulation.duration=12 s", "simulation.warmup=1 s"].map(str::to_owned);
+    netflow::evaluate::load(&path, &settings, Reach::Below).unwrap()
 }
 
 #[test]
@@ -74,7 +51,7 @@ fn series_in_memory_are_those_of_the_files() {
             series.connections(&scenario.network),
             results.connections().unwrap(),
         );
-        assert_eq!((kept.len(), read.len()), (24, 24));
+        assert_eq!((kept.len(), read.len()), (2 * 24, 2 * 24));
         for (kept, read) in kept.iter().zip(&read) {
             assert!(close(kept.time_s, read.time_s) && kept.connection == read.connection);
             assert!(close(kept.values.goodput_pps, read.values.goodput_pps));
@@ -135,16 +112,53 @@ fn a_part_that_there_is_not_is_refused() {
 }
 
 #[test]
+fn a_simulation_that_is_refused_leaves_no_files() {
+    let place = tempfile::tempdir().unwrap();
+    let mut scenario = scenario(place.path());
+    // Windows need packets.
+    scenario.options.model = Model::FLUID;
+    let settings = Settings {
+        directory: Some(Directory::at(place.path().join("results"))),
+        ..Settings::default()
+    };
+    let refused = evaluate(&scenario, &settings);
+    assert!(
+        matches!(refused, Err(Error::Run(RunError::BadOption { .. }))),
+        "{refused:?}"
+    );
+    assert!(!place.path().join("results").exists());
+}
+
+/// With the utilization and the loss of the interval that ends there.
+#[test]
 fn what_is_explained_is_the_rate_of_that_time() {
     let place = tempfile::tempdir().unwrap();
     let scenario = scenario(place.path());
     let tcp = scenario.network.connection_by_name("tcp").unwrap();
-    for at_s in [0.0, 0.7, 12.0] {
-        let told = netflow::evaluate::explain(&scenario, tcp, at_s).unwrap();
-        assert!(
-            (told.time_s - at_s).abs() < 0.05,
-            "{} at {at_s}",
-            told.time_s
-        );
+    let at = |at_s| netflow::evaluate::explain(&scenario, tcp, at_s).unwrap();
+    let start = at(0.0);
+    assert_eq!((start.time_s, start.hops[0].utilization), (0.0, 0.0));
+    // Two intervals, and twenty-four.
+    for (at_s, every_s) in [(0.7, 0.35), (12.0, 0.5)] {
+        let told = at(at_s);
+        let settings = Settings {
+            every_s,
+            keep_series: true,
+            ..Settings::default()
+        };
+        let series = evaluate(&scenario, &settings).unwrap().series.unwrap();
+        let rows = series.links(&scenario.network);
+        let near = |time_s: f64| (time_s - at_s).abs() < 1e-6;
+        let row = rows
+            .iter()
+            .find(|row| near(row.time_s) && &*row.link == "a->b");
+        let link = &row.unwrap().values;
+        assert!(near(told.time_s) && link.utilization > 0.1, "{told:?}");
+        let hop = &told.hops[0];
+        let same = |told: f64, recorded: f64| {
+            assert!((told - recorded).abs() < 1e-12, "{told} {recorded}")
+        };
+        same(hop.utilization, link.utilization);
+        same(hop.loss_probability, link.loss_probability);
     }
 }

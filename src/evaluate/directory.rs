@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use netflow_results::{Format, Manifest, Stop, Writer};
+use netflow_scenario::Reach;
 
 use super::kept::{self, Kept};
 use super::{End, Error, Evaluation, Task, warnings};
@@ -15,26 +16,20 @@ pub struct Directory {
     pub path: PathBuf,
     /// Format of the series.
     pub format: Format,
-    /// Whether the series of every connection at every link are written, too; of one seed only.
+    /// Whether the series of every connection at every link are written, too; several seeds have none.
     pub classes: bool,
-    /// The settings that the scenario was loaded with.
-    pub overrides: Vec<String>,
-    /// Whether it was loaded with files that are not below its folder.
-    pub allow_outside: bool,
-    /// Since when the time by the clock is counted.
-    pub began: Instant,
+    /// Since when the time by the clock is counted; since the evaluation began without.
+    pub began: Option<Instant>,
 }
 
 impl Directory {
-    /// Here, as CSV, of a scenario as it stands, from now on.
+    /// Here, as CSV.
     pub fn at(path: impl Into<PathBuf>) -> Directory {
         Directory {
             path: path.into(),
             format: Format::Csv,
             classes: false,
-            overrides: Vec::new(),
-            allow_outside: false,
-            began: Instant::now(),
+            began: None,
         }
     }
 }
@@ -47,7 +42,8 @@ impl Task<'_> {
         };
         let network = &self.scenario.network;
         let (path, format) = (&directory.path, directory.format);
-        let mut writer = Writer::create(path, network, format, directory.classes)?;
+        let classes = directory.classes && self.seeds == 1;
+        let mut writer = Writer::create(path, network, format, classes)?;
         for note in &self.scenario.notes {
             let topology = writer.topology();
             topology.note(note.node, note.label.clone(), note.position);
@@ -85,7 +81,6 @@ impl Task<'_> {
         let scenario = self.scenario;
         let sources = scenario.sources.iter();
         let sources: Vec<String> = sources.map(|path| path.display().to_string()).collect();
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let stop = match &evaluation.end {
             End::Finished => None,
             End::Stopped(reason) | End::Failed(reason) => Some(Stop {
@@ -101,8 +96,8 @@ impl Task<'_> {
             digest: scenario.digest.clone(),
             sources,
             kept: kept.scenario.clone(),
-            overrides: directory.overrides.clone(),
-            allow_outside: directory.allow_outside,
+            overrides: scenario.overrides.clone(),
+            allow_outside: scenario.reach == Reach::Anywhere,
             seed: scenario.seed,
             seeds: evaluation.summary.seeds,
             options: scenario.options,
@@ -113,8 +108,8 @@ impl Task<'_> {
             files: writer.files(),
             events: evaluation.summary.events.clone(),
             steps: evaluation.steps,
-            threads: self.settings.threads.unwrap_or_else(cores),
-            wall_time_s: directory.began.elapsed().as_secs_f64(),
+            threads: rayon::current_num_threads(),
+            wall_time_s: self.began.elapsed().as_secs_f64(),
             complete: stop.is_none(),
             stop,
         }

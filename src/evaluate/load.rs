@@ -37,11 +37,13 @@ struct Keeper {
 
 /// As what the version is set that kept this file beside its results, if it was an older one.
 fn older_keeper(path: &Path) -> Option<String> {
+    // However it is named, and from wherever.
+    let path = path.canonicalize().ok()?;
     path.ancestors().skip(1).find_map(|results| {
         let manifest = read_text(&results.join(Manifest::FILE), Kind::Summary).ok()?;
         let keeper: Keeper = serde_json::from_str(&manifest).ok()?;
         let is_older = keeper.version.parse::<Version>().ok()? < Version::current();
-        let is_kept = results.join(keeper.kept?) == path;
+        let is_kept = results.join(keeper.kept?).canonicalize().ok()? == path;
         (is_older && is_kept).then(|| format!("simulation.written-for={:?}", keeper.version))
     })
 }

@@ -41,6 +41,8 @@ mod load;
 mod play;
 mod warnings;
 
+use std::time::Instant;
+
 use netflow_network::Model;
 use netflow_results::{Ensemble, Scope, Series, Summary, Users};
 use netflow_scenario::Prepared;
@@ -50,8 +52,6 @@ pub use directory::Directory;
 pub use error::{Error, ScopeError};
 pub use explain::explain;
 pub use load::{load, warning_texts};
-
-use play::Recording;
 
 /// How a scenario is evaluated.
 #[derive(Clone, Debug)]
@@ -177,11 +177,13 @@ pub fn evaluate_with(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Evaluation, Error> {
     let scope = settings.scope_of(scenario)?;
+    let began = settings.directory.as_ref().and_then(|it| it.began);
     let task = Task {
         scenario,
         settings,
         seeds: settings.seeds_of(scenario),
         scope,
+        began: began.unwrap_or_else(Instant::now),
         stop,
     };
     let mut work = || match task.seeds {
@@ -207,18 +209,15 @@ struct Task<'a> {
     settings: &'a Settings,
     seeds: u32,
     scope: Scope,
+    began: Instant,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Task<'_> {
     fn one(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
         let duration_s = self.scenario.options.duration_s;
-        let recording = Recording {
-            writer: self.writer()?,
-            series: self.settings.keep_series.then(Series::default),
-            on_interval: &mut |time_s| on_progress(time_s / duration_s),
-        };
-        let played = self.play(self.scenario.options.seed, recording)?;
+        let on_interval = &mut |time_s| on_progress(time_s / duration_s);
+        let played = self.play(self.scenario.options.seed, on_interval)?;
         let mut writer = played.writer;
         let mut summary = played.summary;
         let network = &self.scenario.network;
@@ -244,12 +243,8 @@ impl Task<'_> {
         let seeds = self.seeds;
         let mut writer = self.writer()?;
         let run = |i: u32| {
-            let recording = Recording {
-                writer: None,
-                series: Some(Series::default()),
-                on_interval: &mut |_| {},
-            };
-            self.play(self.scenario.options.seed.wrapping_add(i.into()), recording)
+            let seed = self.scenario.options.seed.wrapping_add(i.into());
+            self.play(seed, &mut |_| {})
         };
         // A few at a time, so that series need not all be kept.
         let some = 4 * rayon::current_num_threads() as u32;

@@ -29,13 +29,20 @@ pub struct Played {
 impl Task<'_> {
     /// Plays one seed to the end. One of several has to come there; a single one may be stopped or fail
     /// on the way.
-    pub fn play(&self, seed: u64, recording: Recording<'_>) -> Result<Played, Error> {
+    pub fn play(&self, seed: u64, on_interval: &mut dyn FnMut(f64)) -> Result<Played, Error> {
         let scenario = self.scenario;
         let options = Options {
             seed,
             ..scenario.options
         };
+        // Before a writer: of a network that is refused, nothing is written.
         let mut simulation = Simulation::new(scenario.network.clone(), options)?;
+        let is_single = self.seeds == 1;
+        let recording = Recording {
+            writer: if is_single { self.writer()? } else { None },
+            series: (!is_single || self.settings.keep_series).then(Series::default),
+            on_interval,
+        };
         let stop_playing = stop_playing(self.stop);
         let mut watched = Watched {
             recorder: recording,
@@ -50,6 +57,10 @@ impl Task<'_> {
                 End::Stopped(format!("stopped at {} s of network time", plain(time_s)))
             }
             Err(RunError::Record(error)) => return Err(error.into()),
+            // Refused before it began: there is nothing to be kept.
+            Err(RunError::BadOption { option, reason }) => {
+                return Err(RunError::BadOption { option, reason }.into());
+            }
             Err(error) => End::Failed(error.to_string()),
         };
         self.judge(seed, &end)?;
@@ -100,10 +111,10 @@ fn stop_playing(stop: &(dyn Fn() -> bool + Sync)) -> impl Fn() -> bool + Sync {
 }
 
 /// Keeps the series where they are wanted, and says how far the run is.
-pub struct Recording<'a> {
-    pub writer: Option<Writer>,
-    pub series: Option<Series>,
-    pub on_interval: &'a mut dyn FnMut(f64),
+struct Recording<'a> {
+    writer: Option<Writer>,
+    series: Option<Series>,
+    on_interval: &'a mut dyn FnMut(f64),
 }
 
 impl Recorder for Recording<'_> {

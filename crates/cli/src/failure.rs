@@ -47,9 +47,6 @@ pub enum Failure {
     /// A trace could not be read: exit code 3.
     #[error(transparent)]
     Trace(#[from] netflow::trace::Error),
-    /// A report could not be made of what was read: exit code 3.
-    #[error(transparent)]
-    Report(netflow::report::Error),
     /// Something else was run and ended without success: its exit code, about which it has said
     /// what there is to say.
     #[cfg(target_os = "linux")]
@@ -98,11 +95,9 @@ impl Failure {
             Failure::Input(report) if report.unreadable => 3,
             Failure::Input(_) => 2,
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Failure::File { .. }
-            | Failure::Results(_)
-            | Failure::Output(_)
-            | Failure::Trace(_)
-            | Failure::Report(_) => 3,
+            Failure::File { .. } | Failure::Results(_) | Failure::Output(_) | Failure::Trace(_) => {
+                3
+            }
             #[cfg(target_os = "linux")]
             Failure::Status(code) => *code,
             Failure::Interrupted(_) => interrupt::CODE,

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{Workplace, text};
+use common::{Workplace, files, text};
 
 #[test]
 fn a_run_that_ends_well_is_0_and_its_tables_are_on_stdout() {
@@ -125,6 +125,22 @@ fn what_cannot_be_written_is_3() {
     }
     assert_eq!(fs::read(place.path("file")).unwrap(), b"mine");
     place.expect("new dumbbell -o file/below.toml", 3);
+}
+
+#[test]
+fn an_interval_that_is_refused_leaves_earlier_results_alone() {
+    let place = Workplace::new();
+    place.expect("run dumbbell.toml -q -o out", 0);
+    let before = files(&place.path("out"));
+    // More than 10⁸ intervals.
+    for seeds in ["", "--seeds 3 --set connection.*.source={window='reno'}"] {
+        let run = format!("run dumbbell.toml -o out --every 0.001us {seeds}");
+        let output = place.expect(&run, 2);
+        assert_eq!(text(&output.stdout), "");
+        let said = text(&output.stderr);
+        assert!(said.contains("error: option every: "), "{said}");
+        assert!(files(&place.path("out")) == before, "{seeds}");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -43,3 +43,45 @@ fn samples_of_a_trace_fit_as_the_trace_does() {
     let halves = netflow(&["trace", "samples", "--k", "50", capture]);
     assert_eq!(halves.lines().count(), 1 + 58);
 }
+
+/// Of all columns, a figure needs three.
+#[test]
+fn samples_that_are_drawn_are_a_loss_a_time_and_a_throughput() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let capture = root.join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let draw = |samples: &str| {
+        let figure = file("figure.svg");
+        let arguments = ["report", "linux-reno", "--svg", "profile"];
+        netflow(&[&arguments[..], &["--samples", samples, "-o", &figure]].concat());
+        fs::read_to_string(figure).unwrap()
+    };
+    let lines = netflow(&["trace", "samples", capture.to_str().unwrap()]);
+    let (all, three, wrong) = (file("all.csv"), file("three.csv"), file("wrong.csv"));
+    fs::write(&all, &lines).unwrap();
+    let columns = |line: &str| line.split(',').collect::<Vec<_>>()[3..6].join(",") + "\n";
+    fs::write(&three, lines.lines().map(columns).collect::<String>()).unwrap();
+    let drawn = draw(&three);
+    assert!(drawn.contains("samples"), "{drawn}");
+    assert!(drawn == draw(&all));
+
+    fs::write(&wrong, "loss,rtt_s,throughput_pps\n0.1,0.1,5\n2,0.1,5\n").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_netflow"))
+        .args([
+            "report",
+            "linux-reno",
+            "--svg",
+            "profile",
+            "--samples",
+            &wrong,
+        ])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("row 2: loss is 2, allowed is 0 to 1"),
+        "{said}"
+    );
+}

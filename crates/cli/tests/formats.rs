@@ -2,7 +2,9 @@
 
 mod common;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use common::{Workplace, text};
 use netflow::results::Results;
@@ -69,6 +71,24 @@ fn tables(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
     tables.collect()
 }
 
+/// All of a value but its lists.
+fn flatten(name: &str, value: &Value, all: &mut BTreeMap<String, String>) {
+    let text = match value {
+        Value::Array(_) => return,
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let dot = if name.is_empty() { "" } else { "." };
+                flatten(&format!("{name}{dot}{field}"), value, all);
+            }
+            return;
+        }
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    all.insert(name.to_owned(), text);
+}
+
 #[test]
 fn comma_separated_values_have_what_the_json_has() {
     let place = Workplace::new();
@@ -80,18 +100,19 @@ fn comma_separated_values_have_what_the_json_has() {
         panic!("{}", text(&csv))
     };
     for ((header, rows), name) in [(links, "links"), (connections, "connections")] {
-        let all = summary[name].as_array().unwrap();
-        assert_eq!(rows.len(), all.len());
-        for (row, object) in rows.iter().zip(all) {
+        let objects = summary[name].as_array().unwrap();
+        assert_eq!(rows.len(), objects.len());
+        let mut columns = BTreeSet::new();
+        for (row, object) in rows.iter().zip(objects) {
+            let mut said = BTreeMap::new();
+            flatten("", object, &mut said);
             for (column, cell) in header.iter().zip(row) {
-                let said = match &object[column] {
-                    Value::Null => String::new(),
-                    Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
-                assert_eq!(&said, cell, "{name}: {column}");
+                let said = said.get(column).map_or("", String::as_str);
+                assert_eq!(said, cell, "{name}: {column}");
             }
+            columns.extend(said.into_keys());
         }
+        assert!(columns.iter().eq(&BTreeSet::from_iter(header.clone())));
     }
     let one = |arguments: &str| tables(&out(arguments)).remove(0);
     let (header, rows) = one("explain dumbbell.toml first --format csv");
@@ -109,11 +130,36 @@ fn comma_separated_values_have_what_the_json_has() {
     let (header, rows) = one("ipb predict --delay 10ms --http 1/s --users 3 --format csv");
     assert_eq!(header[..3], ["users", "wait", "count"]);
     assert!(!rows.is_empty());
-    // Nothing is wrong, so there is no row.
-    assert_eq!(text(&out("check dumbbell.toml --format csv")), "");
     fs::write(place.path("wrong.toml"), "links = 1\n").unwrap();
     let (header, rows) = tables(&place.expect("check wrong.toml --format csv", 2).stdout).remove(0);
-    assert!(header.contains(&"message".to_owned()) && !rows.is_empty());
+    assert_eq!(
+        header,
+        ["severity", "message", "file", "line", "column", "help"]
+    );
+    assert_eq!(rows[0][2..5], ["wrong.toml", "1", "1"]);
+}
+
+#[test]
+fn tables_without_rows_have_columns() {
+    let place = Workplace::new();
+    let out = |arguments: &str| text(&place.expect(arguments, 0).stdout);
+    assert_eq!(
+        out("check dumbbell.toml --format csv"),
+        "severity,message,file,line,column,help\n"
+    );
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let capture = root.join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
+    let capture = capture.display();
+    let burstiness = format!("trace burstiness {capture} --format csv");
+    let all = out(&burstiness);
+    let (header, rows) = all.split_once('\n').unwrap();
+    assert_eq!(rows.lines().count(), 1);
+    let none = out(&format!("{burstiness} --from 1h"));
+    assert_eq!(none, format!("{header}\n"));
+    // Captures have no queues.
+    let summary = out(&format!("trace summary {capture} --format csv"));
+    let tables = "# links\nlink,enqueued,dropped\n\n# tcp_senders\nconnection,";
+    assert!(summary.starts_with(tables), "{summary}");
 }
 
 #[test]
@@ -140,6 +186,9 @@ fn series_have_formats_of_their_own() {
         let read = |directory: &str| fs::read(place.path(directory).join(file)).unwrap();
         assert!(read("new") == read("old"), "{file}");
     }
+    let json = place.expect("run dumbbell.toml -o json --format jsonl --json", 0);
+    let alone = place.expect("run dumbbell.toml --json", 0);
+    assert!(json.stdout == alone.stdout && place.path("json/links.jsonl").exists());
     // As in scripts that asked for what is the default.
     let quiet = place.expect("run dumbbell.toml -q -o quiet --format csv", 0);
     assert_eq!(text(&quiet.stdout), "");

@@ -321,21 +321,49 @@ fn a_run_can_be_repeated_from_its_results() {
         let read = |name: &str| fs::read(place.path(name).join(file)).unwrap();
         assert!(read("first") == read("second"), "{file}");
     }
+}
 
-    // Had an older version made them, its answers may have been others.
-    let kept = first["kept"].as_str().unwrap();
-    let check = format!("check first/{kept} --allow-outside");
-    assert!(!text(&place.expect(&check, 0).stderr).contains("changed in"));
-    let path = place.path("first/manifest.json");
+/// Its answers may have been others; however the copy is named, and from wherever.
+#[test]
+fn what_an_older_version_kept_is_read_as_written_for_it() {
+    let place = Workplace::new();
+    place.expect("run dumbbell.toml -q -o out", 0);
+    let said = |directory: &str, path: &str| {
+        let mut check = place.netflow(["check", path]);
+        let output = check.current_dir(place.path(directory)).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let copy = "out/scenario/dumbbell.toml";
+    assert!(!said("", copy).contains("changed in"));
+    let path = place.path("out/manifest.json");
     let old = fs::read_to_string(&path).unwrap();
     let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(old.contains(&version), "{old}");
     fs::write(&path, old.replace(&version, "\"version\": \"0.1.0\"")).unwrap();
-    let said = text(&place.expect(&check, 0).stderr);
-    assert!(
-        said.contains("the default of `simulation.step` changed in 0.2"),
-        "{said}"
+    for (directory, path) in [
+        ("", copy),
+        ("", "./out/../out/./scenario/dumbbell.toml"),
+        ("", place.path(copy).to_str().unwrap()),
+        ("out", "scenario/dumbbell.toml"),
+        ("out/scenario", "dumbbell.toml"),
+        ("out/scenario", "../scenario/dumbbell.toml"),
+    ] {
+        let said = said(directory, path);
+        assert!(
+            said.contains("the default of `simulation.step` changed in 0.2"),
+            "{path} from `{directory}`: {said}"
+        );
+    }
+    // What it then shows says so in its turn.
+    place.expect(&format!("run {copy} -q -o again"), 0);
+    let again = Results::open(place.path("again")).unwrap();
+    assert_eq!(
+        again.manifest.overrides,
+        ["simulation.written-for=\"0.1.0\""]
     );
+    // The file that it was copied from is nobody's copy.
+    assert!(!said("", "dumbbell.toml").contains("changed in"));
 }
 
 /// A report of it showed the beginning, and said nothing.

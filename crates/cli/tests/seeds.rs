@@ -3,57 +3,15 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
 
-use common::Workplace;
+use common::{RESULTS, Workplace, files, names};
 use netflow::results::Results;
-
-/// Three TCP transfers and a Poisson source at one queue.
-const SCENARIO: &str = r#"
-[simulation]
-duration = "20 s"
-burstiness-interval = "200 ms"
-
-[[link]]
-from = "a"
-to = "b"
-bandwidth = "4 Mbit/s"
-delay = "20 ms"
-buffer = "20 pkt"
-
-[[connection]]
-name = "tcp"
-from = "a"
-to = "b"
-count = 3
-source = { window = "newreno" }
-
-[[connection]]
-name = "noise"
-from = "a"
-to = "b"
-source = { poisson = "50 pkt/s" }
-acks = false
-"#;
+use netflow_problems::SHARED_QUEUE;
 
 fn place() -> Workplace {
     let place = Workplace::new();
-    fs::write(place.path("w.toml"), SCENARIO).unwrap();
+    fs::write(place.path("w.toml"), SHARED_QUEUE).unwrap();
     place
-}
-
-fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut files: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file() && !path.ends_with("manifest.json"))
-        .map(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            (name, fs::read(path).unwrap())
-        })
-        .collect();
-    files.sort();
-    files
 }
 
 #[test]
@@ -62,7 +20,7 @@ fn threads_do_not_change_a_bit() {
     place.expect("run w.toml --seeds 7 --threads 1 -o one --quiet", 0);
     place.expect("run w.toml --seeds 7 --threads 8 -o many --quiet", 0);
     let one = files(&place.path("one"));
-    assert_eq!(one.len(), 8);
+    assert_eq!(one.len(), 9, "with the scenario");
     assert_eq!(one, files(&place.path("many")));
 }
 
@@ -114,6 +72,8 @@ fn means_and_spreads_are_those_of_single_runs() {
         let line = text.lines().nth(row + 1).unwrap();
         line.split(',').nth(4).unwrap().parse().unwrap()
     };
+    // Of values of seven digits, differences have fewer.
+    let near = |a: f64, b: f64| assert!((a - b).abs() <= 2e-6 * mean, "{a} {b}");
     near(cell("links_std.csv"), std);
     // Student's t for three degrees of freedom is 3.18244631 at 97.5 %.
     near(cell("links_ci95.csv"), 3.182_446_31 * std / 2.0);
@@ -125,19 +85,7 @@ fn a_single_run_takes_old_spreads_away() {
     let place = place();
     place.expect("run w.toml --seeds 2 -o out --quiet", 0);
     place.expect("run w.toml -o out --quiet", 0);
-    let names: Vec<String> = files(&place.path("out"))
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "connections.csv",
-            "links.csv",
-            "network.json",
-            "summary.json"
-        ]
-    );
+    assert_eq!(names(&place.path("out")), RESULTS);
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError};
+pub use netflow_tcpmodel::rounds::HEADER_BYTES;
 pub use netflow_workload::WaitFor;
 pub use network::Network;
 pub use options::{
@@ -52,6 +53,4 @@ pub use spec::{
     Source, TcpVariant, WindowSource,
 };
 pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
-pub use users::{
-    Arrivals, Experience, HEADER_BYTES, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s,
-};
+pub use users::{Arrivals, Experience, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s};

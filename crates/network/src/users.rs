@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use netflow_tcpmodel::Stack;
+use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_workload::{Application, Session, Sessions, WaitFor, Workload};
 
 use crate::likeness::{hash_of, likenesses, told_apart};
 use crate::{ConnectionId, Network, NodeId, WindowSource};
 
-/// Bytes of headers in a packet.
-pub const HEADER_BYTES: f64 = 40.0;
 /// Pairs of a client's and a server's node that a workload may have.
 const MOST_PAIRS: usize = 10_000;
 

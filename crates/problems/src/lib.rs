@@ -7,6 +7,7 @@ mod clamped;
 mod random;
 mod remade;
 mod scenario;
+mod shared_queue;
 mod specs;
 mod wide;
 
@@ -21,6 +22,7 @@ pub use clamped::Clamped;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};
+pub use shared_queue::SHARED_QUEUE;
 pub use specs::{connection, constant_users, link, one_way};
 pub use wide::{WideNetwork, wide_network};
 

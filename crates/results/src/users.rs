@@ -21,7 +21,7 @@ pub struct WorkloadSummary {
 }
 
 /// How long users waited for something.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitSummary {
     /// For what: `connect`, `file`, `page` or `echo`.
     pub wait: String,

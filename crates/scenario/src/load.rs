@@ -134,13 +134,13 @@ fn prepare(
     path: &Path,
     text: String,
     directory: &Path,
-    overrides: &[String],
+    settings: &[String],
     reach: Reach,
 ) -> Result<Prepared, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (_, text) = sources.add(path, text);
-    let overrides = Overrides::parse(overrides, &mut sources, &mut findings);
+    let overrides = Overrides::parse(settings, &mut sources, &mut findings);
     let valid = read(&text, &overrides, &mut findings).and_then(|scenario| {
         let surroundings = Surroundings {
             directory,
@@ -162,6 +162,8 @@ fn prepare(
         seed: valid.seed,
         warnings: findings.finish(&sources),
         sources,
+        overrides: settings.to_vec(),
+        reach,
         digest,
         notes: valid.notes,
     })

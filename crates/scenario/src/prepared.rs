@@ -4,6 +4,8 @@ use netflow_document::{Problem, Sources};
 use netflow_network::{Network, NodeId, Options};
 use sha2::{Digest, Sha256};
 
+use crate::load::Reach;
+
 /// A scenario that was checked and turned into a network.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -19,6 +21,10 @@ pub struct Prepared {
     pub warnings: Vec<Problem>,
     /// The files it was read from.
     pub sources: Sources,
+    /// The settings that it was read with, as `KEY=VALUE`.
+    pub overrides: Vec<String>,
+    /// Which files it could name.
+    pub reach: Reach,
     /// SHA-256 of those files one after the other, in hex (`cat FILES | sha256sum`).
     pub digest: String,
     /// Labels and positions of nodes that have any.

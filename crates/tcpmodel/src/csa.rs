@@ -3,6 +3,7 @@
 
 use crate::error::ensure;
 use crate::steady::{Path, pftk_throughput, timeout_series, timeout_share};
+use crate::transfer::ensure_packets;
 use crate::{Error, Stack, Transfer};
 
 /// A transfer as \[CSA\] sees it.
@@ -138,12 +139,7 @@ impl Csa {
     }
 
     fn check(&self) -> Result<(), Error> {
-        ensure(
-            (1..=10_000_000).contains(&self.packets),
-            "number of packets",
-            self.packets as f64,
-            "1 to 10 million",
-        )?;
+        ensure_packets(self.packets)?;
         ensure_loss(self.loss)?;
         let times = [
             ("round-trip time (s)", self.rtt_s),

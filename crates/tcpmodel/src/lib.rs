@@ -28,4 +28,4 @@ mod transfer;
 
 pub use error::Error;
 pub use stack::{Recovery, RtoRule, Stack, builtin_names};
-pub use transfer::Transfer;
+pub use transfer::{MOST_PACKETS, Transfer};

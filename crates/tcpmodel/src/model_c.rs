@@ -6,6 +6,7 @@ use crate::csa::{ensure_loss, handshake_s};
 use crate::error::ensure;
 use crate::short;
 use crate::steady::timeout_series;
+use crate::transfer::ensure_packets;
 use crate::{Error, Stack, Transfer};
 
 /// A transfer as Model C sees it.
@@ -80,12 +81,7 @@ impl ModelC {
     }
 
     fn check(&self) -> Result<(), Error> {
-        ensure(
-            (1..=10_000_000).contains(&self.packets),
-            "number of packets",
-            self.packets as f64,
-            "1 to 10 million",
-        )?;
+        ensure_packets(self.packets)?;
         ensure_loss(self.loss)?;
         let times = [
             ("round-trip time (s)", self.rtt_s),

@@ -3,6 +3,17 @@
 use crate::Error;
 use crate::error::ensure;
 
+/// The most packets of a transfer: some gigabytes, which is no short one any more, nor one whose packets
+/// memory is kept for.
+pub const MOST_PACKETS: u64 = 10_000_000;
+
+/// Refuses other numbers of packets than a transfer has.
+pub(crate) fn ensure_packets(packets: u64) -> Result<(), Error> {
+    let what = "number of packets";
+    let good = (1..=MOST_PACKETS).contains(&packets);
+    ensure(good, what, packets as f64, "1 to 10 million")
+}
+
 /// A transfer over a path that loses packets independently, as many each way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
@@ -27,12 +38,7 @@ impl Transfer {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        ensure(
-            (1..=10_000_000).contains(&self.packets),
-            "number of packets",
-            self.packets as f64,
-            "1 to 10 million",
-        )?;
+        ensure_packets(self.packets)?;
         let good = (0.0..=0.99).contains(&self.loss);
         ensure(good, "loss probability each way", self.loss, "0 to 0.99")?;
         let good = (0.0..=1e4).contains(&self.delay_s);

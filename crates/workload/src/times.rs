@@ -9,7 +9,7 @@ pub struct Times {
 }
 
 /// The usual numbers of many times; all in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many there are.
     pub count: u64,

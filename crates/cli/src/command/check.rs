@@ -1,6 +1,7 @@
 //! `netflow check SCENARIO`
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap::Args;
 use netflow::number::count;
@@ -33,7 +34,7 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
     let format = arguments.format;
     let answer = |size: Option<Size>, problems: &[Problem], out: &mut dyn Write| {
         let answer = object! { ok: size.is_some(), size: size, problems: problems };
-        format.answer(out, &answer, |out| csv::write(problems, out), |_| Ok(()))
+        format.answer(out, &answer, |out| csv(problems, out), |_| Ok(()))
     };
     match arguments.scenario.load() {
         Ok(scenario) if format == Format::Text => Ok(print_text(&scenario, out)?),
@@ -45,6 +46,30 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
             Err(failure)
         }
     }
+}
+
+/// A problem as a row; which bytes of the file are wrong is for programs that read JSON.
+#[derive(Default, Serialize)]
+struct Row<'a> {
+    severity: &'static str,
+    message: &'a str,
+    file: Option<&'a Path>,
+    line: Option<usize>,
+    column: Option<usize>,
+    help: Option<&'a str>,
+}
+
+fn csv(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
+    let rows = problems.iter().map(|it| Row {
+        severity: it.severity.name(),
+        message: &it.message,
+        file: it.file.as_deref(),
+        line: it.line,
+        column: it.column,
+        help: it.help.as_deref(),
+    });
+    let rows: Vec<Row<'_>> = rows.collect();
+    csv::write_any(&rows, out)
 }
 
 fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {

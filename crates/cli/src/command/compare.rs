@@ -236,8 +236,7 @@ fn print(
     times: Option<&Times>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut links = comparison.busiest(comparison.links.len());
-    Table::of(&mut links)
+    Table::of(comparison.busiest(comparison.links.len()))
         .text("link", |it| it.link.clone())
         .number("queue: ns pkt", |it| spread(&it.queue_pkts))
         .number("netflow", |it| short(it.queue_pkts.netflow))

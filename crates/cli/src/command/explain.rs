@@ -82,7 +82,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
     Ok(arguments.format.answer(
         out,
         &answer,
-        |out| csv::write(&hops, out),
+        |out| csv::write_any(&hops, out),
         |out| print_text(network, id, it, &hops, out),
     )?)
 }
@@ -263,7 +263,7 @@ fn limited_by(limit: Limit) -> &'static str {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Hop<'a> {
     link: &'a str,
     back: bool,

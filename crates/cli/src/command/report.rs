@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use netflow::profile::fit::Sample;
 use netflow::report::{Error, Figure, ProfileSample, Report, profile_figure, results_figure};
+use netflow_files::{Kind, ShortLines};
+use serde::Deserialize;
 
-use super::trace::samples::of_csv;
 use crate::failure::Failure;
+use crate::input;
 use crate::output::file;
 
 /// Make pictures of results: one page to look at, or a figure
@@ -33,7 +34,8 @@ pub struct ReportArguments {
     #[arg(long, value_name = "NAME", requires = "svg")]
     only: Vec<String>,
 
-    /// With --svg profile: dots, from what `netflow trace samples` printed
+    /// With --svg profile: dots, from what `netflow trace samples` printed, or any table with columns
+    /// loss, rtt_s and throughput_pps
     #[arg(long, value_name = "FILE", requires = "svg", value_hint = ValueHint::FilePath)]
     samples: Option<PathBuf>,
 
@@ -117,15 +119,51 @@ fn profile(arguments: &ReportArguments) -> Result<String, Failure> {
     Ok(profile_figure(&*profile, &samples)?)
 }
 
+/// The samples of a table: that of `netflow trace samples`, or one with just the columns that are drawn.
 fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
-    let flows = of_csv(path)?;
-    let samples = flows.iter().flat_map(|flow| &flow.samples);
-    let sample = |sample: &Sample| ProfileSample {
-        loss: sample.resent_fraction(),
-        rtt_s: sample.rtt_s,
-        throughput_pps: sample.throughput_pps(),
+    #[derive(Deserialize)]
+    struct Line {
+        loss: f64,
+        rtt_s: f64,
+        throughput_pps: f64,
+    }
+    let bytes = input::read(path, Kind::Samples)?;
+    let wrong = |what: String| Failure::Usage {
+        message: format!("{}: {what}", path.display()),
+        help: Some("samples have columns loss, rtt_s and throughput_pps".to_owned()),
     };
-    Ok(samples.map(sample).collect())
+    let mut samples = Vec::new();
+    let mut lines = csv::Reader::from_reader(ShortLines::new(bytes.as_slice()));
+    for (at, line) in lines.deserialize().enumerate() {
+        let Line {
+            loss,
+            rtt_s,
+            throughput_pps,
+        } = line.map_err(|error| wrong(error.to_string()))?;
+        let allowed = [
+            (loss, (0.0..=1.0).contains(&loss), "loss", "0 to 1"),
+            (rtt_s, rtt_s > 0.0, "rtt_s", "more than 0"),
+            // Infinite where all packets of a sample left at once.
+            (
+                throughput_pps,
+                throughput_pps >= 0.0,
+                "throughput_pps",
+                "0 or more",
+            ),
+        ];
+        if let Some((value, _, name, allowed)) = allowed.iter().find(|(_, good, ..)| !good) {
+            let row = at + 1;
+            return Err(wrong(format!(
+                "row {row}: {name} is {value}, allowed is {allowed}"
+            )));
+        }
+        samples.push(ProfileSample {
+            loss,
+            rtt_s,
+            throughput_pps,
+        });
+    }
+    Ok(samples)
 }
 
 impl From<Error> for Failure {
@@ -133,7 +171,7 @@ impl From<Error> for Failure {
         match error {
             Error::Results(error) => Failure::Results(error),
             Error::NoResults | Error::NothingToShow(_) => Failure::usage(error.to_string()),
-            error => Failure::Report(error),
+            error => Failure::Evaluation(error.to_string()),
         }
     }
 }

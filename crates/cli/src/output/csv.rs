@@ -7,30 +7,34 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Writes a table with a column for every number, text and truth value that a row has in JSON, under
-/// the same name; what stands within something else is `outer.inner`. Lists are left out.
+/// the same name; what stands within something else is `outer.inner`. Lists are left out. It is of
+/// rows that there always are: without any there are no columns.
 pub fn write<R: Serialize>(
     rows: impl IntoIterator<Item = R>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let rows = rows.into_iter().map(|row| fields(&row));
-    let rows = rows.collect::<io::Result<Vec<_>>>()?;
-    let columns: IndexMap<&String, ()> = rows
-        .iter()
-        .flat_map(IndexMap::keys)
-        .map(|c| (c, ()))
-        .collect();
-    let mut writer = csv::Writer::from_writer(out);
-    if !columns.is_empty() {
-        writer.write_record(columns.keys())?;
-    }
-    for row in &rows {
-        let cell = |column: &&String| row.get(*column).map_or("", String::as_str);
-        writer.write_record(columns.keys().map(cell))?;
-    }
-    writer.flush()
+    table(&rows.collect::<io::Result<Vec<_>>>()?, None, out)
+}
+
+/// The same of rows that there may be none of; the columns are there all the same.
+pub fn write_any<R: Serialize + Default>(rows: &[R], out: &mut dyn Write) -> io::Result<()> {
+    let empty = fields(&R::default())?;
+    let rows = rows.iter().map(fields);
+    table(&rows.collect::<io::Result<Vec<_>>>()?, Some(&empty), out)
 }
 
 /// One of several tables, under a line with its name.
+pub fn write_any_named<R: Serialize + Default>(
+    name: &str,
+    rows: &[R],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "# {name}")?;
+    write_any(rows, out)
+}
+
+/// The same of rows that there always are.
 pub fn write_named<R: Serialize>(
     name: &str,
     rows: impl IntoIterator<Item = R>,
@@ -40,8 +44,34 @@ pub fn write_named<R: Serialize>(
     write(rows, out)
 }
 
-/// By way of JSON text, which keeps their order.
-fn fields(row: &impl Serialize) -> io::Result<IndexMap<String, String>> {
+/// The texts of a row by their columns.
+type Fields = IndexMap<String, String>;
+
+/// The columns are those of all rows; of `empty`, where there are none.
+fn table(rows: &[Fields], empty: Option<&Fields>, out: &mut dyn Write) -> io::Result<()> {
+    let shapes = match rows {
+        [] => empty.map_or(&[][..], std::slice::from_ref),
+        rows => rows,
+    };
+    let columns: IndexMap<&String, ()> = shapes
+        .iter()
+        .flat_map(IndexMap::keys)
+        .map(|c| (c, ()))
+        .collect();
+    let mut writer = csv::Writer::from_writer(out);
+    if !columns.is_empty() {
+        writer.write_record(columns.keys())?;
+    }
+    for row in rows {
+        let cell = |column: &&String| row.get(*column).map_or("", String::as_str);
+        writer.write_record(columns.keys().map(cell))?;
+    }
+    writer.flush()
+}
+
+/// By way of JSON text, which keeps the order of a row's fields; those within a field are in that of the
+/// alphabet.
+fn fields(row: &impl Serialize) -> io::Result<Fields> {
     let object: IndexMap<String, Value> = serde_json::from_str(&serde_json::to_string(row)?)?;
     let mut fields = IndexMap::new();
     for (name, value) in object {
@@ -50,7 +80,7 @@ fn fields(row: &impl Serialize) -> io::Result<IndexMap<String, String>> {
     Ok(fields)
 }
 
-fn flatten(name: String, value: Value, fields: &mut IndexMap<String, String>) {
+fn flatten(name: String, value: Value, fields: &mut Fields) {
     let text = match value {
         Value::Array(_) => return,
         Value::Object(inner) => {
@@ -70,7 +100,7 @@ fn flatten(name: String, value: Value, fields: &mut IndexMap<String, String>) {
 mod tests {
     use super::*;
 
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     struct Row {
         name: &'static str,
         a: Option<f64>,
@@ -80,7 +110,7 @@ mod tests {
         later: Option<bool>,
     }
 
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     struct Inner {
         mean: f64,
     }
@@ -105,5 +135,12 @@ mod tests {
             text,
             "name,a,inner.mean,later\n\"x,y\",,0.1,\nz,3.0,0.1,true\n"
         );
+    }
+
+    #[test]
+    fn there_are_columns_without_rows() {
+        let mut out = Vec::new();
+        write_any::<Row>(&[], &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "name,a,inner.mean\n");
     }
 }

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use netflow::results::Manifest;
+
 /// Two routers and a bottleneck of 1 Mbit/s that two transfers share.
 pub const DUMBBELL: &str = r#"
 [simulation]
@@ -104,6 +106,25 @@ impl Workplace {
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Everything below a directory, in order, but its manifest, which says how long the run took.
+pub fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with(Manifest::FILE) {
+                let name = path.strip_prefix(directory).expect("it is below");
+                files.push((name.to_owned(), fs::read(&path).expect("a file")));
+            }
+        }
+    }
+    files.sort();
+    files
 }
 
 /// Names of the files in a directory, in order.

@@ -5,13 +5,11 @@ use netflow_workload::Session;
 use super::{Direction, Exchange, Options, Path, Transfer};
 use netflow_units::Size;
 
-use crate::{Error, error::ensure};
+use crate::{Error, MOST_PACKETS, error::ensure};
 
 /// Beyond this, a packet and its acknowledgement take a hundred tries.
 const MAX_LOSS: f64 = 0.9;
-/// Memory is kept for every segment ...
-const MAX_SEGMENTS: u64 = 10_000_000;
-/// ... and for every trial.
+/// Memory is kept for every trial.
 const MAX_TRIALS: u64 = 10_000_000;
 
 impl Transfer {
@@ -46,7 +44,7 @@ impl Transfer {
         let segments = bytes.div_ceil(u64::from(self.mss_bytes));
         let allowed = "10 million or less";
         ensure(
-            segments <= MAX_SEGMENTS,
+            segments <= MOST_PACKETS,
             what_segments,
             segments as f64,
             allowed,
@@ -65,7 +63,7 @@ pub(super) fn check_session(session: &Session, mss_bytes: u32) -> Result<(), Err
         ("replies of a session in segments", replies),
     ] {
         let segments = bytes.div_ceil(u64::from(mss_bytes.max(1)));
-        ensure(segments <= MAX_SEGMENTS, what, segments as f64, allowed)?;
+        ensure(segments <= MOST_PACKETS, what, segments as f64, allowed)?;
     }
     Ok(())
 }

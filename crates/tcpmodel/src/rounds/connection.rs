@@ -14,7 +14,7 @@ use super::{
 use crate::Stack;
 
 /// Headers of a packet, in bytes.
-pub(super) const HEADER_BYTES: f64 = 40.0;
+pub const HEADER_BYTES: f64 = 40.0;
 /// Events so close to one another, in seconds, happen together, a packet's arrival first: the same
 /// moment, summed up in another order, is not the same to the bit.
 pub(super) const TOGETHER_S: f64 = 1e-9;

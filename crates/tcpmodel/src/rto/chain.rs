@@ -1,7 +1,7 @@
 //! What is to be solved.
 
-use crate::Error;
 use crate::error::ensure;
+use crate::{Error, MOST_PACKETS};
 
 /// The values that a retransmission timer starts from and ends at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +46,7 @@ impl RtoChain {
             max_s,
         } = self.timers;
         ensure(
-            self.packets <= MAX_PACKETS,
+            self.packets <= MOST_PACKETS,
             "number of packets",
             self.packets as f64,
             "up to 10 million",
@@ -78,9 +78,6 @@ impl RtoChain {
         )
     }
 }
-
-/// Some gigabytes: no short transfer any more.
-const MAX_PACKETS: u64 = 10_000_000;
 
 /// A packet then takes ten thousand sends.
 const MAX_LOSS: f64 = 0.9999;

@@ -22,7 +22,7 @@ pub struct Burstiness {
 }
 
 /// Packets that arrive at a link in an interval: their mean and their spread.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     /// At which link; of captures none.
     #[serde(skip)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::number::{count, percent};
-use netflow::tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow::tcpmodel::rounds::{Conversations, Direction, HEADER_BYTES, Path};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
 use netflow_workload::{Session, Waits};
@@ -52,9 +52,7 @@ pub struct PredictArguments {
     #[arg(default_value = "0s")]
     service_time: f64,
 
-    /// The TCP implementation: linux-6, legacy, ns-2.35, linux-2.0.34, rfc6298, or a stack file's
-    /// path
-    #[arg(long, value_name = "NAME", default_value = "linux-6")]
+    #[arg(long, value_name = "NAME", default_value = "linux-6", help = stack::help())]
     stack: String,
 
     /// Largest packet in bytes, headers included
@@ -83,8 +81,7 @@ pub struct PredictArguments {
     svg: Option<PathBuf>,
 }
 
-/// Headers of a packet, in bytes, and what timestamps add.
-const HEADER_BYTES: u32 = 40;
+/// Bytes that timestamps add to the headers of a packet.
 const TIMESTAMPS_BYTES: u32 = 12;
 
 pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -143,7 +140,7 @@ fn conversations(arguments: &PredictArguments) -> Result<Conversations, Failure>
         0
     };
     Ok(Conversations {
-        mss_bytes: arguments.mtu - HEADER_BYTES - options_bytes,
+        mss_bytes: arguments.mtu - HEADER_BYTES as u32 - options_bytes,
         service_s: arguments.service_time,
         stack,
     })

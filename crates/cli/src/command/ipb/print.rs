@@ -35,7 +35,7 @@ pub fn text(
 }
 
 /// A row of the table of waits.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Row<'a> {
     users: &'a str,
     wait: &'static str,
@@ -55,7 +55,7 @@ fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
 }
 
 pub fn csv(waits: &[Named<'_>], out: &mut dyn Write) -> io::Result<()> {
-    csv::write(rows(waits), out)
+    csv::write_any(&rows(waits), out)
 }
 
 /// The table of what users waited for; with a round-trip time, how many waits are whole ones.

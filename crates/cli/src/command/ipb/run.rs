@@ -97,14 +97,9 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         arguments.played.seed,
         arguments.rtt,
     );
-    let waits: Vec<_> = names
-        .iter()
-        .map(String::as_str)
-        .zip(&measured.users)
-        .collect();
+    let waits = names.iter().zip(&measured.users);
     let waits: Vec<_> = waits
-        .into_iter()
-        .map(|(name, users)| (name, &users.waits))
+        .map(|(name, users)| (name.as_str(), &users.waits))
         .collect();
     arguments.format.answer(
         out,

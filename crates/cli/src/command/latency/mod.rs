@@ -8,7 +8,7 @@ use std::io::Write;
 use clap::Args;
 use netflow::latency::{Method, Model, Question, latency as answer};
 use netflow::number::plain;
-use netflow::tcpmodel::Error;
+use netflow::tcpmodel::{Error, MOST_PACKETS};
 use netflow::units::{Bytes, Size};
 
 use crate::failure::Failure;
@@ -47,8 +47,7 @@ pub struct LatencyArguments {
     #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
-    /// The TCP implementation: linux-2.0.34, ns-2.35, linux-6, legacy, rfc6298, or a stack file's path
-    #[arg(long, value_name = "NAME", value_parser = str::parse::<String>, default_value = "linux-2.0.34")]
+    #[arg(long, value_name = "NAME", default_value = "linux-2.0.34", help = stack::help())]
     stack: String,
 
     /// Payload of a full packet in bytes; the stack's unless given
@@ -71,9 +70,6 @@ pub struct LatencyArguments {
     #[arg(long, value_enum, default_value_t, help = HELP)]
     format: Format,
 }
-
-/// What the models take; a longer transfer is none that --samples helps with.
-const MOST_PACKETS: u64 = 10_000_000;
 
 pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let method = method(arguments)?;
@@ -106,6 +102,7 @@ fn cannot(error: Error, model: Model, question: &Question) -> Failure {
                  --model short and --model rounds know more loss",
                 plain(100.0 * question.transfer().effective_loss())
             )),
+            // A longer transfer is none that --samples helps with.
             (Model::Short, "number of packets") if question.packets <= MOST_PACKETS => {
                 Some("--samples 1000 plays transfers at random instead".to_owned())
             }

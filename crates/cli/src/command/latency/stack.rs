@@ -8,6 +8,12 @@ use netflow_files::Kind;
 use crate::failure::Failure;
 use crate::input::unknown;
 
+/// What an argument says that takes one.
+pub fn help() -> String {
+    let names = builtin_names().join(", ");
+    format!("The TCP implementation: {names}, or a stack file's path")
+}
+
 pub fn find(name: &str) -> Result<Stack, Failure> {
     if let Some(stack) = Stack::builtin(name) {
         return Ok(stack);

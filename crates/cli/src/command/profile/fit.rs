@@ -121,9 +121,9 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out)?;
         csv::write_named("cells", &cells, out)?;
         writeln!(out)?;
-        csv::write_named("slices", &slices, out)?;
+        csv::write_any_named("slices", &slices, out)?;
         writeln!(out)?;
-        csv::write_named("clusters", &clusters, out)
+        csv::write_any_named("clusters", &clusters, out)
     };
     let text = |out: &mut dyn Write| {
         print(&flows, &fit, &names, out)?;
@@ -294,7 +294,7 @@ fn residual_line<'a>(flows: &'a [FlowSamples], residual: &Residual) -> impl Seri
 }
 
 /// A cluster as other programs read it.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct JsonCluster<'a> {
     trace: &'a str,
     flow: &'a str,
@@ -364,9 +364,23 @@ fn cells(fit: &Fit) -> Vec<impl Serialize> {
     fit.cells.iter().map(cell).collect()
 }
 
-fn slices(fit: &Fit) -> Vec<impl Serialize> {
-    let slice = |it: &Slice| {
-        object! { loss: it.loss, a: it.a, b: it.b, cells: it.cells, r_squared: it.r_squared }
+/// A line through cells of a loss as other programs read it.
+#[derive(Default, Serialize)]
+struct JsonSlice {
+    loss: f64,
+    a: f64,
+    b: f64,
+    cells: usize,
+    r_squared: Option<f64>,
+}
+
+fn slices(fit: &Fit) -> Vec<JsonSlice> {
+    let slice = |it: &Slice| JsonSlice {
+        loss: it.loss,
+        a: it.a,
+        b: it.b,
+        cells: it.cells,
+        r_squared: it.r_squared,
     };
     fit.slices.iter().map(slice).collect()
 }

@@ -78,15 +78,14 @@ pub struct RunArguments {
     #[arg(
         long,
         value_name = "FORMAT",
-        default_value = "text",
         value_parser = format::either(),
-        help = format::HELP,
-        long_help = FORMAT
+        help = format!("{} [default: text]", format::HELP),
+        long_help = format!("{}\n\n{FORMAT}\n\n[default: text]", format::HELP)
     )]
-    format: Either,
+    format: Option<Either>,
 
     /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     json: bool,
 
     /// Print nothing but errors
@@ -95,8 +94,6 @@ pub struct RunArguments {
 }
 
 const FORMAT: &str = "\
-How to answer: tables to read, JSON, or comma-separated values
-
 JSON is what summary.json has. Of comma-separated values there are several tables, of all links, all \
 connections and, where there are any, aggregates and what users waited, each under a line with `#` and \
 its name.";
@@ -143,13 +140,20 @@ impl RunArguments {
     /// Of the answer and of the series; `--format jsonl` and `parquet` were once those of series.
     fn formats(&self) -> Result<(Format, results::Format), Failure> {
         let series = self.series.unwrap_or_default();
+        let otherwise = match self.json {
+            true => Format::Json,
+            false => Format::Text,
+        };
         match self.format {
-            _ if self.json => Ok((Format::Json, series)),
-            Either::Answer(Format::Json) if self.quiet => Err(Failure::usage(
+            None => Ok((otherwise, series)),
+            Some(Either::Answer(_)) if self.json => {
+                Err(Failure::usage("`--json` and `--format` exclude each other"))
+            }
+            Some(Either::Answer(Format::Json)) if self.quiet => Err(Failure::usage(
                 "`--quiet` leaves nothing of `--format json`",
             )),
-            Either::Answer(format) => Ok((format, series)),
-            Either::Series(format) if self.output.is_none() || self.series.is_some() => {
+            Some(Either::Answer(format)) => Ok((format, series)),
+            Some(Either::Series(format)) if self.output.is_none() || self.series.is_some() => {
                 Err(Failure::Usage {
                     message: format!("`--format {format}` is no format of answers"),
                     help: Some(format!(
@@ -157,7 +161,7 @@ impl RunArguments {
                     )),
                 })
             }
-            Either::Series(format) => Ok((Format::Text, format)),
+            Some(Either::Series(format)) => Ok((otherwise, format)),
         }
     }
 
@@ -165,9 +169,7 @@ impl RunArguments {
         let directory = self.output.as_ref().map(|path| Directory {
             format,
             classes: self.classes,
-            overrides: self.scenario.overrides.clone(),
-            allow_outside: self.scenario.allow_outside,
-            began,
+            began: Some(began),
             ..Directory::at(path)
         });
         Settings {
@@ -218,7 +220,7 @@ fn print_csv(evaluation: &Evaluation, out: &mut dyn Write) -> io::Result<()> {
     }
     if !summary.workloads.is_empty() {
         writeln!(out)?;
-        csv::write_named("waits", users::rows(&summary.workloads), out)?;
+        csv::write_any_named("waits", &users::rows(&summary.workloads), out)?;
     }
     Ok(())
 }
@@ -262,4 +264,22 @@ fn print(
         count(steps, "step"),
         duration(began.elapsed().as_secs_f64()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Arguments, Command};
+
+    /// Which stands in the help.
+    #[test]
+    fn an_interval_is_as_long_as_that_of_the_library() {
+        let arguments = Arguments::parse_from(["netflow", "run", "scenario.toml"]);
+        let Command::Run(arguments) = arguments.command else {
+            panic!("another command");
+        };
+        assert_eq!(arguments.every, Settings::default().every_s);
+    }
 }

@@ -12,21 +12,22 @@ use crate::output::table::Table;
 const STEPS: usize = 3;
 
 /// A wait with whose it is.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Default, Serialize)]
 pub struct Row<'a> {
     workload: &'a str,
     #[serde(flatten)]
-    wait: &'a WaitSummary,
+    wait: WaitSummary,
 }
 
-pub fn rows(workloads: &[WorkloadSummary]) -> impl Iterator<Item = Row<'_>> {
-    workloads.iter().flat_map(|it| {
-        let waits = it.waits.iter();
-        waits.map(|wait| Row {
-            workload: &it.workload,
-            wait,
-        })
-    })
+pub fn rows(workloads: &[WorkloadSummary]) -> Vec<Row<'_>> {
+    let row = |it, wait: &WaitSummary| Row {
+        workload: it,
+        wait: wait.clone(),
+    };
+    workloads
+        .iter()
+        .flat_map(|it| it.waits.iter().map(move |wait| row(&it.workload, wait)))
+        .collect()
 }
 
 pub fn print(workloads: &[WorkloadSummary], out: &mut dyn Write) -> io::Result<()> {
@@ -43,7 +44,7 @@ pub fn print(workloads: &[WorkloadSummary], out: &mut dyn Write) -> io::Result<(
         .number("p90 ms", |it| ms(it.wait.times.p90_s))
         .number("p95 ms", |it| ms(it.wait.times.p95_s))
         .number("p99 ms", |it| ms(it.wait.times.p99_s))
-        .number("whole round trips", |it| steps(it.wait))
+        .number("whole round trips", |it| steps(&it.wait))
         .print(out)?;
     for workload in workloads {
         let came = usize::try_from(workload.came).unwrap_or(usize::MAX);

@@ -42,7 +42,7 @@ pub struct BurstinessArguments {
     until: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Shown {
     file: String,
     link: Option<String>,
@@ -61,7 +61,7 @@ pub fn burstiness(arguments: &BurstinessArguments, out: &mut dyn Write) -> Resul
         });
     }
     let rows = all(arguments)?;
-    let csv = |out: &mut dyn Write| csv::write(&rows, out);
+    let csv = |out: &mut dyn Write| csv::write_any(&rows, out);
     Ok(arguments.files.format.answer(out, &rows, csv, |_| Ok(()))?)
 }
 

@@ -106,7 +106,7 @@ pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Fa
 }
 
 /// The samples in a table that `netflow trace samples` printed.
-pub fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
+fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
     let bytes = input::read(file, Kind::Samples)?;
     read_samples(ShortLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {
         message: format!("{}: {error}", file.display()),

@@ -39,14 +39,14 @@ struct Shown<'a> {
     truncated: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ShownLink {
     link: String,
     enqueued: u64,
     dropped: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ShownSender {
     connection: String,
     sent_pkts: u64,
@@ -73,9 +73,9 @@ pub fn summary(arguments: &SummaryArguments, out: &mut dyn Write) -> Result<(), 
     let all = tcp_senders(&senders).into_iter();
     shown.tcp_senders = all.map(|(flow, tracker)| sender(flow, tracker)).collect();
     let csv = |out: &mut dyn Write| {
-        csv::write_named("links", &shown.links, out)?;
+        csv::write_any_named("links", &shown.links, out)?;
         writeln!(out)?;
-        csv::write_named("tcp_senders", &shown.tcp_senders, out)
+        csv::write_any_named("tcp_senders", &shown.tcp_senders, out)
     };
     Ok(format.answer(out, &shown, csv, |_| Ok(()))?)
 }
