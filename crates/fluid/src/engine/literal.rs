@@ -93,6 +93,7 @@ impl Moving<'_> {
         }
         link.offered_pkts += arriving.pkts;
         link.lost_pkts += removed;
+        link.cut_off_pkts += removed;
         link.departed_pkts += departed;
         link.queue_time += 0.5 * (before + after) * span.length_s;
         link.busy_s += link.utilization * span.length_s;

@@ -414,7 +414,8 @@ impl Plan {
         pass.iter().any(|&pass| pass < 1.0).then_some(pass)
     }
 
-    /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses.
+    /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses
+    /// among them.
     pub fn link_lost_pkts(&self, state: &State, rank: usize) -> f64 {
         let link = &self.links[rank];
         let blocks = &self.blocks[link.first_block as usize..link.end_block as usize];
@@ -430,7 +431,8 @@ impl Plan {
             .flat_map(|b| self.runs_of(b))
             .map(of_run)
             .sum();
-        (all - state.links[rank].lost_pkts).max(0.0)
+        let queue = &state.links[rank];
+        (all - (queue.lost_pkts - queue.cut_off_pkts)).max(0.0)
     }
 
     fn lose_on_the_way(&mut self, inner: &Tables) {
