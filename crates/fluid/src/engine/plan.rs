@@ -130,6 +130,8 @@ pub(crate) struct Block {
     pub end_hop: u32,
     pub first_run: u32,
     pub end_run: u32,
+    /// Whether the link loses some of it on the way.
+    pub loses: bool,
     /// FIFO: where its rings start.
     pub first_queue_cell: usize,
     pub first_flight_cell: usize,
@@ -410,8 +412,7 @@ impl Plan {
 
     /// The parts of its hops that the link of a block does not lose on the way, if it loses any.
     pub fn pass_of(&self, block: &Block) -> Option<&[f64]> {
-        let pass = self.pass.get(block.range())?;
-        pass.iter().any(|&pass| pass < 1.0).then_some(pass)
+        block.loses.then(|| &self.pass[block.range()])
     }
 
     /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses
@@ -419,7 +420,7 @@ impl Plan {
     pub fn link_lost_pkts(&self, state: &State, rank: usize) -> f64 {
         let link = &self.links[rank];
         let blocks = &self.blocks[link.first_block as usize..link.end_block as usize];
-        if !blocks.iter().any(|block| self.pass_of(block).is_some()) {
+        if !blocks.iter().any(|block| block.loses) {
             return 0.0;
         }
         let of_run = |run: &Run| -> f64 {
@@ -440,8 +441,9 @@ impl Plan {
             return;
         }
         self.pass = vec![1.0; self.up.len()];
-        for block in &self.blocks {
+        for block in &mut self.blocks {
             let loss = &inner.links[self.links[block.rank as usize].link as usize].loss;
+            block.loses = !loss.is_none();
             for run in &self.runs[block.first_run as usize..block.end_run as usize] {
                 let bytes = run.bits / run.packets / 8.0;
                 let hops = run.first_hop as usize..run.end_hop as usize;
@@ -559,6 +561,7 @@ impl Plan {
                     end_hop,
                     first_run,
                     end_run: self.runs.len() as u32,
+                    loses: false,
                     first_queue_cell: 0,
                     first_flight_cell: 0,
                 });
