@@ -1,4 +1,4 @@
-//! In which order, and in which places of which arrays, a step works: made once for a network.
+//! In which order, and on which parts of which arrays, a step works: made once for a network.
 //!
 //! A *hop* is one branch at one link. Hops lie link by link, in the order in which links are
 //! processed, so that everything a link needs is contiguous. Links are processed in levels: what
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub blocks: Vec<Block>,
     /// Rank in `links` of each link of the network.
     pub rank: Vec<u32>,
-    /// Place of each branch in the order of sums.
+    /// Rank of each branch in the order of sums.
     pub branch_rank: Vec<u32>,
     /// The same for networks whose links and connections are the same, row by row, and for the same
     /// options.
@@ -106,10 +106,10 @@ pub(crate) struct LinkPlan {
     /// ρ below which the room does not matter.
     pub light_rho: f64,
     pub red: Option<Red>,
-    /// Place among the queues that tell precedences apart.
+    /// Index among the queues that tell precedences apart.
     pub rio: Option<u32>,
     pub delay_s: f64,
-    /// FIFO: slots in the queue, and the place of their descriptions.
+    /// FIFO: slots in the queue, and the index of their descriptions.
     pub queue_slots: u32,
     pub first_slot: u32,
     /// FIFO: a slot with fewer packets takes the arrivals of the next step as well.
@@ -169,7 +169,7 @@ pub(crate) struct BranchPlan {
     /// The ways of data and acknowledgements in `path`.
     pub path: (u32, u32),
     pub way_back: (u32, u32),
-    /// Place in `profiles`, or [`NO_PROFILE`].
+    /// Index in `profiles`, or [`NO_PROFILE`].
     pub profile: u32,
     /// Rate of one connection without a profile, in packets/s.
     pub rate_pps: f64,
@@ -196,7 +196,7 @@ pub(crate) struct BranchPlan {
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
     pub aggregate: Option<AggregateId>,
-    /// Place in `ramps`, or [`NO_RAMP`].
+    /// Index in `ramps`, or [`NO_RAMP`].
     pub ramp: u32,
 }
 
@@ -222,7 +222,7 @@ struct Draft {
     /// Rank and number of the kind.
     kind: (u32, u32),
     next: [u32; 2],
-    /// Place of the branch in the order of sums.
+    /// Rank of the branch in the order of sums.
     rank: u32,
     branch: u32,
     /// Position on the branch's way, data first.
@@ -404,7 +404,7 @@ impl Plan {
         &self.runs[block.first_run as usize..block.end_run as usize]
     }
 
-    /// The blocks of these places.
+    /// The blocks of the links of these ranks.
     pub fn blocks_of(&self, ranks: Range<usize>) -> Range<usize> {
         let first = self.links[ranks.start].first_block as usize;
         first..self.links[ranks.end - 1].end_block as usize
@@ -643,7 +643,7 @@ impl Plan {
             .sort_by_key(|&b| (self.branches[b as usize].class, b));
     }
 
-    /// The place of a workload's ramp.
+    /// The index of a workload's ramp.
     fn ramp(&mut self, spec: &Arc<WorkloadSpec>, known: &mut HashMap<*const (), u32>) -> u32 {
         *known.entry(Arc::as_ptr(spec).cast()).or_insert_with(|| {
             self.ramps.push(Ramp::new(spec));

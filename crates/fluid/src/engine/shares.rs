@@ -47,7 +47,7 @@ pub(crate) struct FifoFate {
 /// A row of a block's ring, and how much of it counts.
 pub(crate) type Weight = (u32, f64);
 
-/// Fetches what arrives: `inflow[h] = handed[up[h]]`. Returns the sum, always formed in the same
+/// Fetches what arrives: `inflow[h] = forwarded[up[h]]`. Returns the sum, always formed in the same
 /// order.
 fn gather(up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> f64 {
     let mut sums = [0.0; 4];
@@ -132,8 +132,8 @@ pub(crate) struct Weights<'a> {
 }
 
 /// First in, first out: what departs has the mix of the arrival slots it came in with, and what
-/// is forwarded the mix of the steps it departed in. Only the first `same_step` hops of the block hand
-/// on now, the others before the next step.
+/// is forwarded the mix of the steps it departed in. Only the first `same_step` hops of the block forward
+/// now, the others before the next step.
 pub(crate) fn first_in_first_out(
     fate: &Fate,
     inflow: &[f64],
