@@ -114,7 +114,7 @@ pub(crate) struct LinkPlan {
     pub first_slot: u32,
     /// FIFO: a slot with fewer packets takes the arrivals of the next step as well.
     pub slot_pkts: f64,
-    /// FIFO: batches on the way over the link, and where their weights lie.
+    /// FIFO: batches on the way over the link, a power of two, and where their weights lie.
     pub flight_slots: u32,
     pub first_flight: u32,
     /// FIFO: what leaves within this time is one batch.
@@ -404,6 +404,11 @@ impl Plan {
         &self.runs[block.first_run as usize..block.end_run as usize]
     }
 
+    /// The blocks of one link.
+    pub fn blocks_at(&self, l: &LinkPlan) -> &[Block] {
+        &self.blocks[l.first_block as usize..l.end_block as usize]
+    }
+
     /// The blocks of the links of these ranks.
     pub fn blocks_of(&self, ranks: Range<usize>) -> Range<usize> {
         let first = self.links[ranks.start].first_block as usize;
@@ -418,8 +423,7 @@ impl Plan {
     /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses
     /// among them.
     pub fn link_lost_pkts(&self, state: &State, rank: usize) -> f64 {
-        let link = &self.links[rank];
-        let blocks = &self.blocks[link.first_block as usize..link.end_block as usize];
+        let blocks = self.blocks_at(&self.links[rank]);
         if !blocks.iter().any(|block| block.loses) {
             return 0.0;
         }
@@ -666,7 +670,7 @@ impl Plan {
             // A batch ends when the next step would make it too long, so any two that follow each
             // other are longer than `batch_s`, however short steps are; a delay holds as many as
             // there are parts, and at either end one may stick out.
-            l.flight_slots = 2 * (parts as u32 + 1) + 4;
+            l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
             l.first_flight = self.flight_batches as u32;
             self.flight_batches += l.flight_slots as usize;
             self.queue_slots += l.queue_slots as usize;

@@ -183,8 +183,10 @@ pub(crate) fn forward(weights: &[Weight], flight: &[f64], first: usize, forwarde
 }
 
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.
+#[inline]
 fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {
-    let cells = |row: u32| &rows[row as usize * n + offset..];
+    let len = out.len();
+    let cells = |row: u32| &rows[row as usize * n + offset..][..len];
     match *weights {
         [] => out.fill(0.0),
         [(row, w)] => {
@@ -192,13 +194,10 @@ fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offse
                 *out = cell * w;
             }
         }
-        [(a, wa), (b, wb)] => {
+        [(a, wa), (b, wb), ref rest @ ..] => {
             for ((out, a), b) in out.iter_mut().zip(cells(a)).zip(cells(b)) {
                 *out = a * wa + b * wb;
             }
-        }
-        [first, ref rest @ ..] => {
-            weigh_rows(&[first], rows, n, out, offset);
             add_rows(rest, &rows[offset..], n, out);
         }
     }
@@ -207,7 +206,8 @@ fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offse
 /// `out[h] += Σ weight · rows[row][h]` for rows of `n` cells.
 fn add_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64]) {
     for &(row, w) in weights {
-        for (out, cell) in out.iter_mut().zip(&rows[row as usize * n..]) {
+        let cells = &rows[row as usize * n..][..out.len()];
+        for (out, cell) in out.iter_mut().zip(cells) {
             *out += cell * w;
         }
     }
