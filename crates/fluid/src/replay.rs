@@ -4,8 +4,8 @@
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
-    Experience, Explanation, HEADER_BYTES, Network, RunError, Wait, WaitFor, WorkloadSpec,
-    empty_rtt_s,
+    Experience, ExplainedHop, Explanation, HEADER_BYTES, Network, RunError, Wait, WaitFor,
+    WorkloadSpec, empty_rtt_s,
 };
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow_units::{Bytes, Size};
@@ -37,7 +37,11 @@ pub(crate) struct Paths {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Way {
     delay_s: f64,
+    /// Whatever the size of a packet.
     loss: f64,
+    /// By this a packet is lost more often the more bits it has.
+    #[serde(default)]
+    bit_error_rate: f64,
     bandwidth_bps: f64,
     buffer_bytes: f64,
 }
@@ -47,7 +51,7 @@ impl From<Way> for Direction {
         Direction {
             delay_s: way.delay_s,
             loss: way.loss,
-            bit_error_rate: 0.0,
+            bit_error_rate: way.bit_error_rate,
             bandwidth_bps: Some(way.bandwidth_bps),
             buffer: Some(Size::Bytes(Bytes(way.buffer_bytes))),
         }
@@ -123,17 +127,31 @@ impl Paths {
 /// packet takes what one of mean size does. Nothing if there is no way.
 fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Way> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
-    let bandwidth = |hop: &netflow_network::ExplainedHop| network.link_spec(hop.link).bandwidth_bps;
-    let slowest = there().min_by(|a, b| bandwidth(a).total_cmp(&bandwidth(b)))?;
-    let slowest_bps = bandwidth(slowest);
-    let transmissions_s: f64 = there().map(|hop| packet_bits / bandwidth(hop)).sum();
+    let slowest = there().min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps))?;
+    let slowest_bps = slowest.bandwidth_bps;
+    let transmissions_s: f64 = there().map(|hop| packet_bits / hop.bandwidth_bps).sum();
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
+    let onset = |hop: &ExplainedHop| network.link_spec(hop.link).loss.error_onset();
+    let ln_bit: f64 = there().map(|hop| (-onset(hop)).ln_1p()).sum();
+    let (loss, bit_error_rate) = harm(it.loss_probability, ln_bit, packet_bits);
     Some(Way {
         delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
-        loss: it.loss_probability.clamp(0.0, MOST_LOSS),
+        loss,
+        bit_error_rate,
         bandwidth_bps: slowest_bps,
         buffer_bytes: network.buffer_pkts(slowest.link) * packet_bits / 8.0,
     })
+}
+
+/// The loss whatever a packet's size and the bit error rate, of which full packets are lost with the
+/// probability `all`, and of a bit ln of the probability that it is not in error is `ln_bit`. Both are such
+/// that something gets through.
+fn harm(all: f64, ln_bit: f64, packet_bits: f64) -> (f64, f64) {
+    let least = (-MOST_LOSS).ln_1p();
+    let ln_all = (-all).ln_1p().max(least);
+    let ln_bit = ln_bit.max(ln_all / packet_bits);
+    let ln_packet = (ln_all - packet_bits * ln_bit).min(0.0);
+    (-ln_packet.exp_m1(), -ln_bit.exp_m1())
 }
 
 /// What users meet with who come between two times (s): all of their sessions, to the end. None are begun
@@ -254,5 +272,38 @@ impl Player<'_> {
             waits: rows.collect(),
             is_whole: played.given_up == 0,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HEADER_BYTES, MOST_LOSS, harm};
+
+    /// Of two links that lose 2 % of all packets and of full ones 8 % by bit errors, an acknowledgement
+    /// meets the former and its part of the latter.
+    #[test]
+    fn small_packets_are_lost_less_by_bit_errors() {
+        let ln_bit = (1.0_f64 - 0.08).ln() / 8000.0;
+        let (loss, rate) = harm(1.0 - 0.98 * 0.92, ln_bit, 8000.0);
+        assert!((loss - 0.02).abs() < 1e-12, "{loss}");
+        let arrives = (1.0 - rate).powf(8.0 * HEADER_BYTES);
+        assert!((arrives - 0.92_f64.powf(0.04)).abs() < 1e-12, "{arrives}");
+    }
+
+    #[test]
+    fn something_always_gets_through() {
+        for (all, ln_bit) in [
+            (1.0, f64::NEG_INFINITY),
+            (1.0, -1e-4),
+            (1.0, 0.0),
+            (0.95, -1.0),
+        ] {
+            let (loss, rate) = harm(all, ln_bit, 8000.0);
+            let arrives = (1.0 - loss) * (1.0 - rate).powf(8000.0);
+            assert!(
+                (arrives - (1.0 - MOST_LOSS)).abs() < 1e-9,
+                "{all} {ln_bit}: {arrives}"
+            );
+        }
     }
 }

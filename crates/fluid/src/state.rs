@@ -82,6 +82,9 @@ pub(crate) struct LinkState {
     /// Since the start:
     pub offered_pkts: f64,
     pub lost_pkts: f64,
+    /// Of these, what `fluid-literal` cut off: no hop has lost it.
+    #[serde(default)]
+    pub cut_off_pkts: f64,
     pub departed_pkts: f64,
     pub queue_time: f64,
     pub busy_s: f64,
@@ -218,6 +221,7 @@ impl State {
             average_pkts: 0.0,
             offered_pkts: 0.0,
             lost_pkts: 0.0,
+            cut_off_pkts: 0.0,
             departed_pkts: 0.0,
             queue_time: 0.0,
             busy_s: 0.0,

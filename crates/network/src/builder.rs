@@ -1,4 +1,4 @@
-//! From specs to an immutable network: checks, rooms, classes, routes.
+//! From specs to an immutable network: checks, buffers, classes, routes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -303,7 +303,7 @@ impl NetworkBuilder {
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&classes, &events)?;
-        let buffer_pkts = self.rooms(&classes, &routes);
+        let buffer_pkts = self.buffers_pkts(&classes, &routes);
         Ok(Network {
             inner: Arc::new(Tables {
                 owner: self.owner,
@@ -842,9 +842,9 @@ impl NetworkBuilder {
         }
     }
 
-    /// Room of every queue in packets; one given in bytes holds packets of the mean size of the
+    /// The buffer of every link in packets; one given in bytes holds packets of the mean size of the
     /// data that crosses it, or of acknowledgements where only those do.
-    fn rooms(&self, classes: &[Class], routes: &Routes) -> Vec<f64> {
+    fn buffers_pkts(&self, classes: &[Class], routes: &Routes) -> Vec<f64> {
         let mut data = vec![(0.0, 0.0); self.links.len()]; // connections, their packets' bytes
         for b in &routes.branches {
             let class = &classes[b.class as usize];
@@ -855,12 +855,12 @@ impl NetworkBuilder {
                 *bytes += class.weight * size;
             }
         }
-        let room = |(link, &(n, bytes)): (&LinkSpec, &(f64, f64))| match link.buffer {
-            Buffer::Packets(room) => room,
-            Buffer::Bytes(room) if n > 0.0 => (room * n / bytes).max(1.0),
-            Buffer::Bytes(room) => (room / ACK_BYTES).max(1.0),
+        let pkts = |(link, &(n, bytes)): (&LinkSpec, &(f64, f64))| match link.buffer {
+            Buffer::Packets(pkts) => pkts,
+            Buffer::Bytes(size) if n > 0.0 => (size * n / bytes).max(1.0),
+            Buffer::Bytes(size) => (size / ACK_BYTES).max(1.0),
         };
-        self.links.iter().zip(&data).map(room).collect()
+        self.links.iter().zip(&data).map(pkts).collect()
     }
 }
 

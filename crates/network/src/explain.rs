@@ -89,6 +89,8 @@ pub struct ExplainedHop {
     pub link: LinkId,
     /// Whether it is on the way back.
     pub back: bool,
+    /// Its bandwidth at this time, in bit/s.
+    pub bandwidth_bps: f64,
     /// Fraction of the last step for which it was busy; told with an interval
     /// ([`Interval::explain`](crate::Interval::explain)), of that, and with the window model
     /// otherwise of all the time since the start.

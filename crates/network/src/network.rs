@@ -117,7 +117,7 @@ impl Network {
         &self.inner.links[id.within(self.inner.owner)]
     }
 
-    /// Room of the link's queue in packets, the place in service included.
+    /// The link's buffer in packets, the one in service included.
     pub fn buffer_pkts(&self, id: LinkId) -> f64 {
         self.inner.buffer_pkts[id.within(self.inner.owner)]
     }

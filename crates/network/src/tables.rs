@@ -21,7 +21,7 @@ pub struct Tables {
     pub links: Vec<LinkSpec>,
     /// `FROM->TO`.
     pub link_names: Vec<String>,
-    /// Room of each queue in packets.
+    /// The buffer of each link in packets.
     pub buffer_pkts: Vec<f64>,
     /// What connections were built from.
     pub connections: Vec<ConnectionSpec>,

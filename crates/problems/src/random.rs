@@ -1,8 +1,8 @@
 //! Random networks of any size.
 
-use crate::specs::link;
+use crate::specs::{link, link_loss};
 use netflow_network::{
-    Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Network,
+    Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, LinkLoss, LinkSpec, Network,
     NetworkBuilder, NodeId, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::builtin;
@@ -24,7 +24,7 @@ pub struct RandomNetwork {
     pub duration_s: f64,
     /// Everything random hangs on it.
     pub seed: u64,
-    /// One kind of source and packet, drop-tail, no size limits: as fast as it gets.
+    /// One kind of source and packet, drop-tail, no link that loses, no size limits: as fast as it gets.
     pub plain: bool,
     /// Half of the TCP sources carry their windows; to be run with the window model.
     pub windows: bool,
@@ -33,6 +33,9 @@ pub struct RandomNetwork {
 /// A network of this kind; the same for the same values.
 pub fn random_network(r: RandomNetwork) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(r.seed);
+    // The other numbers are what they would be if nobody lost anything.
+    let mut losses = rng.clone();
+    losses.set_stream(1);
     let mut b = NetworkBuilder::new();
     let nodes: Vec<NodeId> = (0..r.nodes).map(|i| b.node(&format!("n{i}"))).collect();
     let mut pairs = std::collections::BTreeSet::new();
@@ -66,6 +69,10 @@ pub fn random_network(r: RandomNetwork) -> Network {
                 DropPolicy::Red(red)
             } else {
                 DropPolicy::DropTail
+            },
+            loss: match r.plain {
+                true => LinkLoss::NONE,
+                false => link_loss(&mut losses),
             },
             ..link(
                 nodes[a],

@@ -1,11 +1,30 @@
 //! Links and connections as most tests want them: they write what differs.
 
 use netflow_network::{
-    Acks, Application, Buffer, ConnectionSpec, LinkSpec, NetworkBuilder, NodeId, Source,
-    WindowSource, WorkloadSpec,
+    Acks, Application, BitErrors, Buffer, ConnectionSpec, GilbertElliott, LinkLoss, LinkSpec,
+    NetworkBuilder, NodeId, Source, WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Distribution, Http};
+use rand::{Rng, RngExt};
+
+/// What a link loses on the way: of most links nothing, of others packets at random, in bursts or by bit
+/// errors.
+pub(crate) fn link_loss(rng: &mut impl Rng) -> LinkLoss {
+    let rare = rng.random_range(1e-4_f64.ln()..0.03_f64.ln()).exp();
+    match rng.random_range(0..20) {
+        0 | 1 => LinkLoss::from(rare),
+        2 => LinkLoss {
+            gilbert: GilbertElliott::new(rare, 0.3, 0.0, 0.5).ok(),
+            ..LinkLoss::NONE
+        },
+        3 => LinkLoss {
+            bit_errors: BitErrors::independent(1e-4 * rare).ok(),
+            ..LinkLoss::NONE
+        },
+        _ => LinkLoss::NONE,
+    }
+}
 
 /// A drop-tail link with room for so many packets.
 pub fn link(from: NodeId, to: NodeId, bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {

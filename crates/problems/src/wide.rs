@@ -1,6 +1,6 @@
 //! Random networks of every scale: delays of 10 µs to 300 ms, 1 Mbit/s to 10 Gbit/s, every profile.
 
-use crate::specs::{connection, link};
+use crate::specs::{connection, link, link_loss};
 use netflow_network::{
     Acks, ConnectionSpec, DropPolicy, LinkSpec, Network, NetworkBuilder, NodeId, Red, Source,
     Transport,
@@ -37,6 +37,9 @@ fn log_uniform(rng: &mut impl Rng, range: std::ops::Range<f64>) -> f64 {
 /// The network of this seed: links of all scales around one that is the network's own.
 pub fn wide_network(seed: u64) -> WideNetwork {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    // The other numbers are what they would be if nobody lost anything.
+    let mut losses = rng.clone();
+    losses.set_stream(1);
     let nodes = rng.random_range(2..8_usize);
     let mut pairs: std::collections::BTreeSet<(usize, usize)> =
         (1..nodes).map(|i| (rng.random_range(0..i), i)).collect();
@@ -66,6 +69,7 @@ pub fn wide_network(seed: u64) -> WideNetwork {
                 true => DropPolicy::Red(red),
                 false => DropPolicy::DropTail,
             },
+            loss: link_loss(&mut losses),
             ..link(nobody(), nobody(), bandwidth_bps, delay_s, room.round())
         };
         links.push((a, b, link.clone()));

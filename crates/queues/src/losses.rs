@@ -73,6 +73,12 @@ impl LinkLoss {
         let either = |a: f64, b: f64| a + b - a * b;
         either(either(self.random, gilbert), errors)
     }
+
+    /// Probability that a bit is the first in error after one that is not: by this a packet is lost more
+    /// often the more bits it has, and by all else whatever its size.
+    pub fn error_onset(&self) -> f64 {
+        self.bit_errors.map_or(0.0, |it| it.onset)
+    }
 }
 
 /// In words: `1% at random, bit errors 1e-6`.

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 /// Things that leave in the order in which they came, as a slice: those that have left stand before
 /// `head` until they are many, so that the memory that things pass through stays small, and in the cache.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Fifo<T> {
     items: Vec<T>,
     head: usize,

@@ -95,9 +95,13 @@ impl<T: Copy> Player<T> {
 
     /// The pause is over: the next turn begins.
     ///
-    /// Of a page the first file is asked for alone, of keystrokes that come together all at once.
+    /// Of a page the first file is asked for alone, of keystrokes that come together all at once; after
+    /// the last turn nothing.
     pub fn begin_turn(&mut self, now: T) -> Act<'_> {
-        self.begun = (self.begun + 1).min(self.session.turns.len());
+        if self.begun == self.session.turns.len() {
+            return self.act(self.asked_of_turn, None);
+        }
+        self.begun += 1;
         self.turn_at = Some(now);
         self.asked_of_turn = 0;
         let goes_on = match self.session.kind {
@@ -236,6 +240,8 @@ mod tests {
         assert_eq!((sizes(&act), act.pause_s), (vec![1, 2], Some(0.5)));
         let act = user.begin_turn(11);
         assert_eq!((sizes(&act), act.pause_s), (vec![1], None));
+        let act = user.begin_turn(12);
+        assert_eq!((sizes(&act), act.pause_s), (vec![], None));
         for since in [10, 10, 11] {
             assert!(!user.is_over());
             assert_eq!(user.waits_since(), Some(since));

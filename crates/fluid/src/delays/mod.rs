@@ -215,11 +215,11 @@ fn ways(
     gap_s: f64,
 ) -> (Way, Way) {
     let mut way = Way::default();
-    let mut over = |places: (u32, u32), bits: f64, propagation_s: f64| {
+    let mut over = |ranks: (u32, u32), bits: f64, propagation_s: f64| {
         way.law.fixed_s += propagation_s;
-        for &place in &plan.path[places.0 as usize..places.1 as usize] {
-            let bandwidth_bps = links[place as usize].bandwidth_bps;
-            way.add(&waits[place as usize], bits / bandwidth_bps, gap_s);
+        for &rank in &plan.path[ranks.0 as usize..ranks.1 as usize] {
+            let bandwidth_bps = links[rank as usize].bandwidth_bps;
+            way.add(&waits[rank as usize], bits / bandwidth_bps, gap_s);
         }
         way
     };

@@ -47,7 +47,7 @@ impl Setup {
     /// The link fails: what is queued is lost. What is on the way over it arrives.
     fn fail(&self, state: &mut State, rank: usize) {
         let l = &self.plan.links[rank];
-        for block in &self.plan.blocks[l.first_block as usize..l.end_block as usize] {
+        for block in self.plan.blocks_at(l) {
             for hop in block.first_hop..block.end_hop {
                 let hop = hop as usize;
                 state.lost[hop] += self.queued(state, hop);
@@ -113,7 +113,7 @@ impl Setup {
         let batches = done.batch..flight.begun;
         let on_the_way: f64 = batches
             .map(|batch| {
-                let row = (batch % u64::from(l.flight_slots)) as usize;
+                let row = l.flight_row(batch) as usize;
                 let part = if batch == done.batch {
                     1.0 - done.fraction
                 } else {

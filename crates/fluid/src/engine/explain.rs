@@ -46,6 +46,7 @@ impl Setup {
             ExplainedHop {
                 link: LinkId::new(l.link, inner.owner),
                 back,
+                bandwidth_bps: link.bandwidth_bps,
                 utilization: link.utilization,
                 queue_pkts: link.queue_pkts,
                 service_pps: link.bandwidth_bps * link.share / mean_bits,

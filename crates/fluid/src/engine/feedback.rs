@@ -52,27 +52,29 @@ impl Learnt {
     }
 
     /// What the source had seen until this time, between the looks around it; the first look that
-    /// is kept if the time lies before.
-    fn at(&self, looks: &[Seen], now: Seen, time_s: f64) -> Seen {
+    /// is kept if the time lies before. So many are known to be `newer`; this goes on from there.
+    fn at(&self, looks: &[Seen], now: Seen, time_s: f64, newer: &mut u32) -> Seen {
         if time_s >= now.time_s {
             return now;
         }
         // The i-th look back from the last; times fall.
-        let look = |i: u32| &looks[(self.last_look + LOOKS as u32 - i) as usize % LOOKS];
-        let (mut newer, mut older) = (0, self.looks);
-        while newer < older {
-            let middle = (newer + older) / 2;
-            if look(middle).time_s > time_s {
-                newer = middle + 1;
-            } else {
-                older = middle;
-            }
+        let look = |i: u32| {
+            let all = LOOKS as u32;
+            let from = if i > self.last_look { all } else { 0 };
+            &looks[(self.last_look + from - i) as usize]
+        };
+        // Nearly always one of the next few.
+        while *newer < self.looks && look(*newer).time_s > time_s {
+            *newer += 1;
         }
-        let after = if newer == 0 { now } else { *look(newer - 1) };
-        if newer == self.looks {
+        let after = match *newer {
+            0 => now,
+            newer => *look(newer - 1),
+        };
+        if *newer == self.looks {
             return after;
         }
-        let before = look(newer);
+        let before = look(*newer);
         let part = (time_s - before.time_s) / (after.time_s - before.time_s);
         let between = |a: f64, b: f64| a + (b - a) * part;
         Seen {
@@ -128,18 +130,20 @@ impl BranchState {
         let now = learnt.look(looks, [ln_pass, rtt_s], span.start_s);
         let ago_s = rtt_s - branch.forward_s;
         learnt.before_rtt_s = learnt.rtt_s;
-        let last = learnt.at(looks, now, span.end_s - ago_s);
-        let before = learnt.at(looks, now, learnt.until_s);
+        let mut newer = 0;
+        let last = learnt.at(looks, now, span.end_s - ago_s, &mut newer);
+        let half_s = 0.5 * span.length_s;
         learnt.rtt_s = learnt
-            .at(looks, now, span.end_s - 0.5 * span.length_s - ago_s)
+            .at(looks, now, span.end_s - half_s - ago_s, &mut { newer })
             .rtt_s;
+        let before = learnt.at(looks, now, learnt.until_s, &mut { newer });
         if last.time_s <= before.time_s {
             return [learnt.loss, learnt.rtt_s]; // nothing was acknowledged
         }
         learnt.until_s = last.time_s;
         // Losses of the round trip until the middle of what is acknowledged.
-        let middle = learnt.at(looks, now, 0.5 * (before.time_s + last.time_s));
-        let window = learnt.at(looks, now, middle.time_s - middle.rtt_s);
+        let middle = learnt.at(looks, now, 0.5 * (before.time_s + last.time_s), &mut newer);
+        let window = learnt.at(looks, now, middle.time_s - middle.rtt_s, &mut newer);
         let window_pkts = middle.sent_pkts - window.sent_pkts;
         let loss = match middle.lost_pkts - window.lost_pkts {
             lost if lost > 0.0 => lost.min(1.0) / window_pkts,

@@ -5,11 +5,11 @@
 //! until it is as long as its part of the delay. So what is kept, and how finely, does not depend
 //! on the step, as long as that is short.
 
-use super::Moving;
 use super::arrays::ForwardWork;
 use super::parallel::for_blocks;
-use super::plan::LinkPlan;
+use super::plan::{Block, LinkPlan, Plan};
 use super::shares::{self, Arrivals, FifoFate, Weight};
+use super::{Moving, Scratch};
 use crate::state::{Flight, Forwarded, Slot};
 
 impl Moving<'_> {
@@ -91,10 +91,10 @@ impl Moving<'_> {
         let starts = &mut self.state.fifo.batch_start_s[range.clone()];
         fate.flight_adds = flight.takes_more(l, starts, span.end_s);
         if !fate.flight_adds {
-            starts[ring_row(flight.begun, l.flight_slots) as usize] = span.start_s;
+            starts[l.flight_row(flight.begun) as usize] = span.start_s;
             flight.begun += 1;
         }
-        fate.flight_row = ring_row(flight.begun - 1, l.flight_slots);
+        fate.flight_row = l.flight_row(flight.begun - 1);
         debug_assert!(
             flight.begun - flight.oldest(l) <= u64::from(l.flight_slots),
             "a batch that is on the way is overwritten"
@@ -104,7 +104,7 @@ impl Moving<'_> {
         }
         let batches = Batches {
             starts,
-            slots: l.flight_slots,
+            link: l,
             begun: flight.begun,
             end_s: span.end_s,
         };
@@ -120,7 +120,7 @@ impl Moving<'_> {
         if plan.all_same_step || !self.setup.fifo {
             return;
         }
-        let state = &mut *self.state;
+        let (state, sources) = (&mut *self.state, plan.branches.len());
         for (rank, l) in plan.links.iter().enumerate() {
             if l.next_step_hop == l.end_hop || state.links[rank].quiet_steps > 0 {
                 continue;
@@ -129,7 +129,7 @@ impl Moving<'_> {
             let flight = &mut state.fifo.flights[rank];
             let batches = Batches {
                 starts: &state.fifo.batch_start_s[range.clone()],
-                slots: l.flight_slots,
+                link: l,
                 begun: flight.begun,
                 end_s: span.start_s,
             };
@@ -137,34 +137,56 @@ impl Moving<'_> {
             let weights = &mut self.scratch.next_step[range];
             self.scratch.next_step_rows[rank] =
                 batches.forward(until_s, &mut flight.next_step, weights);
+            if fork {
+                continue;
+            }
+            for block in plan.blocks_at(l) {
+                let hops = block.range();
+                let work = ForwardWork {
+                    first_hop: hops.start,
+                    forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
+                    lost: &mut state.lost[hops],
+                };
+                self.scratch
+                    .forward_block(plan, block, work, &state.fifo.flight_cells);
+            }
+        }
+        if !fork {
+            return;
         }
         let (links, scratch) = (&state.links, &*self.scratch);
         let cells = &state.fifo.flight_cells;
         let work = ForwardWork {
             first_hop: 0,
-            forwarded: &mut state.forwarded[plan.branches.len()..],
+            forwarded: &mut state.forwarded[sources..],
             lost: &mut state.lost,
         };
         for_blocks(work, &plan.blocks, fork, &|work: ForwardWork<'_>, block| {
-            let rank = block.rank as usize;
-            let l = &plan.links[rank];
-            if l.next_step_hop >= block.end_hop || links[rank].quiet_steps > 0 {
-                return;
-            }
-            let weights = &scratch.next_step[l.first_flight as usize..];
-            let weights = &weights[..scratch.next_step_rows[rank] as usize];
-            let cells = &cells[block.first_flight_cell..plan.flight_cells_end(block)];
-            let same_step = (l.next_step_hop.max(block.first_hop) - block.first_hop) as usize;
-            let forwarded = &mut work.forwarded[..block.hops()];
-            shares::forward(weights, cells, same_step, forwarded);
-            if let Some(pass) = plan.pass_of(block) {
-                shares::lose_on_the_way(
-                    &pass[same_step..],
-                    &mut forwarded[same_step..],
-                    &mut work.lost[same_step..block.hops()],
-                );
+            if links[block.rank as usize].quiet_steps == 0 {
+                scratch.forward_block(plan, block, work, cells);
             }
         });
+    }
+}
+
+impl Scratch {
+    /// What the hops of one block forward before the step.
+    fn forward_block(&self, plan: &Plan, block: &Block, work: ForwardWork<'_>, cells: &[f64]) {
+        let rank = block.rank as usize;
+        let l = &plan.links[rank];
+        if l.next_step_hop >= block.end_hop {
+            return;
+        }
+        let weights = &self.next_step[l.first_flight as usize..];
+        let weights = &weights[..self.next_step_rows[rank] as usize];
+        let cells = &cells[block.first_flight_cell..plan.flight_cells_end(block)];
+        let same_step = (l.next_step_hop.max(block.first_hop) - block.first_hop) as usize;
+        let forwarded = &mut work.forwarded[..block.hops()];
+        shares::forward(weights, cells, same_step, forwarded);
+        if let Some(pass) = plan.pass_of(block) {
+            let lost = &mut work.lost[same_step..block.hops()];
+            shares::lose_on_the_way(&pass[same_step..], &mut forwarded[same_step..], lost);
+        }
     }
 }
 
@@ -177,7 +199,7 @@ impl Flight {
         let untouched = |forwarded: &Forwarded| {
             forwarded.batch < self.begun && (forwarded.batch < last || forwarded.fraction == 0.0)
         };
-        let length_s = end_s - starts[ring_row(last, l.flight_slots) as usize];
+        let length_s = end_s - starts[l.flight_row(last) as usize];
         length_s <= l.batch_s * (1.0 + 1e-9)
             && untouched(&self.same_step)
             && (l.next_step_hop == l.end_hop || untouched(&self.next_step))
@@ -207,58 +229,58 @@ impl Flight {
     }
 }
 
-/// The row of a ring that belongs to a batch.
-fn ring_row(batch: u64, slots: u32) -> u32 {
-    match u32::try_from(batch) {
-        Ok(batch) => batch % slots, // several times faster
-        Err(_) => (batch % u64::from(slots)) as u32,
+impl LinkPlan {
+    /// The row of the ring that belongs to a batch.
+    pub fn flight_row(&self, batch: u64) -> u32 {
+        batch as u32 & (self.flight_slots - 1)
     }
 }
 
 /// The batches on the way over one link.
 struct Batches<'a> {
     starts: &'a [f64],
-    slots: u32,
+    link: &'a LinkPlan,
     begun: u64,
     /// When the last one ends.
     end_s: f64,
 }
 
 impl Batches<'_> {
+    #[inline]
     fn start_s(&self, batch: u64) -> f64 {
         if batch >= self.begun {
             return self.end_s;
         }
-        self.starts[ring_row(batch, self.slots) as usize]
+        self.starts[self.link.flight_row(batch) as usize]
     }
 
     /// Forwards everything that left the queue before `until_s` and was not forwarded yet, as
     /// weights of rows; returns how many.
     fn forward(&self, until_s: f64, done: &mut Forwarded, weights: &mut [Weight]) -> u32 {
         let mut n = 0;
-        let mut push = |batch: u64, weight: f64| {
-            if weight > 0.0 {
-                weights[n as usize] = (ring_row(batch, self.slots), weight);
-                n += 1;
-            }
-        };
+        let mut start_s = self.start_s(done.batch);
         while done.batch < self.begun {
-            let (start, end) = (self.start_s(done.batch), self.start_s(done.batch + 1));
+            let end_s = self.start_s(done.batch + 1);
             // Times are sums of steps: what differs by rounding is the same.
-            if until_s >= end - 1e-9 * (end - start) {
-                push(done.batch, 1.0 - done.fraction);
-                *done = Forwarded {
-                    batch: done.batch + 1,
-                    fraction: 0.0,
-                };
-                continue;
-            }
-            let fraction = (until_s - start) / (end - start);
+            let whole = until_s >= end_s - 1e-9 * (end_s - start_s);
+            let fraction = match whole {
+                true => 1.0,
+                false => (until_s - start_s) / (end_s - start_s),
+            };
             if fraction > done.fraction {
-                push(done.batch, fraction - done.fraction);
+                let row = self.link.flight_row(done.batch);
+                weights[n as usize] = (row, fraction - done.fraction);
+                n += 1;
                 done.fraction = fraction;
             }
-            break;
+            if !whole {
+                break;
+            }
+            *done = Forwarded {
+                batch: done.batch + 1,
+                fraction: 0.0,
+            };
+            start_s = end_s;
         }
         n
     }

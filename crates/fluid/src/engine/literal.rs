@@ -36,7 +36,7 @@ impl Moving<'_> {
         let l = &plan.links[rank];
         let hops = l.first_hop as usize..l.end_hop as usize;
         let inflow = &mut state.inflow[hops.clone()];
-        let blocks = &plan.blocks[l.first_block as usize..l.end_block as usize];
+        let blocks = plan.blocks_at(l);
         let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
         let runs = &plan.runs[first.first_run as usize..last.end_run as usize];
         let arriving = shares::arrive(runs, &plan.up[hops.clone()], &state.forwarded, inflow);
@@ -93,6 +93,7 @@ impl Moving<'_> {
         }
         link.offered_pkts += arriving.pkts;
         link.lost_pkts += removed;
+        link.cut_off_pkts += removed;
         link.departed_pkts += departed;
         link.queue_time += 0.5 * (before + after) * span.length_s;
         link.busy_s += link.utilization * span.length_s;

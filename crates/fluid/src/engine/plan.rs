@@ -1,4 +1,4 @@
-//! In which order, and in which places of which arrays, a step works: made once for a network.
+//! In which order, and on which parts of which arrays, a step works: made once for a network.
 //!
 //! A *hop* is one branch at one link. Hops lie link by link, in the order in which links are
 //! processed, so that everything a link needs is contiguous. Links are processed in levels: what
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub blocks: Vec<Block>,
     /// Rank in `links` of each link of the network.
     pub rank: Vec<u32>,
-    /// Place of each branch in the order of sums.
+    /// Rank of each branch in the order of sums.
     pub branch_rank: Vec<u32>,
     /// The same for networks whose links and connections are the same, row by row, and for the same
     /// options.
@@ -106,15 +106,15 @@ pub(crate) struct LinkPlan {
     /// ρ below which the room does not matter.
     pub light_rho: f64,
     pub red: Option<Red>,
-    /// Place among the queues that tell precedences apart.
+    /// Index among the queues that tell precedences apart.
     pub rio: Option<u32>,
     pub delay_s: f64,
-    /// FIFO: slots in the queue, and the place of their descriptions.
+    /// FIFO: slots in the queue, and the index of their descriptions.
     pub queue_slots: u32,
     pub first_slot: u32,
     /// FIFO: a slot with fewer packets takes the arrivals of the next step as well.
     pub slot_pkts: f64,
-    /// FIFO: batches on the way over the link, and where their weights lie.
+    /// FIFO: batches on the way over the link, a power of two, and where their weights lie.
     pub flight_slots: u32,
     pub first_flight: u32,
     /// FIFO: what leaves within this time is one batch.
@@ -130,6 +130,8 @@ pub(crate) struct Block {
     pub end_hop: u32,
     pub first_run: u32,
     pub end_run: u32,
+    /// Whether the link loses some of it on the way.
+    pub loses: bool,
     /// FIFO: where its rings start.
     pub first_queue_cell: usize,
     pub first_flight_cell: usize,
@@ -167,7 +169,7 @@ pub(crate) struct BranchPlan {
     /// The ways of data and acknowledgements in `path`.
     pub path: (u32, u32),
     pub way_back: (u32, u32),
-    /// Place in `profiles`, or [`NO_PROFILE`].
+    /// Index in `profiles`, or [`NO_PROFILE`].
     pub profile: u32,
     /// Rate of one connection without a profile, in packets/s.
     pub rate_pps: f64,
@@ -194,7 +196,7 @@ pub(crate) struct BranchPlan {
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
     pub aggregate: Option<AggregateId>,
-    /// Place in `ramps`, or [`NO_RAMP`].
+    /// Index in `ramps`, or [`NO_RAMP`].
     pub ramp: u32,
 }
 
@@ -220,7 +222,7 @@ struct Draft {
     /// Rank and number of the kind.
     kind: (u32, u32),
     next: [u32; 2],
-    /// Place of the branch in the order of sums.
+    /// Rank of the branch in the order of sums.
     rank: u32,
     branch: u32,
     /// Position on the branch's way, data first.
@@ -402,7 +404,12 @@ impl Plan {
         &self.runs[block.first_run as usize..block.end_run as usize]
     }
 
-    /// The blocks of these places.
+    /// The blocks of one link.
+    pub fn blocks_at(&self, l: &LinkPlan) -> &[Block] {
+        &self.blocks[l.first_block as usize..l.end_block as usize]
+    }
+
+    /// The blocks of the links of these ranks.
     pub fn blocks_of(&self, ranks: Range<usize>) -> Range<usize> {
         let first = self.links[ranks.start].first_block as usize;
         first..self.links[ranks.end - 1].end_block as usize
@@ -410,15 +417,14 @@ impl Plan {
 
     /// The parts of its hops that the link of a block does not lose on the way, if it loses any.
     pub fn pass_of(&self, block: &Block) -> Option<&[f64]> {
-        let pass = self.pass.get(block.range())?;
-        pass.iter().any(|&pass| pass < 1.0).then_some(pass)
+        block.loses.then(|| &self.pass[block.range()])
     }
 
-    /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses.
+    /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses
+    /// among them.
     pub fn link_lost_pkts(&self, state: &State, rank: usize) -> f64 {
-        let link = &self.links[rank];
-        let blocks = &self.blocks[link.first_block as usize..link.end_block as usize];
-        if !blocks.iter().any(|block| self.pass_of(block).is_some()) {
+        let blocks = self.blocks_at(&self.links[rank]);
+        if !blocks.iter().any(|block| block.loses) {
             return 0.0;
         }
         let of_run = |run: &Run| -> f64 {
@@ -430,7 +436,8 @@ impl Plan {
             .flat_map(|b| self.runs_of(b))
             .map(of_run)
             .sum();
-        (all - state.links[rank].lost_pkts).max(0.0)
+        let queue = &state.links[rank];
+        (all - (queue.lost_pkts - queue.cut_off_pkts)).max(0.0)
     }
 
     fn lose_on_the_way(&mut self, inner: &Tables) {
@@ -438,8 +445,9 @@ impl Plan {
             return;
         }
         self.pass = vec![1.0; self.up.len()];
-        for block in &self.blocks {
+        for block in &mut self.blocks {
             let loss = &inner.links[self.links[block.rank as usize].link as usize].loss;
+            block.loses = !loss.is_none();
             for run in &self.runs[block.first_run as usize..block.end_run as usize] {
                 let bytes = run.bits / run.packets / 8.0;
                 let hops = run.first_hop as usize..run.end_hop as usize;
@@ -557,6 +565,7 @@ impl Plan {
                     end_hop,
                     first_run,
                     end_run: self.runs.len() as u32,
+                    loses: false,
                     first_queue_cell: 0,
                     first_flight_cell: 0,
                 });
@@ -638,7 +647,7 @@ impl Plan {
             .sort_by_key(|&b| (self.branches[b as usize].class, b));
     }
 
-    /// The place of a workload's ramp.
+    /// The index of a workload's ramp.
     fn ramp(&mut self, spec: &Arc<WorkloadSpec>, known: &mut HashMap<*const (), u32>) -> u32 {
         *known.entry(Arc::as_ptr(spec).cast()).or_insert_with(|| {
             self.ramps.push(Ramp::new(spec));
@@ -661,7 +670,7 @@ impl Plan {
             // A batch ends when the next step would make it too long, so any two that follow each
             // other are longer than `batch_s`, however short steps are; a delay holds as many as
             // there are parts, and at either end one may stick out.
-            l.flight_slots = 2 * (parts as u32 + 1) + 4;
+            l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
             l.first_flight = self.flight_batches as u32;
             self.flight_batches += l.flight_slots as usize;
             self.queue_slots += l.queue_slots as usize;

@@ -17,7 +17,7 @@ const LEAST: f64 = 1e-3;
 /// Over how long (s) the demands of queues are averaged, and debts are paid.
 const MEMORY_S: f64 = 0.1;
 
-/// The queues of one link, as places.
+/// The queues of one link, as ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     scheduler: Scheduler,

@@ -19,6 +19,8 @@ pub(crate) struct Scratch {
     pub conditions: Vec<Condition>,
     /// By block.
     pub arrivals: Vec<Arrivals>,
+    /// By link, where those of a level take at once what arrives.
+    pub arriving: Vec<Arrivals>,
     /// By link.
     pub fates: Vec<Fate>,
     /// Weights of the rows of rings, link by link.
@@ -45,6 +47,7 @@ impl Scratch {
             fixed_s: Vec::new(),
             conditions: vec![Condition::default(); plan.links.len()],
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
+            arriving: vec![Arrivals::default(); plan.links.len()],
             fates: vec![Fate::default(); plan.links.len()],
             departures: vec![(0, 0.0); plan.queue_slots],
             same_step: vec![(0, 0.0); plan.flight_batches],

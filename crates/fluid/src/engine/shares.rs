@@ -47,7 +47,7 @@ pub(crate) struct FifoFate {
 /// A row of a block's ring, and how much of it counts.
 pub(crate) type Weight = (u32, f64);
 
-/// Fetches what arrives: `inflow[h] = handed[up[h]]`. Returns the sum, always formed in the same
+/// Fetches what arrives: `inflow[h] = forwarded[up[h]]`. Returns the sum, always formed in the same
 /// order.
 fn gather(up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> f64 {
     let mut sums = [0.0; 4];
@@ -132,8 +132,8 @@ pub(crate) struct Weights<'a> {
 }
 
 /// First in, first out: what departs has the mix of the arrival slots it came in with, and what
-/// is forwarded the mix of the steps it departed in. Only the first `same_step` hops of the block hand
-/// on now, the others before the next step.
+/// is forwarded the mix of the steps it departed in. Only the first `same_step` hops of the block forward
+/// now, the others before the next step.
 pub(crate) fn first_in_first_out(
     fate: &Fate,
     inflow: &[f64],
@@ -183,8 +183,10 @@ pub(crate) fn forward(weights: &[Weight], flight: &[f64], first: usize, forwarde
 }
 
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.
+#[inline]
 fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {
-    let cells = |row: u32| &rows[row as usize * n + offset..];
+    let len = out.len();
+    let cells = |row: u32| &rows[row as usize * n + offset..][..len];
     match *weights {
         [] => out.fill(0.0),
         [(row, w)] => {
@@ -192,13 +194,10 @@ fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offse
                 *out = cell * w;
             }
         }
-        [(a, wa), (b, wb)] => {
+        [(a, wa), (b, wb), ref rest @ ..] => {
             for ((out, a), b) in out.iter_mut().zip(cells(a)).zip(cells(b)) {
                 *out = a * wa + b * wb;
             }
-        }
-        [first, ref rest @ ..] => {
-            weigh_rows(&[first], rows, n, out, offset);
             add_rows(rest, &rows[offset..], n, out);
         }
     }
@@ -207,7 +206,8 @@ fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offse
 /// `out[h] += Σ weight · rows[row][h]` for rows of `n` cells.
 fn add_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64]) {
     for &(row, w) in weights {
-        for (out, cell) in out.iter_mut().zip(&rows[row as usize * n..]) {
+        let cells = &rows[row as usize * n..][..out.len()];
+        for (out, cell) in out.iter_mut().zip(cells) {
             *out += cell * w;
         }
     }

@@ -45,10 +45,10 @@ pub(crate) struct ActiveSources {
     pub lagged: Vec<(u32, Vec<u32>)>,
     /// Those that look at it within the step.
     pub implicit: Vec<u32>,
-    /// The latter by their first link: (place, profile, range of `by_link`).
+    /// The latter by their first link: (rank, profile, range of `by_link`).
     pub runs: Vec<(u32, u32, std::ops::Range<usize>)>,
     pub by_link: Vec<u32>,
-    /// Range of `runs` for each place.
+    /// Range of `runs` for each rank.
     pub runs_at: Vec<(u32, u32)>,
     /// Those of aggregates: the first of the branches of each.
     pub marked: Vec<u32>,
@@ -105,20 +105,20 @@ impl ActiveSources {
     }
 
     fn index_by_link(&mut self, plan: &Plan) {
-        let first_place = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
+        let first_rank = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
         let profile = |b: u32| plan.branches[b as usize].profile;
         self.by_link.clone_from(&self.implicit);
         self.by_link
-            .sort_unstable_by_key(|&b| (first_place(b), profile(b), plan.branch_rank[b as usize]));
+            .sort_unstable_by_key(|&b| (first_rank(b), profile(b), plan.branch_rank[b as usize]));
         self.runs.clear();
         self.runs_at.clear();
         self.runs_at.resize(plan.links.len(), (0, 0));
         let mut start = 0;
         for run in self
             .by_link
-            .chunk_by(|&a, &b| (first_place(a), profile(a)) == (first_place(b), profile(b)))
+            .chunk_by(|&a, &b| (first_rank(a), profile(a)) == (first_rank(b), profile(b)))
         {
-            let rank = first_place(run[0]);
+            let rank = first_rank(run[0]);
             let at = &mut self.runs_at[rank as usize];
             let index = self.runs.len() as u32;
             *at = if at.1 == 0 {

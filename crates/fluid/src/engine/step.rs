@@ -8,12 +8,30 @@ use super::parallel::for_blocks;
 use super::plan::{Block, LinkPlan};
 use super::queue::{self, RedStep, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
-use super::{Moving, Scratch};
+use super::{Moving, Scratch, Setup};
 
 /// From this many hops on, a step is worth more than one thread.
 const FORK_HOPS: usize = 20_000;
 
 impl Scratch {
+    /// The shares of one block.
+    fn share_block(&self, setup: &Setup, block: &Block, work: ShareWork<'_>, inflow: &[f64]) {
+        let n = inflow.len();
+        let link = &setup.plan.links[block.rank as usize];
+        let fate = &self.fates[block.rank as usize];
+        shares::lose(fate, inflow, &mut work.lost[..n]);
+        let pass = setup.plan.pass_of(block);
+        if setup.fifo {
+            self.share_fifo(link, block, work, inflow, pass);
+            return;
+        }
+        let (content, forwarded) = (&mut work.content[..n], &mut work.forwarded[..n]);
+        shares::mix(fate, inflow, content, forwarded);
+        if let Some(pass) = pass {
+            shares::lose_on_the_way(pass, forwarded, &mut work.lost[..n]);
+        }
+    }
+
     /// FIFO shares of one block.
     fn share_fifo(
         &self,
@@ -56,14 +74,25 @@ impl Moving<'_> {
         self.send(fork);
         self.forward_for_next_step(fork);
         for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
-            if fork || at_once {
+            if fork {
                 self.step_level(first..end)?;
+                continue;
+            }
+            if at_once {
+                for rank in first..end {
+                    let arriving = self.arrive_at(rank);
+                    self.scratch.arriving[rank] = arriving;
+                }
+                for rank in first..end {
+                    self.step_link(rank, self.scratch.arriving[rank])?;
+                }
                 continue;
             }
             // One after the other, with the same result: links of such a level do not read what
             // links before them in the level have just written.
             for rank in first..end {
-                self.step_link(rank)?;
+                let arriving = self.arrive_at(rank);
+                self.step_link(rank, arriving)?;
             }
         }
         self.deliver();
@@ -80,11 +109,9 @@ impl Moving<'_> {
         Ok(())
     }
 
-    /// One link with all its hops.
-    fn step_link(&mut self, rank: usize) -> Result<(), usize> {
-        self.arrive(rank..rank + 1);
+    /// One link with all its hops, where this much arrives.
+    fn step_link(&mut self, rank: usize, arriving: Arrivals) -> Result<(), usize> {
         let l = &self.setup.plan.links[rank];
-        let arriving = self.arriving(rank);
         let link = &mut self.state.links[rank];
         let quiet = arriving.pkts == 0.0
             && link.queue_pkts == 0.0
@@ -100,8 +127,55 @@ impl Moving<'_> {
         }
         link.quiet_steps = u32::from(quiet);
         self.move_queue(rank, arriving)?;
-        self.share(rank..rank + 1);
+        self.share_at(l);
         Ok(())
+    }
+
+    /// Fetches what arrives at one link, block after block.
+    fn arrive_at(&mut self, rank: usize) -> Arrivals {
+        let (plan, state) = (&self.setup.plan, &mut *self.state);
+        let mut arriving = Arrivals::default();
+        for block in plan.blocks_at(&plan.links[rank]) {
+            let (up, inflow) = (&plan.up[block.range()], &mut state.inflow[block.range()]);
+            arriving += shares::arrive(plan.runs_of(block), up, &state.forwarded, inflow);
+        }
+        arriving
+    }
+
+    /// Hands the fate of one link to its hops, block after block.
+    fn share_at(&mut self, l: &LinkPlan) {
+        let (plan, state, fifo) = (&self.setup.plan, &mut *self.state, self.setup.fifo);
+        let sources = plan.branches.len();
+        for block in plan.blocks_at(l) {
+            let hops = block.range();
+            let work = ShareWork {
+                first_hop: hops.start,
+                first_queue_cell: block.first_queue_cell,
+                first_flight_cell: block.first_flight_cell,
+                forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
+                content: match fifo {
+                    true => &mut [],
+                    false => &mut state.content[hops.clone()],
+                },
+                lost: &mut state.lost[hops.clone()],
+                queue: match fifo {
+                    true => {
+                        &mut state.fifo.queue_cells
+                            [block.first_queue_cell..plan.queue_cells_end(block)]
+                    }
+                    false => &mut [],
+                },
+                flight: match fifo {
+                    true => {
+                        &mut state.fifo.flight_cells
+                            [block.first_flight_cell..plan.flight_cells_end(block)]
+                    }
+                    false => &mut [],
+                },
+            };
+            self.scratch
+                .share_block(self.setup, block, work, &state.inflow[hops]);
+        }
     }
 
     /// What arrives at a link, block after block.
@@ -230,7 +304,8 @@ impl Moving<'_> {
 
     /// Hands the fates of one level's links to their hops.
     fn share(&mut self, ranks: Range<usize>) {
-        let (plan, state, is_fifo) = (&self.setup.plan, &mut *self.state, self.setup.fifo);
+        let (setup, state, is_fifo) = (self.setup, &mut *self.state, self.setup.fifo);
+        let plan = &setup.plan;
         let blocks = plan.blocks_of(ranks.clone());
         let hops =
             plan.links[ranks.start].first_hop as usize..plan.links[ranks.end - 1].end_hop as usize;
@@ -265,21 +340,7 @@ impl Moving<'_> {
             &plan.blocks[blocks],
             fork,
             &|work: ShareWork<'_>, block: &Block| {
-                let inflow = &inflow[block.range()];
-                let n = inflow.len();
-                let link = &plan.links[block.rank as usize];
-                let fate = &scratch.fates[block.rank as usize];
-                shares::lose(fate, inflow, &mut work.lost[..n]);
-                let pass = plan.pass_of(block);
-                if is_fifo {
-                    scratch.share_fifo(link, block, work, inflow, pass);
-                } else {
-                    let (content, forwarded) = (&mut work.content[..n], &mut work.forwarded[..n]);
-                    shares::mix(fate, inflow, content, forwarded);
-                    if let Some(pass) = pass {
-                        shares::lose_on_the_way(pass, forwarded, &mut work.lost[..n]);
-                    }
-                }
+                scratch.share_block(setup, block, work, &inflow[block.range()]);
             },
         );
     }

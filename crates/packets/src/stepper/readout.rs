@@ -58,6 +58,7 @@ impl Engine for Packets {
         let marking = self.marking_of(id);
         let hop = |link: LinkId, back: bool| {
             let of = network.link_spec(link);
+            let bandwidth_bps = self.engine.links[link.index()].bandwidth_bps;
             let bits = match back {
                 true => 8.0 * ACK_BYTES,
                 false => 8.0 * spec.packet_size_bytes,
@@ -70,14 +71,15 @@ impl Engine for Packets {
             ExplainedHop {
                 link,
                 back,
+                bandwidth_bps,
                 utilization: self.utilization(link),
                 queue_pkts,
                 service_pps: match waiting_s > 0.0 {
                     true => queue_pkts / waiting_s,
-                    false => of.bandwidth_bps / bits,
+                    false => bandwidth_bps / bits,
                 },
                 waiting_s,
-                transmission_s: bits / of.bandwidth_bps,
+                transmission_s: bits / bandwidth_bps,
                 propagation_s: of.delay_s,
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
                 link_loss_probability: link_loss,

@@ -8,6 +8,7 @@ use netflow_document::{
 };
 use netflow_units::{Packets, Seconds};
 
+use super::FORMAT;
 use crate::{
     Analytic, Formula, FormulaParameters, Grid, GridRow, GridSpec, Place, PowerLaw, PowerLawRow,
     PowerLawSpec, Profile, ProfileError,
@@ -20,7 +21,7 @@ type Window = Spanned<Quantity<Packets>>;
 #[table(plain)]
 pub(super) struct Head {
     /// The version of the format.
-    #[key(allowed = FORMAT, example = 1)]
+    #[key(allowed = READ, example = FORMAT)]
     pub(super) format: Spanned<u64>,
     /// What kind of profile it is.
     #[key(example = "grid")]
@@ -33,9 +34,9 @@ pub(super) struct Head {
     description: Option<Spanned<Verbatim>>,
 }
 
-const FORMAT: Allowed<u64> = Allowed {
-    test: |format| *format == 1,
-    text: "1, the format that this program reads",
+const READ: Allowed<u64> = Allowed {
+    test: |format| format.to_string() == FORMAT,
+    text: FORMAT,
 };
 
 /// The kinds of profile that a file can describe.

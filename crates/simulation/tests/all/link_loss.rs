@@ -1,5 +1,6 @@
 //! What links lose on the way: the mean of it as fluids, each packet by itself as packets.
 
+use netflow_diffserv::{Conditioner, ConditionerSpec, Curve, Discipline, Kind};
 use netflow_problems::{connection, link, one_way};
 use netflow_profile::{Analytic, Formula, FormulaParameters, Profile, builtin};
 use netflow_simulation::*;
@@ -81,7 +82,10 @@ fn the_link_loses_its_part_of_what_leaves_the_queue_and_nothing_goes_missing() {
                 (share - wanted).abs() < tolerance,
                 "{share} of {wanted} by {model:?}"
             );
-            assert_eq!(totals.lost_pkts, 0.0, "the queue loses nothing");
+            assert!(
+                totals.lost_pkts < 1e-9 * lost_pkts,
+                "the queue loses nothing: {totals:?}"
+            );
             let all = simulation.totals();
             let ended = all.delivered_pkts + all.lost_pkts + all.queued_pkts + all.in_flight_pkts;
             assert!(
@@ -109,7 +113,7 @@ fn a_source_sees_the_loss_of_its_links() {
             "{sent_pps} of {wanted} by {model:?}"
         );
         let explanation = simulation.explain(id);
-        assert!((explanation.hops[0].link_loss_probability - 0.01).abs() < 1e-12);
+        assert_eq!(explanation.hops[0].link_loss_probability, 0.01);
         assert_eq!(explanation.hops[1].link_loss_probability, 0.0);
     }
 }
@@ -139,7 +143,7 @@ fn windows_halve_for_what_links_lose() {
     }
 }
 
-/// The same seed loses the same packets, whatever else there is; another loses others.
+/// The same seed loses as many packets; another loses others.
 #[test]
 fn losses_follow_from_the_seed() {
     let of = |seed| {
@@ -159,6 +163,94 @@ fn losses_follow_from_the_seed() {
     };
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
+}
+
+/// A queue that overflows on a link that loses: the paper's model counts what it cuts off by itself, no
+/// connection loses it.
+#[test]
+fn overflow_is_no_loss_on_the_way() {
+    for model in models() {
+        let source = Source::Poisson { rate_pps: 1500.0 };
+        let simulation = run(network(LinkLoss::from(0.1), source), model, 50.0);
+        let id = simulation.network().link_by_name("A->B").unwrap();
+        let totals = simulation.link_totals(id);
+        assert!(totals.lost_pkts > 20_000.0, "{totals:?}");
+        let share = totals.link_lost_pkts.expect("a link that loses") / totals.departed_pkts;
+        let tolerance = match model {
+            Model::Packets(_) => 4.0 * (0.1_f64 / 50_000.0).sqrt(),
+            Model::Fluid(_) => 1e-3 * 0.1,
+        };
+        assert!((share - 0.1).abs() < tolerance, "{share} by {model:?}");
+    }
+}
+
+/// What links lose is what connections lose: where queues of three precedences overflow, a link fails
+/// with packets in its queue, and routes form a cycle.
+#[test]
+fn links_lose_what_connections_lose() {
+    let curve = |min| Curve::new(min, 2.0 * min, 0.1);
+    let rio = DropPolicy::Rio(Rio {
+        discipline: Discipline::RioC,
+        curves: [curve(20.0), curve(10.0), curve(5.0)],
+        weight: 0.002,
+        gentle: false,
+    });
+    let mut b = NetworkBuilder::new();
+    let nodes = ["A", "B", "C"].map(|name| b.node(name));
+    let at = |i: usize| nodes[i % 3];
+    let mut members = Vec::new();
+    let mut links = Vec::new();
+    for i in 0..3 {
+        for (from, to) in [(at(i), at(i + 1)), (at(i + 1), at(i))] {
+            links.push(b.link(LinkSpec {
+                loss: LinkLoss::from(0.02),
+                queue: rio,
+                ..link(from, to, 8e6, 0.02, 50.0)
+            }));
+        }
+    }
+    for i in 0..3 {
+        let source = Source::Poisson { rate_pps: 700.0 };
+        members.push(b.connection(ConnectionSpec {
+            path: Some(vec![at(i), at(i + 1), at(i + 2)]),
+            ..one_way(&format!("round-{i}"), at(i), at(i + 2), source)
+        }));
+        let source = Source::Profile(builtin("ns-reno").unwrap());
+        b.connection(connection(&format!("tcp-{i}"), at(i), at(i + 1), source));
+    }
+    let spec = ConditionerSpec::new(Kind::Standard, 2e6, Some(4e6));
+    b.aggregate(AggregateSpec {
+        name: "rounds".to_owned(),
+        edge: Edge::Conditioner(Conditioner::new(spec).unwrap()),
+        members,
+        rtt_s: None,
+        rto_s: None,
+    });
+    for (at_s, change) in [(20.0, Change::Down), (30.0, Change::Up)] {
+        let link = links[0];
+        b.event(EventSpec { at_s, link, change });
+    }
+    let network = b.build().unwrap();
+    let step = Step::auto(0.05);
+    for model in [
+        Model::FLUID,
+        FluidOptions::new(Transport::WellMixed, Coupling::Learned, step).into(),
+        Model::PACKETS,
+    ] {
+        let simulation = run(network.clone(), model, 60.0);
+        let of_links = network.links().map(|id| {
+            let totals = simulation.link_totals(id);
+            [totals.lost_pkts, totals.link_lost_pkts.unwrap()]
+        });
+        let of_links: Vec<[f64; 2]> = of_links.collect();
+        let [queues, ways] = [0, 1].map(|i| of_links.iter().map(|lost| lost[i]).sum::<f64>());
+        assert!(queues > 1000.0 && ways > 1000.0, "{queues} {ways}");
+        let lost = simulation.totals().lost_pkts + simulation.ack_totals().lost_pkts;
+        assert!(
+            ((queues + ways) / lost - 1.0).abs() < 1e-9,
+            "{queues} and {ways} are not {lost} by {model:?}"
+        );
+    }
 }
 
 #[test]

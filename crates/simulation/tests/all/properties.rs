@@ -90,8 +90,10 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
             prop_assert!(c.delivered_pkts <= most * (1.0 + 1e-9), "{c:?} {most}");
         }
     }
+    let mut lost_by_links = 0.0;
     for id in sim.network().links() {
         let l = sim.link_totals(id);
+        lost_by_links += l.lost_pkts + l.link_lost_pkts.unwrap_or(0.0);
         let accounted = l.departed_pkts + l.lost_pkts + l.queued_pkts;
         prop_assert!(
             (l.offered_pkts - accounted).abs() <= 1e-9 * l.offered_pkts.max(1.0),
@@ -99,6 +101,14 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
         );
         prop_assert!((0.0..=1.0 + 1e-9).contains(&l.utilization), "{l:?}");
     }
+    let fluid = matches!(sim.options().model, Model::Fluid(_));
+    let fails = sim.network().events().any(|e| e.change == Change::Down);
+    let lost = sim.totals().lost_pkts + sim.ack_totals().lost_pkts;
+    prop_assert!(
+        (fails && !fluid)
+            || (lost_by_links - lost).abs() <= 1e-9 * sim.totals().offered_pkts.max(1.0),
+        "{lost_by_links} {lost}"
+    );
     Ok(())
 }
 
