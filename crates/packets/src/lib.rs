@@ -6,6 +6,7 @@
 //! times are whole nanoseconds.
 
 mod advance;
+mod batch;
 mod delays;
 mod edge;
 mod engine;

@@ -1,11 +1,11 @@
 //! Who feeds whom: how far each link may go, and in which order links are looked at.
 
+use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::moments::Moments;
 use crate::plan::{Plan, Target};
 use crate::tcp::NEVER;
 use crate::users::NO_SLOT;
-use crate::wire::Packet;
 
 /// With a sweep over all links that brings all of them less far than this, moment follows moment: from
 /// here on sweeps cost more than the order does.
@@ -33,12 +33,9 @@ pub(crate) struct Schedule {
     pub by_moments: bool,
     pub wire_moments: Moments,
     pub transfer_moments: Moments,
-    /// Wires on which packets arrive at a link, those packets, and where the runs of those of one wire
-    /// begin: scratch.
+    /// Wires on which packets arrive at a link, and those packets: scratch.
     pub arriving: Vec<u32>,
-    pub batch: Vec<Packet>,
-    pub merged: Vec<Packet>,
-    pub runs: Vec<usize>,
+    pub batch: Batch,
 }
 
 /// What surrounds a link.

@@ -15,35 +15,34 @@ impl Engine {
                 wires.push(w);
             }
         }
+        let are_sorted = |all: &[u32]| all.iter().all(|&w| self.plan.wires.is_sorted(w));
         match *wires {
             [] => {}
-            [w] => {
+            [w] if are_sorted(&wires) => {
                 let packets = self.plan.wires.lend(w);
                 let n = before(&packets, until_ns);
                 self.arrive(l, packets[..n].iter().copied());
                 self.plan.wires.give_back(w, packets, n);
             }
-            [v, w] => {
+            [v, w] if are_sorted(&wires) => {
                 let (a, b) = (self.plan.wires.lend(v), self.plan.wires.lend(w));
                 let (m, n) = (before(&a, until_ns), before(&b, until_ns));
-                self.arrive(l, Merged::new(&a[..m], &b[..n]));
+                let merged = Merged {
+                    a: &a[..m],
+                    b: &b[..n],
+                };
+                self.arrive(l, merged);
                 self.plan.wires.give_back(v, a, m);
                 self.plan.wires.give_back(w, b, n);
             }
             _ => {
                 let mut batch = std::mem::take(&mut self.schedule.batch);
-                let mut runs = std::mem::take(&mut self.schedule.runs);
-                batch.clear();
-                runs.clear();
                 for &w in &wires {
-                    runs.push(batch.len());
-                    self.plan.wires.take_until(w, until_ns, &mut batch);
+                    self.plan.wires.take_until(w, until_ns, &mut batch.packets);
                 }
-                let middle = merge(&mut batch, &mut self.schedule.merged, &mut runs);
-                let (a, b) = batch.split_at(middle);
-                self.arrive(l, Merged::new(a, b));
+                self.arrive(l, batch.sorted().iter().copied());
+                batch.packets.clear();
                 self.schedule.batch = batch;
-                self.schedule.runs = runs;
             }
         }
         self.schedule.arriving = wires;
@@ -146,36 +145,10 @@ impl Engine {
     }
 }
 
-/// Merges runs, each in order, that begin at these places, until there are two: where the second begins.
-fn merge(batch: &mut Vec<Packet>, other: &mut Vec<Packet>, runs: &mut Vec<usize>) -> usize {
-    let n = batch.len();
-    while runs.len() > 2 {
-        other.clear();
-        runs.push(n);
-        let mut kept = 0;
-        for i in (0..runs.len() - 1).step_by(2) {
-            let (from, to) = (runs[i], runs[i + 1]);
-            let end = runs.get(i + 2).copied().unwrap_or(to);
-            other.extend(Merged::new(&batch[from..to], &batch[to..end]));
-            runs[kept] = from;
-            kept += 1;
-        }
-        runs.truncate(kept);
-        std::mem::swap(batch, other);
-    }
-    runs.get(1).copied().unwrap_or(n)
-}
-
-/// Two runs as one.
+/// Two runs as one, in order of arrival.
 struct Merged<'a> {
     a: &'a [Packet],
     b: &'a [Packet],
-}
-
-impl<'a> Merged<'a> {
-    fn new(a: &'a [Packet], b: &'a [Packet]) -> Merged<'a> {
-        Merged { a, b }
-    }
 }
 
 impl Iterator for Merged<'_> {
@@ -183,24 +156,13 @@ impl Iterator for Merged<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Packet> {
-        let (first, rest) = match (self.a.split_first(), self.b.split_first()) {
-            (Some((a, _)), Some((b, rest))) if b.order() < a.order() => {
-                self.b = rest;
-                return Some(*b);
-            }
-            (Some(first), _) => first,
-            (None, Some((b, rest))) => {
-                self.b = rest;
-                return Some(*b);
-            }
-            (None, None) => return None,
+        let from = match (self.a, self.b) {
+            ([a, ..], [b, ..]) if b.order() < a.order() => &mut self.b,
+            ([], _) => &mut self.b,
+            _ => &mut self.a,
         };
-        self.a = rest;
+        let (first, rest) = from.split_first()?;
+        *from = rest;
         Some(*first)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let n = self.a.len() + self.b.len();
-        (n, Some(n))
     }
 }

@@ -419,7 +419,8 @@ impl Transfer {
 
     /// The sum of the round-trip times measured, in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, f64) {
-        self.kind.rtt_sum()
+        let (sum_s, rtts) = self.kind.rtt_sum();
+        (sum_s, rtts as f64)
     }
 
     /// Nanoseconds that it spent outside the domain of its profile, further outside than is
@@ -520,9 +521,9 @@ impl Transfer {
                     }
                     Kind::Open(_) => {}
                 }
-                let after = self.kind.rtt_sum();
-                if after.1 > before.1 {
-                    let rtt_ns = (after.0 - before.0) * 1e9;
+                let (sum_s, rtts) = self.kind.rtt_sum();
+                if rtts > before.1 {
+                    let rtt_ns = (sum_s - before.0) * 1e9;
                     self.fresh.rtts_ns.push(rtt_ns.round() as u64);
                 }
             } else {
@@ -635,7 +636,7 @@ struct Out<'a> {
 
 impl Out<'_> {
     /// Sends a packet; whether there is a way for it.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, time_ns: u64, seq: i32) -> bool {
         let packet = Packet {
             time_ns,
@@ -650,11 +651,12 @@ impl Out<'_> {
 }
 
 impl Kind {
-    fn rtt_sum(&self) -> (f64, f64) {
+    #[inline]
+    fn rtt_sum(&self) -> (f64, u64) {
         match self {
-            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts as f64),
-            Kind::Equation(sender) => (sender.rtt_sum_s, sender.rtts as f64),
-            Kind::Open(_) => (0.0, 0.0),
+            Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts),
+            Kind::Equation(sender) => (sender.rtt_sum_s, sender.rtts),
+            Kind::Open(_) => (0.0, 0),
         }
     }
 }

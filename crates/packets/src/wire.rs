@@ -125,19 +125,39 @@ impl Wires {
         }
     }
 
-    /// Moves those that arrive before `end_ns` to the end of `batch`, in the order of their arrival.
+    /// Whether packets lie on it in the order of their arrival.
     #[inline]
-    pub fn take_until(&mut self, wire: u32, end_ns: u64, batch: &mut Vec<Packet>) {
-        let waiting = self.sorted(wire);
-        let n = before(waiting, end_ns);
-        batch.extend_from_slice(&waiting[..n]);
-        self.skip(wire, n);
+    pub fn is_sorted(&self, wire: u32) -> bool {
+        !self.each[wire as usize].unsorted
     }
 
-    /// Takes all packets off a wire, for a while in which none is put on it, in the order of their arrival.
+    /// Moves those that arrive before `end_ns` to the end of `batch`, in any order but for those of one
+    /// sender.
+    #[inline]
+    pub fn take_until(&mut self, wire: u32, end_ns: u64, batch: &mut Vec<Packet>) {
+        let it = &mut self.each[wire as usize];
+        if !it.unsorted {
+            let n = before(&it.packets, end_ns);
+            batch.extend_from_slice(&it.packets[..n]);
+            return self.skip(wire, n);
+        }
+        let mut head_ns = NEVER;
+        it.packets.retain(|packet| {
+            let stays = packet.time_ns >= end_ns;
+            if stays {
+                head_ns = head_ns.min(packet.time_ns);
+            } else {
+                batch.push(*packet);
+            }
+            stays
+        });
+        it.unsorted = !it.packets.is_empty();
+        self.set_head(wire, head_ns);
+    }
+
+    /// Takes all packets off a wire, for a while in which none is put on it.
     #[inline]
     pub fn lend(&mut self, wire: u32) -> Fifo<Packet> {
-        self.sorted(wire);
         std::mem::take(&mut self.each[wire as usize].packets)
     }
 

@@ -1,0 +1,107 @@
+//! Packets that come from several places, put in the order of their arrival.
+
+use crate::wire::Packet;
+
+/// Packets, and room to sort them in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Batch {
+    /// In the order in which they were found.
+    pub packets: Vec<Packet>,
+    sorted: Vec<Packet>,
+    /// Where each bucket ends.
+    ends: Vec<u32>,
+}
+
+/// Up to so many are put in their places one by one.
+const FEW: usize = 16;
+
+impl Batch {
+    /// All of them in the order of their arrival; those of one moment and one hop as they were found. Their
+    /// times are spread, so they are dealt out to buckets of time, about one to each; what shares a bucket is
+    /// sorted.
+    pub fn sorted(&mut self) -> &[Packet] {
+        let n = self.packets.len();
+        if n <= FEW {
+            insert(&mut self.packets);
+            return &self.packets;
+        }
+        let times = || self.packets.iter().map(|p| p.time_ns);
+        let first_ns = times().fold(u64::MAX, u64::min);
+        let span_ns = times().fold(0, u64::max) - first_ns;
+        // The fewest bits that leave no more buckets than two for each.
+        let bits = (span_ns / n as u64).checked_ilog2().unwrap_or(0);
+        let bucket = |p: &Packet| ((p.time_ns - first_ns) >> bits) as usize;
+        self.ends.clear();
+        self.ends.resize((span_ns >> bits) as usize + 1, 0);
+        for packet in &self.packets {
+            self.ends[bucket(packet)] += 1;
+        }
+        let mut all = 0;
+        for end in &mut self.ends {
+            // Where the bucket begins, for now.
+            all += std::mem::replace(end, all);
+        }
+        self.sorted.resize(n, Packet::default());
+        for packet in &self.packets {
+            let place = &mut self.ends[bucket(packet)];
+            self.sorted[*place as usize] = *packet;
+            *place += 1;
+        }
+        let mut from = 0;
+        for &end in &self.ends {
+            match &mut self.sorted[from..end as usize] {
+                [] | [_] => {}
+                some if some.len() <= FEW => insert(some),
+                many => many.sort_by_key(Packet::order),
+            }
+            from = end as usize;
+        }
+        &self.sorted
+    }
+}
+
+/// Puts each where it belongs among those before it.
+fn insert(packets: &mut [Packet]) {
+    for i in 1..packets.len() {
+        let packet = packets[i];
+        let mut j = i;
+        while j > 0 && packets[j - 1].order() > packet.order() {
+            packets[j] = packets[j - 1];
+            j -= 1;
+        }
+        packets[j] = packet;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a stable sort does it: few and many, spread, all at one moment, most far from one.
+    #[test]
+    fn it_is_a_stable_sort() {
+        let mut random = 1_u64;
+        let mut next = |most: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % most
+        };
+        let mut batch = Batch::default();
+        for n in [0, 1, 2, 16, 17, 40, 300, 5000] {
+            for span_ns in [1, 3, 1000, 1 << 30] {
+                batch.packets = (0..n)
+                    .map(|i| Packet {
+                        time_ns: 7 + next(span_ns) + if next(50) == 0 { span_ns << 20 } else { 0 },
+                        sent_ns: i,
+                        hop: next(5) as u32,
+                        seq: 0,
+                    })
+                    .collect();
+                let mut wanted = batch.packets.clone();
+                wanted.sort_by_key(Packet::order);
+                assert_eq!(batch.sorted(), wanted, "{n} {span_ns}");
+            }
+        }
+    }
+}
