@@ -4,7 +4,10 @@
 //!    machine's streaming bandwidth measured in the same run;
 //! 2. 1 k to 1 M distinct connections on a random network of 1000 nodes, 60 s at 50 ms;
 //! 3. the whole process on `scenarios/hundred-nodes`, results written, beside `ns` on the same
-//!    network without traces, if `ns` is installed.
+//!    network without traces, if `ns` is installed;
+//! 4. the same for packets, one thread, delays recorded: `scenarios/hundred-nodes` and 50 Reno clients of
+//!    `scenarios/burst`, beside `ns` on what `netflow export` writes of them;
+//! 5. packets of 10^5 windows on a network of 10^4 nodes, 10 s.
 //!
 //! `--quick` leaves out what takes longer than a few seconds. Each row of the second table is a
 //! process of its own, so that its peak memory is its own.
@@ -14,13 +17,19 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use netflow::simulation::{Coupling, FluidOptions, Network, Options, Simulation, Step, Transport};
+use netflow::simulation::{
+    Coupling, FluidOptions, Model, Network, Options, Run, Simulation, Source, Step, Transport,
+    WindowSource,
+};
 use netflow_problems::{RandomNetwork, random_network};
 
 const STEP_S: f64 = 0.05;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|a| a == "--backbone") {
+        return backbone();
+    }
     if let Some(i) = args.iter().position(|a| a == "--one-size") {
         let connections = args[i + 1].parse().expect("a number of connections");
         return one_size(connections, args[i + 2].parse().expect("a number of steps"));
@@ -34,6 +43,13 @@ fn main() {
     steps(quick);
     sizes(quick);
     whole_process(quick);
+    packets(quick);
+    if !quick {
+        println!("\npackets, 10^4 nodes, 10^5 windows, 10 s:");
+        let myself = std::env::current_exe().expect("the name of this program");
+        let status = Command::new(myself).arg("--backbone").status();
+        assert!(status.is_ok_and(|status| status.success()), "no backbone");
+    }
 }
 
 fn network(nodes: usize, links: usize, connections: usize) -> Network {
@@ -289,4 +305,106 @@ fn whole_process(quick: bool) {
         ),
         None => println!("  ns: SKIPPED, `ns` is not installed (apt-get install ns2)"),
     }
+}
+
+/// Packets beside ns-2 on what is exported of the same scenario.
+fn packets(quick: bool) {
+    println!("\nwhole process, packets, one thread, delays recorded, user CPU (least of several):");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let netflow = root.join("target/release/netflow");
+    if !netflow.exists() {
+        println!(
+            "  skipped: {} is not built (cargo build --release)",
+            netflow.display()
+        );
+        return;
+    }
+    let place = std::env::temp_dir().join(format!("netflow-packets-{}", std::process::id()));
+    std::fs::create_dir_all(&place).expect("a place for results");
+    for scenario in ["hundred-nodes", "burst"] {
+        let path = root.join(format!("scenarios/{scenario}/topology.toml"));
+        let windows = ["--set", "include.connections=windows.csv"];
+        let run = || {
+            let mut c = Command::new(&netflow);
+            c.arg("run")
+                .arg(&path)
+                .args(windows)
+                .args(["--set", "simulation.model=packets"]);
+            c.args(["--quiet", "--threads", "1", "-o"])
+                .arg(place.join("results"));
+            c
+        };
+        let each = (0..if quick { 1 } else { 5 }).filter_map(|_| user_s(1, run));
+        let Some(ours) = each.min_by(f64::total_cmp) else {
+            println!("  {scenario}: failed to run or to read /proc/self/stat");
+            continue;
+        };
+        print!("  {scenario:<14} {:>9.1} ms", 1e3 * ours);
+        let script = place.join("script.tcl");
+        let mut export = Command::new(&netflow);
+        export
+            .arg("export")
+            .arg(&path)
+            .args(windows)
+            .args(["--to", "ns2", "-o"])
+            .arg(&script);
+        let ns = || {
+            let mut c = Command::new("ns");
+            c.arg(&script).arg("1").arg(&place);
+            c
+        };
+        match (quick, export.output().ok().and_then(|_| user_s(1, ns))) {
+            (true, _) => println!("   ns: left out (--quick)"),
+            (_, Some(ns)) => println!(
+                "   ns 2 {:>9.1} ms: {:.0} times netflow's",
+                1e3 * ns,
+                ns / ours
+            ),
+            (_, None) => println!("   ns: SKIPPED, `ns` is not installed (apt-get install ns2)"),
+        }
+    }
+    let _ = std::fs::remove_dir_all(&place);
+}
+
+/// Many windows on a large network, as packets.
+fn backbone() {
+    let clock = Instant::now();
+    let network = random_network(RandomNetwork {
+        nodes: 10_000,
+        links: 15_000,
+        connections: 100_000,
+        events: 0,
+        duration_s: 10.0,
+        seed: 1,
+        plain: true,
+        windows: false,
+    });
+    let mut builder = network.to_builder();
+    builder.each_connection(|connection| {
+        connection.source = Source::Window(WindowSource::default());
+        connection.max_window_pkts = Some(64.0);
+    });
+    let network = builder.build().expect("a network like the one before");
+    let options = Options {
+        duration_s: 10.0,
+        model: Model::PACKETS,
+        ..Options::default()
+    };
+    let mut sim = Simulation::new(network, options).expect("good options");
+    let build_s = clock.elapsed().as_secs_f64();
+    let clock = Instant::now();
+    while !sim.is_done() {
+        sim.step().expect("a step");
+    }
+    let run_s = clock.elapsed().as_secs_f64();
+    let links = sim.network().links().map(|id| sim.link_totals(id));
+    let hops: f64 = links.map(|totals| totals.offered_pkts).sum();
+    let memory = peak_memory_bytes().map_or("unknown".to_owned(), |b| {
+        format!("{:.2} GiB", b / 1073741824.0)
+    });
+    println!(
+        "  built in {build_s:.1} s, ran in {run_s:.1} s, {:.1} million packet-hops ({:.0} ns each), {memory}",
+        1e-6 * hops,
+        1e9 * run_s / hops
+    );
 }
