@@ -7,7 +7,7 @@
 //! act right after it, as far as its horizon. Links have their turns in an order in which what they wait
 //! for has had its own, or is far away, again and again until all have come to the end.
 //!
-//! Where that brings them forward too little at a time, moment follows moment. Both come to the same, and
+//! Where too few packets arrive while that brings them forward, moment follows moment. Both come to the same, and
 //! so does a run that is stopped on the way and goes on: what happens depends on times alone, and of
 //! what happens at one moment on [`Packet::order`](crate::wire::Packet::order).
 
@@ -21,6 +21,12 @@ use crate::visits::QUIET_NS;
 /// At the end of so much time all have come equally far: what senders that hear of nothing send until
 /// then is kept.
 const WINDOW_NS: u64 = 1_000_000_000;
+/// The first time is short: how many packets there are is not known.
+const FIRST_NS: u64 = 10_000_000;
+/// Until it is, sweeps that bring all links so far are taken to pay.
+const LONG_NS: u64 = 500_000;
+/// To follow one packet in the order of all costs as much as to look at so many links and ends (measured).
+const LOOKS_PER_PACKET: f64 = 30.0;
 
 impl Engine {
     /// Goes on to `end_ns`.
@@ -31,15 +37,42 @@ impl Engine {
             false => QUIET_NS,
         };
         while self.now_ns < end_ns {
-            let until_ns = end_ns.min(self.now_ns.saturating_add(window_ns));
+            let mut until_ns = end_ns.min(self.now_ns.saturating_add(window_ns));
+            if self.pkts_per_ns.is_none() {
+                until_ns = until_ns.min(self.now_ns.saturating_add(FIRST_NS));
+            }
             self.users_come(until_ns);
+            self.schedule.by_moments = !self.sweeps_pay();
+            let before = self.offered();
             match self.schedule.by_moments {
                 true => self.follow_moments(until_ns),
                 false => self.sweep(until_ns),
             }
+            self.pkts_per_ns =
+                Some((self.offered() - before) as f64 / (until_ns - self.now_ns) as f64);
             self.now_ns = until_ns;
             self.settle();
         }
+    }
+
+    /// Whether so many packets arrive while a sweep brings all links forward that to look at all links and
+    /// ends costs less than to follow the order of packets. The result is the same.
+    fn sweeps_pay(&self) -> bool {
+        let schedule = &self.schedule;
+        let pkts = self
+            .pkts_per_ns
+            .map(|rate| rate * schedule.advance_ns as f64);
+        let pays = match pkts {
+            Some(pkts) => pkts > LOOKS_PER_PACKET.recip() * schedule.looks as f64,
+            None => schedule.advance_ns >= LONG_NS,
+        };
+        pays && !schedule.in_order
+    }
+
+    /// Packets that have arrived at links.
+    fn offered(&self) -> u64 {
+        let each = self.links.iter().map(|link| link.queue.counts.offered());
+        each.sum()
     }
 
     /// All that happens before `end_ns`.

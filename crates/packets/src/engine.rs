@@ -40,6 +40,8 @@ pub(crate) struct Engine {
     pub now_ns: u64,
     /// How often all links have had their turn.
     pub sweeps: u64,
+    /// How many packets arrived at links of late, once that is known.
+    pub pkts_per_ns: Option<f64>,
     pub schedule: Schedule,
 }
 
@@ -127,6 +129,7 @@ impl Engine {
             epoch: 0,
             now_ns: 0,
             sweeps: 0,
+            pkts_per_ns: None,
             plan,
             numbers,
             network,

@@ -7,10 +7,6 @@ use crate::plan::{Plan, Target};
 use crate::tcp::NEVER;
 use crate::users::NO_SLOT;
 
-/// With a sweep over all links that brings all of them less far than this, moment follows moment: from
-/// here on sweeps cost more than the order does.
-const SHORTEST_NS: u64 = 500_000;
-
 /// What is due, and how far each part of the network has come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
@@ -29,8 +25,13 @@ pub(crate) struct Schedule {
     /// sender of its first transfer stands for all.
     pub receiver_due_ns: Vec<u64>,
     pub sender_due_ns: Vec<u64>,
-    /// Instead of horizons where moment follows moment: when to look at wires and at transfers.
+    /// How far a sweep brings all links, if none has a queue, and how many links and ends it looks at.
+    pub advance_ns: u64,
+    pub looks: usize,
+    /// Whether moment has to follow moment in any case, and whether it does.
+    pub in_order: bool,
     pub by_moments: bool,
+    /// Then: when to look at wires and at transfers.
     pub wire_moments: Moments,
     pub transfer_moments: Moments,
     /// Wires on which packets arrive at a link, and those packets: scratch.
@@ -295,8 +296,10 @@ impl Engine {
             places.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
         let ahead_ns: Vec<u64> = ahead_ns.collect();
         schedule.order = schedule.order(&ahead_ns);
-        schedule.by_moments =
-            self.has_wide_edges() || schedule.advance_ns(&schedule.order, &ahead_ns) < SHORTEST_NS;
+        schedule.advance_ns = schedule.advance_ns(&schedule.order, &ahead_ns);
+        let ends = |place: &Place| place.receivers.len() + place.senders.len() + place.slots.len();
+        schedule.looks = schedule.order.len() + schedule.places.iter().map(ends).sum::<usize>();
+        schedule.in_order = self.has_wide_edges();
         self.schedule = schedule;
     }
 

@@ -454,7 +454,7 @@ impl Transfer {
     /// All that happens at the sender before `until_ns`.
     pub fn send(&mut self, until_ns: u64, wires: &mut Wires) {
         let acks_in = self.ends.acks_in;
-        wires.sorted(acks_in);
+        wires.sort(acks_in);
         let mut taken = 0;
         let mut out = Out {
             way: self.ends.data,
@@ -552,7 +552,7 @@ impl Transfer {
     /// All that happens at the receiver before `until_ns`.
     pub fn receive(&mut self, until_ns: u64, wires: &mut Wires) {
         let data_in = self.ends.data_in;
-        wires.sorted(data_in);
+        wires.sort(data_in);
         let mut taken = 0;
         loop {
             let next = wires.get(data_in, taken);

@@ -93,22 +93,18 @@ impl Wires {
         }
     }
 
-    /// Those that have not arrived, in the order of their arrival. If it is no wire, none.
+    /// Puts those that have not arrived in the order of their arrival.
     #[inline]
-    pub fn sorted(&mut self, wire: u32) -> &[Packet] {
-        match self.each.get_mut(wire as usize) {
-            Some(wire) => {
-                if wire.unsorted {
-                    wire.packets.sort_by_key(Packet::order);
-                    wire.unsorted = false;
-                }
-                &wire.packets
-            }
-            None => &[],
+    pub fn sort(&mut self, wire: u32) {
+        if let Some(wire) = self.each.get_mut(wire as usize)
+            && wire.unsorted
+        {
+            wire.packets.sort_by_key(Packet::order);
+            wire.unsorted = false;
         }
     }
 
-    /// The packet that comes after `index` others, once it is [`sorted`](Wires::sorted).
+    /// The packet that comes after `index` others, once they are in [order](Wires::sort).
     #[inline]
     pub fn get(&self, wire: u32, index: usize) -> Option<Packet> {
         self.each.get(wire as usize)?.packets.get(index).copied()
@@ -189,7 +185,7 @@ impl Wires {
 
     /// Takes out some of those that have not arrived.
     pub fn remove(&mut self, wire: u32, mut which: impl FnMut(&Packet) -> bool) {
-        self.sorted(wire);
+        self.sort(wire);
         let packets = &mut self.each[wire as usize].packets;
         packets.retain(|packet| !which(packet));
         let head_ns = packets.first().map_or(NEVER, |p| p.time_ns);
