@@ -97,7 +97,7 @@ impl Schedule {
             }
         }
         for &l in &feeders {
-            add(&mut self.places[l as usize].slots, slot);
+            self.places[l as usize].slots.push(slot);
         }
         if feeders.is_empty() {
             self.unfed_slots.push(slot);
