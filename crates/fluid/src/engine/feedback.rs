@@ -53,6 +53,7 @@ impl Learnt {
 
     /// What the source had seen until this time, between the looks around it; the first look that
     /// is kept if the time lies before. So many are known to be `newer`; this goes on from there.
+    #[inline]
     fn at(&self, looks: &[Seen], now: Seen, time_s: f64, newer: &mut u32) -> Seen {
         if time_s >= now.time_s {
             return now;
@@ -93,7 +94,10 @@ impl Learnt {
     fn learn(&mut self, loss: f64, pkts: f64) -> f64 {
         let before = self.loss;
         let after = |pkts: f64| {
-            let forgotten = -(-pkts * loss).exp_m1();
+            let forgotten = match loss > 0.0 {
+                true => -(-pkts * loss).exp_m1(),
+                false => 0.0,
+            };
             if before <= loss {
                 return before + (loss - before) * forgotten;
             }

@@ -49,6 +49,7 @@ pub(crate) type Weight = (u32, f64);
 
 /// Fetches what arrives: `inflow[h] = forwarded[up[h]]`. Returns the sum, always formed in the same
 /// order.
+#[inline]
 fn gather(up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> f64 {
     let mut sums = [0.0; 4];
     let mut ups = up.chunks_exact(4);
