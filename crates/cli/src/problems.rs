@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
-use netflow::scenario::{Prepared, Problem, Problems, Severity};
+use netflow::scenario::{Prepared, Problem, ProblemKind, Problems, Severity};
 use netflow_files::{Kind, read_text};
 
 use crate::output::visible::{Visible, masked, visible};
@@ -153,6 +153,9 @@ struct Texts(HashMap<PathBuf, Option<String>>);
 
 impl Texts {
     fn of(&mut self, problem: &Problem) -> Option<&str> {
+        if problem.kind == ProblemKind::TooLarge {
+            return None; // there may be no room for it
+        }
         let file = problem.file.as_ref()?;
         let read = || {
             let text = read_text(file, Kind::Table).ok()?;

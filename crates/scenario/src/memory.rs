@@ -7,6 +7,9 @@ const BYTES_PER_ROW: u64 = 1100;
 /// What a byte of TOML becomes: 30 were measured, for 5000 to 40 000 connections.
 const BYTES_PER_BYTE: u64 = 40;
 
+/// Addresses that the system's allocator sets aside for a thread that begins: one may, to listen to signals.
+const OF_THREAD: u64 = 64 << 20;
+
 /// Memory that can be had without swapping, and within the limit of the process (`ulimit -v`), where
 /// the system tells.
 pub(crate) fn available() -> Option<u64> {
@@ -24,7 +27,7 @@ fn addresses_left() -> Option<u64> {
         .find_map(|line| line.strip_prefix("Max address space"))?;
     let limit: u64 = words.split_whitespace().next()?.parse().ok()?; // or `unlimited`
     let used = kibibytes("/proc/self/status", "VmSize:")?;
-    Some(limit.saturating_sub(used))
+    Some(limit.saturating_sub(used + OF_THREAD))
 }
 
 /// The bytes that a line of kibibytes tells.
