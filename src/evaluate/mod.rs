@@ -41,11 +41,13 @@ mod load;
 mod play;
 mod warnings;
 
+use std::convert::Infallible;
 use std::time::Instant;
 
 use netflow_network::Model;
 use netflow_results::{Ensemble, Scope, Series, Summary, Users};
 use netflow_scenario::Prepared;
+use netflow_simulation::check_interval;
 use rayon::prelude::*;
 
 pub use directory::Directory;
@@ -177,6 +179,8 @@ pub fn evaluate_with(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Evaluation, Error> {
     let scope = settings.scope_of(scenario)?;
+    // Of what cannot be recorded so nothing is written.
+    check_interval::<Infallible>(&scenario.options, settings.every_s)?;
     let began = settings.directory.as_ref().and_then(|it| it.began);
     let task = Task {
         scenario,

@@ -57,10 +57,6 @@ impl Task<'_> {
                 End::Stopped(format!("stopped at {} s of network time", plain(time_s)))
             }
             Err(RunError::Record(error)) => return Err(error.into()),
-            // Refused before it began: there is nothing to be kept.
-            Err(RunError::BadOption { option, reason }) => {
-                return Err(RunError::BadOption { option, reason }.into());
-            }
             Err(error) => End::Failed(error.to_string()),
         };
         self.judge(seed, &end)?;

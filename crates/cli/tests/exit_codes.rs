@@ -134,12 +134,15 @@ fn an_interval_that_is_refused_leaves_earlier_results_alone() {
     let before = files(&place.path("out"));
     // More than 10⁸ intervals.
     for seeds in ["", "--seeds 3 --set connection.*.source={window='reno'}"] {
-        let run = format!("run dumbbell.toml -o out --every 0.001us {seeds}");
-        let output = place.expect(&run, 2);
-        assert_eq!(text(&output.stdout), "");
-        let said = text(&output.stderr);
-        assert!(said.contains("error: option every: "), "{said}");
+        for directory in ["out", "new"] {
+            let run = format!("run dumbbell.toml -o {directory} --every 0.001us {seeds}");
+            let output = place.expect(&run, 2);
+            assert_eq!(text(&output.stdout), "");
+            let said = text(&output.stderr);
+            assert!(said.contains("error: option every: "), "{said}");
+        }
         assert!(files(&place.path("out")) == before, "{seeds}");
+        assert!(!place.path("new").exists(), "{seeds}");
     }
 }
 

@@ -57,4 +57,4 @@ mod simulation;
 
 pub use netflow_fluid::{State, mm1k};
 pub use netflow_network::*;
-pub use simulation::{Outcome, Simulation};
+pub use simulation::{Outcome, Simulation, check_interval};

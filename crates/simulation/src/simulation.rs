@@ -43,6 +43,29 @@ pub(crate) enum Stepper {
     Packets(Box<Packets>),
 }
 
+/// Whether a run with these options can be recorded at this interval.
+///
+/// # Errors
+/// [`RunError::BadOption`]: it is not positive, shorter than packets can tell, or makes too many intervals.
+pub fn check_interval<E>(options: &Options, every_s: f64) -> Result<(), RunError<E>> {
+    let intervals = options.duration_s / every_s;
+    let reason = if every_s.is_nan() || every_s <= 0.0 {
+        format!("it is {every_s} s, but must be positive")
+    } else if matches!(options.model, Model::Packets(_)) && every_s < 1e-9 {
+        format!("it is {every_s} s, but packets take whole nanoseconds")
+    } else if intervals > MOST_INTERVALS {
+        let least_s = options.duration_s / MOST_INTERVALS;
+        format!(
+            "it is {every_s} s, which makes {intervals:.3e} intervals; of at least {least_s} s it makes \
+             no more than {MOST_INTERVALS:e}"
+        )
+    } else {
+        return Ok(());
+    };
+    let option = "every";
+    Err(RunError::BadOption { option, reason })
+}
+
 /// More intervals than these are not recorded: each costs a row of every link and every connection.
 const MOST_INTERVALS: f64 = 1e8;
 
@@ -186,31 +209,7 @@ impl Simulation {
         recorder: &mut R,
         stop: impl Fn() -> bool,
     ) -> Result<Outcome, RunError<R::Error>> {
-        if every_s.is_nan() || every_s <= 0.0 {
-            return Err(RunError::BadOption {
-                option: "every",
-                reason: format!("it is {every_s} s, but must be positive"),
-            });
-        }
-        if let Stepper::Packets(_) = self.stepper
-            && every_s < 1e-9
-        {
-            return Err(RunError::BadOption {
-                option: "every",
-                reason: format!("it is {every_s} s, but packets take whole nanoseconds"),
-            });
-        }
-        let intervals = self.options.duration_s / every_s;
-        if intervals > MOST_INTERVALS {
-            let least_s = self.options.duration_s / MOST_INTERVALS;
-            return Err(RunError::BadOption {
-                option: "every",
-                reason: format!(
-                    "it is {every_s} s, which makes {intervals:.3e} intervals; of at least \
-                     {least_s} s it makes no more than {MOST_INTERVALS:e}"
-                ),
-            });
-        }
+        check_interval(&self.options, every_s)?;
         let mut before = Mark::of(self);
         // Where the piece began that is under way, if that is not `before`.
         let mut piece: Option<Mark> = None;
