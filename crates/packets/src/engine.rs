@@ -310,10 +310,9 @@ impl Engine {
         self.transfers[i].stranded
     }
 
+    /// Acknowledgements that were lost.
     pub fn lost_acks(&self) -> u64 {
-        let lost = self.accounts.iter().map(|account| account.lost_acks);
-        let stranded = self.transfers.iter().map(|t| t.acks_stranded);
-        lost.sum::<u64>() + stranded.sum::<u64>()
+        self.accounts.iter().map(|account| account.lost_acks).sum()
     }
 
     /// Data packets of each transfer in queues and between them.

@@ -93,6 +93,7 @@ impl Engine {
             for (t, transfer) in self.transfers.iter().enumerate() {
                 let sent = (transfer.sent(), transfer.arrived, transfer.delivered);
                 let acks = (
+                    transfer.acks_stranded,
                     transfer.acks_sent,
                     transfer.acks_arrived,
                     transfer.losses_found(),
@@ -201,15 +202,8 @@ fn random_network(seed: u64) -> Network {
 }
 
 fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> ConnectionSpec {
-    let variants = [
-        TcpVariant::Tahoe,
-        TcpVariant::Reno,
-        TcpVariant::NewReno,
-        TcpVariant::Vegas,
-        TcpVariant::Cubic,
-    ];
     let window = WindowSource {
-        variant: one_of(rng, &variants),
+        variant: one_of(rng, &TcpVariant::ALL),
         send_jitter_s: one_of(rng, &[0.0, 0.001]),
         ..WindowSource::default()
     };

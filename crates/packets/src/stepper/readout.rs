@@ -275,6 +275,7 @@ impl Engine for Packets {
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
             totals.offered_pkts += transfer.acks_sent as f64;
+            totals.blocked_pkts += transfer.acks_stranded as f64;
             totals.delivered_pkts += transfer.acks_arrived as f64;
         }
         totals

@@ -101,12 +101,9 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
         );
         prop_assert!((0.0..=1.0 + 1e-9).contains(&l.utilization), "{l:?}");
     }
-    let fluid = matches!(sim.options().model, Model::Fluid(_));
-    let fails = sim.network().events().any(|e| e.change == Change::Down);
     let lost = sim.totals().lost_pkts + sim.ack_totals().lost_pkts;
     prop_assert!(
-        (fails && !fluid)
-            || (lost_by_links - lost).abs() <= 1e-9 * sim.totals().offered_pkts.max(1.0),
+        (lost_by_links - lost).abs() <= 1e-9 * sim.totals().offered_pkts.max(1.0),
         "{lost_by_links} {lost}"
     );
     Ok(())
