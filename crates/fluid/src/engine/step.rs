@@ -9,6 +9,7 @@ use super::plan::{Block, LinkPlan};
 use super::queue::{self, RedStep, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
 use super::{Moving, Scratch, Setup};
+use crate::state::State;
 
 /// From this many hops on, a step is worth more than one thread.
 const FORK_HOPS: usize = 20_000;
@@ -62,6 +63,41 @@ impl Scratch {
         if let Some(pass) = pass {
             shares::lose_on_the_way(&pass[..same_step], forwarded, &mut work.lost[..n]);
         }
+    }
+}
+
+impl Setup {
+    /// What the blocks from one to another work on, and what arrives at their hops.
+    fn share_work<'a>(
+        &self,
+        state: &'a mut State,
+        first: &Block,
+        last: &Block,
+    ) -> (ShareWork<'a>, &'a [f64]) {
+        let (plan, sources) = (&self.plan, self.plan.branches.len());
+        let hops = first.first_hop as usize..last.end_hop as usize;
+        let queue_cells = first.first_queue_cell..plan.queue_cells_end(last);
+        let flight_cells = first.first_flight_cell..plan.flight_cells_end(last);
+        // Each way of mixing has arrays of its own.
+        let (content, queue, flight): (&mut [f64], &mut [f64], &mut [f64]) = match self.fifo {
+            true => (
+                &mut [],
+                &mut state.fifo.queue_cells[queue_cells],
+                &mut state.fifo.flight_cells[flight_cells],
+            ),
+            false => (&mut state.content[hops.clone()], &mut [], &mut []),
+        };
+        let work = ShareWork {
+            first_hop: hops.start,
+            first_queue_cell: first.first_queue_cell,
+            first_flight_cell: first.first_flight_cell,
+            forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
+            content,
+            lost: &mut state.lost[hops.clone()],
+            queue,
+            flight,
+        };
+        (work, &state.inflow[hops])
     }
 }
 
@@ -144,37 +180,9 @@ impl Moving<'_> {
 
     /// Hands the fate of one link to its hops, block after block.
     fn share_at(&mut self, l: &LinkPlan) {
-        let (plan, state, fifo) = (&self.setup.plan, &mut *self.state, self.setup.fifo);
-        let sources = plan.branches.len();
-        for block in plan.blocks_at(l) {
-            let hops = block.range();
-            let work = ShareWork {
-                first_hop: hops.start,
-                first_queue_cell: block.first_queue_cell,
-                first_flight_cell: block.first_flight_cell,
-                forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
-                content: match fifo {
-                    true => &mut [],
-                    false => &mut state.content[hops.clone()],
-                },
-                lost: &mut state.lost[hops.clone()],
-                queue: match fifo {
-                    true => {
-                        &mut state.fifo.queue_cells
-                            [block.first_queue_cell..plan.queue_cells_end(block)]
-                    }
-                    false => &mut [],
-                },
-                flight: match fifo {
-                    true => {
-                        &mut state.fifo.flight_cells
-                            [block.first_flight_cell..plan.flight_cells_end(block)]
-                    }
-                    false => &mut [],
-                },
-            };
-            self.scratch
-                .share_block(self.setup, block, work, &state.inflow[hops]);
+        for block in self.setup.plan.blocks_at(l) {
+            let (work, inflow) = self.setup.share_work(self.state, block, block);
+            self.scratch.share_block(self.setup, block, work, inflow);
         }
     }
 
@@ -304,45 +312,16 @@ impl Moving<'_> {
 
     /// Hands the fates of one level's links to their hops.
     fn share(&mut self, ranks: Range<usize>) {
-        let (setup, state, is_fifo) = (self.setup, &mut *self.state, self.setup.fifo);
-        let plan = &setup.plan;
-        let blocks = plan.blocks_of(ranks.clone());
-        let hops =
-            plan.links[ranks.start].first_hop as usize..plan.links[ranks.end - 1].end_hop as usize;
-        let fork = hops.len() >= FORK_HOPS;
-        let (first, last) = (&plan.blocks[blocks.start], &plan.blocks[blocks.end - 1]);
-        let sources = plan.branches.len();
-        let work = ShareWork {
-            first_hop: hops.start,
-            first_queue_cell: first.first_queue_cell,
-            first_flight_cell: first.first_flight_cell,
-            forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
-            content: if is_fifo {
-                &mut []
-            } else {
-                &mut state.content[hops.clone()]
-            },
-            lost: &mut state.lost[hops],
-            queue: if is_fifo {
-                &mut state.fifo.queue_cells[first.first_queue_cell..plan.queue_cells_end(last)]
-            } else {
-                &mut []
-            },
-            flight: if is_fifo {
-                &mut state.fifo.flight_cells[first.first_flight_cell..plan.flight_cells_end(last)]
-            } else {
-                &mut []
-            },
-        };
-        let (scratch, inflow) = (&*self.scratch, &state.inflow);
-        for_blocks(
-            work,
-            &plan.blocks[blocks],
-            fork,
-            &|work: ShareWork<'_>, block: &Block| {
-                scratch.share_block(setup, block, work, &inflow[block.range()]);
-            },
-        );
+        let setup = self.setup;
+        let blocks = &setup.plan.blocks[setup.plan.blocks_of(ranks)];
+        let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
+        let fork = (last.end_hop - first.first_hop) as usize >= FORK_HOPS;
+        let (work, inflow) = setup.share_work(self.state, first, last);
+        let scratch = &*self.scratch;
+        for_blocks(work, blocks, fork, &|work: ShareWork<'_>, block: &Block| {
+            let begin = (block.first_hop - first.first_hop) as usize;
+            scratch.share_block(setup, block, work, &inflow[begin..begin + block.hops()]);
+        });
     }
 
     /// What leaves the network, and the end of limited transfers.
