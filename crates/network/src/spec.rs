@@ -107,6 +107,17 @@ pub enum TcpVariant {
     Cubic,
 }
 
+impl TcpVariant {
+    /// All of them.
+    pub const ALL: [TcpVariant; 5] = [
+        TcpVariant::Tahoe,
+        TcpVariant::Reno,
+        TcpVariant::NewReno,
+        TcpVariant::Vegas,
+        TcpVariant::Cubic,
+    ];
+}
+
 /// A TCP source that carries its congestion window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowSource {

@@ -119,15 +119,8 @@ fn carry_window(spec: &mut ConnectionSpec, rng: &mut impl Rng) {
     let Source::Profile(_) = spec.source else {
         return;
     };
-    let variants = [
-        TcpVariant::Tahoe,
-        TcpVariant::Reno,
-        TcpVariant::NewReno,
-        TcpVariant::Vegas,
-        TcpVariant::Cubic,
-    ];
     spec.source = Source::Window(WindowSource {
-        variant: variants[rng.random_range(0..variants.len())],
+        variant: TcpVariant::ALL[rng.random_range(0..TcpVariant::ALL.len())],
         ..WindowSource::default()
     });
     if rng.random_bool(0.3) {

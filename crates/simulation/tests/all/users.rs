@@ -411,9 +411,7 @@ proptest! {
         files in 1.0..6.0_f64,
         reply_bytes in 1.0..30_000.0_f64,
         delayed_ack in any::<bool>(),
-        variant in prop::sample::select(vec![
-            TcpVariant::Tahoe, TcpVariant::Reno, TcpVariant::NewReno, TcpVariant::Vegas, TcpVariant::Cubic,
-        ]),
+        variant in prop::sample::select(TcpVariant::ALL.to_vec()),
         telnet in any::<bool>(),
     ) {
         let application = match telnet {
