@@ -3,7 +3,8 @@
 use netflow_profile::builtin;
 use netflow_simulation::{
     Acks, Application, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, Model,
-    NetworkBuilder, NodeId, Options, Run, RunError, Simulation, Source, TcpVariant, WindowSource,
+    NetworkBuilder, NodeId, Options, PacketOptions, Run, RunError, Simulation, Source, TcpVariant,
+    WindowSource,
 };
 
 const DELAY_S: f64 = 0.03;
@@ -77,6 +78,29 @@ fn a_queue_of_poisson_packets_is_that_of_an_md1_queue() {
     near(sim.connection_totals(id).mean_goodput_pps, rate_pps, 2e-3);
     // Counts in intervals of a Poisson stream: one over the root of their mean.
     near(totals.arrival_cov.unwrap(), 80_f64.sqrt().recip(), 0.02);
+}
+
+/// Intervals much shorter than packets are: in each there is one or none.
+#[test]
+fn arrivals_are_counted_in_intervals_as_short_as_one_likes() {
+    let rate_pps = 800.0;
+    let (b, narrow) = line(1000.0, 1e4, Source::Poisson { rate_pps }, |c| {
+        c.acks = Acks::None
+    });
+    let options = Options {
+        duration_s: 60.0,
+        model: Model::Packets(PacketOptions {
+            burstiness_interval_s: 1e-7,
+            ..PacketOptions::default()
+        }),
+        ..Options::default()
+    };
+    let mut sim = Simulation::new(b.build().unwrap(), options).unwrap();
+    while !sim.is_done() {
+        sim.step().unwrap();
+    }
+    let cov = sim.link_totals(narrow).arrival_cov.unwrap();
+    near(cov, (1e-7 * rate_pps).sqrt().recip(), 0.02);
 }
 
 /// A window that limits: its packets every round trip.
