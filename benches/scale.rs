@@ -13,7 +13,7 @@
 //! process of its own, so that its peak memory is its own.
 
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -244,17 +244,23 @@ fn user_s(times: u32, mut command: impl FnMut() -> Command) -> Option<f64> {
     Some((children_s()? - before) / f64::from(times))
 }
 
-fn whole_process(quick: bool) {
-    println!("whole process, scenarios/hundred-nodes, 100 s at 50 ms, user CPU:");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+/// The program, if it is built.
+fn program(root: &Path) -> Option<PathBuf> {
     let netflow = root.join("target/release/netflow");
     if !netflow.exists() {
         println!(
             "  skipped: {} is not built (cargo build --release)",
             netflow.display()
         );
-        return;
+        return None;
     }
+    Some(netflow)
+}
+
+fn whole_process(quick: bool) {
+    println!("whole process, scenarios/hundred-nodes, 100 s at 50 ms, user CPU:");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Some(netflow) = program(root) else { return };
     let results = std::env::temp_dir().join(format!("netflow-scale-{}", std::process::id()));
     let run = |extra: &[&str]| {
         let mut c = Command::new(&netflow);
@@ -311,14 +317,7 @@ fn whole_process(quick: bool) {
 fn packets(quick: bool) {
     println!("\nwhole process, packets, one thread, delays recorded, user CPU (least of several):");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let netflow = root.join("target/release/netflow");
-    if !netflow.exists() {
-        println!(
-            "  skipped: {} is not built (cargo build --release)",
-            netflow.display()
-        );
-        return;
-    }
+    let Some(netflow) = program(root) else { return };
     let place = std::env::temp_dir().join(format!("netflow-packets-{}", std::process::id()));
     std::fs::create_dir_all(&place).expect("a place for results");
     for scenario in ["hundred-nodes", "burst"] {
