@@ -75,18 +75,16 @@ fn insert(packets: &mut [Packet]) {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg32;
+
     use super::*;
 
     /// As a stable sort does it: few and many, spread, all at one moment, most far from one.
     #[test]
     fn it_is_a_stable_sort() {
-        let mut random = 1_u64;
-        let mut next = |most: u64| {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (random >> 33) % most
-        };
+        let mut random = Pcg32::seed_from_u64(1);
+        let mut next = |most: u64| random.random_range(0..most);
         let mut batch = Batch::default();
         for n in [0, 1, 2, 16, 17, 40, 300, 5000] {
             for span_ns in [1, 3, 1000, 1 << 30] {

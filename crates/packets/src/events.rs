@@ -37,7 +37,7 @@ impl Engine {
         if self.epoch != before {
             self.route(Some(before));
         }
-        if self.next_event != first {
+        if (self.epoch, self.next_event) != (before, first) {
             self.make_schedule();
         }
     }

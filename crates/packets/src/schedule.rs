@@ -1,9 +1,12 @@
 //! Who feeds whom: how far each link may go, and in which order links are looked at.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::moments::Moments;
-use crate::plan::{Plan, Target};
+use crate::plan::{NOWHERE, Plan, Target};
 use crate::tcp::NEVER;
 use crate::users::NO_SLOT;
 
@@ -167,7 +170,7 @@ impl Schedule {
             let after = &self.places[l as usize].after;
             inputs[l as usize] = after.clone();
             // The nearest last.
-            inputs[l as usize].sort_by_key(|&k| std::cmp::Reverse(ahead_ns[k as usize]));
+            inputs[l as usize].sort_by_key(|&k| Reverse(ahead_ns[k as usize]));
             for &k in after {
                 next_of[k as usize].push(l);
             }
@@ -181,8 +184,8 @@ impl Schedule {
             }
             inputs.last().map_or(NEVER, |&k| ahead_ns[k as usize])
         };
-        let rank = |l: u32| std::cmp::Reverse(self.places[l as usize].rank);
-        let mut heap: std::collections::BinaryHeap<_> = links
+        let rank = |l: u32| Reverse(self.places[l as usize].rank);
+        let mut heap: BinaryHeap<_> = links
             .iter()
             .map(|&l| (nearest(l, &placed), rank(l), l))
             .collect();
@@ -225,7 +228,7 @@ fn links_before(plan: &Plan, wire: u32) -> &[u32] {
 }
 
 /// The links that feed any end of a slot's two transfers.
-pub(crate) fn feeders_of_slot(plan: &Plan, first: u32) -> Vec<u32> {
+fn feeders_of_slot(plan: &Plan, first: u32) -> Vec<u32> {
     let mut feeders = Vec::new();
     for t in [first, first + 1] {
         let ends = &plan.ends[t as usize];
@@ -244,7 +247,7 @@ impl Engine {
         let mut edge_at = vec![None; self.edges.len()];
         let mut entries = self.plan.ends.iter().zip(&self.accounts);
         entries.any(|(ends, account)| match account.aggregate {
-            Some(a) if ends.data.wire != super::plan::NOWHERE => {
+            Some(a) if ends.data.wire != NOWHERE => {
                 let at = edge_at[a as usize].get_or_insert(ends.data.wire);
                 *at != ends.data.wire
             }

@@ -73,11 +73,7 @@ impl Engine {
             };
             match link.queue.take(packet.time_ns, service_ns) {
                 Some(left_ns) => {
-                    let next = Packet {
-                        time_ns: left_ns + link.delay_ns,
-                        hop: packet.hop + 1,
-                        ..packet
-                    };
+                    let next = packet.goes_on(left_ns + link.delay_ns);
                     self.plan.wires.push(hop.out, next);
                 }
                 None => {
@@ -125,11 +121,7 @@ impl Engine {
             None => self.is_lost(packet.hop, packet.time_ns),
             Some(_) if is_doomed => {}
             Some(left_ns) => {
-                let next = Packet {
-                    time_ns: left_ns + link.delay_ns,
-                    hop: packet.hop + 1,
-                    ..packet
-                };
+                let next = packet.goes_on(left_ns + link.delay_ns);
                 self.plan.wires.push(hop.out, next);
             }
         }

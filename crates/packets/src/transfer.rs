@@ -503,7 +503,7 @@ impl Transfer {
             {
                 taken += 1;
                 self.acks_arrived += u64::from(self.counts_acks);
-                let before = self.kind.rtt_sum();
+                let (sum_before_s, rtts_before) = self.kind.rtt_sum();
                 match &mut self.kind {
                     Kind::Tcp(tcp) => {
                         if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
@@ -522,8 +522,8 @@ impl Transfer {
                     Kind::Open(_) => {}
                 }
                 let (sum_s, rtts) = self.kind.rtt_sum();
-                if rtts > before.1 {
-                    let rtt_ns = (sum_s - before.0) * 1e9;
+                if rtts > rtts_before {
+                    let rtt_ns = (sum_s - sum_before_s) * 1e9;
                     self.fresh.rtts_ns.push(rtt_ns.round() as u64);
                 }
             } else {

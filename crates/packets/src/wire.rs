@@ -22,6 +22,16 @@ impl Packet {
     pub fn order(&self) -> (u64, u32) {
         (self.time_ns, self.hop)
     }
+
+    /// The same packet on its next hop, where it arrives at this time.
+    #[inline]
+    pub fn goes_on(self, time_ns: u64) -> Packet {
+        Packet {
+            time_ns,
+            hop: self.hop + 1,
+            ..self
+        }
+    }
 }
 
 /// Packets that travel from one link, or from ends, to the next place.

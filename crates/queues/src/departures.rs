@@ -147,19 +147,17 @@ impl Departures {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg32;
+
     use super::*;
     use crate::{Buffer, DropTail};
 
     /// As the queue that lets packets leave one by one, over buffers, loads and interruptions.
     #[test]
     fn it_is_the_same_queue() {
-        let mut random = 1_u64;
-        let mut next = |most: u64| {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (random >> 33) % most
-        };
+        let mut random = Pcg32::seed_from_u64(1);
+        let mut next = |most: u64| random.random_range(0..most);
         for room in [1, 2, 3, 7, 8, 50, 1000] {
             for gap in [1, 15, 20, 30, 100] {
                 let mut ours = Departures::new(room);
