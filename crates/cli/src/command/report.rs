@@ -142,7 +142,12 @@ fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
         } = line.map_err(|error| wrong(error.to_string()))?;
         let allowed = [
             (loss, (0.0..=1.0).contains(&loss), "loss", "0 to 1"),
-            (rtt_s, rtt_s > 0.0, "rtt_s", "more than 0"),
+            (
+                rtt_s,
+                rtt_s > 0.0 && rtt_s.is_finite(),
+                "rtt_s",
+                "more than 0",
+            ),
             // Infinite where all packets of a sample left at once.
             (
                 throughput_pps,
