@@ -132,8 +132,9 @@ impl Engine {
             }
             let until_ns = self.until_ns(fed, alone_ns);
             let transfer = &mut self.transfers[t];
-            transfer.receive(until_ns, &mut self.plan.wires);
-            self.schedule.receiver_due_ns[t] = transfer.receiver_due_ns();
+            let receiving = &mut transfer.receiving;
+            receiving.receive(&transfer.ends, until_ns, &mut self.plan.wires);
+            self.schedule.receiver_due_ns[t] = receiving.due_ns();
             self.note_delays(t);
         }
         for i in 0..self.schedule.places[l].senders.len() {
@@ -166,7 +167,7 @@ impl Engine {
         let transfer = &mut self.transfers[t as usize];
         transfer.send(until_ns, &mut self.plan.wires);
         self.schedule.sender_due_ns[t as usize] = transfer.sender_due_ns();
-        self.note_delays(t as usize);
+        self.note_round_trips(t as usize);
     }
 
     /// All that happens before `end_ns`, moment by moment: at each what ends do, then links.
@@ -240,8 +241,9 @@ impl Engine {
         }
         let transfer = &mut self.transfers[t as usize];
         transfer.act(until_ns, &mut self.plan.wires);
-        let due_ns = (transfer.receiver_due_ns(), transfer.sender_due_ns());
+        let due_ns = (transfer.receiving.due_ns(), transfer.sender_due_ns());
         self.schedule.set_due(t, due_ns.0, due_ns.1);
         self.note_delays(t as usize);
+        self.note_round_trips(t as usize);
     }
 }

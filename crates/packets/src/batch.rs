@@ -91,7 +91,7 @@ mod tests {
                 batch.packets = (0..n)
                     .map(|i| Packet {
                         time_ns: 7 + next(span_ns) + if next(50) == 0 { span_ns << 20 } else { 0 },
-                        sent_ns: i,
+                        tells: i,
                         hop: next(5) as u32,
                         seq: 0,
                     })

@@ -65,35 +65,40 @@ impl Times {
     }
 }
 
-/// The times of one connection, all its transfers together.
+/// The delays from sender to receiver of one connection, of every packet of data that arrives, all its
+/// transfers together.
 #[derive(Clone, Debug)]
-pub struct Delays {
-    /// From sender to receiver, of every packet of data that arrives.
-    pub one_way: Times,
-    /// As senders measure it.
-    pub round_trip: Times,
+pub struct OneWay {
+    pub times: Times,
     /// What the delays of packets that arrive one after the other differ by.
     pub steps_ns: u64,
     /// How many of them there are.
     pub steps: u64,
 }
 
-impl Delays {
+impl OneWay {
     /// Of ways that take at least so long.
-    pub fn new(there_ns: u64, round_ns: u64) -> Option<Delays> {
-        Some(Delays {
-            one_way: Times::new(there_ns)?,
-            round_trip: Times::new(round_ns)?,
+    pub fn new(least_ns: u64) -> Option<OneWay> {
+        Some(OneWay {
+            times: Times::new(least_ns)?,
             steps_ns: 0,
             steps: 0,
         })
     }
 
-    /// What was met with since then.
-    pub fn since(&self, before: &Delays) -> Delays {
-        Delays {
-            one_way: self.one_way.since(&before.one_way),
-            round_trip: self.round_trip.since(&before.round_trip),
+    /// The delay of a packet, and of the packet of the same transfer that arrived before it.
+    #[inline]
+    pub fn add(&mut self, delay_ns: u64, last_ns: Option<u64>) {
+        self.times.add(delay_ns);
+        if let Some(last_ns) = last_ns {
+            self.steps += 1;
+            self.steps_ns += delay_ns.abs_diff(last_ns);
+        }
+    }
+
+    fn since(&self, before: &OneWay) -> OneWay {
+        OneWay {
+            times: self.times.since(&before.times),
             steps_ns: self.steps_ns - before.steps_ns,
             steps: self.steps - before.steps,
         }
@@ -105,32 +110,30 @@ impl Delays {
     }
 }
 
-/// What one transfer has met with since it was asked last.
+/// The times of one connection: nothing before the first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fresh {
-    pub delays_ns: Vec<u64>,
-    pub rtts_ns: Vec<u64>,
-    /// The delay of the packet that arrived last.
-    last_ns: Option<u64>,
+pub struct Delays {
+    pub one_way: Option<Box<OneWay>>,
+    /// As senders measure it.
+    pub round_trip: Option<Box<Times>>,
 }
 
-impl Fresh {
-    /// Hands on what there is.
-    pub fn drain(&mut self, into: &mut Delays) {
-        for delay_ns in self.delays_ns.drain(..) {
-            into.one_way.add(delay_ns);
-            if let Some(last_ns) = self.last_ns.replace(delay_ns) {
-                into.steps += 1;
-                into.steps_ns += delay_ns.abs_diff(last_ns);
-            }
+impl Delays {
+    /// What was met with since then.
+    pub fn since(&self, before: &Delays) -> Delays {
+        let one_way = self.one_way.as_deref().map(|now| match &before.one_way {
+            Some(before) => now.since(before),
+            None => now.clone(),
+        });
+        let round_trip = self.round_trip.as_deref();
+        let round_trip = round_trip.map(|now| match &before.round_trip {
+            Some(before) => now.since(before),
+            None => now.clone(),
+        });
+        Delays {
+            one_way: one_way.map(Box::new),
+            round_trip: round_trip.map(Box::new),
         }
-        for rtt_ns in self.rtts_ns.drain(..) {
-            into.round_trip.add(rtt_ns);
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.delays_ns.is_empty() && self.rtts_ns.is_empty()
     }
 }
 
@@ -142,28 +145,34 @@ mod tests {
     #[test]
     fn what_was_added_since_is_as_if_nothing_had_been_before() {
         let delays = |times_ns: &[u64]| {
-            let mut delays = Delays::new(1000, 2000).unwrap();
-            let mut fresh = Fresh::default();
-            fresh.delays_ns.extend(times_ns);
-            fresh.rtts_ns.extend(times_ns);
-            fresh.drain(&mut delays);
-            delays
+            let mut one_way = OneWay::new(1000).unwrap();
+            let mut round_trip = Times::new(2000).unwrap();
+            let mut last_ns = None;
+            for &time_ns in times_ns {
+                one_way.add(time_ns, last_ns.replace(time_ns));
+                round_trip.add(time_ns);
+            }
+            Delays {
+                one_way: Some(Box::new(one_way)),
+                round_trip: Some(Box::new(round_trip)),
+            }
         };
         let early: Vec<u64> = (1..1000).map(|i| 50_000 * i).collect();
         let late: Vec<u64> = (1..200).map(|i| 3_000 * i).collect();
         let all: Vec<u64> = early.iter().chain(&late).copied().collect();
-        let (since, alone) = (delays(&all).since(&delays(&early)), delays(&late));
-        assert_eq!(since.one_way.percentiles(), alone.one_way.percentiles());
-        assert_eq!(
-            since.round_trip.percentiles(),
-            alone.round_trip.percentiles()
+        let parts = |delays: Delays| (*delays.one_way.unwrap(), *delays.round_trip.unwrap());
+        let (since, alone) = (
+            parts(delays(&all).since(&delays(&early))),
+            parts(delays(&late)),
         );
-        assert_eq!(since.one_way.mean_s(), alone.one_way.mean_s());
+        assert_eq!(since.0.times.percentiles(), alone.0.times.percentiles());
+        assert_eq!(since.1.percentiles(), alone.1.percentiles());
+        assert_eq!(since.0.times.mean_s(), alone.0.times.mean_s());
         // The step from the last before to the first since is one of them.
-        assert_eq!(since.steps, alone.steps + 1);
-        let nothing = delays(&all).since(&delays(&all));
+        assert_eq!(since.0.steps, alone.0.steps + 1);
+        let nothing = parts(delays(&all).since(&delays(&all)));
         assert_eq!(
-            (nothing.one_way.percentiles(), nothing.jitter_s()),
+            (nothing.0.times.percentiles(), nothing.0.jitter_s()),
             (None, None)
         );
     }

@@ -6,7 +6,7 @@ use netflow_network::{DropPolicy, LinkSpec, Network};
 use netflow_queues::Losses;
 use rand::RngExt;
 
-use crate::delays::Delays;
+use crate::delays::{Delays, OneWay, Times};
 use crate::edge::{self, Marking};
 use crate::numbers::Numbers;
 use crate::plan::{Ends, HopSpec, Plan};
@@ -30,8 +30,8 @@ pub(crate) struct Engine {
     pub accounts: Vec<Account>,
     /// The edges of aggregates.
     pub edges: Vec<Marking>,
-    /// By connection, once anything of it has arrived.
-    pub delays: Vec<Option<Box<Delays>>>,
+    /// By connection.
+    pub delays: Vec<Delays>,
     /// The users of workloads.
     pub visits: Visits,
     /// Events carried out, and which routes are in use.
@@ -115,7 +115,7 @@ impl Engine {
         let aggregates = (plan.ends.iter()).map(|ends| inner.aggregate_of(ends.connection));
         let mut engine = Engine {
             accounts: aggregates.map(Account::new).collect(),
-            delays: vec![None; inner.connections.len()],
+            delays: vec![Delays::default(); inner.connections.len()],
             seed,
             visits: Visits::new(transfers.len(), inner.connections.len()),
             edges: (0..)
@@ -168,24 +168,39 @@ impl Engine {
     /// Takes down how long packets of this transfer took.
     #[inline]
     pub fn note_delays(&mut self, t: usize) {
-        let fresh = &mut self.transfers[t].fresh;
-        if fresh.is_empty() {
+        let transfer = &mut self.transfers[t];
+        if !transfer.receiving.has_fresh() {
             return;
         }
         let connection = self.plan.ends[t].connection as usize;
-        let delays = &mut self.delays[connection];
-        if delays.is_none() {
-            let inner = self.network.tables();
-            let branch = inner.epochs[self.epoch].branch_of[inner.class_of[connection] as usize];
-            let of = |links: &[u32]| links.iter().map(|&l| self.links[l as usize].delay_ns).sum();
-            let (there_ns, back_ns): (u64, u64) = match branch {
-                NO_BRANCH => (0, 0),
-                branch => (of(inner.data_path(branch)), of(inner.back_path(branch))),
-            };
-            *delays = Delays::new(there_ns, there_ns + back_ns).map(Box::new);
+        let one_way = &mut self.delays[connection].one_way;
+        if one_way.is_none() {
+            let (there_ns, _) = empty_ns(&self.network, self.epoch, connection);
+            *one_way = OneWay::new(there_ns).map(Box::new);
         }
-        if let Some(delays) = delays {
-            fresh.drain(delays);
+        if let Some(one_way) = one_way {
+            transfer.receiving.drain(one_way);
+        }
+    }
+
+    /// Takes down the round-trip times that the sender of this transfer has measured.
+    #[inline]
+    pub fn note_round_trips(&mut self, t: usize) {
+        let transfer = &mut self.transfers[t];
+        if transfer.rtts_ns.is_empty() {
+            return;
+        }
+        let connection = self.plan.ends[t].connection as usize;
+        let round_trip = &mut self.delays[connection].round_trip;
+        if round_trip.is_none() {
+            let (there_ns, back_ns) = empty_ns(&self.network, self.epoch, connection);
+            *round_trip = Times::new(there_ns + back_ns).map(Box::new);
+        }
+        if let Some(round_trip) = round_trip {
+            transfer
+                .rtts_ns
+                .drain(..)
+                .for_each(|rtt_ns| round_trip.add(rtt_ns));
         }
     }
 
@@ -364,6 +379,17 @@ impl Engine {
         }
         let doomed = self.links.iter().flat_map(Link::doomed);
         doomed.for_each(|&(_, hop)| each(&self.plan.specs[hop as usize], true));
+    }
+}
+
+/// Nanoseconds that the links of a connection's way take there, and back.
+fn empty_ns(network: &Network, epoch: usize, connection: usize) -> (u64, u64) {
+    let inner = network.tables();
+    let delay_ns = |&l: &u32| ns(inner.links[l as usize].delay_s);
+    let of = |links: &[u32]| links.iter().map(delay_ns).sum();
+    match inner.epochs[epoch].branch_of[inner.class_of[connection] as usize] {
+        NO_BRANCH => (0, 0),
+        branch => (of(inner.data_path(branch)), of(inner.back_path(branch))),
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct EquationSender {
     /// When the rate may double next without a loss.
     doubles_ns: u64,
     /// Packets under way, the first of which has the number `first`.
-    flights: VecDeque<Flight>,
+    sent_at_ns: VecDeque<u64>,
     first: i32,
     next: i32,
     acknowledged: i32,
@@ -58,13 +58,6 @@ pub(crate) struct EquationSender {
     random: Pcg32,
     /// What its rate came from last.
     pub applied: Option<Applied>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Flight {
-    sent_ns: u64,
-    /// How many packets had arrived when this one did.
-    arrived: u32,
 }
 
 impl EquationSender {
@@ -89,7 +82,7 @@ impl EquationSender {
             patience_ns: NEVER,
             event_until_ns: 0,
             doubles_ns: 0,
-            flights: VecDeque::new(),
+            sent_at_ns: VecDeque::new(),
             // 0 is for a packet without payload.
             first: 1,
             next: 1,
@@ -139,10 +132,7 @@ impl EquationSender {
             self.wait(now_ns);
         }
         let seq = self.next;
-        self.flights.push_back(Flight {
-            sent_ns: now_ns,
-            arrived: 0,
-        });
+        self.sent_at_ns.push_back(now_ns);
         self.next = self.next.wrapping_add(1);
         self.sent += 1;
         let between_ns = 1e9 * exponential(&mut self.random) / self.rate_pps;
@@ -161,30 +151,21 @@ impl EquationSender {
         self.patience_ns = now_ns + (patience_s * 1e9) as u64;
     }
 
-    /// What the receiver tells when this packet arrives: how many have.
-    pub fn arrives(&mut self, seq: i32, arrived: u64) {
-        let place = seq.wrapping_sub(self.first) as usize;
-        if let Some(flight) = self.flights.get_mut(place) {
-            flight.arrived = arrived as u32;
-        }
-    }
-
     /// The acknowledgement of this packet is back; it says how many had arrived when it did.
-    pub fn acknowledge(&mut self, now_ns: u64, seq: i32) -> u64 {
+    pub fn acknowledge(&mut self, now_ns: u64, seq: i32, arrived: u64) {
         let place = seq.wrapping_sub(self.first) as usize;
-        let Some(&flight) = self.flights.get(place) else {
-            return 0;
+        let Some(&sent_ns) = self.sent_at_ns.get(place) else {
+            return;
         };
-        self.flights.drain(..=place);
+        self.sent_at_ns.drain(..=place);
         self.first = seq.wrapping_add(1);
-        let rtt_s = now_ns.saturating_sub(flight.sent_ns) as f64 * 1e-9;
+        let rtt_s = now_ns.saturating_sub(sent_ns) as f64 * 1e-9;
         self.learn_rtt(rtt_s);
         let is_first = self.rtts == 1;
-        let arrived = u64::from(flight.arrived);
         self.received.learn(now_ns, arrived, self.rtt_s);
         let covered = f64::from(seq.wrapping_sub(self.acknowledged));
         self.acknowledged = seq;
-        let lost = i64::from(seq) - i64::from(flight.arrived);
+        let lost = i64::from(seq) - arrived as i64;
         let more = lost > self.lost;
         self.lost = lost;
         let interval = self.intervals.extend(covered);
@@ -200,7 +181,6 @@ impl EquationSender {
             self.adjust(now_ns, is_first);
             self.wait(now_ns);
         }
-        arrived
     }
 
     /// The mean over about the last round trip: a rate that follows a longer mean comes late to a

@@ -20,6 +20,7 @@ mod plain;
 mod plan;
 mod queue;
 mod receiver;
+mod receiving;
 mod schedule;
 mod serve;
 mod stepper;

@@ -42,6 +42,7 @@ impl Engine {
                     NO_SLOT => {
                         self.transfers[t].act(now_ns + 1, &mut self.plan.wires);
                         self.note_delays(t);
+                        self.note_round_trips(t);
                     }
                     slot => self.slot_acts(slot as usize, now_ns + 1),
                 }
@@ -91,25 +92,26 @@ impl Engine {
             }
             let under_way = self.data_under_way();
             for (t, transfer) in self.transfers.iter().enumerate() {
-                let sent = (transfer.sent(), transfer.arrived, transfer.delivered);
+                let receiving = &transfer.receiving;
+                let sent = (transfer.sent(), receiving.arrived, receiving.delivered);
                 let acks = (
-                    transfer.acks_stranded,
-                    transfer.acks_sent,
+                    receiving.acks_stranded,
+                    receiving.acks_sent,
                     transfer.acks_arrived,
                     transfer.losses_found(),
                 );
                 let account = self.accounts[t];
-                let times = (transfer.rtt_sum(), transfer.finished_ns(), under_way[t]);
+                let times = (transfer.rtt_sum(), receiving.finished_ns, under_way[t]);
                 told.push(format!(
                     "{end_ns}: transfer {t}: {sent:?} {acks:?} {account:?} {times:?}"
                 ));
             }
             for (c, delays) in self.delays.iter().enumerate() {
-                let sums = delays.as_ref().map(|it| {
-                    let there = (it.one_way.count, it.one_way.sum_ns, it.steps_ns);
-                    (there, it.round_trip.count, it.round_trip.sum_ns)
-                });
-                told.push(format!("{end_ns}: connection {c}: {sums:?}"));
+                let there = delays.one_way.as_ref();
+                let there = there.map(|it| (it.times.count, it.times.sum_ns, it.steps_ns));
+                let round = delays.round_trip.as_ref();
+                let round = round.map(|it| (it.count, it.sum_ns));
+                told.push(format!("{end_ns}: connection {c}: {there:?} {round:?}"));
             }
             for crowd in &self.visits.crowds {
                 let mut waits = crowd.waits.clone();

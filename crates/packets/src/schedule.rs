@@ -287,7 +287,7 @@ impl Engine {
             let slot = self.visits.slot_of[t as usize];
             if slot == NO_SLOT {
                 schedule.add_transfer(plan, t, transfer.sees_arrivals());
-                schedule.set_due(t, transfer.receiver_due_ns(), transfer.sender_due_ns());
+                schedule.set_due(t, transfer.receiving.due_ns(), transfer.sender_due_ns());
             }
         }
         for (s, slot) in (0..).zip(&self.visits.slots) {

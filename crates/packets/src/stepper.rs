@@ -2,7 +2,6 @@
 
 mod readout;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -38,7 +37,7 @@ pub struct Start {
     intervals: u64,
     /// By link: the packets of those, and the squares of those of each.
     arrivals: Vec<(u64, u128)>,
-    delays: Vec<Option<Box<Delays>>>,
+    delays: Vec<Delays>,
     /// By workload: who came, who went, and the waits that were over.
     users: Vec<(u64, u64, usize)>,
 }
@@ -186,14 +185,13 @@ impl Packets {
         (pkts > 0).then(|| (off_squares as f64).sqrt() / pkts as f64)
     }
 
-    /// How long packets of a connection took since then; `None` if none has arrived yet.
-    pub fn delays_since(&self, id: ConnectionId, start: &Start) -> Option<Cow<'_, Delays>> {
-        let now = self.engine.delays.get(id.index())?.as_deref()?;
-        let before = start.delays.get(id.index());
-        Some(match before.and_then(Option::as_deref) {
-            Some(before) => Cow::Owned(now.since(before)),
-            None => Cow::Borrowed(now),
-        })
+    /// How long packets of a connection took since then.
+    pub fn delays_since(&self, id: ConnectionId, start: &Start) -> Delays {
+        let now = &self.engine.delays[id.index()];
+        match start.delays.get(id.index()) {
+            Some(before) => now.since(before),
+            None => now.clone(),
+        }
     }
 
     /// By retransmission timers and by duplicate acknowledgements.
@@ -216,7 +214,7 @@ impl Packets {
 
     /// When the last of its transfers had delivered its size.
     fn finished_s(&self, id: ConnectionId) -> Option<f64> {
-        let ends = self.transfers(id).map(|t| t.finished_ns());
+        let ends = self.transfers(id).map(|t| t.receiving.finished_ns);
         let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
         Some(last as f64 * 1e-9)
     }

@@ -10,12 +10,12 @@ use netflow_network::{
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-use crate::delays::Fresh;
 use crate::equation::EquationSender;
 use crate::generator::PacketGenerator;
 use crate::ns;
 use crate::plan::{Ends, Way};
 use crate::receiver::Receiver;
+use crate::receiving::{Answers, ReceivingEnd};
 use crate::tcp::{NEVER, Sender, Sent};
 use crate::wire::{Packet, Wires};
 use crate::{Purpose, random};
@@ -30,23 +30,15 @@ pub(crate) struct Transfer {
     started: bool,
     stopped: bool,
     counts_acks: bool,
-    every_second: bool,
-    /// Packets that reached the receiver, and those of them that were new.
-    pub arrived: u64,
-    pub delivered: u64,
-    pub acks_sent: u64,
     pub acks_arrived: u64,
-    /// Data packets and acknowledgements that had no way to go.
+    /// Data packets that had no way to go.
     pub stranded: u64,
-    pub acks_stranded: u64,
-    /// What it has to deliver, and when that was done.
-    size: Option<u64>,
-    finished_ns: Option<u64>,
+    pub receiving: ReceivingEnd,
     /// Of a sender whose packets an edge marks by its window: what that was, for each packet that has
     /// not come to the edge yet.
     windows: Option<VecDeque<f64>>,
-    /// How long its packets took.
-    pub fresh: Fresh,
+    /// Round-trip times that its sender has measured since somebody asked, in nanoseconds.
+    pub rtts_ns: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +60,6 @@ struct Open {
 #[derive(Clone, Debug)]
 struct Tcp {
     sender: Sender,
-    receiver: Receiver,
     application: PacketGenerator,
     /// A packet may wait up to this before it is sent.
     jitter_ns: f64,
@@ -98,6 +89,11 @@ struct User {
 const ENDLESS: i32 = i32::MAX - 1;
 /// The largest window of a user's connection.
 const USER_LIMIT: f64 = 1e4;
+
+/// The largest window of a connection.
+fn window_limit(spec: &ConnectionSpec) -> f64 {
+    spec.max_window_pkts.unwrap_or(1e4)
+}
 
 impl Transfer {
     pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, number: u64) -> Transfer {
@@ -133,6 +129,17 @@ impl Transfer {
                 Kind::Tcp(Box::new(Tcp::new(spec, window, application, of_sender)))
             }
         };
+        let every_second = spec.acks == Acks::EverySecond;
+        let answers = match &spec.source {
+            Source::Constant { .. } | Source::Poisson { .. } => Answers::Nothing,
+            Source::Profile(_) => Answers::Each {
+                second: every_second,
+            },
+            Source::Users(traffic) => {
+                Answers::InOrder(Receiver::new(USER_LIMIT, traffic.workload.delayed_ack))
+            }
+            Source::Window(_) => Answers::InOrder(Receiver::new(window_limit(spec), every_second)),
+        };
         Transfer {
             ends,
             kind,
@@ -141,17 +148,11 @@ impl Transfer {
             started: false,
             stopped: false,
             counts_acks: spec.acks != Acks::None,
-            every_second: spec.acks == Acks::EverySecond,
-            arrived: 0,
-            delivered: 0,
-            acks_sent: 0,
             acks_arrived: 0,
             stranded: 0,
-            acks_stranded: 0,
-            size: spec.size_pkts.map(|size| size.ceil() as u64),
-            finished_ns: None,
+            receiving: ReceivingEnd::new(spec, answers),
             windows: None,
-            fresh: Fresh::default(),
+            rtts_ns: Vec::new(),
         }
     }
 
@@ -178,7 +179,9 @@ impl Transfer {
         let offset = tcp.random.random();
         let source = &user.workload.source;
         tcp.sender = tcp.sender.anew(source, USER_LIMIT, offset, !server);
-        tcp.receiver.restart(i32::from(server));
+        if let Answers::InOrder(receiver) = &mut self.receiving.answers {
+            receiver.restart(i32::from(server));
+        }
         tcp.held_ns = NEVER;
         user.messages.clear();
         user.repeated = tcp.sender.repeated;
@@ -198,7 +201,7 @@ impl Transfer {
     /// Whether both ends have nothing left to do, if nothing is on the way.
     pub fn is_at_rest(&self) -> bool {
         match &self.kind {
-            Kind::Tcp(tcp) => tcp.sender.is_at_rest() && tcp.receiver.due_ns == NEVER,
+            Kind::Tcp(tcp) => tcp.sender.is_at_rest() && self.receiving.due_ns() == NEVER,
             _ => false,
         }
     }
@@ -240,14 +243,6 @@ impl Transfer {
                 windows: self.windows.as_mut(),
             };
             tcp.emit(now_ns, &mut out);
-        }
-    }
-
-    /// The next packet that the receiver waits for.
-    pub fn heard(&self) -> i32 {
-        match &self.kind {
-            Kind::Tcp(tcp) => tcp.receiver.in_order() + 1,
-            _ => 0,
         }
     }
 
@@ -313,7 +308,7 @@ impl Transfer {
 
     /// When one of its ends has something to do by itself.
     pub fn due_ns(&self) -> u64 {
-        self.sender_due_ns().min(self.receiver_due_ns())
+        self.sender_due_ns().min(self.receiving.due_ns())
     }
 
     /// When its sender has.
@@ -330,20 +325,11 @@ impl Transfer {
         own_ns.min(stop_ns)
     }
 
-    /// When its receiver has.
-    #[inline]
-    pub fn receiver_due_ns(&self) -> u64 {
-        match &self.kind {
-            Kind::Tcp(tcp) => tcp.receiver.due_ns,
-            _ => NEVER,
-        }
-    }
-
     /// Whether its sender knows at once what has arrived, and not from acknowledgements that are
     /// traffic: they are none, or it makes no more than what its receiver is to get.
     pub fn sees_arrivals(&self) -> bool {
         match self.kind {
-            Kind::Open(_) => self.size.is_some(),
+            Kind::Open(_) => self.receiving.size.is_some(),
             _ => !self.counts_acks,
         }
     }
@@ -377,7 +363,8 @@ impl Transfer {
         {
             return user.visited;
         }
-        self.start_ns <= now_ns && now_ns < self.stop_ns && self.finished_ns.is_none()
+        let is_open = self.start_ns <= now_ns && now_ns < self.stop_ns;
+        is_open && self.receiving.finished_ns.is_none()
     }
 
     /// The smoothed round-trip time that the sender has, in seconds.
@@ -395,7 +382,7 @@ impl Transfer {
         match &self.kind {
             Kind::Equation(sender) => sender.applied.as_ref().ok_or(None),
             Kind::Open(_) => Err(Some(Limit::Own)),
-            Kind::Tcp(tcp) => Err(Some(tcp.sender.limited_by(self.size.is_some()))),
+            Kind::Tcp(tcp) => Err(Some(tcp.sender.limited_by(self.receiving.size.is_some()))),
         }
     }
 
@@ -440,14 +427,9 @@ impl Transfer {
         }
     }
 
-    /// When its size was delivered.
-    pub fn finished_ns(&self) -> Option<u64> {
-        self.finished_ns
-    }
-
     /// All that happens at both ends before `until_ns`.
     pub fn act(&mut self, until_ns: u64, wires: &mut Wires) {
-        self.receive(until_ns, wires);
+        self.receiving.receive(&self.ends, until_ns, wires);
         self.send(until_ns, wires);
     }
 
@@ -479,7 +461,9 @@ impl Transfer {
             let stop_ns = match &self.kind {
                 _ if self.stopped => NEVER,
                 // It makes no more once its size is delivered.
-                Kind::Open(_) => self.stop_ns.min(self.finished_ns.unwrap_or(NEVER)),
+                Kind::Open(_) => self
+                    .stop_ns
+                    .min(self.receiving.finished_ns.unwrap_or(NEVER)),
                 _ => self.stop_ns,
             };
             let due_ns = match &self.kind {
@@ -514,8 +498,9 @@ impl Transfer {
                         }
                     }
                     Kind::Equation(sender) => {
-                        let arrived = sender.acknowledge(now_ns, packet.seq);
-                        if self.size.is_some_and(|size| arrived >= size) {
+                        sender.acknowledge(now_ns, packet.seq, packet.tells);
+                        let size = self.receiving.size;
+                        if size.is_some_and(|size| packet.tells >= size) {
                             sender.stop(now_ns);
                         }
                     }
@@ -524,7 +509,7 @@ impl Transfer {
                 let (sum_s, rtts) = self.kind.rtt_sum();
                 if rtts > rtts_before {
                     let rtt_ns = (sum_s - sum_before_s) * 1e9;
-                    self.fresh.rtts_ns.push(rtt_ns.round() as u64);
+                    self.rtts_ns.push(rtt_ns.round() as u64);
                 }
             } else {
                 match &mut self.kind {
@@ -548,82 +533,6 @@ impl Transfer {
         }
         wires.skip(acks_in, taken);
     }
-
-    /// All that happens at the receiver before `until_ns`.
-    pub fn receive(&mut self, until_ns: u64, wires: &mut Wires) {
-        let data_in = self.ends.data_in;
-        wires.sort(data_in);
-        let mut taken = 0;
-        loop {
-            let next = wires.get(data_in, taken);
-            let next = next.filter(|p| p.time_ns < until_ns);
-            let due_ns = self.receiver_due_ns();
-            let (now_ns, ack) = match next {
-                Some(packet) if packet.time_ns <= due_ns => {
-                    taken += 1;
-                    self.fresh.delays_ns.push(packet.time_ns - packet.sent_ns);
-                    (
-                        packet.time_ns,
-                        self.data_arrives(packet.time_ns, packet.seq),
-                    )
-                }
-                _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
-                _ => break,
-            };
-            let Some(seq) = ack else {
-                continue;
-            };
-            self.acks_sent += u64::from(self.counts_acks);
-            let mut stranded = 0;
-            let mut out = Out {
-                way: self.ends.acks,
-                wires,
-                stranded: &mut stranded,
-                windows: None,
-            };
-            out.send(now_ns + self.ends.beside_ns, seq);
-            if self.counts_acks {
-                self.acks_stranded += stranded;
-            }
-        }
-        wires.skip(data_in, taken);
-    }
-
-    /// A data packet: what is acknowledged at once, if anything is.
-    #[inline]
-    fn data_arrives(&mut self, now_ns: u64, seq: i32) -> Option<i32> {
-        self.arrived += 1;
-        let (new, ack) = match &mut self.kind {
-            Kind::Tcp(tcp) => {
-                let (new, at_once) = tcp.receiver.receive(now_ns, seq);
-                (new, at_once.then(|| tcp.receiver.in_order()))
-            }
-            Kind::Equation(sender) => {
-                sender.arrives(seq, self.arrived);
-                let at_once = !self.every_second || self.arrived.is_multiple_of(2);
-                (true, at_once.then_some(seq))
-            }
-            Kind::Open(_) => (true, None),
-        };
-        if new && self.finished_ns.is_none() {
-            self.delivered += 1;
-            if self.size == Some(self.delivered) {
-                self.finished_ns = Some(now_ns);
-            }
-        }
-        ack
-    }
-
-    /// An acknowledgement has waited long enough.
-    fn ack_is_due(&mut self) -> Option<i32> {
-        match &mut self.kind {
-            Kind::Tcp(tcp) => {
-                tcp.receiver.due_ns = NEVER;
-                Some(tcp.receiver.in_order())
-            }
-            _ => None,
-        }
-    }
 }
 
 /// Where packets go from an end.
@@ -640,7 +549,7 @@ impl Out<'_> {
     fn send(&mut self, time_ns: u64, seq: i32) -> bool {
         let packet = Packet {
             time_ns,
-            sent_ns: time_ns,
+            tells: time_ns,
             hop: self.way.hop,
             seq,
         };
@@ -668,7 +577,7 @@ impl Tcp {
         application: PacketGenerator,
         mut random: Pcg32,
     ) -> Tcp {
-        let limit = spec.max_window_pkts.unwrap_or(1e4);
+        let limit = window_limit(spec);
         let size = spec
             .size_pkts
             .map_or(ENDLESS, |size| size.ceil().min(1e9) as i32);
@@ -678,7 +587,6 @@ impl Tcp {
         };
         Tcp {
             sender: Sender::new(window, limit, available, random.random()),
-            receiver: Receiver::new(limit, spec.acks == Acks::EverySecond),
             application,
             jitter_ns: ns(window.send_jitter_s) as f64,
             held_ns: NEVER,
@@ -700,7 +608,6 @@ impl Tcp {
                 visited: false,
             }),
             sender: Sender::new(&workload.source, USER_LIMIT, 0, random.random()),
-            receiver: Receiver::new(USER_LIMIT, workload.delayed_ack),
             application: PacketGenerator::of_application(Application::Bulk, 0, unused),
             jitter_ns: ns(workload.source.send_jitter_s) as f64,
             held_ns: NEVER,

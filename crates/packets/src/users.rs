@@ -179,7 +179,7 @@ impl Visit {
             crowd.waited(self, WaitFor::Connect, self.came_ns, now_ns);
             self.turn_ns = after(now_ns, self.user.connected());
         }
-        let mut asks = self.take_replies(now_ns, requests, replies.heard(), crowd);
+        let mut asks = self.take_replies(now_ns, requests, replies.receiving.heard(), crowd);
         if self.turn_ns <= now_ns {
             let act = self.user.begin_turn(now_ns);
             self.turn_ns = after(now_ns, act.pause_s);
@@ -199,7 +199,7 @@ impl Visit {
         replies: &mut Transfer,
         wires: &mut Wires,
     ) {
-        let heard = requests.heard();
+        let heard = requests.receiving.heard();
         if self.greeted_ns == NEVER && heard >= 1 {
             self.greeted_ns = now_ns;
         }

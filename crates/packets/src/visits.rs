@@ -93,9 +93,9 @@ impl Engine {
                 let it = &self.transfers[t];
                 was_quiet(self.accounts[t].last_lost_ns)
                     && it.is_at_rest()
-                    && it.sent() == it.arrived + self.lost(t) + self.blocked(t)
-                    && it.acks_sent
-                        == it.acks_arrived + self.accounts[t].lost_acks + it.acks_stranded
+                    && it.sent() == it.receiving.arrived + self.lost(t) + self.blocked(t)
+                    && it.receiving.acks_sent
+                        == it.acks_arrived + self.accounts[t].lost_acks + it.receiving.acks_stranded
             })
     }
 
@@ -148,7 +148,9 @@ impl Engine {
         }
         let due_ns = self.slot_due_ns(s);
         self.schedule.set_due(first as u32, NEVER, due_ns);
-        self.note_delays(first);
-        self.note_delays(first + 1);
+        for t in [first, first + 1] {
+            self.note_delays(t);
+            self.note_round_trips(t);
+        }
     }
 }

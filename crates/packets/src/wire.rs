@@ -9,8 +9,9 @@ use crate::tcp::NEVER;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub time_ns: u64,
-    /// When its sender sent it.
-    pub sent_ns: u64,
+    /// Of data: when its sender sent it, in nanoseconds. Of an acknowledgement: how many packets had
+    /// arrived.
+    pub tells: u64,
     pub hop: u32,
     pub seq: i32,
 }

@@ -244,15 +244,16 @@ impl Simulation {
                     rtt: delays.round_trip().filter(|_| is_answered),
                 }
             }
-            Stepper::Packets(packets) => match packets.delays_since(id, &start.packets) {
-                Some(delays) => Took {
-                    mean_s: delays.one_way.mean_s(),
-                    delay: delays.one_way.percentiles(),
-                    jitter_s: delays.jitter_s(),
-                    rtt: delays.round_trip.percentiles(),
-                },
-                None => Took::default(),
-            },
+            Stepper::Packets(packets) => {
+                let delays = packets.delays_since(id, &start.packets);
+                let one_way = delays.one_way.as_ref();
+                Took {
+                    mean_s: one_way.and_then(|it| it.times.mean_s()),
+                    delay: one_way.and_then(|it| it.times.percentiles()),
+                    jitter_s: one_way.and_then(|it| it.jitter_s()),
+                    rtt: delays.round_trip.and_then(|it| it.percentiles()),
+                }
+            }
         }
     }
 

@@ -166,22 +166,22 @@ impl Engine for Packets {
             let sent = transfer.sent() as f64;
             let (rtt_time, rtt_weight) = transfer.rtt_sum();
             sum.sent_pkts += sent;
-            sum.delivered_pkts += transfer.delivered as f64;
+            sum.delivered_pkts += transfer.receiving.delivered as f64;
             sum.rtt_time += rtt_time;
             sum.rtt_weight += rtt_weight;
             sum.lost += lost;
             sum.loss_weight += sent;
         }
-        if let Some(delays) = &self.engine.delays[id.index()] {
-            sum.delay_time = delays.one_way.sum_ns as f64 * 1e-9;
-            sum.delay_weight = delays.one_way.count as f64;
+        if let Some(one_way) = &self.engine.delays[id.index()].one_way {
+            sum.delay_time = one_way.times.sum_ns as f64 * 1e-9;
+            sum.delay_weight = one_way.times.count as f64;
         }
         sum
     }
 
     fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts {
         let sums = self.connection_sums(id);
-        let arrived: u64 = self.transfers(id).map(|t| t.arrived).sum();
+        let arrived: u64 = self.transfers(id).map(|t| t.receiving.arrived).sum();
         let under_way = self.under_way.get_or_init(|| self.engine.data_under_way());
         let mine = |part: fn(&(u32, u32)) -> u32| -> f64 {
             let members = self.members(id).filter_map(|i| under_way.get(i));
@@ -257,7 +257,7 @@ impl Engine for Packets {
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
             totals.offered_pkts += transfer.sent() as f64;
-            totals.delivered_pkts += transfer.arrived as f64;
+            totals.delivered_pkts += transfer.receiving.arrived as f64;
             totals.lost_pkts += self.engine.lost(i) as f64;
             totals.blocked_pkts += self.engine.blocked(i) as f64;
         }
@@ -274,8 +274,8 @@ impl Engine for Packets {
         };
         for i in 0..self.engine.transfers() {
             let transfer = self.engine.transfer(i);
-            totals.offered_pkts += transfer.acks_sent as f64;
-            totals.blocked_pkts += transfer.acks_stranded as f64;
+            totals.offered_pkts += transfer.receiving.acks_sent as f64;
+            totals.blocked_pkts += transfer.receiving.acks_stranded as f64;
             totals.delivered_pkts += transfer.acks_arrived as f64;
         }
         totals

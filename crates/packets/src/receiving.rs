@@ -1,0 +1,160 @@
+//! The receiving end of a transfer: what it does when packets arrive and when time has come.
+
+use netflow_network::{Acks, ConnectionSpec};
+
+use crate::delays::OneWay;
+use crate::plan::Ends;
+use crate::receiver::Receiver;
+use crate::tcp::NEVER;
+use crate::wire::{Packet, Wires};
+
+/// A receiver, and what has arrived there.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceivingEnd {
+    pub answers: Answers,
+    /// Whether acknowledgements are traffic, which is counted.
+    counts_acks: bool,
+    /// Packets that arrived, and those of them that were new.
+    pub arrived: u64,
+    pub delivered: u64,
+    pub acks_sent: u64,
+    /// Acknowledgements that had no way to go.
+    pub acks_stranded: u64,
+    /// What it is to get, and when it had it all.
+    pub size: Option<u64>,
+    pub finished_ns: Option<u64>,
+    /// How long packets took that have arrived since somebody asked, in nanoseconds; and the last before.
+    fresh_ns: Vec<u64>,
+    last_ns: Option<u64>,
+}
+
+/// What it answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Answers {
+    /// What has arrived in order.
+    InOrder(Receiver),
+    /// Each packet, or every second.
+    Each {
+        second: bool,
+    },
+    Nothing,
+}
+
+impl ReceivingEnd {
+    /// That of a connection, which answers so.
+    pub fn new(spec: &ConnectionSpec, answers: Answers) -> ReceivingEnd {
+        ReceivingEnd {
+            answers,
+            counts_acks: spec.acks != Acks::None,
+            arrived: 0,
+            delivered: 0,
+            acks_sent: 0,
+            acks_stranded: 0,
+            size: spec.size_pkts.map(|size| size.ceil() as u64),
+            finished_ns: None,
+            fresh_ns: Vec::new(),
+            last_ns: None,
+        }
+    }
+
+    /// When it has something to do by itself.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        match &self.answers {
+            Answers::InOrder(receiver) => receiver.due_ns,
+            _ => NEVER,
+        }
+    }
+
+    /// Whether packets have arrived since their delays were handed on.
+    #[inline]
+    pub fn has_fresh(&self) -> bool {
+        !self.fresh_ns.is_empty()
+    }
+
+    /// Hands on how long they took.
+    pub fn drain(&mut self, into: &mut OneWay) {
+        for delay_ns in self.fresh_ns.drain(..) {
+            into.add(delay_ns, self.last_ns.replace(delay_ns));
+        }
+    }
+
+    /// The next packet in order that it waits for.
+    pub fn heard(&self) -> i32 {
+        match &self.answers {
+            Answers::InOrder(receiver) => receiver.in_order() + 1,
+            _ => 0,
+        }
+    }
+
+    /// All that happens before `until_ns`.
+    pub fn receive(&mut self, ends: &Ends, until_ns: u64, wires: &mut Wires) {
+        let data_in = ends.data_in;
+        wires.sort(data_in);
+        let mut taken = 0;
+        loop {
+            let next = wires.get(data_in, taken);
+            let next = next.filter(|p| p.time_ns < until_ns);
+            let due_ns = self.due_ns();
+            let (now_ns, ack) = match next {
+                Some(packet) if packet.time_ns <= due_ns => {
+                    taken += 1;
+                    self.fresh_ns.push(packet.time_ns - packet.tells);
+                    (packet.time_ns, self.data_arrives(packet))
+                }
+                _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
+                _ => break,
+            };
+            let Some(seq) = ack else {
+                continue;
+            };
+            let ack = Packet {
+                time_ns: now_ns + ends.beside_ns,
+                tells: self.arrived,
+                hop: ends.acks.hop,
+                seq,
+            };
+            let sent = wires.push(ends.acks.wire, ack);
+            if self.counts_acks {
+                self.acks_sent += 1;
+                self.acks_stranded += u64::from(!sent);
+            }
+        }
+        wires.skip(data_in, taken);
+    }
+
+    /// A data packet: what is acknowledged at once, if anything is.
+    #[inline]
+    fn data_arrives(&mut self, packet: Packet) -> Option<i32> {
+        self.arrived += 1;
+        let (new, ack) = match &mut self.answers {
+            Answers::InOrder(receiver) => {
+                let (new, at_once) = receiver.receive(packet.time_ns, packet.seq);
+                (new, at_once.then(|| receiver.in_order()))
+            }
+            Answers::Each { second } => {
+                let at_once = !*second || self.arrived.is_multiple_of(2);
+                (true, at_once.then_some(packet.seq))
+            }
+            Answers::Nothing => (true, None),
+        };
+        if new && self.finished_ns.is_none() {
+            self.delivered += 1;
+            if self.size == Some(self.delivered) {
+                self.finished_ns = Some(packet.time_ns);
+            }
+        }
+        ack
+    }
+
+    /// An acknowledgement has waited long enough.
+    fn ack_is_due(&mut self) -> Option<i32> {
+        match &mut self.answers {
+            Answers::InOrder(receiver) => {
+                receiver.due_ns = NEVER;
+                Some(receiver.in_order())
+            }
+            _ => None,
+        }
+    }
+}
