@@ -48,6 +48,7 @@ impl Side {
             let begun = Instant::now();
             let mut simulation =
                 Simulation::new(network.clone(), options).map_err(|error| failed(&error))?;
+            simulation.set_threads(rayon::current_num_threads() / seeds as usize);
             let mut keeper = Keeper::new(&network);
             simulation
                 .run(settings.every_s, &mut keeper, || false)

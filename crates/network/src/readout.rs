@@ -16,7 +16,7 @@ pub trait Engine {
     /// Whether the duration is over.
     fn is_done(&self) -> bool;
 
-    /// Steps taken so far.
+    /// Steps taken so far; of packets, how many have arrived at links.
     fn steps(&self) -> u64;
 
     /// Packets in the link's queue now, the one in service included.

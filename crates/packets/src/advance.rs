@@ -45,9 +45,12 @@ impl Engine {
             self.users_come(until_ns);
             self.schedule.by_moments = !self.sweeps_pay();
             let before = self.offered();
-            match self.schedule.by_moments {
-                true => self.follow_moments(until_ns),
-                false => self.sweep(until_ns),
+            if self.schedule.by_moments {
+                self.follow_moments(until_ns);
+            } else if self.parts_pay() {
+                self.sweep_in_parts(until_ns);
+            } else {
+                self.sweep(until_ns);
             }
             self.pkts_per_ns =
                 Some((self.offered() - before) as f64 / (until_ns - self.now_ns) as f64);
@@ -70,13 +73,20 @@ impl Engine {
     }
 
     /// Packets that have arrived at links.
-    fn offered(&self) -> u64 {
+    pub fn offered(&self) -> u64 {
         let each = self.links.iter().map(|link| link.queue.counts.offered());
         each.sum()
     }
 
     /// All that happens before `end_ns`.
-    fn sweep(&mut self, end_ns: u64) {
+    pub fn sweep(&mut self, end_ns: u64) {
+        self.begin_sweep(end_ns);
+        while self.turn(end_ns) < end_ns {}
+    }
+
+    /// What happens before links have had a turn: what senders do that hear of nothing, and what ends do
+    /// that have heard all they will for now.
+    pub fn begin_sweep(&mut self, end_ns: u64) {
         for i in 0..self.schedule.unfed.len() {
             self.sender_acts(self.schedule.unfed[i], end_ns);
         }
@@ -89,24 +99,26 @@ impl Engine {
         for i in 0..self.schedule.order.len() {
             self.ends_act(self.schedule.order[i] as usize, end_ns);
         }
+    }
+
+    /// Each link goes as far as it may, at most to `end_ns`, and the ends behind it follow. How far all
+    /// have come.
+    pub fn turn(&mut self, end_ns: u64) -> u64 {
         let order = std::mem::take(&mut self.schedule.order);
-        let mut least_ns = 0;
-        while least_ns < end_ns {
-            least_ns = end_ns;
-            for &l in &order {
-                let l = l as usize;
-                let place = &self.schedule.places[l];
-                let until_ns = self.schedule.horizon_of(&place.after).min(end_ns);
-                least_ns = least_ns.min(until_ns);
-                if until_ns > place.until_ns {
-                    self.link_acts(l, until_ns);
-                    self.link_has_come(l, until_ns);
-                    self.ends_act(l, end_ns);
-                }
+        let mut least_ns = end_ns;
+        for &l in &order {
+            let l = l as usize;
+            let place = &self.schedule.places[l];
+            let until_ns = self.schedule.horizon_of(&place.after).min(end_ns);
+            least_ns = least_ns.min(until_ns);
+            if until_ns > place.until_ns {
+                self.link_acts(l, until_ns);
+                self.link_has_come(l, until_ns);
+                self.ends_act(l, end_ns);
             }
-            self.sweeps += 1;
         }
         self.schedule.order = order;
+        least_ns
     }
 
     /// A link has seen to all that arrives before `until_ns`.
@@ -209,7 +221,6 @@ impl Engine {
                 self.link_acts(l as usize, until_ns);
             }
             self.note_changed();
-            self.sweeps += 1;
         }
         self.plan.wires.is_watched = false;
     }

@@ -69,6 +69,7 @@ impl Times {
 /// transfers together.
 #[derive(Clone, Debug)]
 pub struct OneWay {
+    /// One of each packet.
     pub times: Times,
     /// What the delays of packets that arrive one after the other differ by.
     pub steps_ns: u64,
@@ -113,6 +114,7 @@ impl OneWay {
 /// The times of one connection: nothing before the first.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
+    /// From sender to receiver.
     pub one_way: Option<Box<OneWay>>,
     /// As senders measure it.
     pub round_trip: Option<Box<Times>>,

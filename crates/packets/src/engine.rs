@@ -9,6 +9,7 @@ use rand::RngExt;
 use crate::delays::{Delays, OneWay, Times};
 use crate::edge::{self, Marking};
 use crate::numbers::Numbers;
+use crate::parts::Parts;
 use crate::plan::{Ends, HopSpec, Plan};
 use crate::queue::{Arrivals, Link, LinkCounts, Lossy, Queue};
 use crate::schedule::Schedule;
@@ -38,11 +39,11 @@ pub(crate) struct Engine {
     pub next_event: usize,
     pub epoch: usize,
     pub now_ns: u64,
-    /// How often all links have had their turn.
-    pub sweeps: u64,
     /// How many packets arrived at links of late, once that is known.
     pub pkts_per_ns: Option<f64>,
     pub schedule: Schedule,
+    /// The network in parts, where several threads follow it.
+    pub parts: Parts,
 }
 
 /// What becomes of the packets of one transfer, seen from outside.
@@ -57,7 +58,14 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    fn new(aggregate: Option<u32>) -> Account {
+    /// What has become of others of its packets.
+    pub fn add(&mut self, more: &Account) {
+        self.lost += more.lost;
+        self.lost_acks += more.lost_acks;
+        self.last_lost_ns = self.last_lost_ns.max(more.last_lost_ns);
+    }
+
+    pub fn new(aggregate: Option<u32>) -> Account {
         Account {
             aggregate,
             lost: 0,
@@ -123,12 +131,12 @@ impl Engine {
                 .map(|(i, spec): (usize, _)| Marking::new(spec, seed, numbers.edges[i]))
                 .collect(),
             schedule: Schedule::default(),
+            parts: Parts::default(),
             links: inner.links.iter().enumerate().map(link).collect(),
             transfers,
             next_event: 0,
             epoch: 0,
             now_ns: 0,
-            sweeps: 0,
             pkts_per_ns: None,
             plan,
             numbers,

@@ -8,6 +8,7 @@
 mod advance;
 mod batch;
 mod delays;
+mod divide;
 mod edge;
 mod engine;
 mod equation;
@@ -15,12 +16,14 @@ mod events;
 mod generator;
 mod moments;
 mod numbers;
+mod parts;
 #[cfg(test)]
 mod plain;
 mod plan;
 mod queue;
 mod receiver;
 mod receiving;
+mod rounds;
 mod schedule;
 mod serve;
 mod stepper;

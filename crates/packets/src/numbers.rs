@@ -6,7 +6,7 @@ use netflow_network::likeness::{hash_of, likenesses, told_apart};
 use netflow_network::{Network, Source};
 
 /// The order of connections, and the numbers of random streams.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     /// All connections in the order of their transfers. Requests and replies of a pair of nodes
     /// follow each other.

@@ -244,15 +244,22 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
 /// losses, users; driven by horizons or by moments, as the engine chooses, always by moments, and plainly.
 #[test]
 fn nothing_differs_from_a_plain_simulator() {
-    let mut sweeps = 0;
+    let (mut sweeps, mut divided) = (0, 0);
     for seed in 0..200 {
         let engine = || Engine::new(random_network(seed), seed, ns(0.1));
         let plainly = engine().told(Engine::run_plainly, 7, ns(0.37));
         let mut first = engine();
         first.run_until(ns(0.37));
         sweeps += usize::from(!first.schedule.by_moments);
-        let drives: [(&str, Drive); 2] = [
+        (first.parts.threads, first.parts.pkts_a_round) = (3, 0.0);
+        first.run_until(ns(0.74));
+        divided += usize::from(first.parts.are_there());
+        let drives: [(&str, Drive); 3] = [
             ("as it chooses", Engine::run_until),
+            ("in parts", |engine, end_ns| {
+                (engine.parts.threads, engine.parts.pkts_a_round) = (3, 0.0);
+                engine.run_until(end_ns);
+            }),
             ("by moments", |engine, end_ns| {
                 engine.schedule.in_order = true;
                 engine.run_until(end_ns);
@@ -266,4 +273,5 @@ fn nothing_differs_from_a_plain_simulator() {
         }
     }
     assert!((40..160).contains(&sweeps), "{sweeps} networks");
+    assert!(divided > 40, "{divided} networks in parts");
 }

@@ -126,6 +126,21 @@ impl Plan {
         plan
     }
 
+    /// The same ways, on which nothing has been.
+    pub fn hollow(&self) -> Plan {
+        let nothing = |hop: &Hop| Hop { arrived: 0, ..*hop };
+        Plan {
+            hops: self.hops.iter().map(nothing).collect(),
+            specs: self.specs.clone(),
+            wires: self.wires.hollow(),
+            targets: self.targets.clone(),
+            origins: self.origins.clone(),
+            ends: self.ends.clone(),
+            // For new ways only.
+            between: HashMap::new(),
+        }
+    }
+
     /// One more transfer of a connection, which has no way yet.
     pub fn add(&mut self, connection: u32) {
         self.ends.push(Ends {
@@ -245,6 +260,11 @@ impl Plan {
             }
         }
         (way, last)
+    }
+
+    /// The links that a wire begins at.
+    pub fn links_before(&self, wire: u32) -> &[u32] {
+        self.origins.get(wire as usize).map_or(&[], Vec::as_slice)
     }
 
     /// The link of a hop has this bandwidth from now on.

@@ -20,6 +20,15 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// What stands where it would be, while it is elsewhere.
+    pub fn hollow(&self) -> Link {
+        Link {
+            queue: Queue::new(1),
+            lossy: None,
+            ..*self
+        }
+    }
+
     /// Whether it serves packets without a look at anything but its length.
     #[inline]
     pub fn is_plain(&self) -> bool {

@@ -57,6 +57,15 @@ impl ReceivingEnd {
         }
     }
 
+    /// What stands where it would be, while it is elsewhere.
+    pub fn hollow(&self) -> ReceivingEnd {
+        ReceivingEnd {
+            answers: Answers::Nothing,
+            fresh_ns: Vec::new(),
+            ..*self
+        }
+    }
+
     /// When it has something to do by itself.
     #[inline]
     pub fn due_ns(&self) -> u64 {

@@ -115,10 +115,7 @@ impl Schedule {
             true => ends.data_in,
             false => ends.acks_in,
         };
-        let (receiver, sender) = (
-            links_before(plan, ends.data_in),
-            links_before(plan, heard_of),
-        );
+        let (receiver, sender) = (plan.links_before(ends.data_in), plan.links_before(heard_of));
         let fed = |wire, fed_by, feeders: &[u32]| Fed {
             transfer: t,
             wire,
@@ -222,18 +219,13 @@ impl Schedule {
     }
 }
 
-/// The links that a wire begins at.
-fn links_before(plan: &Plan, wire: u32) -> &[u32] {
-    plan.origins.get(wire as usize).map_or(&[], Vec::as_slice)
-}
-
 /// The links that feed any end of a slot's two transfers.
 fn feeders_of_slot(plan: &Plan, first: u32) -> Vec<u32> {
     let mut feeders = Vec::new();
     for t in [first, first + 1] {
         let ends = &plan.ends[t as usize];
         for wire in [ends.data_in, ends.acks_in] {
-            let links = links_before(plan, wire);
+            let links = plan.links_before(wire);
             links.iter().for_each(|&l| add(&mut feeders, l));
         }
     }
@@ -272,7 +264,7 @@ impl Engine {
             if let Target::Link(l) = *target {
                 let place = &mut schedule.places[l as usize];
                 place.rank = place.rank.min(w);
-                schedule.bound(plan, w, links_before(plan, w));
+                schedule.bound(plan, w, plan.links_before(w));
             }
         }
         for (hop, spec) in plan.hops.iter().zip(&plan.specs) {
@@ -304,6 +296,7 @@ impl Engine {
         schedule.looks = schedule.order.len() + schedule.places.iter().map(ends).sum::<usize>();
         schedule.in_order = self.has_wide_edges();
         self.schedule = schedule;
+        self.parts.forget();
     }
 
     /// A slot that has come since: its links have wires between them already.

@@ -87,7 +87,8 @@ impl Packets {
         let allowed_bytes = network.tables().memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
         let mut first_transfer = vec![0; network.connection_count()];
-        let engine = Engine::new(network, seed, ns(options.burstiness_interval_s));
+        let mut engine = Engine::new(network, seed, ns(options.burstiness_interval_s));
+        engine.parts.threads = rayon::current_num_threads();
         let mut next = 0;
         for &connection in &engine.numbers.connections {
             first_transfer[connection as usize] = next;
@@ -100,6 +101,12 @@ impl Packets {
             first_transfer,
             under_way: OnceLock::new(),
         })
+    }
+
+    /// As many threads as this may follow packets at the same time, where that is worth it, instead of all
+    /// of the pool; the result is the same.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.engine.parts.threads = threads;
     }
 
     /// One step of the length that was asked for.

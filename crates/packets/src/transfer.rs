@@ -156,6 +156,28 @@ impl Transfer {
         }
     }
 
+    /// What stands where its ends would be, while they are elsewhere.
+    pub fn hollow(&self) -> Transfer {
+        let nothing = PacketGenerator::of_application(Application::Bulk, NEVER, Pcg32::new(0, 0));
+        Transfer {
+            kind: Kind::Open(Box::new(Open {
+                generator: nothing,
+                rate_pps: 0.0,
+                sent: 0,
+            })),
+            receiving: self.receiving.hollow(),
+            windows: None,
+            rtts_ns: Vec::new(),
+            ..*self
+        }
+    }
+
+    /// The sender here is there from now on, and the other way round.
+    pub fn swap_sending(&mut self, there: &mut Transfer) {
+        std::mem::swap(self, there);
+        std::mem::swap(&mut self.receiving, &mut there.receiving);
+    }
+
     /// Its packets are marked by an edge.
     pub fn is_marked(&mut self) {
         if let Kind::Tcp(_) = self.kind {

@@ -67,6 +67,35 @@ impl Wires {
         self.heads_ns.push(NEVER);
     }
 
+    /// As many wires of the same kinds, with nothing on them.
+    pub fn hollow(&self) -> Wires {
+        let each = self.each.iter().map(|wire| Wire {
+            mixed: wire.mixed,
+            ..Wire::default()
+        });
+        Wires {
+            each: each.collect(),
+            heads_ns: vec![NEVER; self.heads_ns.len()],
+            ..Wires::default()
+        }
+    }
+
+    /// What is on a wire here is there from now on, and the other way round.
+    pub fn swap(&mut self, wire: u32, there: &mut Wires) {
+        let w = wire as usize;
+        std::mem::swap(&mut self.each[w], &mut there.each[w]);
+        std::mem::swap(&mut self.heads_ns[w], &mut there.heads_ns[w]);
+    }
+
+    /// Takes all packets off a wire, in the order in which they were put on it.
+    pub fn take_all(&mut self, wire: u32, each: impl FnMut(Packet)) {
+        let packets = self.lend(wire);
+        packets.iter().copied().for_each(each);
+        let n = packets.len();
+        self.give_back(wire, packets, n);
+        self.each[wire as usize].unsorted = false;
+    }
+
     /// From now on packets are put on this one in any order.
     pub fn mix(&mut self, wire: u32) {
         self.each[wire as usize].mixed = true;

@@ -49,7 +49,7 @@ pub struct Manifest {
     /// What happened to links, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventSummary>,
-    /// Steps taken.
+    /// Steps taken; of packets, how many arrived at links.
     pub steps: u64,
     /// Threads that could be used.
     pub threads: usize,

@@ -93,6 +93,14 @@ impl Simulation {
         Ok(Simulation::of(options, stepper))
     }
 
+    /// Not all threads of the pool are for this simulation, but so many: of several that run at the same
+    /// time. What it comes to does not depend on them. (A fluid takes what is free.)
+    pub fn set_threads(&mut self, threads: usize) {
+        if let Stepper::Packets(packets) = &mut self.stepper {
+            packets.set_threads(threads.max(1));
+        }
+    }
+
     fn of(options: Options, stepper: Stepper) -> Simulation {
         Simulation {
             options,
@@ -270,7 +278,7 @@ impl Simulation {
         self.engine().is_done()
     }
 
-    /// Steps taken so far.
+    /// Steps taken so far; of packets, how many have arrived at links.
     pub fn steps(&self) -> u64 {
         self.engine().steps()
     }

@@ -26,7 +26,7 @@ impl Engine for Packets {
     }
 
     fn steps(&self) -> u64 {
-        self.engine.sweeps
+        self.engine.offered()
     }
 
     fn queue_pkts(&self, id: LinkId) -> f64 {

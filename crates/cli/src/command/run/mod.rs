@@ -15,7 +15,7 @@ use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_wi
 use netflow::number::{count, duration, plain};
 use netflow::results;
 use netflow::scenario::Prepared;
-use netflow::simulation::RunError;
+use netflow::simulation::{Model, RunError};
 
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
@@ -257,11 +257,15 @@ fn print(
         1 => String::new(),
         n => format!(" for each of {n} seeds (± is the standard deviation over them)"),
     };
+    let what = match scenario.options.model {
+        Model::Packets(_) => "packet-hop",
+        Model::Fluid(_) => "step",
+    };
     writeln!(
         out,
         "{} s of network time{seeds}, {}{lengths}, in {}{written}",
         plain(evaluation.time_s),
-        count(steps, "step"),
+        count(steps, what),
         duration(began.elapsed().as_secs_f64()),
     )
 }

@@ -1,0 +1,499 @@
+//! A network in parts that are followed at the same time, by one thread each.
+//!
+//! Every link belongs to a part, and with it the wires that end there, the ends that it feeds and what
+//! these know. A part is an [`Engine`] in which nothing stands where other parts have something. In
+//! rounds, each part has its links act once, as far as horizons allow; then parts tell each other their
+//! horizons and hand over what they have sent each other. So a link waits for horizons as it always does,
+//! those of other parts as they were after the last round, and what happens is the same as in one piece.
+//! After a stretch of time all that belongs to parts is taken back, for whoever asks.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::delays::Delays;
+use crate::divide::divide;
+use crate::engine::{Account, Engine};
+use crate::numbers::Numbers;
+use crate::plan::Target;
+use crate::queue::Link;
+use crate::rounds::Meeting;
+use crate::tcp::NEVER;
+use crate::transfer::Transfer;
+use crate::users::Visits;
+use crate::wire::Packet;
+
+/// In each round a part has to serve so many packets, or it takes longer to wait for the others than to
+/// do their work.
+const PKTS_A_ROUND: f64 = 300.0;
+/// A part that has served so many times its share is too large.
+const LOPSIDED: f64 = 1.25;
+
+/// A network in parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    each: Vec<Part>,
+    /// How many threads there are for them.
+    pub threads: usize,
+    /// What a part has to serve in a round at least.
+    pub pkts_a_round: f64,
+    /// Into how many parts the network was to be divided, as it is now; 0 before that.
+    wanted: usize,
+    apart_ns: u64,
+    /// By link: packets that had arrived when parts were last compared.
+    compared: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    engine: Engine,
+    /// What it has: links, wires that end there, hops over its links, transfers whose senders and whose
+    /// receivers are there, and the connections of these.
+    links: Vec<u32>,
+    wires: Vec<u32>,
+    hops: Vec<u32>,
+    senders: Vec<u32>,
+    receivers: Vec<u32>,
+    sending: Vec<u32>,
+    receiving: Vec<u32>,
+    /// Wires on which it sends something to another part, and to which.
+    out: Vec<(u32, u32)>,
+    /// Links of other parts that its own wait for, and its own that those of others wait for.
+    beyond: Vec<u32>,
+    border: Vec<u32>,
+}
+
+/// No part.
+const NONE: u32 = u32::MAX;
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts {
+            each: Vec::new(),
+            threads: 1,
+            pkts_a_round: PKTS_A_ROUND,
+            wanted: 0,
+            apart_ns: 0,
+            compared: Vec::new(),
+        }
+    }
+}
+
+impl Parts {
+    /// Whether the network is followed in parts.
+    #[cfg(test)]
+    pub fn are_there(&self) -> bool {
+        !self.each.is_empty()
+    }
+
+    /// The network is another one from now on.
+    pub fn forget(&mut self) {
+        self.each.clear();
+        self.wanted = 0;
+    }
+}
+
+impl Engine {
+    /// Whether to follow the network in parts. It is divided now if it has not been.
+    pub fn parts_pay(&mut self) -> bool {
+        let alone = self.parts.threads < 2
+            || !self.visits.crowds.is_empty()
+            || !self.edges.is_empty()
+            || self.schedule.in_order;
+        let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| !alone) else {
+            return false;
+        };
+        let pkts_in = |ns: u64| pkts_per_ns * ns as f64;
+        let most = pkts_in(self.schedule.advance_ns) / self.parts.pkts_a_round;
+        let wanted = self.parts.threads.min(most as usize);
+        if wanted < 2 {
+            return false;
+        }
+        if self.parts.wanted == 0 || wanted >= 2 * self.parts.wanted {
+            self.make_parts(wanted);
+        }
+        let advance_ns = self.schedule.advance_ns.min(self.parts.apart_ns);
+        let parts = self.parts.each.len();
+        parts > 0 && pkts_in(advance_ns) >= self.parts.pkts_a_round * parts as f64
+    }
+
+    /// As [`Engine::sweep`], by several threads.
+    pub fn sweep_in_parts(&mut self, end_ns: u64) {
+        self.begin_sweep(end_ns);
+        let mut parts = std::mem::take(&mut self.parts.each);
+        for part in &mut parts {
+            self.swap(part);
+            part.engine.now_ns = self.now_ns;
+            part.engine
+                .schedule
+                .horizon_ns
+                .clone_from(&self.schedule.horizon_ns);
+            part.engine
+                .schedule
+                .sender_due_ns
+                .clone_from(&self.schedule.sender_due_ns);
+            part.engine
+                .schedule
+                .receiver_due_ns
+                .clone_from(&self.schedule.receiver_due_ns);
+        }
+        let rounds = [(); 2].map(|()| Round::new(self.links.len(), parts.len()));
+        let meeting = Meeting::new(parts.len());
+        let follow = |number: usize, part: &mut Part| {
+            let _attendance = meeting.attend();
+            part.follow(number, end_ns, &rounds, &meeting);
+        };
+        thread::scope(|scope| {
+            let mut each = parts.iter_mut().enumerate();
+            let mine = each.next();
+            for (number, part) in each {
+                let thread = thread::Builder::new();
+                let spawned = thread.spawn_scoped(scope, move || follow(number, part));
+                if spawned.is_err() {
+                    return meeting.call_off();
+                }
+            }
+            if let Some((number, part)) = mine {
+                follow(number, part);
+            }
+        });
+        for part in &mut parts {
+            self.take_back(part);
+        }
+        if meeting.is_off() {
+            // There are no more threads: nothing has happened.
+            self.parts.threads = 1;
+            return self.sweep(end_ns);
+        }
+        self.parts.each = parts;
+        self.compare_parts();
+    }
+
+    /// What a part has, or gives back.
+    fn swap(&mut self, part: &mut Part) {
+        let theirs = &mut part.engine;
+        for &l in &part.links {
+            let l = l as usize;
+            std::mem::swap(&mut self.links[l], &mut theirs.links[l]);
+            theirs.schedule.places[l].until_ns = self.schedule.places[l].until_ns;
+        }
+        for &w in &part.wires {
+            self.plan.wires.swap(w, &mut theirs.plan.wires);
+        }
+        for &t in &part.receivers {
+            let (mine, other) = (
+                &mut self.transfers[t as usize],
+                &mut theirs.transfers[t as usize],
+            );
+            std::mem::swap(&mut mine.receiving, &mut other.receiving);
+        }
+        for &t in &part.senders {
+            self.transfers[t as usize].swap_sending(&mut theirs.transfers[t as usize]);
+        }
+        for &c in &part.receiving {
+            let (mine, other) = (&mut self.delays[c as usize], &mut theirs.delays[c as usize]);
+            std::mem::swap(&mut mine.one_way, &mut other.one_way);
+        }
+        for &c in &part.sending {
+            let (mine, other) = (&mut self.delays[c as usize], &mut theirs.delays[c as usize]);
+            std::mem::swap(&mut mine.round_trip, &mut other.round_trip);
+        }
+    }
+
+    fn take_back(&mut self, part: &mut Part) {
+        self.swap(part);
+        let theirs = &mut part.engine;
+        for &h in &part.hops {
+            let h = h as usize;
+            self.plan.hops[h].arrived += std::mem::take(&mut theirs.plan.hops[h].arrived);
+        }
+        for (mine, other) in self.accounts.iter_mut().zip(&mut theirs.accounts) {
+            mine.add(&std::mem::replace(other, Account::new(None)));
+        }
+        for &t in &part.receivers {
+            let t = t as usize;
+            self.schedule.receiver_due_ns[t] = theirs.schedule.receiver_due_ns[t];
+        }
+        for &t in &part.senders {
+            let t = t as usize;
+            self.schedule.sender_due_ns[t] = theirs.schedule.sender_due_ns[t];
+        }
+    }
+
+    /// If one part had far more to do than its share, parts are made anew.
+    fn compare_parts(&mut self) {
+        let (links, compared) = (&self.links, &self.parts.compared);
+        let since = |&l: &u32| links[l as usize].queue.counts.offered() - compared[l as usize];
+        let each = self.parts.each.iter();
+        let served: Vec<u64> = each
+            .map(|part| part.links.iter().map(since).sum())
+            .collect();
+        let all: u64 = served.iter().sum();
+        let most = served.iter().max().copied().unwrap_or(0) as f64;
+        // Fewer say little.
+        if (all as f64) < 100.0 * PKTS_A_ROUND {
+            return;
+        }
+        if most * self.parts.each.len() as f64 > LOPSIDED * all as f64 {
+            self.parts.forget();
+        } else {
+            self.note_compared();
+        }
+    }
+
+    fn note_compared(&mut self) {
+        let offered = self.links.iter().map(|link| link.queue.counts.offered());
+        self.parts.compared = offered.collect();
+    }
+
+    /// Divides the network by what links had to do of late.
+    fn make_parts(&mut self, wanted: usize) {
+        self.parts.wanted = wanted;
+        self.parts.each.clear();
+        let compared = &self.parts.compared;
+        let of_late = |(l, link): (usize, &Link)| {
+            let before = compared.get(l).copied().unwrap_or(0);
+            1 + link.queue.counts.offered() - before
+        };
+        let weights: Vec<u64> = self.links.iter().enumerate().map(of_late).collect();
+        let mut near = Vec::new();
+        for &l in &self.schedule.order {
+            for &k in &self.schedule.places[l as usize].after {
+                let ahead_ns = self.links[k as usize].delay_ns
+                    + self.schedule.places[k as usize].least_service_ns;
+                near.push((ahead_ns, k, l));
+            }
+        }
+        let together = self.belong_together();
+        let division = divide(&weights, &together, near, wanted);
+        self.note_compared();
+        let Some(division) = division else {
+            eprintln!("no division");
+            return;
+        };
+        self.parts.apart_ns = division.apart_ns;
+        eprintln!(
+            "parts {wanted} apart {} advance {} rate {:?}",
+            division.apart_ns, self.schedule.advance_ns, self.pkts_per_ns
+        );
+        let part_of = &division.part_of;
+        self.parts.each = (0..wanted as u32)
+            .map(|part| self.part(part, part_of))
+            .collect();
+    }
+
+    /// Links that have to be in the same part: those that feed one end, and those that feed both
+    /// ends where one sees the other's state.
+    fn belong_together(&self) -> Vec<(u32, u32)> {
+        let mut together = Vec::new();
+        for (transfer, ends) in self.transfers.iter().zip(&self.plan.ends) {
+            let receiver = self.plan.links_before(ends.data_in);
+            let sender = self.plan.links_before(ends.acks_in);
+            let mut all_with = |first: Option<&u32>, links: &[u32]| {
+                let pairs = links.iter().filter_map(|&l| Some((*first?, l)));
+                together.extend(pairs);
+            };
+            all_with(receiver.first(), receiver);
+            all_with(sender.first(), sender);
+            if transfer.sees_arrivals() {
+                all_with(receiver.first(), sender);
+            }
+        }
+        together
+    }
+
+    /// In which part the sender of a transfer is, and its receiver. A sender that hears of nothing is in
+    /// none: it has acted before.
+    fn ends_in(&self, t: usize, part_of: &[u32]) -> (u32, u32) {
+        let ends = &self.plan.ends[t];
+        let fed_in = |wire: u32| match self.plan.links_before(wire) {
+            [] => NONE,
+            [l, ..] => part_of[*l as usize],
+        };
+        let receiver = fed_in(ends.data_in);
+        match self.transfers[t].sees_arrivals() {
+            true => (receiver, receiver),
+            false => (fed_in(ends.acks_in), receiver),
+        }
+    }
+
+    /// One of the parts.
+    fn part(&self, number: u32, part_of: &[u32]) -> Part {
+        let mine = |l: u32| part_of[l as usize] == number;
+        let links: Vec<u32> = (0..self.links.len() as u32).filter(|&l| mine(l)).collect();
+        let specs = (0..).zip(&self.plan.specs);
+        let hops: Vec<u32> = specs
+            .filter(|(_, spec)| mine(spec.link))
+            .map(|(h, _)| h)
+            .collect();
+        let ends = (0..self.transfers.len()).map(|t| self.ends_in(t, part_of));
+        let (senders_in, receivers_in): (Vec<u32>, Vec<u32>) = ends.unzip();
+        let here = |all: &[u32]| -> Vec<u32> {
+            let each = (0..).zip(all);
+            each.filter(|&(_, &part)| part == number)
+                .map(|(t, _)| t)
+                .collect()
+        };
+        let (senders, receivers) = (here(&senders_in), here(&receivers_in));
+        let connections = |transfers: &[u32]| {
+            let each = transfers
+                .iter()
+                .map(|&t| self.plan.ends[t as usize].connection);
+            let mut each: Vec<u32> = each.collect();
+            each.sort_unstable();
+            each.dedup();
+            each
+        };
+        let ends_in = |target: Target| match target {
+            Target::Link(l) => part_of[l as usize],
+            Target::Receiver(t) => receivers_in[t as usize],
+            Target::Sender(t) => senders_in[t as usize],
+        };
+        let wires = (0..).zip(&self.plan.targets);
+        let wires = wires.filter(|&(_, &target)| ends_in(target) == number);
+        let wires: Vec<u32> = wires.map(|(w, _)| w).collect();
+        // What hops, senders and receivers send on.
+        let of_hops = hops.iter().map(|&h| self.plan.hops[h as usize].out);
+        let of_senders = senders
+            .iter()
+            .map(|&t| self.plan.ends[t as usize].data.wire);
+        let of_receivers = receivers
+            .iter()
+            .map(|&t| self.plan.ends[t as usize].acks.wire);
+        let sent_on = of_hops.chain(of_senders).chain(of_receivers);
+        let mut out: Vec<(u32, u32)> = sent_on
+            .filter_map(|w| Some((w, ends_in(*self.plan.targets.get(w as usize)?))))
+            .filter(|&(_, part)| part != number && part != NONE)
+            .collect();
+        out.sort_unstable();
+        out.dedup();
+        let after = links
+            .iter()
+            .flat_map(|&l| &self.schedule.places[l as usize].after);
+        let mut beyond: Vec<u32> = after.copied().filter(|&l| !mine(l)).collect();
+        beyond.sort_unstable();
+        beyond.dedup();
+        let others = (0..self.links.len() as u32).filter(|&l| !mine(l));
+        let waits_for = others.flat_map(|l| &self.schedule.places[l as usize].after);
+        let mut border: Vec<u32> = waits_for.copied().filter(|&l| mine(l)).collect();
+        border.sort_unstable();
+        border.dedup();
+        Part {
+            engine: self.hollow(mine),
+            sending: connections(&senders),
+            receiving: connections(&receivers),
+            links,
+            wires,
+            hops,
+            senders,
+            receivers,
+            out,
+            beyond,
+            border,
+        }
+    }
+
+    /// The engine of the part that has these links, before it has anything.
+    fn hollow(&self, mine: impl Fn(u32) -> bool) -> Engine {
+        let mut schedule = self.schedule.clone();
+        schedule.order.retain(|&l| mine(l));
+        Engine {
+            network: self.network.clone(),
+            numbers: Numbers::default(),
+            seed: self.seed,
+            plan: self.plan.hollow(),
+            links: self.links.iter().map(Link::hollow).collect(),
+            transfers: self.transfers.iter().map(Transfer::hollow).collect(),
+            accounts: vec![Account::new(None); self.accounts.len()],
+            edges: Vec::new(),
+            delays: vec![Delays::default(); self.delays.len()],
+            visits: Visits::new(self.transfers.len(), 0),
+            next_event: self.next_event,
+            epoch: self.epoch,
+            now_ns: self.now_ns,
+            pkts_per_ns: None,
+            schedule,
+            parts: Parts::default(),
+        }
+    }
+}
+
+/// What parts tell each other in a round.
+struct Round {
+    /// By link that others wait for: its horizon.
+    horizon_ns: Vec<AtomicU64>,
+    /// By part: how far the last of its links has come, and what others have sent it, with the wires.
+    least_ns: Vec<AtomicU64>,
+    sent: Vec<Mutex<Vec<(u32, Packet)>>>,
+}
+
+impl Round {
+    fn new(links: usize, parts: usize) -> Round {
+        let zeros = |n| {
+            std::iter::repeat_with(|| AtomicU64::new(0))
+                .take(n)
+                .collect()
+        };
+        Round {
+            horizon_ns: zeros(links),
+            least_ns: zeros(parts),
+            sent: (0..parts).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// What has been sent to a part.
+    fn sent_to(&self, part: usize) -> MutexGuard<'_, Vec<(u32, Packet)>> {
+        // Where one panics all do.
+        self.sent[part]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Part {
+    /// All that happens here before `end_ns`, in rounds: while one is heard, the next is told.
+    fn follow(&mut self, number: usize, end_ns: u64, rounds: &[Round; 2], meeting: &Meeting) {
+        if !meeting.wait() {
+            return;
+        }
+        for round in rounds.iter().cycle() {
+            let least_ns = self.engine.turn(end_ns);
+            self.tell(round);
+            round.least_ns[number].store(least_ns, Relaxed);
+            if !meeting.wait() {
+                return;
+            }
+            self.hear(number, round);
+            let mut all = round.least_ns.iter();
+            if all.all(|least_ns| least_ns.load(Relaxed) >= end_ns) {
+                return;
+            }
+        }
+    }
+
+    fn tell(&mut self, round: &Round) {
+        let engine = &mut self.engine;
+        for &l in &self.border {
+            let horizon_ns = engine.schedule.horizon_ns[l as usize];
+            round.horizon_ns[l as usize].store(horizon_ns, Relaxed);
+        }
+        for &(wire, to) in &self.out {
+            if engine.plan.wires.head_ns(wire) != NEVER {
+                let mut sent = round.sent_to(to as usize);
+                let wires = &mut engine.plan.wires;
+                wires.take_all(wire, |packet| sent.push((wire, packet)));
+            }
+        }
+    }
+
+    fn hear(&mut self, number: usize, round: &Round) {
+        let engine = &mut self.engine;
+        for &l in &self.beyond {
+            let horizon_ns = round.horizon_ns[l as usize].load(Relaxed);
+            engine.schedule.horizon_ns[l as usize] = horizon_ns;
+        }
+        for (wire, packet) in round.sent_to(number).drain(..) {
+            engine.plan.wires.push(wire, packet);
+        }
+    }
+}
