@@ -11,6 +11,8 @@
 //! so does a run that is stopped on the way and goes on: what happens depends on times alone, and of
 //! what happens at one moment on [`Packet::order`](crate::wire::Packet::order).
 
+use std::time::Instant;
+
 use crate::engine::Engine;
 use crate::plan::Target;
 use crate::schedule::Fed;
@@ -45,15 +47,20 @@ impl Engine {
             self.users_come(until_ns);
             self.schedule.by_moments = !self.sweeps_pay();
             let before = self.offered();
+            let began = Instant::now();
+            let may_divide = !self.schedule.by_moments && self.parts_may_pay();
             if self.schedule.by_moments {
                 self.follow_moments(until_ns);
-            } else if self.parts_pay() {
+            } else if may_divide && self.parts.choice.several {
                 self.sweep_in_parts(until_ns);
             } else {
                 self.sweep(until_ns);
             }
-            self.pkts_per_ns =
-                Some((self.offered() - before) as f64 / (until_ns - self.now_ns) as f64);
+            let pkts = self.offered() - before;
+            if may_divide {
+                self.parts.choice.note(began.elapsed(), pkts);
+            }
+            self.pkts_per_ns = Some(pkts as f64 / (until_ns - self.now_ns) as f64);
             self.now_ns = until_ns;
             self.settle();
         }

@@ -7,6 +7,7 @@
 
 mod advance;
 mod batch;
+mod choice;
 mod delays;
 mod divide;
 mod edge;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use crate::choice::Choice;
 use crate::delays::Delays;
 use crate::divide::divide;
 use crate::engine::{Account, Engine};
@@ -25,7 +26,7 @@ use crate::wire::Packet;
 
 /// In each round a part has to serve so many packets, or it takes longer to wait for the others than to
 /// do their work.
-const PKTS_A_ROUND: f64 = 300.0;
+const PKTS_A_ROUND: f64 = 30.0;
 /// A part that has served so many times its share is too large.
 const LOPSIDED: f64 = 1.25;
 
@@ -42,6 +43,8 @@ pub(crate) struct Parts {
     apart_ns: u64,
     /// By link: packets that had arrived when parts were last compared.
     compared: Vec<u64>,
+    /// Whether to use them, where that may be worth it.
+    pub choice: Choice,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +78,7 @@ impl Default for Parts {
             wanted: 0,
             apart_ns: 0,
             compared: Vec::new(),
+            choice: Choice::default(),
         }
     }
 }
@@ -94,8 +98,8 @@ impl Parts {
 }
 
 impl Engine {
-    /// Whether to follow the network in parts. It is divided now if it has not been.
-    pub fn parts_pay(&mut self) -> bool {
+    /// Whether following the network in parts may be worth it. It is divided now if it has not been.
+    pub fn parts_may_pay(&mut self) -> bool {
         let alone = self.parts.threads < 2
             || !self.visits.crowds.is_empty()
             || !self.edges.is_empty()
@@ -231,7 +235,7 @@ impl Engine {
         let all: u64 = served.iter().sum();
         let most = served.iter().max().copied().unwrap_or(0) as f64;
         // Fewer say little.
-        if (all as f64) < 100.0 * PKTS_A_ROUND {
+        if (all as f64) < 1000.0 * PKTS_A_ROUND {
             return;
         }
         if most * self.parts.each.len() as f64 > LOPSIDED * all as f64 {
@@ -268,14 +272,9 @@ impl Engine {
         let division = divide(&weights, &together, near, wanted);
         self.note_compared();
         let Some(division) = division else {
-            eprintln!("no division");
             return;
         };
         self.parts.apart_ns = division.apart_ns;
-        eprintln!(
-            "parts {wanted} apart {} advance {} rate {:?}",
-            division.apart_ns, self.schedule.advance_ns, self.pkts_per_ns
-        );
         let part_of = &division.part_of;
         self.parts.each = (0..wanted as u32)
             .map(|part| self.part(part, part_of))

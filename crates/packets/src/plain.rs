@@ -66,6 +66,12 @@ impl Engine {
         self.settle();
     }
 
+    /// From now on it is followed in three parts, where that can be.
+    fn divide(&mut self) {
+        (self.parts.threads, self.parts.pkts_a_round) = (3, 0.0);
+        self.parts.choice.several = true;
+    }
+
     /// All that is known after so many stretches of time, to the nanosecond.
     fn told(mut self, drive: Drive, stretches: u64, length_ns: u64) -> Vec<String> {
         let mut told = Vec::new();
@@ -251,13 +257,13 @@ fn nothing_differs_from_a_plain_simulator() {
         let mut first = engine();
         first.run_until(ns(0.37));
         sweeps += usize::from(!first.schedule.by_moments);
-        (first.parts.threads, first.parts.pkts_a_round) = (3, 0.0);
+        first.divide();
         first.run_until(ns(0.74));
         divided += usize::from(first.parts.are_there());
         let drives: [(&str, Drive); 3] = [
             ("as it chooses", Engine::run_until),
             ("in parts", |engine, end_ns| {
-                (engine.parts.threads, engine.parts.pkts_a_round) = (3, 0.0);
+                engine.divide();
                 engine.run_until(end_ns);
             }),
             ("by moments", |engine, end_ns| {

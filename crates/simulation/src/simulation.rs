@@ -1,6 +1,7 @@
 //! A network on its way through time.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use netflow_fluid::{Fluid, State};
 use netflow_network::readout::Engine;
@@ -34,6 +35,8 @@ pub struct Simulation {
     /// The longest queues of all links in each period until the next began; those since the last began
     /// are with the engine.
     pub(crate) longest: Vec<Vec<f64>>,
+    /// For how long packets are followed next until somebody may stop them.
+    stretch_s: f64,
 }
 
 /// The two ways to move a network.
@@ -69,8 +72,12 @@ pub fn check_interval<E>(options: &Options, every_s: f64) -> Result<(), RunError
 /// More intervals than these are not recorded: each costs a row of every link and every connection.
 const MOST_INTERVALS: f64 = 1e8;
 
-/// Packets are followed for so many seconds until somebody may stop them.
-const PACKETS_AT_ONCE_S: f64 = 0.1;
+/// Somebody may stop packets about so often, in seconds by the clock.
+const STOPPED_WITHIN_S: f64 = 0.1;
+/// For how long packets are followed in between, in seconds of network time: at first, and at least and at
+/// most.
+const FIRST_STRETCH_S: f64 = 0.01;
+const STRETCHES_S: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
 
 impl Simulation {
     /// A network at time 0: all queues empty.
@@ -107,6 +114,7 @@ impl Simulation {
             stepper,
             start: Arc::default(),
             longest: Vec::new(),
+            stretch_s: FIRST_STRETCH_S,
         }
     }
 
@@ -186,7 +194,12 @@ impl Simulation {
             Stepper::Packets(packets) => {
                 let end_s = time_s.min(limit_s).min(self.options.duration_s);
                 while !packets.has_reached(end_s) && !stop() {
-                    packets.reach((packets.time_s() + PACKETS_AT_ONCE_S).min(end_s))?;
+                    let (from_s, began) = (packets.time_s(), Instant::now());
+                    packets.reach((from_s + self.stretch_s).min(end_s))?;
+                    // Whatever stretches are, what comes out is the same.
+                    let ratio = STOPPED_WITHIN_S / began.elapsed().as_secs_f64().max(1e-9);
+                    let stretch_s = (packets.time_s() - from_s) * ratio.min(2.0);
+                    self.stretch_s = stretch_s.clamp(*STRETCHES_S.start(), *STRETCHES_S.end());
                 }
                 return Ok(());
             }
