@@ -126,8 +126,13 @@ pub(crate) struct Learnt {
     pub rtt_s: f64,
     /// The same in the step before.
     pub before_rtt_s: f64,
-    /// Packets/s of one connection that were delivered in the last step.
+    /// Packets/s of one connection that were delivered in the last step, and its length in seconds.
     pub delivered_pps: f64,
+    #[serde(default)]
+    pub delivered_s: f64,
+    /// How often its rate or its round-trip time doubles or halves in a round trip: the most of late.
+    #[serde(default)]
+    pub doublings: f64,
     /// What one connection has sent until the last look, and lost of it.
     pub sent_pkts: f64,
     pub lost_pkts: f64,

@@ -81,14 +81,15 @@ pub struct PacketOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// As long as the network allows, and shorter whenever it has to be. Where sources learn, a step
-    /// is at most the given part of the shortest round-trip time that a source with a profile sees at
-    /// the time, its queueing delay included. With the other couplings every step is the longest,
+    /// As long as the network allows, and shorter whenever it has to be. Where sources learn, one with a
+    /// profile has this many steps in a round trip as it sees it at the time, its queueing delay
+    /// included, twice as many while its rate doubles in each, and a third at rest; a step is the mean
+    /// of what they want by their rates, and never longer than any of them wants at rest. With the other couplings every step is the longest,
     /// whether the network allows it or not.
     Auto {
         /// Longest step in seconds.
         longest_s: f64,
-        /// Steps in a round trip, at least.
+        /// Steps in a round trip.
         per_round_trip: f64,
     },
     /// Every step has this length in seconds (shorter only to land on an event), whether the

@@ -21,6 +21,7 @@ impl Learnt {
             *self = Learnt {
                 since_s: Some(now_s),
                 until_s: now_s,
+                doublings: 1.0,
                 ..Learnt::default()
             };
         }
@@ -109,6 +110,46 @@ impl Learnt {
     }
 }
 
+/// What was delivered in the step before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    /// Packets/s of one connection.
+    pub pps: f64,
+    /// The length of that step.
+    pub length_s: f64,
+}
+
+impl Learnt {
+    /// The rate of delivery at the end of a step of this length, if it goes on to grow as it did from
+    /// the middle of the step before the last to that of the last: at most twice in a round trip.
+    fn goes_on(&mut self, last: Delivered, length_s: f64, rtt_s: f64) -> f64 {
+        let grown = last.pps / self.delivered_pps;
+        let between_s = 0.5 * (last.length_s + self.delivered_s);
+        let ahead_s = 0.5 * last.length_s + length_s;
+        (self.delivered_pps, self.delivered_s) = (last.pps, last.length_s);
+        let most = (ahead_s / rtt_s).exp2();
+        match grown > 1.0 {
+            true => last.pps * grown.powf(ahead_s / between_s).min(most),
+            false => last.pps,
+        }
+    }
+
+    /// Notes by which factor the rate changes in a step of this length, and the round-trip time did.
+    fn note_change(&mut self, rate: f64, length_s: f64) {
+        let round_trip = self.rtt_s / self.before_rtt_s;
+        let doublings = rate.log2().abs().max(round_trip.log2().abs());
+        let in_round_trip = doublings / length_s * self.rtt_s;
+        let remembered = self.doublings * (-length_s / self.rtt_s).exp();
+        // A source that begins has no rate before.
+        let now = if in_round_trip.is_finite() {
+            in_round_trip
+        } else {
+            1.0
+        };
+        self.doublings = now.max(remembered);
+    }
+}
+
 impl BranchState {
     /// What the source reckons with during the step, the loss probability and the round-trip time:
     /// it learns what its packets met when those that are acknowledged in the step were at the
@@ -168,7 +209,7 @@ impl BranchState {
     pub(super) fn grow(
         &mut self,
         target_pps: f64,
-        delivered_pps: f64,
+        delivered: Delivered,
         branch: &BranchPlan,
         span: Span,
     ) -> f64 {
@@ -184,13 +225,9 @@ impl BranchState {
             .since_s
             .unwrap_or(span.start_s)
             .max(branch.start_s);
-        let grown = delivered_pps / self.learnt.delivered_pps;
-        self.learnt.delivered_pps = delivered_pps;
+        let known_pps = self.learnt.goes_on(delivered, span.length_s, rtt_s);
         if span.start_s >= since_s + rtt_s {
-            // In this step it goes on to grow as it did to the last.
-            let most = (span.length_s / rtt_s).exp2();
-            let meanwhile = if grown > 1.0 { grown.min(most) } else { 1.0 };
-            target_pps = target_pps.min((2.0 * delivered_pps * meanwhile).max(first_pps));
+            target_pps = target_pps.min((2.0 * known_pps).max(first_pps));
         }
         let before_pps = match target_pps < window_pps {
             true => window_pps,
@@ -203,11 +240,56 @@ impl BranchState {
             true => target_pps,
             false => before_pps * (sign * moving_s * per_s).exp(),
         };
+        self.learnt
+            .note_change(end_pps / self.rate_pps, span.length_s);
         self.rate_pps = end_pps;
         if active_s <= 0.0 {
             return end_pps;
         }
         let sent = sign * (end_pps - before_pps) / per_s + end_pps * (active_s - moving_s);
         sent / active_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What doubles in every round trip is known at the end of a step, whatever the lengths of steps.
+    #[test]
+    fn delivery_goes_on_to_double() {
+        let rtt_s = 0.1;
+        let pps = |time_s: f64| 100.0 * (time_s / rtt_s).exp2();
+        for [before_s, last_s, length_s] in [[0.01, 0.01, 0.01], [0.02, 0.005, 0.03]] {
+            let mut learnt = Learnt {
+                delivered_pps: pps(-last_s - 0.5 * before_s),
+                delivered_s: before_s,
+                ..Learnt::default()
+            };
+            let last = Delivered {
+                pps: pps(-0.5 * last_s),
+                length_s: last_s,
+            };
+            let known_pps = learnt.goes_on(last, length_s, rtt_s);
+            assert!(
+                (known_pps / pps(length_s) - 1.0).abs() < 1e-9,
+                "{known_pps}"
+            );
+        }
+    }
+
+    #[test]
+    fn changes_are_forgotten_in_round_trips() {
+        let mut learnt = Learnt {
+            rtt_s: 0.1,
+            before_rtt_s: 0.1,
+            ..Learnt::default()
+        };
+        learnt.note_change(0.1_f64.exp2(), 0.01);
+        assert!((learnt.doublings - 1.0).abs() < 1e-9);
+        for _ in 0..20 {
+            learnt.note_change(1.0, 0.01);
+        }
+        assert!((learnt.doublings - (-2.0_f64).exp()).abs() < 1e-9);
     }
 }

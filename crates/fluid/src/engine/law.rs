@@ -7,6 +7,7 @@
 use netflow_network::{Applied, Limit};
 use netflow_profile::ProfileUse;
 
+use super::feedback::Delivered;
 use super::plan::BranchPlan;
 use super::{Span, sources};
 use crate::state::BranchState;
@@ -79,14 +80,14 @@ impl BranchState {
         branch: &BranchPlan,
         seen: Seen,
         profile_pps: f64,
-        delivered_pps: Option<f64>,
+        delivered: Option<Delivered>,
         span: Span,
     ) -> Wanted {
-        let Some(delivered_pps) = delivered_pps else {
+        let Some(delivered) = delivered else {
             return Wanted::by_profile(branch, seen, profile_pps);
         };
         let may_pps = branch.within_window(profile_pps, seen[1]);
-        let mean_pps = self.grow(may_pps, delivered_pps, branch, span);
+        let mean_pps = self.grow(may_pps, delivered, branch, span);
         let end_pps = self.rate_pps;
         Wanted {
             mean_pps,

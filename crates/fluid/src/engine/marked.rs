@@ -10,7 +10,7 @@ use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
-use super::feedback::LOOKS;
+use super::feedback::{Delivered, LOOKS};
 use super::law::Wanted;
 use super::plan::{NO_PROFILE, Plan};
 use super::sources::{self, ln_pass};
@@ -182,20 +182,24 @@ impl Moving<'_> {
             NO_PROFILE => Wanted::own(branch, seen),
             profile => {
                 let profile = &*plan.profiles[profile as usize];
-                let mut delivered_pps = None;
+                let mut delivered = None;
                 if self.setup.learns {
                     let looks = &mut self.state.seen[b * LOOKS..(b + 1) * LOOKS];
                     let (now, step) = ([ln_pass, rtt_now_s], self.state.steps);
                     seen = state.learn_from(looks, branch, now, step, span);
-                    let delivered: f64 = (b..b + 3)
+                    let pkts: f64 = (b..b + 3)
                         .map(|lane| plan.branches[lane].last_data_hop as usize)
                         .map(|hop| self.state.forwarded[plan.branches.len() + hop])
                         .sum();
-                    delivered_pps = Some(delivered / (branch.weight * self.state.last_step_s));
+                    let length_s = self.state.last_step_s;
+                    delivered = Some(Delivered {
+                        pps: pkts / (branch.weight * length_s),
+                        length_s,
+                    });
                 }
                 rests_on = profile.rests_on(seen[0], seen[1]);
                 let profile_pps = profile.throughput(seen[0], seen[1]);
-                state.wants(branch, seen, profile_pps, delivered_pps, span)
+                state.wants(branch, seen, profile_pps, delivered, span)
             }
         };
         let active_s = sources::active_s(branch, span.start_s, span.end_s);

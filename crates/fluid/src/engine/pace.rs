@@ -10,12 +10,17 @@ use crate::state::State;
 /// No step is shorter than this, in seconds, whatever the round-trip times.
 const SHORTEST_S: f64 = 1e-6;
 
+/// So many times the steps in a round trip are wanted by a source that doubles its rate in each, and by
+/// one of which nothing changes.
+const DOUBLING: f64 = 2.0;
+const AT_REST: f64 = 1.0 / 3.0;
+
 /// Steps of `longest_s` halved again and again: whatever their lengths, they meet again at the
 /// multiples of the longest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pace {
     pub longest_s: f64,
-    /// Steps in a round trip.
+    /// Steps in a round trip of a source that changes somewhat: by half in each.
     pub per_round_trip: f64,
     /// The shortest step that there is room for.
     pub shortest_s: f64,
@@ -36,13 +41,14 @@ impl Pace {
             per_round_trip,
             shortest_s: SHORTEST_S.min(longest_s),
         };
-        pace.shortest_s = pace.step_s(shortest_round_trip_s(plan, inner));
+        let most = DOUBLING * per_round_trip;
+        pace.shortest_s = pace.halved_s(shortest_round_trip_s(plan, inner) / most);
         Some(pace)
     }
 
-    /// The length of a step where this is the shortest round-trip time.
-    pub fn step_s(&self, round_trip_s: f64) -> f64 {
-        let wanted_s = (round_trip_s / self.per_round_trip).max(self.shortest_s);
+    /// The longest halved so often that it is no longer than this.
+    fn halved_s(&self, wanted_s: f64) -> f64 {
+        let wanted_s = wanted_s.max(self.shortest_s);
         if wanted_s >= self.longest_s {
             return self.longest_s;
         }
@@ -73,23 +79,139 @@ fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
     quickness.fold(f64::INFINITY, f64::min)
 }
 
-/// The shortest round-trip time that a source sees who may send in the next step.
-pub(crate) fn shortest_seen_s(
-    plan: &Plan,
-    active: &ActiveSources,
-    state: &State,
-    fixed_s: &[f64],
-) -> f64 {
-    let lagged = active.lagged.iter().flat_map(|(_, members)| members);
-    let others = active.marked.iter().chain(&active.rates);
-    let quickness = lagged.chain(others).map(|&b| {
-        let b = b as usize;
-        quickness_s(&plan.branches[b], || match state.branches[b].learnt {
-            learnt if learnt.since_s.is_some() && learnt.last_step + 1 == state.steps => {
-                learnt.rtt_s
+/// How fast the sources of a network are, each weighted by the packets that it sends. Sums are of whole
+/// numbers, the same in whatever order they are formed.
+#[derive(Default)]
+struct Demand {
+    /// Of rates times steps in a second, and of rates, in units of [`UNIT_PPS`].
+    steps: u128,
+    rates: u128,
+}
+
+const UNIT_PPS: f64 = 1e-6;
+
+/// A source at its work.
+#[derive(Clone, Copy, Debug)]
+struct Changing {
+    rtt_s: f64,
+    /// Of all connections of the class.
+    rate_pps: f64,
+    /// How often it doubles or halves in a round trip.
+    doublings: f64,
+}
+
+impl Demand {
+    fn add(&mut self, source: Changing, pace: &Pace) {
+        let times = (DOUBLING * source.doublings).clamp(AT_REST, DOUBLING);
+        let rate = source.rate_pps / UNIT_PPS;
+        self.steps += (rate * times * pace.per_round_trip / source.rtt_s) as u128;
+        self.rates += rate as u128;
+    }
+
+    /// The length of a step in seconds, infinite if nobody sends.
+    fn mean_s(&self) -> f64 {
+        match self.steps > 0 {
+            true => self.rates as f64 / self.steps as f64,
+            false => f64::INFINITY,
+        }
+    }
+}
+
+impl Pace {
+    /// The length of the next step, by those who may send in it.
+    ///
+    /// A source wants more steps in a round trip the more changes in one. What it adds to the errors of
+    /// the network is the part that it sends, and is the larger the longer a step is beside the one that
+    /// it wants: so the mean of what they want, weighted by their rates, is the step for all of them.
+    pub fn next_s(
+        &self,
+        plan: &Plan,
+        active: &ActiveSources,
+        state: &State,
+        fixed_s: &[f64],
+    ) -> f64 {
+        let lagged = active.lagged.iter().flat_map(|(_, members)| members);
+        let others = active.marked.iter().chain(&active.rates);
+        let mut most_s = f64::INFINITY;
+        let mut demand = Demand::default();
+        for &b in lagged.chain(others) {
+            let b = b as usize;
+            let (branch, learnt) = (&plan.branches[b], &state.branches[b].learnt);
+            if branch.profile == NO_PROFILE {
+                most_s = most_s.min(quickness_s(branch, || 0.0) / self.per_round_trip);
+                continue;
             }
-            _ => fixed_s[b],
-        })
-    });
-    quickness.fold(f64::INFINITY, f64::min)
+            let least = self.per_round_trip * AT_REST;
+            if learnt.since_s.is_none() || learnt.last_step + 1 != state.steps {
+                most_s = most_s.min(fixed_s[b] / least);
+                continue;
+            }
+            most_s = most_s.min(learnt.rtt_s / least);
+            demand.add(
+                Changing {
+                    rtt_s: learnt.rtt_s,
+                    rate_pps: state.branches[b].rate_pps * branch.weight,
+                    doublings: learnt.doublings,
+                },
+                self,
+            );
+        }
+        self.halved_s(most_s.min(demand.mean_s()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace() -> Pace {
+        Pace {
+            longest_s: 0.05,
+            per_round_trip: 12.0,
+            shortest_s: SHORTEST_S,
+        }
+    }
+
+    #[test]
+    fn steps_are_halves_of_the_longest() {
+        for (wanted_s, step_s) in [
+            (1.0, 0.05),
+            (0.025, 0.025),
+            (0.0249, 0.0125),
+            (0.0, 0.05 / 65536.0),
+        ] {
+            assert_eq!(pace().halved_s(wanted_s), step_s, "{wanted_s}");
+        }
+    }
+
+    /// Alone, a source that doubles has twice as many steps as are nominal; one at rest, or one that sends
+    /// next to nothing beside it, a third.
+    #[test]
+    fn those_who_send_set_the_pace() {
+        let source = |rtt_s, rate_pps, doublings| Changing {
+            rtt_s,
+            rate_pps,
+            doublings,
+        };
+        let mean_s = |sources: &[Changing]| {
+            let mut demand = Demand::default();
+            for source in sources {
+                demand.add(*source, &pace());
+            }
+            demand.mean_s()
+        };
+        let near =
+            |is: f64, should: f64| assert!((is / should - 1.0).abs() < 1e-3, "{is} {should}");
+        near(mean_s(&[source(0.1, 5.0, 1.0)]), 0.1 / 24.0);
+        near(mean_s(&[source(0.1, 5.0, 0.0)]), 0.1 / 4.0);
+        near(
+            mean_s(&[source(0.1, 1000.0, 0.0), source(0.1, 0.01, 1.0)]),
+            0.1 / 4.0,
+        );
+        near(
+            mean_s(&[source(0.1, 1.0, 0.0), source(0.1, 1.0, 1.0)]),
+            0.1 / 14.0,
+        );
+        assert_eq!(mean_s(&[]), f64::INFINITY);
+    }
 }

@@ -1,10 +1,10 @@
 //! What steps work with besides the state, and can be derived from it.
 
+use super::Setup;
 use super::plan::Plan;
 use super::send::SentWithin;
 use super::shares::{Arrivals, Fate, Weight};
 use super::sources::{self, ActiveSources, Condition};
-use super::{Setup, pace};
 use crate::delays::Wait;
 use crate::state::State;
 
@@ -72,8 +72,7 @@ impl Scratch {
     pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
         let pace = setup.pace?;
         self.update_sources(setup, state, state.time_s + pace.longest_s);
-        let round_trip_s = pace::shortest_seen_s(&setup.plan, &self.active, state, &self.fixed_s);
-        Some(pace.step_s(round_trip_s))
+        Some(pace.next_s(&setup.plan, &self.active, state, &self.fixed_s))
     }
 
     /// Makes the list of sources that may send before `end_s` anew, if that is due.

@@ -3,7 +3,7 @@
 
 use netflow_profile::{Profile, ProfileUse};
 
-use super::feedback::LOOKS;
+use super::feedback::{Delivered, LOOKS};
 use super::law::{Sent, Wanted};
 use super::plan::NO_RAMP;
 use super::queue::{Solution, Step};
@@ -286,12 +286,15 @@ impl SharedView<'_> {
                 let b = b as usize;
                 let branch = &plan.branches[b];
                 let state = &mut work.branches[b - work.first];
-                let delivered_pps = learns.then(|| {
-                    let delivered = self.forwarded[branch.last_data_hop as usize];
-                    delivered / (branch.weight * self.before_s)
+                let delivered = learns.then(|| {
+                    let pkts = self.forwarded[branch.last_data_hop as usize];
+                    Delivered {
+                        pps: pkts / (branch.weight * self.before_s),
+                        length_s: self.before_s,
+                    }
                 });
                 let seen = [loss[i], rtt[i]];
-                let wanted = state.wants(branch, seen, from_profile[i], delivered_pps, self.span);
+                let wanted = state.wants(branch, seen, from_profile[i], delivered, self.span);
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = wanted.sends(branch, active_s, scratch.may_send[b]);
                 state.sent(branch, &wanted, sent, active_s, self.span.end_s);

@@ -249,12 +249,18 @@ impl Moving<'_> {
                 memory: (1.0 - red.weight).powf(arriving.pkts),
             }),
         };
+        let mut refused_at_end = None;
         let mut solution = if let Some(rio) = l.rio {
             self.solve_rio(rank, rio, &step, &mut arriving)
         } else if link.down {
             Solution::down()
         } else if self.scratch.active.runs_at(rank).is_empty() {
-            step.solve(arriving.pkts)
+            let (solution, at_end) = match self.setup.learns {
+                true => step.solve_in_parts(arriving.pkts),
+                false => (step.solve(arriving.pkts), None),
+            };
+            refused_at_end = at_end;
+            solution
         } else {
             self.solve_with_sources(rank, &step, &mut arriving)
         };
@@ -303,7 +309,7 @@ impl Moving<'_> {
         link.queue_pkts = solution.queue_pkts;
         link.queue_bits = bits_after;
         link.ln_rho = solution.ln_rho;
-        link.refused = solution.refused;
+        link.refused = refused_at_end.unwrap_or(solution.refused);
         link.utilization = solution.utilization;
         link.average_pkts = solution.average;
         self.scratch.fates[rank] = fate;
