@@ -101,12 +101,19 @@ impl Mixture {
     pub fn percentiles(&self) -> Option<Percentiles> {
         let all = self.pkts();
         let parts: Vec<Part> = self.cells.iter().map(|cell| cell.part(all)).collect();
-        let at = |quantile| quantile_of(&parts, quantile);
-        (all > 0.0).then(|| Percentiles {
-            p50_s: at(0.5),
-            p95_s: at(0.95),
-            p99_s: at(0.99),
-            p999_s: at(0.999),
+        (all > 0.0).then(|| {
+            let shortest_s = parts.iter().map(|it| it.fixed_s).fold(f64::MAX, f64::min);
+            // Each is looked for from the one before on.
+            let p50_s = quantile_of(&parts, 0.5, shortest_s);
+            let p95_s = quantile_of(&parts, 0.95, p50_s);
+            let p99_s = quantile_of(&parts, 0.99, p95_s);
+            let p999_s = quantile_of(&parts, 0.999, p99_s);
+            Percentiles {
+                p50_s,
+                p95_s,
+                p99_s,
+                p999_s,
+            }
         })
     }
 }
@@ -241,27 +248,28 @@ impl Part {
             Waiting::Beta { .. } if waiting_s >= self.span_s.1 => 1.0,
             Waiting::Beta { beta, .. } if waiting_s >= beta.end_s.min(self.most_s) => 1.0,
             Waiting::Beta { beta, ln_beta } => {
-                beta_within(beta.a, beta.b, ln_beta, waiting_s / beta.end_s)
+                beta_within(beta, ln_beta, waiting_s / beta.end_s, FRACTION_ERROR)
             }
         }
     }
 }
 
-/// Digits beyond these make no percentile.
-const FRACTION_ERROR: f64 = 1e-10;
+/// Digits beyond these make no percentile: a time to a thousandth needs no more of the part that took as
+/// long.
+const FRACTION_ERROR: f64 = 1e-6;
 
 /// The regularized incomplete Beta function for x between 0 and 1: by its continued fraction, on the side
-/// on which that converges fast.
-fn beta_within(a: f64, b: f64, ln_beta: f64, x: f64) -> f64 {
+/// on which that converges fast, until it changes by no more than a part of `error`.
+fn beta_within(Beta { a, b, .. }: Beta, ln_beta: f64, x: f64, error: f64) -> f64 {
     let front = (a * x.ln() + b * (-x).ln_1p() - ln_beta).exp();
     match x < (a + 1.0) / (a + b + 2.0) {
-        true => front * beta_fraction(a, b, x) / a,
-        false => 1.0 - front * beta_fraction(b, a, 1.0 - x) / b,
+        true => front * beta_fraction(a, b, x, error) / a,
+        false => 1.0 - front * beta_fraction(b, a, 1.0 - x, error) / b,
     }
 }
 
 /// The continued fraction, by Lentz's method.
-fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
+fn beta_fraction(a: f64, b: f64, x: f64, error: f64) -> f64 {
     let some = |term: f64| if term.abs() < 1e-300 { 1e-300 } else { term };
     let mut c = 1.0;
     let mut d = 1.0 / some(1.0 - (a + b) * x / (a + 1.0));
@@ -277,21 +285,20 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
             by = c * d;
             fraction *= by;
         }
-        if (by - 1.0).abs() < FRACTION_ERROR {
+        if (by - 1.0).abs() < error {
             break;
         }
     }
     fraction
 }
 
-/// The time within which this part of all packets arrived, to a thousandth of it: by false position
-/// within a bracket (Illinois), and by halves where the distribution has a jump.
-fn quantile_of(parts: &[Part], quantile: f64) -> f64 {
+/// The time, no shorter than `low`, within which this part of all packets arrived, to a thousandth of it: by
+/// false position within a bracket (Illinois), and by halves where the distribution has a jump.
+fn quantile_of(parts: &[Part], quantile: f64, mut low: f64) -> f64 {
     let over = |time_s: f64| {
         let within = parts.iter().map(|it| it.weight * it.within(time_s));
         within.sum::<f64>() - quantile
     };
-    let mut low = parts.iter().map(|it| it.fixed_s).fold(f64::MAX, f64::min);
     let mut high = parts
         .iter()
         .map(|it| it.fixed_s + it.most_s)
@@ -372,7 +379,9 @@ mod tests {
             let mean = a / (a + b);
             for x in [0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 8.0].map(|times| times * mean) {
                 if x < 1.0 {
-                    let (is, should) = (beta_within(a, b, ln_beta(a, b), x), beta_reg(a, b, x));
+                    let beta = Beta { a, b, end_s: 1.0 };
+                    let is = beta_within(beta, ln_beta(a, b), x, 1e-10);
+                    let should = beta_reg(a, b, x);
                     assert!((is - should).abs() < 1e-9, "{a} {b} {x}: {is} {should}");
                 }
             }

@@ -23,8 +23,8 @@ use crate::engine::sources::Condition;
 use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::state::{LinkState, State};
 
-/// Of so many steps one is looked at, since they are much shorter than a round trip; at first of fewer.
-const EVERY: u64 = 32;
+/// Of so many steps one is looked at, since they are shorter than a round trip; at first of fewer.
+const EVERY: u64 = 8;
 /// It becomes rarer as steps add up: one of n after 16 n of them.
 const RARER: u64 = 16;
 

@@ -28,6 +28,10 @@ impl Moving<'_> {
         let queue = &mut state.fifo.queues[rank];
         let mut fate = FifoFate::default();
 
+        // An empty queue begins at the first row again, which is near.
+        if queue.count == 0 {
+            queue.head = 0;
+        }
         // Arrivals: a slot of their own, if the last has its part and there is one.
         let wrap = |i: u32| if i >= capacity { i - capacity } else { i };
         let newest = wrap(queue.head + queue.count.max(1) - 1);
