@@ -28,6 +28,9 @@ const EVERY: u64 = 8;
 /// It becomes rarer as steps add up: one of n after 16 n of them.
 const RARER: u64 = 16;
 
+/// Of fewer packets in a queue their size is rounding, and who finds them does not wait.
+const NOTHING_PKTS: f64 = 1e-9;
+
 /// What packets of one branch took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BranchDelays {
@@ -94,7 +97,7 @@ pub(crate) struct Wait {
 impl Wait {
     fn of(link: &LinkState, plan: &LinkPlan) -> Wait {
         let here = Condition::of(link);
-        if link.queue_pkts <= 0.0 || link.down {
+        if link.queue_pkts <= NOTHING_PKTS || link.down {
             let ln_pass = here.ln_pass;
             return Wait {
                 ln_pass,

@@ -25,7 +25,8 @@ pub(crate) const LIGHT: f64 = -700.0;
 /// A queue of which one step changes more than such a part, in units of the queue and a packet, is
 /// moved in so many parts of the step.
 const LITTLE: f64 = 0.05;
-const PARTS: u32 = 4;
+pub(crate) const PARTS: u32 = 4;
+pub(crate) const PART: f64 = 1.0 / PARTS as f64;
 
 /// Where a solution is looked for: beyond, a queue is empty or full to the last digit.
 const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
@@ -122,29 +123,17 @@ impl Step {
     /// happens within a step. What is refused is then the mean over the step; beside it stands what is at its end.
     pub fn solve_in_parts(&self, arriving_pkts: f64) -> (Solution, Option<f64>) {
         let whole = self.solve(arriving_pkts);
-        let change_pkts = (whole.queue_pkts - self.before_pkts).abs();
-        let least_pkts = whole.queue_pkts.min(self.before_pkts);
-        if change_pkts <= LITTLE * (1.0 + least_pkts) {
+        if !self.changes_much(&whole) {
             return (whole, None);
-        }
-        let part = 1.0 / f64::from(PARTS);
-        let mut step = Step {
-            service_pkts: self.service_pkts * part,
-            ..*self
-        };
-        if let Some(red) = &mut step.red {
-            red.memory = red.memory.powf(part);
         }
         let (mut refused, mut utilization) = (0.0, 0.0);
         let mut end = whole;
+        let mut step = self.part();
         for _ in 0..PARTS {
-            end = step.solve(arriving_pkts * part);
-            refused += end.refused * part;
-            utilization += end.utilization * part;
-            (step.before_pkts, step.guess) = (end.queue_pkts, end.ln_rho);
-            if let Some(red) = &mut step.red {
-                red.average_before = end.average;
-            }
+            end = step.solve(arriving_pkts * PART);
+            refused += end.refused * PART;
+            utilization += end.utilization * PART;
+            step.go_on(&end);
         }
         let mean = Solution {
             refused,
@@ -152,6 +141,34 @@ impl Step {
             ..end
         };
         (mean, Some(end.refused))
+    }
+
+    /// Whether the queue changes by so much in the step that it is to be moved in parts.
+    pub fn changes_much(&self, whole: &Solution) -> bool {
+        let change_pkts = (whole.queue_pkts - self.before_pkts).abs();
+        let least_pkts = whole.queue_pkts.min(self.before_pkts);
+        change_pkts > LITTLE * (1.0 + least_pkts)
+    }
+
+    /// The first of [`PARTS`] of the step.
+    pub fn part(&self) -> Step {
+        let part_of = |red: RedStep| RedStep {
+            memory: red.memory.powf(PART),
+            ..red
+        };
+        Step {
+            service_pkts: self.service_pkts * PART,
+            red: self.red.map(part_of),
+            ..*self
+        }
+    }
+
+    /// The next part, after one that ended so.
+    pub fn go_on(&mut self, end: &Solution) {
+        (self.before_pkts, self.guess) = (end.queue_pkts, end.ln_rho);
+        if let Some(red) = &mut self.red {
+            red.average_before = end.average;
+        }
     }
 
     fn empty(&self) -> Solution {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Moving;
 use super::plan::Plan;
-use super::queue::{LIGHT, NOTHING, Solution, Step};
+use super::queue::{LIGHT, NOTHING, PART, PARTS, Solution, Step};
 use super::shares::Arrivals;
 use super::sources::ln_pass;
 use crate::state::State;
@@ -182,7 +182,7 @@ impl Moving<'_> {
         rio: u32,
         step: &Step,
         arriving: &mut Arrivals,
-    ) -> Solution {
+    ) -> (Solution, Option<f64>) {
         let plan = &self.setup.plan;
         let queue = &plan.rio[rio as usize];
         let before = self.state.rio[rio as usize];
@@ -195,40 +195,125 @@ impl Moving<'_> {
             length_s: self.span.length_s,
             speed: link.bandwidth_bps * link.share / queue.bandwidth_bps,
         };
-        let (solution, tried) = match (link.down, step.before_pkts + arriving.pkts > NOTHING) {
+        let solved = match (link.down, step.before_pkts + arriving.pkts > NOTHING) {
             (true, _) => {
                 let mut tried = rio_step.at(&Solution::default());
                 tried.early = [0.0; 3];
-                (Solution::down(), tried)
+                Solved::once(Solution::down(), tried)
             }
-            (false, true) => solve(&rio_step),
+            (false, true) if self.setup.learns => solve_in_parts(&rio_step),
+            (false, true) => {
+                let (solution, tried) = solve(&rio_step);
+                Solved::once(solution, tried)
+            }
             (false, false) => {
                 let solution = Solution {
                     ln_rho: LIGHT,
                     ..Solution::default()
                 };
-                (solution, rio_step.at(&solution))
+                Solved::once(solution, rio_step.at(&solution))
             }
         };
+        let Solved {
+            solution,
+            early,
+            at_end,
+            refused_at_end,
+        } = solved;
         let offered = rio_step.arriving;
         let after = &mut self.state.rio[rio as usize];
-        after.average_pkts = tried.average_pkts;
-        after.early = tried.early;
+        after.take(offered, &early, &solution);
+        (after.average_pkts, after.early) = (at_end.average_pkts, at_end.early);
+        drop_early(plan, self.state, rank, &early, arriving);
+        (solution, refused_at_end)
+    }
+}
+
+/// A queue after a step.
+struct Solved {
+    solution: Solution,
+    /// Fractions of the step's arrivals that are dropped early.
+    early: [f64; 3],
+    at_end: Tried,
+    /// What is refused at the end of the step, if that is not the mean.
+    refused_at_end: Option<f64>,
+}
+
+impl Solved {
+    fn once(solution: Solution, tried: Tried) -> Solved {
+        Solved {
+            solution,
+            early: tried.early,
+            at_end: tried,
+            refused_at_end: None,
+        }
+    }
+}
+
+impl RioState {
+    /// What is offered is taken in but for what is dropped early or refused, and the queue's mix follows.
+    fn take(&mut self, offered: [f64; 3], early: &[f64; 3], solution: &Solution) {
         let mut there = [0.0; 3];
         for p in 0..3 {
-            let admitted = offered[p] * (1.0 - tried.early[p]) * (1.0 - solution.refused);
-            after.offered_pkts[p] += offered[p];
-            after.lost_pkts[p] += offered[p] - admitted;
-            there[p] = before.queue_pkts[p] + admitted;
+            let admitted = offered[p] * (1.0 - early[p]) * (1.0 - solution.refused);
+            self.offered_pkts[p] += offered[p];
+            self.lost_pkts[p] += offered[p] - admitted;
+            there[p] = self.queue_pkts[p] + admitted;
         }
         let sum: f64 = there.iter().sum();
         let keep = match sum > NOTHING {
             true => (solution.queue_pkts / sum).min(1.0),
             false => 0.0,
         };
-        after.queue_pkts = there.map(|pkts| pkts * keep);
-        drop_early(plan, self.state, rank, &tried.early, arriving);
-        solution
+        self.queue_pkts = there.map(|pkts| pkts * keep);
+    }
+}
+
+/// As [`Step::solve_in_parts`].
+fn solve_in_parts(rio: &RioStep<'_>) -> Solved {
+    let (whole, tried) = solve(rio);
+    if !rio.step.changes_much(&whole) {
+        return Solved::once(whole, tried);
+    }
+    let arriving = rio.arriving.map(|pkts| pkts * PART);
+    let mut step = rio.step.part();
+    let mut state = *rio.before;
+    let mut early = [0.0; 3];
+    let (mut let_in, mut admitted, mut utilization) = (0.0, 0.0, 0.0);
+    let (mut end, mut at_end) = (whole, tried);
+    for _ in 0..PARTS {
+        let part = RioStep {
+            before: &state,
+            step: &step,
+            arriving,
+            length_s: rio.length_s * PART,
+            ..*rio
+        };
+        (end, at_end) = solve(&part);
+        let pkts = part.admitted(&at_end.early);
+        let_in += pkts;
+        admitted += pkts * (1.0 - end.refused);
+        utilization += end.utilization * PART;
+        for (mean, now) in early.iter_mut().zip(at_end.early) {
+            *mean += now * PART;
+        }
+        state.take(arriving, &at_end.early, &end);
+        (state.average_pkts, state.early) = (at_end.average_pkts, at_end.early);
+        step.go_on(&end);
+    }
+    let refused = match let_in > NOTHING {
+        true => 1.0 - admitted / let_in,
+        false => end.refused,
+    };
+    Solved {
+        solution: Solution {
+            refused: refused.max(0.0),
+            utilization,
+            ..end
+        },
+        early,
+        at_end,
+        refused_at_end: Some(end.refused),
     }
 }
 

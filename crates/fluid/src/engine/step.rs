@@ -251,7 +251,9 @@ impl Moving<'_> {
         };
         let mut refused_at_end = None;
         let mut solution = if let Some(rio) = l.rio {
-            self.solve_rio(rank, rio, &step, &mut arriving)
+            let (solution, at_end) = self.solve_rio(rank, rio, &step, &mut arriving);
+            refused_at_end = at_end;
+            solution
         } else if link.down {
             Solution::down()
         } else if self.scratch.active.runs_at(rank).is_empty() {
