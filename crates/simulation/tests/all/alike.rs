@@ -5,9 +5,16 @@ use netflow_simulation::{Model, Run, Simulation};
 /// What differs by more than it may: the utilization of a link by 2 points, what is delivered by 2 %
 /// (or `few_pkts`), what is lost by 15 % or 20 packets, and, of fluids, a queue by 10 % or one packet.
 pub fn differences(one: &Simulation, two: &Simulation, few_pkts: f64) -> Vec<String> {
-    let mut found = Vec::new();
+    compare(one, two, few_pkts).0
+}
+
+/// The same, and the largest difference as a part of what it may be.
+pub fn compare(one: &Simulation, two: &Simulation, few_pkts: f64) -> (Vec<String>, f64) {
+    let (mut found, mut largest) = (Vec::new(), 0.0_f64);
     let mut check = |what: &str, a: f64, b: f64, allowed: f64| {
-        if (a - b).abs() > allowed {
+        let difference = (a - b).abs() / allowed;
+        largest = largest.max(difference);
+        if difference > 1.0 {
             found.push(format!("{what}: {a:.4} instead of {b:.4}"));
         }
     };
@@ -25,5 +32,5 @@ pub fn differences(one: &Simulation, two: &Simulation, few_pkts: f64) -> Vec<Str
     let (a, b) = (one.totals().delivered_pkts, two.totals().delivered_pkts);
     check("delivered", a, b, (0.02 * b).max(few_pkts));
     check("lost", a_lost, b_lost, (0.15 * b_lost).max(20.0));
-    found
+    (found, largest)
 }
