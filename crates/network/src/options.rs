@@ -84,8 +84,8 @@ pub enum Step {
     /// As long as the network allows, and shorter whenever it has to be. Where sources learn, one with a
     /// profile has this many steps in a round trip as it sees it at the time, its queueing delay
     /// included, twice as many while its rate doubles in each, and a third at rest; a step is the mean
-    /// of what they want by their rates, and never longer than any of them wants at rest. With the other couplings every step is the longest,
-    /// whether the network allows it or not.
+    /// of what they want by their rates, and never longer than any of them wants at rest. With the
+    /// other couplings every step is the longest, whether the network allows it or not.
     Auto {
         /// Longest step in seconds.
         longest_s: f64,
