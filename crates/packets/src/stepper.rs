@@ -28,6 +28,8 @@ pub struct Packets {
     first_transfer: Vec<u32>,
     /// Data packets of each transfer that wait in queues and that are between them, now.
     under_way: OnceLock<Vec<(u32, u32)>>,
+    /// For more there is no memory.
+    threads_at_most: usize,
 }
 
 /// What had happened until a period began, of what only packets tell.
@@ -87,26 +89,28 @@ impl Packets {
         let allowed_bytes = network.tables().memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
         let mut first_transfer = vec![0; network.connection_count()];
-        let mut engine = Engine::new(network, seed, ns(options.burstiness_interval_s));
-        engine.parts.threads = rayon::current_num_threads();
+        let engine = Engine::new(network, seed, ns(options.burstiness_interval_s));
         let mut next = 0;
         for &connection in &engine.numbers.connections {
             first_transfer[connection as usize] = next;
             next += engine.network.tables().connections[connection as usize].count;
         }
-        Ok(Packets {
+        let mut packets = Packets {
             engine,
             duration_s,
             options,
             first_transfer,
             under_way: OnceLock::new(),
-        })
+            threads_at_most: 1 + ((allowed_bytes as f64 / needed - 1.0) / OF_PART) as usize,
+        };
+        packets.set_threads(rayon::current_num_threads());
+        Ok(packets)
     }
 
     /// As many threads as this may follow packets at the same time, where that is worth it, instead of all
     /// of the pool; the result is the same.
     pub fn set_threads(&mut self, threads: usize) {
-        self.engine.parts.threads = threads;
+        self.engine.parts.threads = threads.clamp(1, self.threads_at_most);
     }
 
     /// One step of the length that was asked for.
@@ -331,6 +335,9 @@ fn needed_bytes(network: &Network) -> f64 {
 
 /// Acknowledgements are DP0.
 pub const OF_ACKS: [f64; 3] = [1.0, 0.0, 0.0];
+
+/// What a part for one of several threads takes at most, of what the whole takes.
+const OF_PART: f64 = 0.5;
 
 /// Bytes that a visit takes, roughly.
 const OF_VISIT: f64 = 20_000.0;

@@ -104,7 +104,7 @@ impl Simulation {
     /// time. What it comes to does not depend on them. (A fluid takes what is free.)
     pub fn set_threads(&mut self, threads: usize) {
         if let Stepper::Packets(packets) = &mut self.stepper {
-            packets.set_threads(threads.max(1));
+            packets.set_threads(threads);
         }
     }
 
