@@ -12,8 +12,11 @@
 //! `--quick` leaves out what takes longer than a few seconds. Each row of the second table is a
 //! process of its own, so that its peak memory is its own.
 
+#[path = "common/processes.rs"]
+mod processes;
+
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -22,6 +25,7 @@ use netflow::simulation::{
     WindowSource,
 };
 use netflow_problems::{RandomNetwork, random_network};
+use processes::{program, user_s};
 
 const STEP_S: f64 = 0.05;
 
@@ -223,38 +227,6 @@ fn peak_memory_bytes() -> Option<f64> {
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
     let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(1024.0 * kib)
-}
-
-/// User CPU seconds of all children so far.
-fn children_s() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Fields from the third on follow the name in parentheses; cutime is the 16th, in 1/100 s.
-    let after = stat.rsplit(')').next()?;
-    Some(after.split_whitespace().nth(13)?.parse::<f64>().ok()? / 100.0)
-}
-
-fn user_s(times: u32, mut command: impl FnMut() -> Command) -> Option<f64> {
-    let before = children_s()?;
-    for _ in 0..times {
-        let output = command().output().ok()?;
-        if !output.status.success() {
-            return None;
-        }
-    }
-    Some((children_s()? - before) / f64::from(times))
-}
-
-/// The program, if it is built.
-fn program(root: &Path) -> Option<PathBuf> {
-    let netflow = root.join("target/release/netflow");
-    if !netflow.exists() {
-        println!(
-            "  skipped: {} is not built (cargo build --release)",
-            netflow.display()
-        );
-        return None;
-    }
-    Some(netflow)
 }
 
 fn whole_process(quick: bool) {

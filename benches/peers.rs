@@ -1,0 +1,202 @@
+//! What others say of `scenarios/hundred-nodes`, and what it costs: `cargo bench --bench peers [-- --quick]`.
+//!
+//! Goodputs of its 180 TCP transfers beside those of ns-2, in user CPU: this program with packets and with
+//! profiles, SimGrid (its default network model, LV08), and ns-2 with another seed, which tells how much is
+//! chance. Needs `cargo build --release`, `ns`, and for SimGrid a C++ compiler and its headers; what
+//! is not there is skipped and said so. `--quick` leaves out ns-2, and with it the errors.
+
+#[path = "common/processes.rs"]
+mod processes;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use netflow::prelude::*;
+use processes::{program, user_s};
+
+/// Delivered packets by connection.
+type Delivered = BTreeMap<String, f64>;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo bench` says --bench; without it, this is the smoke test of `cargo test --benches`.
+    let quick = args.iter().any(|a| a == "--quick") || !args.iter().any(|a| a == "--bench");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Some(netflow) = program(root) else { return };
+    let place = tempfile::tempdir().expect("a place for results");
+    let peers = Peers {
+        netflow,
+        scenario: root.join("scenarios/hundred-nodes/topology.toml"),
+        place: place.path().to_owned(),
+    };
+    println!(
+        "scenarios/hundred-nodes, 100 s: user CPU, and each connection's goodput beside ns-2's"
+    );
+    let reference = match quick {
+        true => {
+            println!("  ns 2: left out (--quick)");
+            None
+        }
+        false => peers.ns2(1),
+    };
+    if let Some((cost_s, delivered)) = &reference {
+        tell("ns 2", *cost_s, delivered, None);
+    }
+    let delivered = reference.as_ref().map(|(_, delivered)| delivered);
+    let each: [(&str, Option<(f64, Delivered)>); 4] = [
+        ("netflow, packets", peers.netflow(true)),
+        ("netflow, profiles", peers.netflow(false)),
+        ("SimGrid, LV08", peers.simgrid(root)),
+        (
+            "ns 2, another seed",
+            if quick { None } else { peers.ns2(2) },
+        ),
+    ];
+    for (name, run) in each {
+        if let Some((cost_s, its)) = run {
+            tell(name, cost_s, &its, delivered);
+        }
+    }
+}
+
+/// One row: the cost, and how far goodputs are off.
+fn tell(name: &str, cost_s: f64, delivered: &Delivered, reference: Option<&Delivered>) {
+    print!("  {name:<20} {:>9.1} ms", 1e3 * cost_s);
+    if let Some(reference) = reference {
+        let error = |(name, pkts): (&String, &f64)| {
+            let is = delivered.get(name).copied().unwrap_or(0.0);
+            (*pkts > 0.0).then(|| (is / pkts - 1.0).abs())
+        };
+        let mut errors: Vec<f64> = reference.iter().filter_map(error).collect();
+        errors.sort_by(f64::total_cmp);
+        let at = |part: f64| 100.0 * errors[(part * (errors.len() - 1) as f64) as usize];
+        let total = |all: &Delivered| all.values().sum::<f64>();
+        print!(
+            "   off by {:.1} % (median), {:.0} % (90th percentile); in total {:+.1} %",
+            at(0.5),
+            at(0.9),
+            100.0 * (total(delivered) / total(reference) - 1.0)
+        );
+    }
+    println!();
+}
+
+struct Peers {
+    netflow: PathBuf,
+    scenario: PathBuf,
+    place: PathBuf,
+}
+
+const WINDOWS: [&str; 2] = ["--set", "include.connections=windows.csv"];
+
+impl Peers {
+    fn netflow(&self, packets: bool) -> Option<(f64, Delivered)> {
+        let results = self.place.join("results");
+        let cost_s = user_s(3, || {
+            let mut c = Command::new(&self.netflow);
+            c.arg("run").arg(&self.scenario);
+            if packets {
+                c.args(WINDOWS).args(["--set", "simulation.model=packets"]);
+            }
+            c.args(["--quiet", "--threads", "1", "-o"]).arg(&results);
+            c
+        })?;
+        let text = std::fs::read_to_string(results.join("summary.json")).ok()?;
+        let summary: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let each = summary["connections"].as_array()?.iter();
+        let delivered = each.filter_map(|it| {
+            let pkts = it["delivered_pkts"].as_f64()?;
+            Some((it["connection"].as_str()?.to_owned(), pkts))
+        });
+        Some((cost_s, delivered.collect()))
+    }
+
+    fn ns2(&self, seed: u32) -> Option<(f64, Delivered)> {
+        let script = self.place.join("script.tcl");
+        let mut export = Command::new(&self.netflow);
+        export.arg("export").arg(&self.scenario).args(WINDOWS);
+        export.args(["--to", "ns2", "-o"]).arg(&script);
+        export.output().ok()?;
+        let cost_s = user_s(1, || {
+            let mut c = Command::new("ns");
+            c.arg(&script).arg(seed.to_string()).arg(&self.place);
+            c
+        });
+        let Some(cost_s) = cost_s else {
+            println!("  ns 2: SKIPPED, `ns` is not installed (apt-get install ns2)");
+            return None;
+        };
+        let mut table = csv::Reader::from_path(self.place.join("ns-connections.csv")).ok()?;
+        let mut delivered = Delivered::new();
+        for row in table.records().flatten() {
+            *delivered.entry(row[1].to_owned()).or_default() += row[3].parse::<f64>().ok()?;
+        }
+        Some((cost_s, delivered))
+    }
+
+    fn simgrid(&self, root: &Path) -> Option<(f64, Delivered)> {
+        let binary = self.place.join("simgrid");
+        let compiled = Command::new("g++")
+            .args(["-O2", "-std=c++17", "-o"])
+            .arg(&binary)
+            .arg(root.join("benches/simgrid/main.cpp"))
+            .arg("-lsimgrid")
+            .stderr(Stdio::null())
+            .status();
+        if !compiled.is_ok_and(|status| status.success()) {
+            println!(
+                "  SimGrid: SKIPPED, g++ or its headers are not installed (apt-get install g++ libsimgrid-dev)"
+            );
+            return None;
+        }
+        let sets = [WINDOWS[1].to_owned()];
+        let scenario = netflow::scenario::load(&self.scenario, &sets).expect("the scenario");
+        let input = self.place.join("simgrid.txt");
+        let (text, packet_bytes) = told(&scenario.network, scenario.options.duration_s);
+        std::fs::write(&input, text).expect("a file");
+        let run = || {
+            let mut c = Command::new(&binary);
+            c.stdin(std::fs::File::open(&input).expect("that file"));
+            c
+        };
+        let cost_s = user_s(3, run)?;
+        let output = String::from_utf8(run().output().ok()?.stdout).ok()?;
+        let each = output.lines().filter_map(|line| {
+            let (name, bytes) = line.split_once(' ')?;
+            Some((name.to_owned(), bytes.parse::<f64>().ok()? / packet_bytes))
+        });
+        Some((cost_s, each.collect()))
+    }
+}
+
+/// The network in the words of `benches/simgrid/main.cpp`, and the bytes of a packet.
+fn told(network: &Network, duration_s: f64) -> (String, f64) {
+    let mut text = String::new();
+    for id in network.links() {
+        let link = network.link_spec(id);
+        let rate = link.bandwidth_bps / 8.0;
+        writeln!(text, "link {} {rate} {}", id.index(), link.delay_s).expect("memory");
+    }
+    let mut packet_bytes = 0.0;
+    for id in network.connections() {
+        let spec = network.connection_spec(id);
+        packet_bytes = spec.packet_size_bytes;
+        let window = spec.max_window_pkts.unwrap_or(1e4) * packet_bytes;
+        let way = |links: &[LinkId]| {
+            let each: Vec<String> = links.iter().map(|l| l.index().to_string()).collect();
+            each.join(",")
+        };
+        let (there, back) = (way(&network.path(id)), way(&network.return_path(id)));
+        let stop_s = spec.stop_s.unwrap_or(duration_s).min(duration_s);
+        let name = &spec.name;
+        writeln!(
+            text,
+            "flow {name} {} {stop_s} {window} {there} {back}",
+            spec.start_s
+        )
+        .expect("memory");
+    }
+    (text, packet_bytes)
+}
