@@ -151,6 +151,36 @@ fn the_bytes_do_not_depend_on_the_threads() {
     }
 }
 
+/// Of packets, too, which several threads follow together where there is so much traffic.
+#[test]
+fn packets_are_the_same_for_any_number_of_threads() {
+    let place = Workplace::new();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/hundred-nodes");
+    for threads in [1, 2, 3] {
+        let out = place.path(&format!("out{threads}"));
+        let mut command = place.netflow(["run", "-q", "--set", "simulation.model=packets"]);
+        command.arg(format!("{shipped}/topology.toml"));
+        command.args([
+            "--set",
+            "include.connections=windows.csv",
+            "--every",
+            "0.1s",
+        ]);
+        command.args(["--set", "simulation.duration=20 s", "--threads"]);
+        let output = command
+            .arg(threads.to_string())
+            .arg("-o")
+            .arg(&out)
+            .output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    for file in ["links.csv", "connections.csv", "summary.json"] {
+        let bytes = |threads: u32| fs::read(place.path(&format!("out{threads}/{file}"))).unwrap();
+        assert!(bytes(1) == bytes(2) && bytes(1) == bytes(3), "{file}");
+    }
+}
+
 #[test]
 fn quiet_is_quiet() {
     let output = Workplace::new().expect("run dumbbell.toml --quiet -o out", 0);

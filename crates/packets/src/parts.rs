@@ -27,8 +27,11 @@ use crate::wire::Packet;
 /// In each round a part has to serve so many packets, or it takes longer to wait for the others than to
 /// do their work.
 const PKTS_A_ROUND: f64 = 30.0;
-/// A part that has served so many times its share is too large.
+/// A part that has served so many times its share is too large: which is found out after so many packets,
+/// and so many for each hop.
 const LOPSIDED: f64 = 1.25;
+const FEWEST_PKTS: u64 = 30_000;
+const PKTS_A_HOP: u64 = 50;
 
 /// A network in parts.
 #[derive(Clone, Debug)]
@@ -234,8 +237,9 @@ impl Engine {
             .collect();
         let all: u64 = served.iter().sum();
         let most = served.iter().max().copied().unwrap_or(0) as f64;
-        // Fewer say little.
-        if (all as f64) < 1000.0 * PKTS_A_ROUND {
+        // Fewer say little, and to divide anew costs as much as to serve so many.
+        let few = FEWEST_PKTS + PKTS_A_HOP * self.plan.hops.len() as u64;
+        if all < few {
             return;
         }
         if most * self.parts.each.len() as f64 > LOPSIDED * all as f64 {
