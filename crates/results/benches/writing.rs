@@ -1,52 +1,239 @@
-//! How fast the series are written: a hundred-node network's 200 intervals of 240 links and 180
-//! connections, as many values as a real run has, none of them round.
+//! How fast the series are written, printed as a table:
+//! `cargo bench -p netflow-results --features parquet [-- --quick]`.
+//!
+//! One thread; the best of several times, to a file in memory (`/dev/shm`, where there is one) and to
+//! one in the directory of temporary files. A rate counts what a reader gets: bytes of text, or of
+//! columns with 8 bytes for every time, name and value. Last what the same bytes take that are only
+//! copied there.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use netflow_results::{CONNECTIONS, Format, LINKS, Names, Table, export};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-const INTERVALS: usize = 200;
+use netflow_results::{CLASSES, CONNECTIONS, Format, LINKS, Names, Table, export};
 
-fn write(directory: &std::path::Path, table: Table, format: Format, names: &Names) {
-    let mut exporter = export(directory, table, format, &[names]).expect("a temporary directory");
-    let mut state = 1_u64;
-    let mut values = vec![0.0; table.values.len()];
-    for interval in 1..=INTERVALS {
-        exporter.interval(interval as f64 * 0.5);
-        for key in 0..names.len() {
-            for value in &mut values {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                *value = (state >> 40) as f64 / 16_777_216.0 * 100.0;
+/// As many as a network of a hundred nodes has.
+const LINK_COUNT: usize = 240;
+const CONNECTION_COUNT: usize = 180;
+/// Links that a connection crosses.
+const HOPS: usize = 4;
+
+fn main() {
+    // `cargo bench` says --bench; without it, this is the smoke test of `cargo test --benches`.
+    let has = |name: &str| std::env::args().any(|arg| arg == name);
+    let (intervals, times) = match has("--quick") || !has("--bench") {
+        true => (20, 1),
+        false => (2000, 7),
+    };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let memory = tempfile::tempdir_in("/dev/shm").ok();
+    let places = [memory.as_ref().map(|it| it.path()), Some(directory.path())];
+
+    println!("{intervals} intervals, MB/s of text or of columns of 8 bytes a value");
+    print!("{:>12} {:>8} {:>10}", "series", "format", "rows");
+    println!(
+        " {:>8} {:>10} {:>10} {:>10} {:>10}",
+        "MB", "to memory", "ns/value", "to a file", "copied"
+    );
+    for sheet in [links(intervals), connections(intervals), classes(intervals)] {
+        for format in Format::ALL {
+            print!("{:>12} {format:>8}", sheet.table.name);
+            if format.is_available() {
+                measure(&sheet, format, places, times);
+            } else {
+                println!("  skipped: add `--features {format}`");
             }
-            exporter.row(&[key], &values).expect("room for a row");
         }
     }
-    exporter.finish().expect("room for the file");
 }
 
-fn writing(c: &mut Criterion) {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let links: Names = (0..240).map(|i| format!("N{i}->N{}", i + 1)).collect();
-    let connections: Names = (0..180).map(|i| format!("c{i}")).collect();
-    let values = INTERVALS
-        * (links.len() * LINKS.values.len() + connections.len() * CONNECTIONS.values.len());
+/// The rows of a series.
+struct Sheet {
+    table: Table,
+    names: Vec<Names>,
+    /// A row's places among the names, the same in every interval.
+    keys: Vec<Vec<usize>>,
+    /// Row by row.
+    values: Vec<f64>,
+}
 
-    let mut group = c.benchmark_group("writing");
-    group.throughput(Throughput::Elements(values as u64));
-    for format in Format::ALL
-        .into_iter()
-        .filter(|format| format.is_available())
-    {
-        group.bench_function(format.name(), |b| {
-            b.iter(|| {
-                write(directory.path(), LINKS, format, &links);
-                write(directory.path(), CONNECTIONS, format, &connections);
-            });
+/// Fills in a line of the table: the rates at both places.
+fn measure(sheet: &Sheet, format: Format, places: [Option<&Path>; 2], times: usize) {
+    let columns = sheet.table.values.len();
+    let rows = sheet.values.len() / columns;
+    print!(" {rows:>10}");
+    let mut size = None;
+    let [memory, file] = places.map(|place| {
+        let place = place?;
+        let all = (0..times).map(|_| {
+            let clock = Instant::now();
+            let path = sheet.write(place, format);
+            let elapsed_s = clock.elapsed().as_secs_f64();
+            size = Some(path.metadata().expect("a file").len());
+            elapsed_s
         });
-    }
-    group.finish();
+        Some(all.fold(f64::INFINITY, f64::min))
+    });
+    let bytes = size.unwrap_or(0) as f64;
+    let counted = match format {
+        Format::Parquet => (8 * rows * sheet.table.columns().count()) as f64,
+        _ => bytes,
+    };
+    let rate = |time_s: Option<f64>| time_s.map(|time_s| counted / time_s / 1e6);
+    let text = |number: Option<f64>, digits| {
+        number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}"))
+    };
+    let per_value = memory.map(|time_s| time_s / (rows * columns) as f64 * 1e9);
+    let copied = copy_s(places[1], bytes as usize, times);
+    println!(
+        " {:>8.1} {:>10} {:>10} {:>10} {:>10}",
+        bytes / 1e6,
+        text(rate(memory), 0),
+        text(per_value, 1),
+        text(rate(file), 0),
+        text(copied.map(|time_s| bytes / time_s / 1e6), 0)
+    );
 }
 
-criterion_group!(benches, writing);
-criterion_main!(benches);
+/// Seconds that a copy of this many bytes to a file takes.
+fn copy_s(place: Option<&Path>, bytes: usize, times: usize) -> Option<f64> {
+    let path = place?.join("copied");
+    let chunk = vec![b'0'; 256 * 1024];
+    let all = (0..times).map(|_| {
+        let clock = Instant::now();
+        let mut file = File::create(&path).expect("room for a file");
+        for _ in 0..bytes / chunk.len() {
+            file.write_all(&chunk).expect("room for the bytes");
+        }
+        file.write_all(&chunk[..bytes % chunk.len()])
+            .expect("room for the bytes");
+        let elapsed_s = clock.elapsed().as_secs_f64();
+        drop(file);
+        std::fs::remove_file(&path).expect("a file");
+        elapsed_s
+    });
+    Some(all.fold(f64::INFINITY, f64::min))
+}
+
+impl Sheet {
+    fn new(table: Table, names: Vec<Names>, keys: Vec<Vec<usize>>) -> Sheet {
+        Sheet {
+            table,
+            names,
+            keys,
+            values: Vec::new(),
+        }
+    }
+
+    /// Gives the path of the file.
+    fn write(&self, directory: &Path, format: Format) -> PathBuf {
+        let names: Vec<&Names> = self.names.iter().collect();
+        let mut exporter = export(directory, self.table, format, &names).expect("a directory");
+        let mut rows = self.values.chunks_exact(self.table.values.len());
+        let mut interval = 0.0;
+        while rows.len() > 0 {
+            interval += 1.0;
+            exporter.interval(interval * 0.5);
+            for (keys, row) in self.keys.iter().zip(&mut rows) {
+                exporter.row(keys, row).expect("room for a row");
+            }
+        }
+        let file = exporter.finish().expect("room for the file");
+        let path = file.path().to_owned();
+        netflow_files::publish(&[], [file]).expect("a name");
+        path
+    }
+}
+
+/// Numbers between 0 and 1, none round.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Between two numbers, every magnitude as likely as the next.
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).powf(self.next())
+    }
+
+    /// A loss probability: now and then none, or next to none.
+    fn loss(&mut self) -> f64 {
+        match self.next() {
+            none if none < 0.25 => 0.0,
+            little if little < 0.27 => self.between(1e-12, 1e-5),
+            _ => self.between(1e-5, 0.1),
+        }
+    }
+}
+
+fn link_names() -> Names {
+    let name = |i| format!("R{}->R{}", i % 100, i * 7 % 100);
+    (0..LINK_COUNT).map(name).collect()
+}
+
+fn connection_names() -> Names {
+    (0..CONNECTION_COUNT).map(|i| format!("c{i}")).collect()
+}
+
+/// One link in ten idles.
+fn links(intervals: usize) -> Sheet {
+    let keys = (0..LINK_COUNT).map(|link| vec![link]).collect();
+    let mut sheet = Sheet::new(LINKS, vec![link_names()], keys);
+    let mut random = Random(1);
+    for _ in 0..intervals * LINK_COUNT {
+        let row = if random.next() < 0.1 {
+            [0.0, 0.0, 0.0, 0.0, 0.0, f64::NAN]
+        } else {
+            let utilization = random.next();
+            let departure_pps = 4000.0 * utilization;
+            let loss = random.loss();
+            let queue_pkts = random.between(0.01, 50.0);
+            [
+                departure_pps / (1.0 - loss),
+                departure_pps,
+                queue_pkts,
+                loss,
+                utilization,
+                queue_pkts / departure_pps,
+            ]
+        };
+        sheet.values.extend(row);
+    }
+    sheet
+}
+
+/// One connection in five is silent.
+fn connections(intervals: usize) -> Sheet {
+    let keys = (0..CONNECTION_COUNT).map(|it| vec![it]).collect();
+    let mut sheet = Sheet::new(CONNECTIONS, vec![connection_names()], keys);
+    let mut random = Random(2);
+    for _ in 0..intervals * CONNECTION_COUNT {
+        let row = if random.next() < 0.2 {
+            [0.0, 0.0, f64::NAN, f64::NAN, f64::NAN]
+        } else {
+            let (send_pps, loss) = (random.between(1.0, 4000.0), random.loss());
+            let rtt_s = random.between(0.005, 0.5);
+            [send_pps, send_pps * (1.0 - loss), rtt_s, loss, 0.45 * rtt_s]
+        };
+        sheet.values.extend(row);
+    }
+    sheet
+}
+
+fn classes(intervals: usize) -> Sheet {
+    let hops = |connection| (0..HOPS).map(move |hop| (connection * 7 + hop * 31) % LINK_COUNT);
+    let keys = (0..CONNECTION_COUNT).flat_map(|it| hops(it).map(move |link| vec![link, it]));
+    let names = vec![link_names(), connection_names()];
+    let mut sheet = Sheet::new(CLASSES, names, keys.collect());
+    let mut random = Random(3);
+    for _ in 0..intervals * sheet.keys.len() {
+        let row = [random.between(0.01, 50.0), random.between(1.0, 4000.0)];
+        sheet.values.extend(row);
+    }
+    sheet
+}
