@@ -180,6 +180,60 @@ mod tests {
         }
     }
 
+    /// The same, put together from whole strings.
+    fn expected(value: f64) -> String {
+        let size = value.abs();
+        if size == 0.0 {
+            return "0".to_owned();
+        }
+        if !(SMALLEST..LARGEST).contains(&size) {
+            let single = value as f32;
+            return match single.is_finite() {
+                true if single == 0.0 => "0".to_owned(),
+                true => short(zmij::Buffer::new().format(single)).to_owned(),
+                false => String::new(),
+            };
+        }
+        let place = POWERS.iter().rposition(|&power| power <= size).unwrap();
+        let digits = (size * SCALES[place]).round_ties_even() as u64;
+        let sign = if value < 0.0 { "-" } else { "" };
+        let after = 11_usize.saturating_sub(place);
+        let one = 10_u64.pow(after as u32);
+        let fixed = format!("{sign}{}.{:02$}", digits / one, digits % one, after);
+        fixed.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+
+    /// Every magnitude, around every power of ten, whole numbers, and any bits.
+    #[test]
+    fn texts_are_what_strings_say() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005);
+            state = state.wrapping_add(1_442_695_040_888_963_407);
+            state >> 11
+        };
+        let check = |value: f64| {
+            for value in [value, -value] {
+                assert_eq!(text(value), expected(value), "{value:e}");
+            }
+        };
+        for power in POWERS {
+            for step in -40_i32..=40 {
+                check(power * (1.0 + f64::from(step) * 2e-8));
+                check(f64::from_bits(
+                    power.to_bits().wrapping_add_signed(step.into()),
+                ));
+            }
+        }
+        for _ in 0..100_000 {
+            let share = random() as f64 / (1_u64 << 53) as f64;
+            check(10_f64.powf(20.0 * share - 10.0));
+            check((share * 2e7).floor());
+            check((share * 1e6).floor() / 1000.0);
+            check(f64::from_bits(random() << 11 | random() >> 42));
+        }
+    }
+
     #[test]
     fn times_are_clean() {
         let mut buffer = Vec::new();
