@@ -15,14 +15,14 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use crate::read::{Interner, malformed};
 use crate::{Error, Exporter, Names, Row, Table};
 use netflow_files::PartialFile;
 
-/// Rows in a batch.
-const BATCH: usize = 64 * 1024;
+/// Rows in a batch: few enough that their numbers stay near the processor.
+const BATCH: usize = 8 * 1024;
 
 /// Columns are gathered and handed on a batch at a time.
 pub(crate) struct Parquet {
@@ -32,8 +32,9 @@ pub(crate) struct Parquet {
     time_s: f64,
     times: Vec<f64>,
     keys: Vec<Vec<i32>>,
-    /// Null where nothing was measured.
-    values: Vec<Vec<Option<f32>>>,
+    /// Row by row.
+    values: Vec<f32>,
+    columns: usize,
 }
 
 impl Parquet {
@@ -56,8 +57,14 @@ impl Parquet {
         let path = file.path().to_owned();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .build();
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
+            // Measured numbers hardly repeat; who looks for a row looks for its time.
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_column_statistics_enabled("time_s".into(), EnabledStatistics::Chunk);
+        let properties = table.keys.iter().fold(properties, |properties, &key| {
+            properties.set_column_dictionary_enabled(key.into(), true)
+        });
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties.build()))
             .map_err(|error| write_error(&path, error))?;
         Ok(Parquet {
             writer,
@@ -69,7 +76,8 @@ impl Parquet {
             time_s: 0.0,
             times: Vec::new(),
             keys: vec![Vec::new(); table.keys.len()],
-            values: vec![Vec::new(); table.values.len()],
+            values: Vec::new(),
+            columns: table.values.len(),
         })
     }
 
@@ -92,11 +100,21 @@ impl Parquet {
                 names.clone(),
             )?));
         }
-        for values in &mut self.values {
-            columns.push(Arc::new(Float32Array::from(std::mem::take(values))));
+        for column in 0..self.columns {
+            let rows = self.values.chunks_exact(self.columns);
+            columns.push(Arc::new(measured(rows.map(|row| row[column]).collect())));
         }
+        self.values.clear();
         RecordBatch::try_new(self.schema.clone(), columns)
     }
+}
+
+/// Null where nothing was measured.
+fn measured(values: Vec<f32>) -> Float32Array {
+    let has_gaps = values.iter().any(|value| value.is_nan());
+    let known: Option<Vec<bool>> =
+        has_gaps.then(|| values.iter().map(|value| !value.is_nan()).collect());
+    Float32Array::new(values.into(), known.map(Into::into))
 }
 
 fn write_error(path: &Path, error: ParquetError) -> Error {
@@ -117,9 +135,7 @@ impl Exporter for Parquet {
         for (column, &key) in self.keys.iter_mut().zip(keys) {
             column.push(i32::try_from(key).unwrap_or(i32::MAX));
         }
-        for (column, &value) in self.values.iter_mut().zip(values) {
-            column.push((!value.is_nan()).then_some(value as f32));
-        }
+        self.values.extend(values.iter().map(|&value| value as f32));
         if self.times.len() >= BATCH {
             self.flush()
         } else {
