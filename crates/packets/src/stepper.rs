@@ -101,7 +101,7 @@ impl Packets {
             options,
             first_transfer,
             under_way: OnceLock::new(),
-            threads_at_most: 1 + ((allowed_bytes as f64 / needed - 1.0) / OF_PART) as usize,
+            threads_at_most: threads_at_most(needed, allowed_bytes),
         };
         packets.set_threads(rayon::current_num_threads());
         Ok(packets)
@@ -339,9 +339,27 @@ pub const OF_ACKS: [f64; 3] = [1.0, 0.0, 0.0];
 /// What a part for one of several threads takes at most, of what the whole takes.
 const OF_PART: f64 = 0.5;
 
+/// How many threads there is memory for, each with its part.
+fn threads_at_most(needed: f64, allowed_bytes: u64) -> usize {
+    let spare = (allowed_bytes as f64 / needed.max(1.0) - 1.0).max(0.0);
+    (1.0 + spare / OF_PART) as usize
+}
+
 /// Bytes that a visit takes, roughly.
 const OF_VISIT: f64 = 20_000.0;
 
 fn no_moment(time_s: f64) -> String {
     format!("it is {time_s} s, but packets take their times in whole nanoseconds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_fit_into_memory() {
+        assert_eq!(threads_at_most(100.0, 100), 1);
+        assert_eq!(threads_at_most(100.0, 151), 2);
+        assert_eq!(threads_at_most(0.0, u64::MAX).clamp(1, 8), 8);
+    }
 }
