@@ -108,7 +108,7 @@ impl Task<'_> {
             files: writer.files(),
             events: evaluation.summary.events.clone(),
             steps: evaluation.steps,
-            threads: rayon::current_num_threads(),
+            threads: self.settings.most_threads(),
             wall_time_s: self.began.elapsed().as_secs_f64(),
             complete: stop.is_none(),
             stop,

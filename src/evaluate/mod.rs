@@ -42,6 +42,7 @@ mod play;
 mod warnings;
 
 use std::convert::Infallible;
+use std::thread;
 use std::time::Instant;
 
 use netflow_network::Model;
@@ -93,6 +94,16 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How many threads may be used. (To ask rayon would start its pool, which not all runs need, nor every
+    /// machine allows.)
+    pub(super) fn most_threads(&self) -> usize {
+        let asked = self.threads.filter(|&threads| threads > 0);
+        let said = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
+        let said = || said().filter(|&threads: &usize| threads > 0);
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        asked.or_else(said).unwrap_or_else(cores)
+    }
+
     /// How many seeds are run: several only where something is random, which are the window model and
     /// users.
     pub fn seeds_of(&self, scenario: &Prepared) -> u32 {

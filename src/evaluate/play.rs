@@ -37,7 +37,7 @@ impl Task<'_> {
         };
         // Before a writer: of a network that is refused, nothing is written.
         let mut simulation = Simulation::new(scenario.network.clone(), options)?;
-        simulation.set_threads(rayon::current_num_threads() / self.seeds as usize);
+        simulation.set_threads(self.settings.most_threads() / self.seeds as usize);
         let is_single = self.seeds == 1;
         let recording = Recording {
             writer: if is_single { self.writer()? } else { None },

@@ -95,20 +95,18 @@ impl Packets {
             first_transfer[connection as usize] = next;
             next += engine.network.tables().connections[connection as usize].count;
         }
-        let mut packets = Packets {
+        Ok(Packets {
             engine,
             duration_s,
             options,
             first_transfer,
             under_way: OnceLock::new(),
             threads_at_most: threads_at_most(needed, allowed_bytes),
-        };
-        packets.set_threads(rayon::current_num_threads());
-        Ok(packets)
+        })
     }
 
-    /// As many threads as this may follow packets at the same time, where that is worth it, instead of all
-    /// of the pool; the result is the same.
+    /// As many threads as this may follow packets at the same time, where that is worth it, instead of one;
+    /// the result is the same.
     pub fn set_threads(&mut self, threads: usize) {
         self.engine.parts.threads = threads.clamp(1, self.threads_at_most);
     }

@@ -100,8 +100,8 @@ impl Simulation {
         Ok(Simulation::of(options, stepper))
     }
 
-    /// Not all threads of the pool are for this simulation, but so many: of several that run at the same
-    /// time. What it comes to does not depend on them. (A fluid takes what is free.)
+    /// As many threads as this may follow packets at the same time, where that is worth it; one unless this
+    /// is said. What it comes to does not depend on them. (A fluid takes what rayon's pool has.)
     pub fn set_threads(&mut self, threads: usize) {
         if let Stepper::Packets(packets) = &mut self.stepper {
             packets.set_threads(threads);
