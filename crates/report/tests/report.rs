@@ -58,7 +58,7 @@ fn peaks_stay() {
     let text = fs::read_to_string(scenario("topology.toml")).unwrap();
     let directory = run_text(
         place.path(),
-        &text.replace("\"50 ms\"", "\"10 ms\""),
+        &text.replacen("[simulation]", "[simulation]\nstep = \"10 ms\"", 1),
         "fine",
         0.01,
     );
