@@ -59,6 +59,10 @@ impl Task<'_> {
     ) -> Result<Evaluation, Error> {
         let summary = &mut evaluation.summary;
         evaluation.warnings = warnings::outside(&summary.connections);
+        if writer.is_some() || self.settings.keep_series {
+            let coarse = warnings::coarse(evaluation.steps_s, self.settings.every_s);
+            evaluation.warnings.extend(coarse);
+        }
         summary.warnings.extend_from_slice(&evaluation.warnings);
         if let (Some(writer), Some(directory)) = (writer, &self.settings.directory) {
             let kept = kept::keep(self.scenario, &directory.path)?;

@@ -3,7 +3,7 @@
 use netflow_profile::ProfileUse;
 use netflow_results::ConnectionSummary;
 
-use crate::number::{count, percent};
+use crate::number::{count, duration, percent};
 
 /// Says how many connections were where their profiles were not measured, and how many so far from
 /// there that their rates are not usable.
@@ -34,4 +34,15 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
         ),
     ];
     warnings.into_iter().flatten().collect()
+}
+
+/// Says if steps between these were longer than the intervals that were asked for, which end with a step.
+pub fn coarse(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String> {
+    let (_, longest_s) = steps_s.filter(|&(_, longest_s)| longest_s > every_s * (1.0 + 1e-9))?;
+    Some(format!(
+        "intervals are not shorter than steps: some are {} long instead of {}; `simulation.step` says how long a \
+         step may be",
+        duration(longest_s),
+        duration(every_s),
+    ))
 }

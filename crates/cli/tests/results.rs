@@ -181,6 +181,22 @@ fn packets_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// Intervals of a fluid end with its steps: who asks for shorter ones is told.
+#[test]
+fn intervals_that_are_longer_than_asked_for_are_told() {
+    let place = Workplace::new();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/topology.toml");
+    let said = |out: &str, more: &[&str]| {
+        let mut command = place.netflow(["run", shipped, "--every", "0.01s", "-o", out]);
+        text(&command.args(more).output().unwrap().stderr)
+    };
+    let told = "intervals are not shorter than steps: some are 25.00 ms long instead of 10.00 ms";
+    assert!(said("coarse", &[]).contains(told));
+    assert!(!said("fine", &["--set", "simulation.step=10 ms"]).contains("intervals"));
+    let summary = fs::read_to_string(place.path("coarse/summary.json")).unwrap();
+    assert!(summary.contains(told));
+}
+
 #[test]
 fn quiet_is_quiet() {
     let output = Workplace::new().expect("run dumbbell.toml --quiet -o out", 0);
