@@ -7,22 +7,19 @@
 //! those of other parts as they were after the last round, and what happens is the same as in one piece.
 //! After a stretch of time all that belongs to parts is taken back, for whoever asks.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::choice::Choice;
 use crate::delays::Delays;
 use crate::divide::divide;
 use crate::engine::{Account, Engine};
+use crate::meeting::Meeting;
 use crate::numbers::Numbers;
 use crate::plan::Target;
 use crate::queue::Link;
-use crate::rounds::Meeting;
-use crate::tcp::NEVER;
+use crate::rounds::Round;
 use crate::transfer::Transfer;
 use crate::users::Visits;
-use crate::wire::Packet;
 
 /// In each round a part has to serve so many packets, or it takes longer to wait for the others than to
 /// do their work.
@@ -51,8 +48,8 @@ pub(crate) struct Parts {
 }
 
 #[derive(Clone, Debug)]
-struct Part {
-    engine: Engine,
+pub(crate) struct Part {
+    pub engine: Engine,
     /// What it has: links, wires that end there, hops over its links, transfers whose senders and whose
     /// receivers are there, and the connections of these.
     links: Vec<u32>,
@@ -63,10 +60,35 @@ struct Part {
     sending: Vec<u32>,
     receiving: Vec<u32>,
     /// Wires on which it sends something to another part, and to which.
-    out: Vec<(u32, u32)>,
+    pub out: Vec<(u32, u32)>,
     /// Links of other parts that its own wait for, and its own that those of others wait for.
-    beyond: Vec<u32>,
-    border: Vec<u32>,
+    pub beyond: Vec<u32>,
+    pub border: Vec<u32>,
+}
+
+/// In which parts links are, and the two ends of transfers.
+struct Whereabouts {
+    links: Vec<u32>,
+    senders: Vec<u32>,
+    receivers: Vec<u32>,
+}
+
+impl Whereabouts {
+    fn of(&self, target: Target) -> u32 {
+        match target {
+            Target::Link(l) => self.links[l as usize],
+            Target::Receiver(t) => self.receivers[t as usize],
+            Target::Sender(t) => self.senders[t as usize],
+        }
+    }
+}
+
+/// All of them in order, each once.
+fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// No part.
@@ -131,18 +153,10 @@ impl Engine {
         for part in &mut parts {
             self.swap(part);
             part.engine.now_ns = self.now_ns;
-            part.engine
-                .schedule
-                .horizon_ns
-                .clone_from(&self.schedule.horizon_ns);
-            part.engine
-                .schedule
-                .sender_due_ns
-                .clone_from(&self.schedule.sender_due_ns);
-            part.engine
-                .schedule
-                .receiver_due_ns
-                .clone_from(&self.schedule.receiver_due_ns);
+            let (mine, theirs) = (&self.schedule, &mut part.engine.schedule);
+            theirs.horizon_ns.clone_from(&mine.horizon_ns);
+            theirs.sender_due_ns.clone_from(&mine.sender_due_ns);
+            theirs.receiver_due_ns.clone_from(&mine.receiver_due_ns);
         }
         let rounds = [(); 2].map(|()| Round::new(self.links.len(), parts.len()));
         let meeting = Meeting::new(parts.len());
@@ -279,10 +293,15 @@ impl Engine {
             return;
         };
         self.parts.apart_ns = division.apart_ns;
-        let part_of = &division.part_of;
-        self.parts.each = (0..wanted as u32)
-            .map(|part| self.part(part, part_of))
-            .collect();
+        let ends = (0..self.transfers.len()).map(|t| self.ends_in(t, &division.part_of));
+        let (senders, receivers) = ends.unzip();
+        let whereabouts = Whereabouts {
+            links: division.part_of,
+            senders,
+            receivers,
+        };
+        let each = (0..wanted as u32).map(|number| self.part(number, &whereabouts));
+        self.parts.each = each.collect();
     }
 
     /// Links that have to be in the same part: those that feed one end, and those that feed both
@@ -321,66 +340,38 @@ impl Engine {
     }
 
     /// One of the parts.
-    fn part(&self, number: u32, part_of: &[u32]) -> Part {
-        let mine = |l: u32| part_of[l as usize] == number;
-        let links: Vec<u32> = (0..self.links.len() as u32).filter(|&l| mine(l)).collect();
-        let specs = (0..).zip(&self.plan.specs);
-        let hops: Vec<u32> = specs
-            .filter(|(_, spec)| mine(spec.link))
-            .map(|(h, _)| h)
-            .collect();
-        let ends = (0..self.transfers.len()).map(|t| self.ends_in(t, part_of));
-        let (senders_in, receivers_in): (Vec<u32>, Vec<u32>) = ends.unzip();
+    fn part(&self, number: u32, whereabouts: &Whereabouts) -> Part {
+        let mine = |l: u32| whereabouts.links[l as usize] == number;
         let here = |all: &[u32]| -> Vec<u32> {
-            let each = (0..).zip(all);
-            each.filter(|&(_, &part)| part == number)
-                .map(|(t, _)| t)
-                .collect()
+            let each = (0..).zip(all).filter(|&(_, &part)| part == number);
+            each.map(|(i, _)| i).collect()
         };
-        let (senders, receivers) = (here(&senders_in), here(&receivers_in));
+        let links = here(&whereabouts.links);
+        let (senders, receivers) = (here(&whereabouts.senders), here(&whereabouts.receivers));
+        let hops = (0..).zip(&self.plan.specs);
+        let hops = hops.filter(|(_, spec)| mine(spec.link));
+        let hops: Vec<u32> = hops.map(|(h, _)| h).collect();
         let connections = |transfers: &[u32]| {
-            let each = transfers
-                .iter()
-                .map(|&t| self.plan.ends[t as usize].connection);
-            let mut each: Vec<u32> = each.collect();
-            each.sort_unstable();
-            each.dedup();
-            each
-        };
-        let ends_in = |target: Target| match target {
-            Target::Link(l) => part_of[l as usize],
-            Target::Receiver(t) => receivers_in[t as usize],
-            Target::Sender(t) => senders_in[t as usize],
+            let ends = transfers.iter().map(|&t| &self.plan.ends[t as usize]);
+            sorted(ends.map(|ends| ends.connection))
         };
         let wires = (0..).zip(&self.plan.targets);
-        let wires = wires.filter(|&(_, &target)| ends_in(target) == number);
+        let wires = wires.filter(|&(_, &target)| whereabouts.of(target) == number);
         let wires: Vec<u32> = wires.map(|(w, _)| w).collect();
         // What hops, senders and receivers send on.
+        let ends = |t: &u32| &self.plan.ends[*t as usize];
         let of_hops = hops.iter().map(|&h| self.plan.hops[h as usize].out);
-        let of_senders = senders
-            .iter()
-            .map(|&t| self.plan.ends[t as usize].data.wire);
-        let of_receivers = receivers
-            .iter()
-            .map(|&t| self.plan.ends[t as usize].acks.wire);
+        let of_senders = senders.iter().map(|t| ends(t).data.wire);
+        let of_receivers = receivers.iter().map(|t| ends(t).acks.wire);
         let sent_on = of_hops.chain(of_senders).chain(of_receivers);
-        let mut out: Vec<(u32, u32)> = sent_on
-            .filter_map(|w| Some((w, ends_in(*self.plan.targets.get(w as usize)?))))
-            .filter(|&(_, part)| part != number && part != NONE)
-            .collect();
-        out.sort_unstable();
-        out.dedup();
-        let after = links
-            .iter()
-            .flat_map(|&l| &self.schedule.places[l as usize].after);
-        let mut beyond: Vec<u32> = after.copied().filter(|&l| !mine(l)).collect();
-        beyond.sort_unstable();
-        beyond.dedup();
+        let out = sent_on
+            .filter_map(|w| Some((w, whereabouts.of(*self.plan.targets.get(w as usize)?))))
+            .filter(|&(_, part)| part != number && part != NONE);
+        let after = |l: u32| self.schedule.places[l as usize].after.iter().copied();
+        let beyond = links.iter().flat_map(|&l| after(l)).filter(|&l| !mine(l));
         let others = (0..self.links.len() as u32).filter(|&l| !mine(l));
-        let waits_for = others.flat_map(|l| &self.schedule.places[l as usize].after);
-        let mut border: Vec<u32> = waits_for.copied().filter(|&l| mine(l)).collect();
-        border.sort_unstable();
-        border.dedup();
+        let border = others.flat_map(after).filter(|&l| mine(l));
+        let (out, beyond, border) = (sorted(out), sorted(beyond), sorted(border));
         Part {
             engine: self.hollow(mine),
             sending: connections(&senders),
@@ -417,86 +408,6 @@ impl Engine {
             pkts_per_ns: None,
             schedule,
             parts: Parts::default(),
-        }
-    }
-}
-
-/// What parts tell each other in a round.
-struct Round {
-    /// By link that others wait for: its horizon.
-    horizon_ns: Vec<AtomicU64>,
-    /// By part: how far the last of its links has come, and what others have sent it, with the wires.
-    least_ns: Vec<AtomicU64>,
-    sent: Vec<Mutex<Vec<(u32, Packet)>>>,
-}
-
-impl Round {
-    fn new(links: usize, parts: usize) -> Round {
-        let zeros = |n| {
-            std::iter::repeat_with(|| AtomicU64::new(0))
-                .take(n)
-                .collect()
-        };
-        Round {
-            horizon_ns: zeros(links),
-            least_ns: zeros(parts),
-            sent: (0..parts).map(|_| Mutex::default()).collect(),
-        }
-    }
-
-    /// What has been sent to a part.
-    fn sent_to(&self, part: usize) -> MutexGuard<'_, Vec<(u32, Packet)>> {
-        // Where one panics all do.
-        self.sent[part]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Part {
-    /// All that happens here before `end_ns`, in rounds: while one is heard, the next is told.
-    fn follow(&mut self, number: usize, end_ns: u64, rounds: &[Round; 2], meeting: &Meeting) {
-        if !meeting.wait() {
-            return;
-        }
-        for round in rounds.iter().cycle() {
-            let least_ns = self.engine.turn(end_ns);
-            self.tell(round);
-            round.least_ns[number].store(least_ns, Relaxed);
-            if !meeting.wait() {
-                return;
-            }
-            self.hear(number, round);
-            let mut all = round.least_ns.iter();
-            if all.all(|least_ns| least_ns.load(Relaxed) >= end_ns) {
-                return;
-            }
-        }
-    }
-
-    fn tell(&mut self, round: &Round) {
-        let engine = &mut self.engine;
-        for &l in &self.border {
-            let horizon_ns = engine.schedule.horizon_ns[l as usize];
-            round.horizon_ns[l as usize].store(horizon_ns, Relaxed);
-        }
-        for &(wire, to) in &self.out {
-            if engine.plan.wires.head_ns(wire) != NEVER {
-                let mut sent = round.sent_to(to as usize);
-                let wires = &mut engine.plan.wires;
-                wires.take_all(wire, |packet| sent.push((wire, packet)));
-            }
-        }
-    }
-
-    fn hear(&mut self, number: usize, round: &Round) {
-        let engine = &mut self.engine;
-        for &l in &self.beyond {
-            let horizon_ns = round.horizon_ns[l as usize].load(Relaxed);
-            engine.schedule.horizon_ns[l as usize] = horizon_ns;
-        }
-        for (wire, packet) in round.sent_to(number).drain(..) {
-            engine.plan.wires.push(wire, packet);
         }
     }
 }

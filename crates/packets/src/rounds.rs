@@ -1,112 +1,89 @@
-//! Threads that wait for each other, again and again, after less work than it takes to fall asleep.
+//! What the parts of a network tell each other, and in which rounds.
 
-use std::hint;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where so many threads meet.
-#[derive(Debug)]
-pub(crate) struct Meeting {
-    threads: usize,
-    there: AtomicUsize,
-    /// How often all have met.
-    met: AtomicUsize,
-    /// Whether one of them will not come.
-    is_off: AtomicBool,
+use crate::meeting::Meeting;
+use crate::parts::Part;
+use crate::tcp::NEVER;
+use crate::wire::Packet;
+
+/// What parts tell each other in a round.
+pub(crate) struct Round {
+    /// By link that others wait for: its horizon.
+    horizon_ns: Vec<AtomicU64>,
+    /// By part: how far the last of its links has come, and what others have sent it, with the wires.
+    least_ns: Vec<AtomicU64>,
+    sent: Vec<Mutex<Vec<(u32, Packet)>>>,
 }
 
-/// After so many looks a thread lets others run.
-const LOOKS: u32 = 2000;
-
-impl Meeting {
-    pub fn new(threads: usize) -> Meeting {
-        Meeting {
-            threads,
-            there: AtomicUsize::new(0),
-            met: AtomicUsize::new(0),
-            is_off: AtomicBool::new(false),
+impl Round {
+    pub fn new(links: usize, parts: usize) -> Round {
+        let zeros = |n| {
+            std::iter::repeat_with(|| AtomicU64::new(0))
+                .take(n)
+                .collect()
+        };
+        Round {
+            horizon_ns: zeros(links),
+            least_ns: zeros(parts),
+            sent: (0..parts).map(|_| Mutex::default()).collect(),
         }
     }
 
-    /// Waits until all have come, and sees then what each has written before; or until one will not:
-    /// `false`.
-    pub fn wait(&self) -> bool {
-        let met = self.met.load(Ordering::Acquire);
-        if self.there.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.there.store(0, Ordering::Relaxed);
-            self.met.store(met + 1, Ordering::Release);
-            return true;
-        }
-        let mut looks = 0;
-        while self.met.load(Ordering::Acquire) == met {
-            if self.is_off() {
-                return false;
-            }
-            looks += 1;
-            match looks < LOOKS {
-                true => hint::spin_loop(),
-                false => thread::yield_now(),
-            }
-        }
-        true
-    }
-
-    /// Somebody will not come.
-    pub fn call_off(&self) {
-        self.is_off.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_off(&self) -> bool {
-        self.is_off.load(Ordering::Relaxed)
-    }
-
-    /// Whoever drops this while it panics keeps nobody waiting.
-    pub fn attend(&self) -> impl Drop {
-        Attendance(self)
+    /// What has been sent to a part.
+    fn sent_to(&self, part: usize) -> MutexGuard<'_, Vec<(u32, Packet)>> {
+        // Where one panics all do.
+        self.sent[part]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Attendance<'a>(&'a Meeting);
-
-impl Drop for Attendance<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.call_off();
+impl Part {
+    /// All that happens here before `end_ns`, in rounds: while one is heard, the next is told.
+    pub fn follow(&mut self, number: usize, end_ns: u64, rounds: &[Round; 2], meeting: &Meeting) {
+        if !meeting.wait() {
+            return;
+        }
+        for round in rounds.iter().cycle() {
+            let least_ns = self.engine.turn(end_ns);
+            self.tell(round);
+            round.least_ns[number].store(least_ns, Relaxed);
+            if !meeting.wait() {
+                return;
+            }
+            self.hear(number, round);
+            let mut all = round.least_ns.iter();
+            if all.all(|least_ns| least_ns.load(Relaxed) >= end_ns) {
+                return;
+            }
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_see_what_each_has_done() {
-        let (meeting, sum) = (Meeting::new(3), AtomicUsize::new(0));
-        thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    for round in 1..=1000 {
-                        sum.fetch_add(1, Ordering::Relaxed);
-                        assert!(meeting.wait());
-                        assert_eq!(sum.load(Ordering::Relaxed), 3 * round);
-                        assert!(meeting.wait());
-                    }
-                });
+    fn tell(&mut self, round: &Round) {
+        let engine = &mut self.engine;
+        for &l in &self.border {
+            let horizon_ns = engine.schedule.horizon_ns[l as usize];
+            round.horizon_ns[l as usize].store(horizon_ns, Relaxed);
+        }
+        for &(wire, to) in &self.out {
+            if engine.plan.wires.head_ns(wire) != NEVER {
+                let mut sent = round.sent_to(to as usize);
+                let wires = &mut engine.plan.wires;
+                wires.take_all(wire, |packet| sent.push((wire, packet)));
             }
-        });
+        }
     }
 
-    #[test]
-    fn nobody_waits_for_one_that_panicked() {
-        let meeting = Meeting::new(2);
-        thread::scope(|scope| {
-            let other = scope.spawn(|| {
-                let _attendance = meeting.attend();
-                panic!("on purpose");
-            });
-            assert!(!meeting.wait());
-            assert!(other.join().is_err());
-        });
+    fn hear(&mut self, number: usize, round: &Round) {
+        let engine = &mut self.engine;
+        for &l in &self.beyond {
+            let horizon_ns = round.horizon_ns[l as usize].load(Relaxed);
+            engine.schedule.horizon_ns[l as usize] = horizon_ns;
+        }
+        for (wire, packet) in round.sent_to(number).drain(..) {
+            engine.plan.wires.push(wire, packet);
+        }
     }
 }
