@@ -123,20 +123,35 @@ pub struct Delays {
 impl Delays {
     /// What was met with since then.
     pub fn since(&self, before: &Delays) -> Delays {
-        let one_way = self.one_way.as_deref().map(|now| match &before.one_way {
-            Some(before) => now.since(before),
-            None => now.clone(),
-        });
-        let round_trip = self.round_trip.as_deref();
-        let round_trip = round_trip.map(|now| match &before.round_trip {
-            Some(before) => now.since(before),
-            None => now.clone(),
-        });
         Delays {
-            one_way: one_way.map(Box::new),
-            round_trip: round_trip.map(Box::new),
+            one_way: later(&self.one_way, &before.one_way, OneWay::since),
+            round_trip: later(&self.round_trip, &before.round_trip, Times::since),
         }
     }
+}
+
+/// What is there now, without what was there before.
+fn later<T: Clone>(
+    now: &Option<Box<T>>,
+    before: &Option<Box<T>>,
+    since: fn(&T, &T) -> T,
+) -> Option<Box<T>> {
+    match (now, before) {
+        (Some(now), Some(before)) => Some(Box::new(since(now, before))),
+        (now, _) => now.clone(),
+    }
+}
+
+/// What is there, made first if nothing is, and if it can be.
+#[inline]
+pub(crate) fn there<T>(
+    place: &mut Option<Box<T>>,
+    make: impl FnOnce() -> Option<T>,
+) -> Option<&mut T> {
+    if place.is_none() {
+        *place = make().map(Box::new);
+    }
+    place.as_deref_mut()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use netflow_network::{DropPolicy, LinkSpec, Network};
 use netflow_queues::Losses;
 use rand::RngExt;
 
-use crate::delays::{Delays, OneWay, Times};
+use crate::delays::{Delays, OneWay, Times, there};
 use crate::edge::{self, Marking};
 use crate::numbers::Numbers;
 use crate::parts::Parts;
@@ -180,12 +180,9 @@ impl Engine {
         if !transfer.receiving.has_fresh() {
             return;
         }
-        let connection = self.plan.ends[t].connection as usize;
-        let one_way = &mut self.delays[connection].one_way;
-        if one_way.is_none() {
-            let (there_ns, _) = empty_ns(&self.network, self.epoch, connection);
-            *one_way = OneWay::new(there_ns).map(Box::new);
-        }
+        let c = self.plan.ends[t].connection as usize;
+        let least_ns = || empty_ns(&self.network, self.epoch, c).0;
+        let one_way = there(&mut self.delays[c].one_way, || OneWay::new(least_ns()));
         if let Some(one_way) = one_way {
             transfer.receiving.drain(one_way);
         }
@@ -198,17 +195,15 @@ impl Engine {
         if transfer.rtts_ns.is_empty() {
             return;
         }
-        let connection = self.plan.ends[t].connection as usize;
-        let round_trip = &mut self.delays[connection].round_trip;
-        if round_trip.is_none() {
-            let (there_ns, back_ns) = empty_ns(&self.network, self.epoch, connection);
-            *round_trip = Times::new(there_ns + back_ns).map(Box::new);
-        }
+        let c = self.plan.ends[t].connection as usize;
+        let least_ns = || {
+            let (there_ns, back_ns) = empty_ns(&self.network, self.epoch, c);
+            there_ns + back_ns
+        };
+        let round_trip = there(&mut self.delays[c].round_trip, || Times::new(least_ns()));
         if let Some(round_trip) = round_trip {
-            transfer
-                .rtts_ns
-                .drain(..)
-                .for_each(|rtt_ns| round_trip.add(rtt_ns));
+            let fresh = transfer.rtts_ns.drain(..);
+            fresh.for_each(|rtt_ns| round_trip.add(rtt_ns));
         }
     }
 

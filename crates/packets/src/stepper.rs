@@ -16,7 +16,7 @@ use crate::edge::UPDATE_NS;
 use crate::engine::Engine;
 use crate::ns;
 use crate::plan::HopSpec;
-use crate::transfer::Transfer;
+use crate::transfer::{Transfer, window_limit};
 
 /// A network of packets on its way through time.
 #[derive(Clone)]
@@ -28,8 +28,6 @@ pub struct Packets {
     first_transfer: Vec<u32>,
     /// Data packets of each transfer that wait in queues and that are between them, now.
     under_way: OnceLock<Vec<(u32, u32)>>,
-    /// For more there is no memory.
-    threads_at_most: usize,
 }
 
 /// What had happened until a period began, of what only packets tell.
@@ -101,14 +99,15 @@ impl Packets {
             options,
             first_transfer,
             under_way: OnceLock::new(),
-            threads_at_most: threads_at_most(needed, allowed_bytes),
         })
     }
 
-    /// As many threads as this may follow packets at the same time, where that is worth it, instead of one;
-    /// the result is the same.
+    /// As many threads as this may follow packets at the same time, where that is worth it and there is memory
+    /// for it, instead of one; the result is the same.
     pub fn set_threads(&mut self, threads: usize) {
-        self.engine.parts.threads = threads.clamp(1, self.threads_at_most);
+        let network = self.network();
+        let most = threads_at_most(needed_bytes(network), network.tables().memory_limit_bytes);
+        self.engine.parts.threads = threads.clamp(1, most);
     }
 
     /// One step of the length that was asked for.
@@ -319,7 +318,7 @@ fn needed_bytes(network: &Network) -> f64 {
     let each = network.connections().map(|id| {
         let spec = network.connection_spec(id);
         let hops = network.path(id).len() + network.return_path(id).len();
-        let window = spec.max_window_pkts.unwrap_or(1e4).min(1e7);
+        let window = window_limit(spec).min(1e7);
         // The receiver has a bit for every packet of two windows; Vegas has two numbers.
         let of_window = match spec.source {
             Source::Window(w) if w.variant == TcpVariant::Vegas => 13.0 * window,

@@ -91,7 +91,7 @@ const ENDLESS: i32 = i32::MAX - 1;
 const USER_LIMIT: f64 = 1e4;
 
 /// The largest window of a connection.
-fn window_limit(spec: &ConnectionSpec) -> f64 {
+pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
     spec.max_window_pkts.unwrap_or(1e4)
 }
 
