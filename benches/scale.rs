@@ -7,10 +7,11 @@
 //!    network without traces, if `ns` is installed;
 //! 4. the same for packets, one thread, delays recorded: `scenarios/hundred-nodes` and 50 Reno clients of
 //!    `scenarios/burst`, beside `ns` on what `netflow export` writes of them;
-//! 5. packets of 10^5 windows on a network of 10^4 nodes, 10 s.
+//! 5. packets of 4000 windows on 1000 nodes, as `netflow new random` writes them and with longer delays, by one
+//!    thread and by two, and of 10^5 windows on 10^4 nodes.
 //!
-//! `--quick` leaves out what takes longer than a few seconds. Each row of the second table is a
-//! process of its own, so that its peak memory is its own.
+//! `--quick` leaves out what takes longer than a few seconds; `--only-large` all but the last. Each row of the
+//! second and of the last table is a process of its own, so that its peak memory is its own.
 
 #[path = "common/processes.rs"]
 mod processes;
@@ -20,8 +21,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use netflow::scenario::new::{Kind, Wishes};
 use netflow::simulation::{
-    Coupling, FluidOptions, Model, Network, Options, Run, Simulation, Source, Step, Transport,
+    Acks, Coupling, FluidOptions, Model, Network, Options, Simulation, Source, Step, Transport,
     WindowSource,
 };
 use netflow_problems::{RandomNetwork, random_network};
@@ -31,8 +33,12 @@ const STEP_S: f64 = 0.05;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if args.iter().any(|a| a == "--backbone") {
-        return backbone();
+    if let Some(i) = args.iter().position(|a| a == "--loaded") {
+        let numbers = args[i + 1..].iter().map(|a| a.parse().expect("a number"));
+        return loaded(&numbers.collect::<Vec<_>>());
+    }
+    if args.iter().any(|a| a == "--only-large") {
+        return large(false);
     }
     if let Some(i) = args.iter().position(|a| a == "--one-size") {
         let connections = args[i + 1].parse().expect("a number of connections");
@@ -48,11 +54,41 @@ fn main() {
     sizes(quick);
     whole_process(quick);
     packets(quick);
-    if !quick {
-        println!("\npackets, 10^4 nodes, 10^5 windows, 10 s:");
-        let myself = std::env::current_exe().expect("the name of this program");
-        let status = Command::new(myself).arg("--backbone").status();
-        assert!(status.is_ok_and(|status| status.success()), "no backbone");
+    large(quick);
+}
+
+/// Packets on large networks; each row a process of its own.
+fn large(quick: bool) {
+    println!("\npackets on random networks, by the clock:");
+    println!(
+        "{:>8} {:>8} {:>9} {:>10} {:>8} {:>9} {:>9} {:>10} {:>8} {:>10}",
+        "nodes",
+        "links",
+        "windows",
+        "delays",
+        "time",
+        "threads",
+        "build",
+        "run",
+        "per hop",
+        "memory"
+    );
+    // Nodes, windows, milliseconds that are added to every delay, seconds, threads.
+    let rows: &[[usize; 5]] = match quick {
+        true => &[[1000, 4000, 5, 1, 1], [1000, 4000, 5, 1, 2]],
+        false => &[
+            [1000, 4000, 0, 10, 1],
+            [1000, 4000, 0, 10, 2],
+            [1000, 4000, 5, 10, 1],
+            [1000, 4000, 5, 10, 2],
+            [10_000, 100_000, 0, 10, 1],
+        ],
+    };
+    for row in rows {
+        let me = std::env::current_exe().expect("the path of this program");
+        let numbers = row.iter().map(usize::to_string);
+        let status = Command::new(me).arg("--loaded").args(numbers).status();
+        assert!(status.is_ok_and(|status| status.success()), "{row:?}");
     }
 }
 
@@ -337,45 +373,62 @@ fn packets(quick: bool) {
     let _ = std::fs::remove_dir_all(&place);
 }
 
-/// Many windows on a large network, as packets.
-fn backbone() {
+/// A row of the last table.
+fn loaded(row: &[usize]) {
+    let &[nodes, windows, more_ms, duration_s, threads] = row else {
+        panic!("{row:?}");
+    };
     let clock = Instant::now();
-    let network = random_network(RandomNetwork {
-        nodes: 10_000,
-        links: 15_000,
-        connections: 100_000,
-        events: 0,
-        duration_s: 10.0,
-        seed: 1,
-        plain: true,
-        windows: false,
-    });
+    let duration_s = duration_s as f64;
+    let network = match windows <= 10_000 {
+        true => written(nodes, windows),
+        // As text it would be large.
+        false => network(nodes, 3 * nodes / 2, windows),
+    };
     let mut builder = network.to_builder();
+    builder.each_link(|link| link.delay_s += 1e-3 * more_ms as f64);
     builder.each_connection(|connection| {
         connection.source = Source::Window(WindowSource::default());
+        connection.acks = Acks::EveryPacket;
         connection.max_window_pkts = Some(64.0);
+        connection.start_s = connection.start_s.min(0.5 * duration_s);
     });
     let network = builder.build().expect("a network like the one before");
+    let links = network.links().count();
+    let shortest_s = network.links().map(|id| network.link_spec(id).delay_s);
+    let shortest_s = shortest_s.fold(f64::INFINITY, f64::min);
     let options = Options {
-        duration_s: 10.0,
+        duration_s,
         model: Model::PACKETS,
         ..Options::default()
     };
     let mut sim = Simulation::new(network, options).expect("good options");
+    sim.set_threads(threads);
     let build_s = clock.elapsed().as_secs_f64();
     let clock = Instant::now();
     while !sim.is_done() {
         sim.step().expect("a step");
     }
     let run_s = clock.elapsed().as_secs_f64();
-    let links = sim.network().links().map(|id| sim.link_totals(id));
-    let hops: f64 = links.map(|totals| totals.offered_pkts).sum();
     let memory = peak_memory_bytes().map_or("unknown".to_owned(), |b| {
         format!("{:.2} GiB", b / 1073741824.0)
     });
     println!(
-        "  built in {build_s:.1} s, ran in {run_s:.1} s, {:.1} million packet-hops ({:.0} ns each), {memory}",
-        1e-6 * hops,
-        1e9 * run_s / hops
+        "{nodes:>8} {links:>8} {windows:>9} {:>7.1} ms {duration_s:>6} s {threads:>9} {build_s:>7.1} s {run_s:>8.1} s {:>5.0} ns {memory:>10}",
+        1e3 * shortest_s,
+        1e9 * run_s / sim.steps() as f64
     );
+}
+
+/// What `netflow new random` writes.
+fn written(nodes: usize, connections: usize) -> Network {
+    let wishes = Wishes {
+        nodes: Some(nodes),
+        connections: Some(connections),
+        ..Wishes::default()
+    };
+    let text = Kind::Random.write(&wishes).expect("such a network");
+    let scenario =
+        netflow::scenario::from_str("random", &text, Path::new("."), &[]).expect("a scenario");
+    scenario.network
 }
