@@ -134,7 +134,12 @@ fn compare(measured: &Rates, reference: &Rates, cell_tolerance: f64, slope_toler
 fn a_short_measurement_is_near_the_table_and_runs() {
     let place = tempfile::tempdir().unwrap();
     let options = "--cc reno --rtt 60ms,200ms --loss 2%,10% --transfer 8s --repeat 4";
-    if measure(place.path(), options).is_none() {
+    let Some(said) = measure(place.path(), options) else {
+        return;
+    };
+    // Cells of one or two transfers are chance, and a cell may have none at all.
+    if said.matches("inconclusive, left out").count() > 3 {
+        skip(Need::Quiet, &said);
         return;
     }
     let rates = measured(place.path(), "reno");

@@ -1,5 +1,7 @@
 //! Whether a network fits into memory, before anything is allocated for it.
 
+use std::time::Duration;
+
 /// What a row of a table becomes: its specification twice for a moment, its name, its paths, its class
 /// and the first of its state; 480 where nothing is left unused by growing lists.
 const BYTES_PER_ROW: u64 = 1100;
@@ -9,6 +11,9 @@ const BYTES_PER_BYTE: u64 = 40;
 
 /// Addresses that the system's allocator sets aside for a thread that begins: one may, to listen to signals.
 const OF_THREAD: u64 = 64 << 20;
+
+/// The allocator maps twice that for the moment in which it finds an aligned half.
+const WHILE_A_THREAD_BEGINS: Duration = Duration::from_millis(5);
 
 /// Memory that can be had without swapping, and within the limit of the process (`ulimit -v`), where
 /// the system tells.
@@ -26,6 +31,7 @@ fn addresses_left() -> Option<u64> {
         .lines()
         .find_map(|line| line.strip_prefix("Max address space"))?;
     let limit: u64 = words.split_whitespace().next()?.parse().ok()?; // or `unlimited`
+    std::thread::sleep(WHILE_A_THREAD_BEGINS);
     let used = kibibytes("/proc/self/status", "VmSize:")?;
     Some(limit.saturating_sub(used + OF_THREAD))
 }
