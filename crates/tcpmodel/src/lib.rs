@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`short`] | the model of \[Short\]: handshake, slow starts and timeouts added up |
 //! | [`rto`] | the time that timeouts take: exactly, and by Monte Carlo |
+//! | [`tcp`] | both ends of a connection, by the rules of real stacks |
 //! | [`rounds`] | transfers of real stacks, packet by packet |
 //! | [`csa`], [`model_c`] | the models that \[Short\] is compared with |
 //! | [`steady`] | how fast a long transfer is: Mathis, \[PFTK\], \[Cond\] |
@@ -24,8 +25,9 @@ pub mod rto;
 pub mod short;
 mod stack;
 pub mod steady;
+pub mod tcp;
 mod transfer;
 
 pub use error::Error;
-pub use stack::{Recovery, RtoRule, Stack, builtin_names};
+pub use stack::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 pub use transfer::{MOST_PACKETS, Transfer};

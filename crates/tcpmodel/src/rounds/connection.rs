@@ -3,21 +3,15 @@
 use super::{
     Direction,
     chance::Chance,
-    clock::Clock,
     end::{End, Handshake},
     path::{Kind, Packet, Way},
-    receiver::Receiver,
-    rto::Rto,
-    sender::Sender,
     written::Written,
 };
 use crate::Stack;
+use crate::tcp::{Clock, NEVER, Receiver, Sender};
 
 /// Headers of a packet, in bytes.
 pub const HEADER_BYTES: f64 = 40.0;
-/// Events so close to one another, in seconds, happen together, a packet's arrival first: the same
-/// moment, summed up in another order, is not the same to the bit.
-pub(super) const TOGETHER_S: f64 = 1e-9;
 /// The end that opens the connection, and the packets it sends.
 pub(super) const OPENER: usize = 0;
 /// The other end.
@@ -26,10 +20,10 @@ pub(super) const LISTENER: usize = 1;
 /// What the data of a connection took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repairs {
-    /// Until the opener may send data, in seconds.
-    pub handshake_s: f64,
-    /// Waiting for timers after that, in seconds.
-    pub timeout_s: f64,
+    /// Until the opener may send data.
+    pub handshake_ns: u64,
+    /// Waiting for timers after that.
+    pub timeout_ns: u64,
     /// How many timers fired after the handshake.
     pub timeouts: u32,
     /// How many packets of data were sent again.
@@ -47,8 +41,8 @@ pub(super) struct Connection<'a, C> {
     ways: [Way; 2],
     /// Segments to send; kept to save allocations.
     out: Vec<u32>,
-    /// When a timer fired last, in seconds.
-    waited_until_s: f64,
+    /// When a timer fired last.
+    waited_until_ns: u64,
     /// So many timeouts of either end have followed one another without anything being acknowledged.
     unanswered: [u32; 2],
     repairs: Repairs,
@@ -82,10 +76,9 @@ impl<'a, C: Chance> Connection<'a, C> {
         let mss_bytes = mss_bytes.min(window_bytes / 2).max(1);
         let most_out = (window_bytes / mss_bytes).max(1);
         let ends = [OPENER, LISTENER].map(|_| {
-            let clock = Clock::new(stack, phase);
-            let rto = Rto::new(stack, chance.phase());
-            let sender = Sender::new(stack, most_out, rto, clock);
-            End::new(clock, sender, Receiver::new(stack, clock, chance.phase()))
+            let sender = Sender::new(stack, most_out, [phase, chance.phase()]);
+            let receiver = Receiver::new(stack, [phase, chance.phase()]);
+            End::new(Clock::new(stack, phase), sender, receiver)
         });
         Self {
             stack,
@@ -94,27 +87,27 @@ impl<'a, C: Chance> Connection<'a, C> {
             written: [Written::new(mss_bytes), Written::new(mss_bytes)],
             ways,
             out: Vec::new(),
-            waited_until_s: 0.0,
+            waited_until_ns: 0,
             unanswered: [0, 0],
             repairs: Repairs::default(),
         }
     }
 
     /// The opener sends its SYN.
-    pub(super) fn open(&mut self, now_s: f64) {
+    pub(super) fn open(&mut self, now_ns: u64) {
         self.ends[OPENER].handshake = Handshake::SynSent;
-        self.send(OPENER, now_s, Kind::Syn);
-        self.ends[OPENER].set_handshake_timer(self.stack, now_s, true);
+        self.send(OPENER, now_ns, Kind::Syn);
+        self.ends[OPENER].set_handshake_timer(self.stack, now_ns, true);
     }
 
     /// A program writes `bytes`, at once.
-    pub(super) fn write(&mut self, who: usize, now_s: f64, bytes: u64) {
+    pub(super) fn write(&mut self, who: usize, now_ns: u64, bytes: u64) {
         self.written[who].write(bytes);
         let sender = &mut self.ends[who].sender;
-        sender.wake(now_s);
+        sender.wake(now_ns);
         sender.offer(self.written[who].segments());
-        sender.send(now_s, &mut self.out);
-        self.send_chosen(who, now_s);
+        sender.send(now_ns, &mut self.out);
+        self.send_chosen(who, now_ns);
     }
 
     /// How many bytes have been delivered to an end.
@@ -143,19 +136,19 @@ impl<'a, C: Chance> Connection<'a, C> {
         self.ways[who].become_like(direction);
     }
 
-    /// When what happens next, and at which end; at infinity without anything.
-    pub(super) fn next_event(&self) -> (f64, usize, Event) {
-        let mut next = (f64::INFINITY, OPENER, Event::Packet);
+    /// When what happens next, and at which end: never, without anything.
+    pub(super) fn next_event(&self) -> (u64, usize, Event) {
+        let mut next = (NEVER, OPENER, Event::Packet);
         for who in [OPENER, LISTENER] {
             let end = &self.ends[who];
-            for (at_s, event) in [
-                (self.ways[1 - who].next_s(), Event::Packet),
-                (end.handshake_timer_s, Event::Handshake),
-                (end.sender.timer_s(), Event::Timer),
-                (end.receiver.due_s(), Event::Acknowledge),
+            for (at_ns, event) in [
+                (self.ways[1 - who].next_ns(), Event::Packet),
+                (end.handshake_timer_ns, Event::Handshake),
+                (end.sender.timer_ns(), Event::Timer),
+                (end.receiver.due_ns(), Event::Acknowledge),
             ] {
-                if at_s < next.0 - TOGETHER_S {
-                    next = (at_s, who, event);
+                if at_ns < next.0 {
+                    next = (at_ns, who, event);
                 }
             }
         }
@@ -163,33 +156,30 @@ impl<'a, C: Chance> Connection<'a, C> {
     }
 
     /// That happens. What do the programs notice?
-    pub(super) fn happen(&mut self, (now_s, who, event): (f64, usize, Event)) -> Option<Notice> {
+    pub(super) fn happen(&mut self, (now_ns, who, event): (u64, usize, Event)) -> Option<Notice> {
         match event {
-            Event::Packet => return self.arrive(who, now_s),
-            Event::Handshake => self.handshake_timeout(who, now_s),
-            Event::Timer => self.timeout(who, now_s),
-            Event::Acknowledge => self.send(who, now_s, Kind::Ack),
+            Event::Packet => return self.arrive(who, now_ns),
+            Event::Handshake => self.handshake_timeout(who, now_ns),
+            Event::Timer => self.timeout(who, now_ns),
+            Event::Acknowledge => self.send(who, now_ns, Kind::Ack),
         }
         None
     }
 
-    fn send(&mut self, who: usize, now_s: f64, kind: Kind) {
+    fn send(&mut self, who: usize, now_ns: u64, kind: Kind) {
         let end = &mut self.ends[who];
-        end.active_s = now_s;
-        let duplicate = match kind {
+        end.active_ns = now_ns;
+        let ack = match kind {
             Kind::Syn | Kind::SynAck => {
-                end.handshake_sent_s = now_s;
-                false
+                end.handshake_sent_ns = now_ns;
+                end.receiver.echo()
             }
-            Kind::Ack | Kind::Data { .. } => end.receiver.told(),
+            Kind::Ack | Kind::Data { .. } => end.receiver.acknowledge(kind == Kind::Ack),
         };
         let packet = Packet {
             kind,
-            ack: end.receiver.next(),
-            arrivals: end.receiver.arrivals(),
-            duplicate,
-            sent_s: now_s,
-            echo_s: end.receiver.echo_s(),
+            ack,
+            sent_ns: now_ns,
         };
         let payload_bytes = match kind {
             Kind::Data { segment } => f64::from(self.written[who].size(segment)),
@@ -197,11 +187,11 @@ impl<'a, C: Chance> Connection<'a, C> {
         };
         let bytes = HEADER_BYTES + payload_bytes;
         let lost = self.chance.is_lost(who, bytes);
-        self.ways[who].send(now_s, packet, bytes, lost);
+        self.ways[who].send(now_ns, packet, bytes, lost);
     }
 
     /// Sends the segments that the sending half has chosen.
-    fn send_chosen(&mut self, who: usize, now_s: f64) {
+    fn send_chosen(&mut self, who: usize, now_ns: u64) {
         let mut out = std::mem::take(&mut self.out);
         for segment in out.drain(..) {
             if self.written[who].is_cut(segment) {
@@ -209,29 +199,29 @@ impl<'a, C: Chance> Connection<'a, C> {
             } else {
                 self.written[who].cut();
             }
-            self.send(who, now_s, Kind::Data { segment });
+            self.send(who, now_ns, Kind::Data { segment });
         }
         self.out = out;
     }
 
-    fn arrive(&mut self, who: usize, now_s: f64) -> Option<Notice> {
+    fn arrive(&mut self, who: usize, now_ns: u64) -> Option<Notice> {
         let packet = self.ways[1 - who].receive()?;
-        self.ends[who].active_s = now_s;
+        self.ends[who].active_ns = now_ns;
         match packet.kind {
-            Kind::Syn => self.syn(now_s, &packet),
-            Kind::SynAck => return self.syn_ack(now_s, &packet),
-            Kind::Ack => self.answered(who, now_s, &packet),
+            Kind::Syn => self.syn(now_ns, &packet),
+            Kind::SynAck => return self.syn_ack(now_ns, &packet),
+            Kind::Ack => self.answered(who, now_ns, &packet),
             Kind::Data { segment } => {
-                self.answered(who, now_s, &packet);
-                return self.data(who, now_s, segment, &packet);
+                self.answered(who, now_ns, &packet);
+                return self.data(who, now_ns, segment, &packet);
             }
         }
         None
     }
 
-    fn syn(&mut self, now_s: f64, packet: &Packet) {
+    fn syn(&mut self, now_ns: u64, packet: &Packet) {
         let end = &mut self.ends[LISTENER];
-        end.receiver.set_echo(packet.sent_s);
+        end.receiver.set_echo(packet.sent_ns);
         match end.handshake {
             Handshake::Listening => end.handshake = Handshake::SynReceived,
             Handshake::SynReceived if self.stack.syn_answered_again => {
@@ -239,86 +229,80 @@ impl<'a, C: Chance> Connection<'a, C> {
             }
             _ => return,
         }
-        end.set_handshake_timer(self.stack, now_s, false);
-        self.send(LISTENER, now_s, Kind::SynAck);
+        end.set_handshake_timer(self.stack, now_ns, false);
+        self.send(LISTENER, now_ns, Kind::SynAck);
     }
 
-    fn syn_ack(&mut self, now_s: f64, packet: &Packet) -> Option<Notice> {
+    fn syn_ack(&mut self, now_ns: u64, packet: &Packet) -> Option<Notice> {
         let end = &mut self.ends[OPENER];
-        end.receiver.set_echo(packet.sent_s);
+        end.receiver.set_echo(packet.sent_ns);
         if end.handshake != Handshake::SynSent {
-            self.send(OPENER, now_s, Kind::Ack);
+            self.send(OPENER, now_ns, Kind::Ack);
             return None;
         }
-        end.open(self.stack, now_s, packet.echo_s);
+        end.open(self.stack, now_ns, packet.ack.echo_ns.unwrap_or(now_ns));
         self.unanswered[OPENER] = 0;
-        self.repairs.handshake_s = now_s;
-        self.send(OPENER, now_s, Kind::Ack);
-        self.ends[OPENER].sender.send(now_s, &mut self.out);
-        self.send_chosen(OPENER, now_s);
+        self.repairs.handshake_ns = now_ns;
+        self.send(OPENER, now_ns, Kind::Ack);
+        self.ends[OPENER].sender.send(now_ns, &mut self.out);
+        self.send_chosen(OPENER, now_ns);
         Some(Notice::Opened)
     }
 
     /// A packet that is no part of a handshake arrives: what it acknowledges.
-    fn answered(&mut self, who: usize, now_s: f64, packet: &Packet) {
-        let [opener, listener] = &mut self.ends;
-        let (end, other) = if who == OPENER {
-            (opener, listener)
-        } else {
-            (listener, opener)
-        };
+    fn answered(&mut self, who: usize, now_ns: u64, packet: &Packet) {
+        let end = &mut self.ends[who];
         if end.handshake == Handshake::SynReceived {
-            end.open(self.stack, now_s, packet.echo_s);
+            end.open(self.stack, now_ns, packet.ack.echo_ns.unwrap_or(now_ns));
             self.unanswered[who] = 0;
         }
         if end.handshake != Handshake::Open {
             return;
         }
-        let pure = packet.kind == Kind::Ack;
         let acknowledged = end.sender.acknowledged();
-        end.sender
-            .receive(now_s, packet, other.receiver.arrived(), pure, &mut self.out);
+        end.sender.receive(now_ns, &packet.ack, &mut self.out);
         if end.sender.acknowledged() > acknowledged {
             self.unanswered[who] = 0;
         }
-        self.send_chosen(who, now_s);
+        self.send_chosen(who, now_ns);
     }
 
-    fn data(&mut self, who: usize, now_s: f64, segment: u32, packet: &Packet) -> Option<Notice> {
+    fn data(&mut self, who: usize, now_ns: u64, segment: u32, packet: &Packet) -> Option<Notice> {
         let full = self.written[1 - who].is_full(segment);
-        let rto_s = self.ends[who].sender.rto().timeout_s();
+        let rto_ns = self.ends[who].sender.rto_ns();
         let receiver = &mut self.ends[who].receiver;
         let had = receiver.next();
-        if receiver.receive(now_s, segment, full, packet.sent_s, rto_s) {
-            self.send(who, now_s, Kind::Ack);
+        let (_, at_once) = receiver.receive(now_ns, segment, full, packet.sent_ns, rto_ns, false);
+        if at_once {
+            self.send(who, now_ns, Kind::Ack);
         }
         (self.ends[who].receiver.next() > had).then_some(Notice::Delivered(who))
     }
 
-    fn handshake_timeout(&mut self, who: usize, now_s: f64) {
+    fn handshake_timeout(&mut self, who: usize, now_ns: u64) {
         let end = &mut self.ends[who];
         end.handshake_timeouts += 1;
         end.handshake_again += 1;
         self.unanswered[who] += 1;
-        end.set_handshake_timer(self.stack, now_s, who == OPENER);
+        end.set_handshake_timer(self.stack, now_ns, who == OPENER);
         let kind = if who == OPENER {
             Kind::Syn
         } else {
             Kind::SynAck
         };
-        self.send(who, now_s, kind);
+        self.send(who, now_ns, kind);
     }
 
-    fn timeout(&mut self, who: usize, now_s: f64) {
+    fn timeout(&mut self, who: usize, now_ns: u64) {
         let end = &mut self.ends[who];
         // Both ends may wait at the same time, which is counted once.
-        let since_s = end.active_s.max(self.waited_until_s);
-        if end.sender.timeout(now_s, &mut self.out) {
+        let since_ns = end.active_ns.max(self.waited_until_ns);
+        if end.sender.time_out(now_ns, &mut self.out) {
             self.repairs.timeouts += 1;
             self.unanswered[who] += 1;
-            self.repairs.timeout_s += now_s - since_s.max(self.repairs.handshake_s);
-            self.waited_until_s = now_s;
+            self.repairs.timeout_ns += now_ns - since_ns.max(self.repairs.handshake_ns);
+            self.waited_until_ns = now_ns;
         }
-        self.send_chosen(who, now_s);
+        self.send_chosen(who, now_ns);
     }
 }

@@ -15,9 +15,10 @@ use rayon::prelude::*;
 use super::{
     chance::Independent,
     check::check_session,
-    connection::{Connection, HEADER_BYTES, LISTENER, Notice, OPENER, TOGETHER_S},
+    connection::{Connection, HEADER_BYTES, LISTENER, Notice, OPENER},
     path::Way,
 };
+use crate::tcp::{NEVER, ns};
 use crate::{Error, Stack, error::ensure};
 
 /// A path between clients and servers.
@@ -123,20 +124,20 @@ impl Conversations {
     }
 }
 
-/// A session under way. Times are since its start, in seconds.
+/// A session under way. Times are since its start, in nanoseconds.
 struct Conversation<'a, R: rand::Rng> {
-    user: Player<f64>,
+    user: Player<u64>,
     connection: Connection<'a, Independent<R>>,
-    /// When the next turn begins; at infinity while that is not known.
-    turn_s: f64,
+    /// When the next turn begins; never while that is not known.
+    turn_ns: u64,
     /// What has been asked for and not been answered completely, in order.
     asked: VecDeque<Asked>,
     /// So many of those the server has all of.
     answering: usize,
-    service_s: f64,
+    service_ns: u64,
     full_bytes: f64,
     /// Replies that the server is about to write: when, and how many bytes.
-    replies: VecDeque<(f64, u64)>,
+    replies: VecDeque<(u64, u64)>,
     /// So many bytes of requests, of replies there will have been when all of that is done.
     bytes: [u64; 2],
     waits: Waits,
@@ -160,10 +161,10 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         Self {
             user: Player::new(session.clone()),
             connection,
-            turn_s: f64::INFINITY,
+            turn_ns: NEVER,
             asked: VecDeque::new(),
             answering: 0,
-            service_s: rules.service_s,
+            service_ns: ns(rules.service_s),
             full_bytes: HEADER_BYTES + f64::from(rules.mss_bytes),
             replies: VecDeque::new(),
             bytes: [0, 0],
@@ -172,23 +173,24 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
     }
 
     fn play(mut self, path_at: impl Fn(f64) -> Path) -> Result<Played, Error> {
-        self.connection.open(0.0);
+        self.connection.open(0);
         loop {
             let next = self.connection.next_event();
             // At the same moment packets come first.
-            let reply_s = self.replies.front().map_or(f64::INFINITY, |reply| reply.0);
-            if reply_s < self.turn_s.min(next.0 - TOGETHER_S) {
+            let reply_ns = self.replies.front().map_or(NEVER, |reply| reply.0);
+            if reply_ns < self.turn_ns.min(next.0) {
                 self.reply();
                 continue;
             }
-            if self.turn_s < next.0 - TOGETHER_S {
-                self.take_path(path_at(self.user.session().start_s + self.turn_s))?;
-                self.begin_turn(self.turn_s);
+            if self.turn_ns < next.0 {
+                let since_s = 1e-9 * self.turn_ns as f64;
+                self.take_path(path_at(self.user.session().start_s + since_s))?;
+                self.begin_turn(self.turn_ns);
                 continue;
             }
-            let now_s = next.0;
+            let now_ns = next.0;
             let given_up = self.connection.unanswered() > MOST_UNANSWERED;
-            if now_s == f64::INFINITY || self.user.is_over() || given_up {
+            if now_ns == NEVER || self.user.is_over() || given_up {
                 return Ok(Played {
                     given_up: u64::from(!self.user.is_over()),
                     waits: self.waits,
@@ -197,11 +199,11 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
             match self.connection.happen(next) {
                 None => {}
                 Some(Notice::Opened) => {
-                    self.waits.push(WaitFor::Connect, now_s);
-                    self.turn_s = after(now_s, self.user.connected());
+                    self.waits.push(WaitFor::Connect, 1e-9 * now_ns as f64);
+                    self.turn_ns = after(now_ns, self.user.connected());
                 }
-                Some(Notice::Delivered(LISTENER)) => self.serve(now_s),
-                Some(Notice::Delivered(_)) => self.complete(now_s),
+                Some(Notice::Delivered(LISTENER)) => self.serve(now_ns),
+                Some(Notice::Delivered(_)) => self.complete(now_ns),
             }
         }
     }
@@ -217,15 +219,15 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         Ok(())
     }
 
-    fn begin_turn(&mut self, now_s: f64) {
-        let act = self.user.begin_turn(now_s);
-        self.turn_s = after(now_s, act.pause_s);
+    fn begin_turn(&mut self, now_ns: u64) {
+        let act = self.user.begin_turn(now_ns);
+        self.turn_ns = after(now_ns, act.pause_s);
         let bytes = ask(act.asks, &mut self.asked, &mut self.bytes);
-        self.connection.write(OPENER, now_s, bytes);
+        self.connection.write(OPENER, now_ns, bytes);
     }
 
     /// The server sees what has arrived: replies to what came together share segments.
-    fn serve(&mut self, now_s: f64) {
+    fn serve(&mut self, now_ns: u64) {
         let delivered = self.connection.delivered(LISTENER);
         let mut bytes = 0;
         while let Some(asked) = self.asked.get(self.answering)
@@ -235,43 +237,43 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
             bytes += asked.reply_bytes;
         }
         if bytes > 0 {
-            self.replies.push_back((now_s + self.service_s, bytes));
+            self.replies.push_back((now_ns + self.service_ns, bytes));
         }
     }
 
     /// The server writes what is due first.
     fn reply(&mut self) {
-        if let Some((now_s, bytes)) = self.replies.pop_front() {
-            self.connection.write(LISTENER, now_s, bytes);
+        if let Some((now_ns, bytes)) = self.replies.pop_front() {
+            self.connection.write(LISTENER, now_ns, bytes);
         }
     }
 
     /// The client notes what is complete, and goes on.
-    fn complete(&mut self, now_s: f64) {
+    fn complete(&mut self, now_ns: u64) {
         let delivered = self.connection.delivered(OPENER);
         while let Some(asked) = self.asked.front()
             && asked.reply_end <= delivered
-            && let Some(answered) = self.user.answered(now_s)
+            && let Some(answered) = self.user.answered(now_ns)
         {
             self.asked.pop_front();
             self.answering -= 1;
-            for (kind, since_s) in answered.waits.into_iter().flatten() {
-                self.waits.push(kind, now_s - since_s);
+            for (kind, since_ns) in answered.waits.into_iter().flatten() {
+                self.waits.push(kind, 1e-9 * (now_ns - since_ns) as f64);
             }
             if answered.act.pause_s.is_some() {
-                self.turn_s = after(now_s, answered.act.pause_s);
+                self.turn_ns = after(now_ns, answered.act.pause_s);
             }
             let bytes = ask(answered.act.asks, &mut self.asked, &mut self.bytes);
             if bytes > 0 {
-                self.connection.write(OPENER, now_s, bytes);
+                self.connection.write(OPENER, now_ns, bytes);
             }
         }
     }
 }
 
 /// When a pause that begins now is over; never if there is none.
-fn after(now_s: f64, pause_s: Option<f64>) -> f64 {
-    pause_s.map_or(f64::INFINITY, |pause_s| now_s + pause_s)
+fn after(now_ns: u64, pause_s: Option<f64>) -> u64 {
+    pause_s.map_or(NEVER, |pause_s| now_ns.saturating_add(ns(pause_s)))
 }
 
 /// Notes what is asked for at once; how many bytes of requests that is.

@@ -31,8 +31,8 @@ impl Distribution {
             mean_s,
             std_s: (squares / (trials - 1.0)).sqrt(),
             sorted_s,
-            handshake_s: mean(|taken| taken.repairs.handshake_s),
-            timeout_s: mean(|taken| taken.repairs.timeout_s),
+            handshake_s: mean(|taken| 1e-9 * taken.repairs.handshake_ns as f64),
+            timeout_s: mean(|taken| 1e-9 * taken.repairs.timeout_ns as f64),
             timeouts: mean(|taken| f64::from(taken.repairs.timeouts)),
             retransmissions: mean(|taken| f64::from(taken.repairs.retransmissions)),
         }

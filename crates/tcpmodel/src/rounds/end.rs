@@ -1,7 +1,7 @@
 //! One end of a connection: handshake, sending and receiving half.
 
-use super::{clock::Clock, receiver::Receiver, sender::Sender};
 use crate::Stack;
+use crate::tcp::{Clock, NEVER, Receiver, Sender, ns};
 
 /// How far the handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,18 +20,18 @@ pub(super) enum Handshake {
 #[derive(Clone, Debug)]
 pub(super) struct End {
     pub handshake: Handshake,
-    /// When the SYN or the SYN-ACK is sent again, in seconds.
-    pub handshake_timer_s: f64,
+    /// When the SYN or the SYN-ACK is sent again.
+    pub handshake_timer_ns: u64,
     /// How often that timer fired.
     pub handshake_timeouts: u32,
     /// How often the SYN or the SYN-ACK was sent again.
     pub handshake_again: u32,
-    pub handshake_sent_s: f64,
+    pub handshake_sent_ns: u64,
     pub clock: Clock,
     pub sender: Sender,
     pub receiver: Receiver,
-    /// When it last sent or received anything, in seconds.
-    pub active_s: f64,
+    /// When it last sent or received anything.
+    pub active_ns: u64,
 }
 
 impl End {
@@ -39,53 +39,35 @@ impl End {
     pub(super) fn new(clock: Clock, sender: Sender, receiver: Receiver) -> Self {
         Self {
             handshake: Handshake::Listening,
-            handshake_timer_s: f64::INFINITY,
+            handshake_timer_ns: NEVER,
             handshake_timeouts: 0,
             handshake_again: 0,
-            handshake_sent_s: 0.0,
+            handshake_sent_ns: 0,
             clock,
             sender,
             receiver,
-            active_s: 0.0,
+            active_ns: 0,
         }
     }
 
     /// Sets the timer that sends a SYN or a SYN-ACK again.
-    pub(super) fn set_handshake_timer(&mut self, stack: &Stack, now_s: f64, linear: bool) {
-        let doubled = if linear {
-            self.handshake_timeouts
-                .saturating_sub(stack.linear_syn_timeouts)
-        } else {
-            self.handshake_timeouts
-        };
-        let delay_s = stack.initial_rto_s * f64::from(doubled.min(60)).exp2();
-        self.handshake_timer_s = self.clock.after(now_s, delay_s.min(stack.max_rto_s));
+    pub(super) fn set_handshake_timer(&mut self, stack: &Stack, now_ns: u64, linear: bool) {
+        let delay_ns = ns(stack.handshake_timeout_s(self.handshake_timeouts, linear));
+        self.handshake_timer_ns = self.clock.after(now_ns, delay_ns);
     }
 
     /// The other end has answered: data may flow.
-    pub(super) fn open(&mut self, stack: &Stack, now_s: f64, echo_s: f64) {
+    pub(super) fn open(&mut self, stack: &Stack, now_ns: u64, echo_ns: u64) {
         self.handshake = Handshake::Open;
-        self.handshake_timer_s = f64::INFINITY;
-        let rto = self.sender.rto();
-        if rto.has_timestamps() {
-            rto.measure(now_s, echo_s, false);
+        self.handshake_timer_ns = NEVER;
+        if self.sender.has_timestamps() {
+            self.sender.measure(now_ns, echo_ns);
         } else if self.handshake_again == 0 {
-            rto.measure(now_s, self.handshake_sent_s, false);
+            self.sender.measure(now_ns, self.handshake_sent_ns);
         } else if let Some(least_s) = stack.rto_after_syn_timeout_s {
-            rto.begin_above(least_s);
+            self.sender.begin_above(least_s);
         }
-        let window = if self.handshake_again > stack.handshake_timeouts_forgiven
-            && self.handshake_timeouts > 0
-        {
-            1.0
-        } else {
-            f64::from(stack.initial_window_pkts)
-        };
-        let threshold = if stack.syn_timeout_ends_slow_start && self.handshake_timeouts > 0 {
-            2.0
-        } else {
-            f64::INFINITY
-        };
-        self.sender.open(window, threshold);
+        let (cwnd, ssthresh) = stack.first_window(self.handshake_timeouts, self.handshake_again);
+        self.sender.open(cwnd, ssthresh);
     }
 }

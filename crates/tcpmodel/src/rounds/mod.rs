@@ -26,15 +26,11 @@
 
 mod chance;
 mod check;
-mod clock;
 mod connection;
 mod conversation;
 mod distribution;
 mod end;
 mod path;
-mod receiver;
-mod rto;
-mod sender;
 mod setting;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! One transfer, packet by packet.
 
+use crate::tcp::NEVER;
+
 use super::{
     Until,
     chance::Chance,
@@ -22,24 +24,24 @@ pub(super) fn play<C: Chance>(setting: &Setting, chance: &mut C) -> Taken {
     let way = Way::new(setting.delay_s, setting.bandwidth_bps);
     let ways = [way.clone(), way];
     let mut connection = Connection::new(&setting.stack, setting.mss_bytes, ways, chance);
-    let mut now_s = 0.0;
-    connection.write(OPENER, now_s, setting.bytes[OPENER]);
-    connection.open(now_s);
+    let mut now_ns = 0;
+    connection.write(OPENER, now_ns, setting.bytes[OPENER]);
+    connection.open(now_ns);
     while !is_over(setting, &connection) {
         let next = connection.next_event();
-        if next.0 == f64::INFINITY {
+        if next.0 == NEVER {
             break;
         }
-        now_s = next.0;
+        now_ns = next.0;
         if connection.happen(next) == Some(Notice::Delivered(LISTENER))
             && connection.delivered(LISTENER) == setting.bytes[OPENER]
         {
             // The request is complete: the reply.
-            connection.write(LISTENER, now_s, setting.bytes[LISTENER]);
+            connection.write(LISTENER, now_ns, setting.bytes[LISTENER]);
         }
     }
     Taken {
-        latency_s: now_s,
+        latency_s: 1e-9 * now_ns as f64,
         repairs: connection.repairs(),
     }
 }

@@ -1,6 +1,6 @@
 //! The stacks that come with netflow.
 
-use super::{Recovery, RtoRule, Stack};
+use super::{CongestionControl, Recovery, RtoRule, Stack};
 
 /// The names of the built-in stacks.
 pub fn builtin_names() -> &'static [&'static str] {
@@ -43,7 +43,7 @@ fn linux_2_0_34() -> Stack {
         early_retransmit: false,
         tail_loss_probe: false,
         window_after_loss: 0.5,
-        cubic_growth: false,
+        congestion: CongestionControl::Reno,
         receive_window_bytes: None,
         segments_per_ack: 2,
         ack_delay_s: 0.2,
@@ -77,7 +77,7 @@ fn ns_2_35() -> Stack {
         early_retransmit: false,
         tail_loss_probe: false,
         window_after_loss: 0.5,
-        cubic_growth: false,
+        congestion: CongestionControl::Reno,
         receive_window_bytes: None,
         segments_per_ack: 1,
         ack_delay_s: 0.1,
@@ -113,7 +113,7 @@ pub(super) fn linux_6() -> Stack {
         early_retransmit: false,
         tail_loss_probe: true,
         window_after_loss: 0.7,
-        cubic_growth: true,
+        congestion: CongestionControl::Cubic,
         receive_window_bytes: None,
         segments_per_ack: 2,
         ack_delay_s: 0.04,
@@ -138,7 +138,7 @@ fn legacy() -> Stack {
         limited_transmit: true,
         tail_loss_probe: false,
         window_after_loss: 0.5,
-        cubic_growth: false,
+        congestion: CongestionControl::Reno,
         receive_window_bytes: Some(16_384),
         quick_acks: 16,
         acks_compressed: false,
@@ -172,7 +172,7 @@ fn rfc6298() -> Stack {
         early_retransmit: false,
         tail_loss_probe: false,
         window_after_loss: 0.5,
-        cubic_growth: false,
+        congestion: CongestionControl::Reno,
         receive_window_bytes: None,
         segments_per_ack: 2,
         ack_delay_s: 0.2,

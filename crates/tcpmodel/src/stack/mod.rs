@@ -80,9 +80,9 @@ pub struct Stack {
     /// The share of the window that a loss leaves: above 0 and at most 1; half of it for Reno,
     /// 0.7 for CUBIC (RFC 9438).
     pub window_after_loss: f64,
-    /// Does the window grow with the time since the last loss (CUBIC, RFC 9438) rather than with what
-    /// is acknowledged? Only for senders with selective acknowledgements.
-    pub cubic_growth: bool,
+    /// How the window moves: only for senders with selective acknowledgements, and Linux's; others are
+    /// [`Reno`](CongestionControl::Reno).
+    pub congestion: CongestionControl,
 
     /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Segments
     /// are no larger than half of it.
@@ -129,6 +129,20 @@ pub enum Recovery {
     Sack,
     /// Selective acknowledgements, and losses found by time (RFC 8985).
     Rack,
+}
+
+/// How a sender's congestion window moves.
+#[words(plain, lowercase)]
+pub enum CongestionControl {
+    /// Additive increase, multiplicative decrease (RFC 5681).
+    Reno,
+    /// The window grows with the time since the last loss (RFC 9438), and slow start ends before
+    /// losses (HyStart).
+    Cubic,
+    /// A model of the path sets pacing and window (BBR, version 1).
+    Bbr,
+    /// The window shrinks by the share of packets that met congestion (RFC 8257).
+    Dctcp,
 }
 
 impl Stack {
@@ -232,6 +246,30 @@ impl Stack {
             ensure((1..=most).contains(&count), what, count.into(), allowed);
         }
         wrong
+    }
+
+    /// How long an end waits for the answer to a SYN, after so many timeouts, in seconds; `linear` says that
+    /// it is the one that opened the connection, whose first timeouts may not double.
+    pub fn handshake_timeout_s(&self, timeouts: u32, linear: bool) -> f64 {
+        let doubled = match linear {
+            true => timeouts.saturating_sub(self.linear_syn_timeouts),
+            false => timeouts,
+        };
+        let timeout_s = self.initial_rto_s * f64::from(doubled.min(60)).exp2();
+        timeout_s.min(self.max_rto_s)
+    }
+
+    /// The window in packets, and the slow start threshold if there is one, after a handshake in which a
+    /// timer fired so often, and a packet was sent again so often.
+    pub fn first_window(&self, timeouts: u32, again: u32) -> (u32, Option<u32>) {
+        let cwnd = match again > self.handshake_timeouts_forgiven && timeouts > 0 {
+            true => 1,
+            false => self.initial_window_pkts,
+        };
+        (
+            cwnd,
+            (self.syn_timeout_ends_slow_start && timeouts > 0).then_some(2),
+        )
     }
 
     /// The retransmission timeout in seconds after one measured round-trip time: with

@@ -6,7 +6,7 @@ use netflow_document::{
 };
 use netflow_units::{Bytes, Packets, Seconds};
 
-use super::{Recovery, RtoRule, Stack, builtin_names};
+use super::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 
 type Time = Spanned<Quantity<Seconds>>;
 type Size = Spanned<Quantity<Bytes>>;
@@ -82,9 +82,9 @@ struct StackFile {
     /// The share of the window that a loss leaves.
     #[key(example = 0.7)]
     window_after_loss: Option<Spanned<f64>>,
-    /// Does the window grow with the time since the last loss?
-    #[key(example = true)]
-    cubic_growth: Option<Flag>,
+    /// How the congestion window moves.
+    #[key(example = "cubic")]
+    congestion: Option<Spanned<CongestionControl>>,
     /// The most that a receiver lets be under way.
     #[key(allowed = WHOLE_BYTES, example = "64 KiB")]
     receive_window: Option<Size>,
@@ -197,7 +197,7 @@ fn over(file: StackFile) -> Stack {
         early_retransmit,
         tail_loss_probe,
         window_after_loss,
-        cubic_growth,
+        congestion,
         receive_window,
         segments_per_ack,
         ack_delay,
@@ -244,7 +244,7 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.early_retransmit, early_retransmit, |it| *it);
     set(&mut stack.tail_loss_probe, tail_loss_probe, |it| *it);
     set(&mut stack.window_after_loss, window_after_loss, |it| *it);
-    set(&mut stack.cubic_growth, cubic_growth, |it| *it);
+    set(&mut stack.congestion, congestion, |it| *it);
     set(&mut stack.receive_window_bytes, receive_window, |it| {
         Some(bytes(it))
     });

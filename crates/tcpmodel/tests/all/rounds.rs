@@ -3,7 +3,7 @@
 
 use netflow_tcpmodel::rounds::{Distribution, Options, Rounds, Transfer, Until};
 use netflow_tcpmodel::rto::{ExactMoments, RtoChain, Solver, Timers};
-use netflow_tcpmodel::{Recovery, RtoRule, Stack, builtin_names};
+use netflow_tcpmodel::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 use proptest::prelude::*;
 
 fn play(stack: &str, transfer: Transfer, trials: u64) -> Distribution {
@@ -194,7 +194,13 @@ prop_compose! {
         window_after_loss in 0.01..=1.0,
         segments_per_ack in 1_u32..4,
         quick_acks in prop::sample::select(vec![0, 3, 16, u32::MAX]),
-        flags in prop::array::uniform9(any::<bool>()),
+        congestion in prop::sample::select(vec![
+            CongestionControl::Reno,
+            CongestionControl::Cubic,
+            CongestionControl::Bbr,
+            CongestionControl::Dctcp,
+        ]),
+        flags in prop::array::uniform8(any::<bool>()),
     ) -> Stack {
         Stack {
             initial_window_pkts: window,
@@ -215,7 +221,7 @@ prop_compose! {
             ack_delay_beats: flags[5],
             syn_answered_again: flags[6],
             syn_timeout_ends_slow_start: flags[7],
-            cubic_growth: flags[8],
+            congestion,
             ..Stack::builtin(like).unwrap()
         }
     }

@@ -1,7 +1,7 @@
 //! Stacks: the built-in ones, timeouts that are known, and descriptions in TOML, good and bad.
 
 use netflow_document::Problem;
-use netflow_tcpmodel::{Recovery, RtoRule, Stack, builtin_names};
+use netflow_tcpmodel::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 
 #[test]
 fn every_built_in_stack_is_one_that_a_stack_can_be() {
@@ -50,7 +50,7 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         limited-transmit = true
         duplicate-acks = 2
         window-after-loss = 0.7
-        cubic-growth = true
+        congestion = "cubic"
         receive-window = "64 KiB"
         "#,
     )
@@ -68,7 +68,7 @@ fn a_description_changes_what_it_says_and_nothing_else() {
         limited_transmit: true,
         duplicate_acks: 2,
         window_after_loss: 0.7,
-        cubic_growth: true,
+        congestion: CongestionControl::Cubic,
         receive_window_bytes: Some(65_536),
         ..Stack::builtin("ns-2.35").unwrap()
     };

@@ -1,11 +1,12 @@
 //! A sender that knows only what is acknowledged cumulatively: Tahoe, Reno and NewReno.
 
-use super::super::{clock::Clock, rto::Rto};
+use super::super::{Clock, NEVER, RttEstimator};
+use super::Shown;
 use crate::{Recovery, RtoRule, Stack};
 
 /// A sender that retransmits fast or only after timeouts.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Classic {
+pub(super) struct Classic {
     recovery: Recovery,
     /// Duplicate acknowledgements that stand for a loss.
     loss_at: u32,
@@ -17,7 +18,7 @@ pub(in super::super) struct Classic {
     counts: bool,
     decrease: f64,
     clock: Clock,
-    pub rto: Rto,
+    pub rtt: RttEstimator,
     /// The other end lets so many segments be under way.
     most_out: u32,
     segments: u32,
@@ -35,17 +36,20 @@ pub(in super::super) struct Classic {
     recover: u32,
     after_timeout: bool,
     /// The segment whose round-trip time is being measured, and when it was sent.
-    timed: Option<(u32, f64)>,
+    timed: Option<(u32, u64)>,
     round_end: u32,
     /// What a pause leaves of the window at most.
     initial_window: f64,
-    /// When anything was sent last, in seconds.
-    last_sent_s: f64,
-    pub timer_s: f64,
+    /// When anything was sent last.
+    last_sent_ns: u64,
+    pub timer_ns: u64,
+    timeouts: u64,
+    timeouts_in_a_row: u32,
+    fast_retransmits: u64,
 }
 
 impl Classic {
-    pub(super) fn new(stack: &Stack, most_out: u32, rto: Rto, clock: Clock) -> Self {
+    pub(super) fn new(stack: &Stack, most_out: u32, clock: Clock, phase: f64) -> Self {
         Self {
             recovery: stack.recovery,
             loss_at: match stack.recovery {
@@ -58,7 +62,7 @@ impl Classic {
             counts: stack.rto_rule == RtoRule::Linux,
             decrease: stack.window_after_loss,
             clock,
-            rto,
+            rtt: RttEstimator::new(stack, phase),
             most_out,
             segments: 0,
             acknowledged: 0,
@@ -73,8 +77,11 @@ impl Classic {
             timed: None,
             round_end: 0,
             initial_window: f64::from(stack.initial_window_pkts),
-            last_sent_s: 0.0,
-            timer_s: f64::INFINITY,
+            last_sent_ns: 0,
+            timer_ns: NEVER,
+            timeouts: 0,
+            timeouts_in_a_row: 0,
+            fast_retransmits: 0,
         }
     }
 
@@ -86,9 +93,41 @@ impl Classic {
 
     /// RFC 5681, 4.1: after nothing was sent for longer than the timeout, the window is the initial
     /// one at most.
-    pub(super) fn wake(&mut self, now_s: f64) {
-        if self.acknowledged == self.next && now_s - self.last_sent_s > self.rto.timeout_s() {
+    pub(super) fn wake(&mut self, now_ns: u64) {
+        if self.acknowledged == self.next && now_ns - self.last_sent_ns > self.rtt.timeout_ns() {
             self.window = self.window.min(self.initial_window);
+        }
+    }
+
+    pub(super) fn offered(&self) -> u32 {
+        self.segments
+    }
+
+    /// All segments before this one have been sent.
+    pub(super) fn sent(&self) -> u32 {
+        self.sent
+    }
+
+    pub(super) fn cwnd(&self) -> f64 {
+        self.window
+    }
+
+    pub(super) fn most_out(&self) -> u32 {
+        self.most_out
+    }
+
+    /// Retransmission timeouts, and losses found by duplicate acknowledgements.
+    pub(super) fn losses_found(&self) -> (u64, u64) {
+        (self.timeouts, self.fast_retransmits)
+    }
+
+    pub(super) fn show(&self) -> Shown {
+        Shown {
+            cwnd_pkts: self.window,
+            ssthresh_pkts: self.threshold,
+            in_flight: self.sent - self.acknowledged,
+            in_recovery: self.recovering || self.after_timeout,
+            ..Shown::default()
         }
     }
 
@@ -98,7 +137,7 @@ impl Classic {
     }
 
     /// Sends what the window allows.
-    pub(super) fn send(&mut self, now_s: f64, out: &mut Vec<u32>) {
+    pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let extra = if self.limited_transmit && !self.recovering && !self.after_timeout {
             f64::from(self.duplicates.min(2))
         } else {
@@ -107,55 +146,56 @@ impl Classic {
         let allowed = (self.window + extra).floor().min(f64::from(self.most_out)) as u32;
         let end = self.segments.min(self.acknowledged.saturating_add(allowed));
         while self.next < end {
-            self.transmit(now_s, self.next, out);
+            self.transmit(now_ns, self.next, out);
             self.next += 1;
         }
     }
 
-    fn transmit(&mut self, now_s: f64, segment: u32, out: &mut Vec<u32>) {
-        self.last_sent_s = now_s;
+    fn transmit(&mut self, now_ns: u64, segment: u32, out: &mut Vec<u32>) {
+        self.last_sent_ns = now_ns;
         if segment >= self.sent {
             self.sent = segment + 1;
-            self.timed.get_or_insert((segment, now_s));
+            self.timed.get_or_insert((segment, now_ns));
         }
-        if self.timer_s == f64::INFINITY {
-            self.set_timer(now_s);
+        if self.timer_ns == NEVER {
+            self.set_timer(now_ns);
         }
         out.push(segment);
     }
 
-    fn set_timer(&mut self, now_s: f64) {
-        self.timer_s = self.clock.after(now_s, self.rto.timeout_s());
+    fn set_timer(&mut self, now_ns: u64) {
+        self.timer_ns = self.clock.after(now_ns, self.rtt.timeout_ns());
     }
 
-    /// An acknowledgement arrives; `echo_s` is when the packet was sent that it answers.
+    /// An acknowledgement arrives; `echo_ns` is when the packet was sent that it answers.
     pub(super) fn receive(
         &mut self,
-        now_s: f64,
+        now_ns: u64,
         acknowledged: u32,
         pure: bool,
-        echo_s: f64,
+        echo_ns: u64,
         out: &mut Vec<u32>,
     ) {
         if acknowledged > self.acknowledged {
-            self.advance(now_s, acknowledged, echo_s, out);
+            self.advance(now_ns, acknowledged, echo_ns, out);
         } else if pure && acknowledged < self.acknowledged {
             self.duplicates = 0;
-        } else if pure && self.timer_s < f64::INFINITY {
-            self.duplicate(now_s, out);
+        } else if pure && self.timer_ns < NEVER {
+            self.duplicate(now_ns, out);
         }
     }
 
-    fn advance(&mut self, now_s: f64, acknowledged: u32, echo_s: f64, out: &mut Vec<u32>) {
+    fn advance(&mut self, now_ns: u64, acknowledged: u32, echo_ns: u64, out: &mut Vec<u32>) {
         let newly = acknowledged - self.acknowledged;
         self.acknowledged = acknowledged;
+        self.timeouts_in_a_row = 0;
         self.next = self.next.max(acknowledged);
         if self.timer_first {
-            self.restart_timer(now_s);
-            self.measure(now_s, echo_s);
+            self.restart_timer(now_ns);
+            self.measure(now_ns, echo_ns);
         } else {
-            self.measure(now_s, echo_s);
-            self.restart_timer(now_s);
+            self.measure(now_ns, echo_ns);
+            self.restart_timer(now_ns);
         }
         if self.after_timeout && acknowledged >= self.recover {
             self.after_timeout = false;
@@ -163,9 +203,9 @@ impl Classic {
         if self.recovering {
             if self.recovery == Recovery::NewReno && acknowledged < self.recover {
                 self.window = (self.window - f64::from(newly) + 1.0).max(1.0);
-                self.transmit(now_s, acknowledged, out);
-                self.set_timer(now_s);
-                self.send(now_s, out);
+                self.transmit(now_ns, acknowledged, out);
+                self.set_timer(now_ns);
+                self.send(now_ns, out);
                 return;
             }
             self.window = self.window.min(self.threshold);
@@ -177,36 +217,36 @@ impl Classic {
         } else {
             1.0 / self.window
         };
-        self.send(now_s, out);
+        self.send(now_ns, out);
     }
 
-    fn restart_timer(&mut self, now_s: f64) {
+    fn restart_timer(&mut self, now_ns: u64) {
         if self.acknowledged == self.sent {
-            self.timer_s = f64::INFINITY;
+            self.timer_ns = NEVER;
         } else {
-            self.set_timer(now_s);
+            self.set_timer(now_ns);
         }
     }
 
-    fn measure(&mut self, now_s: f64, echo_s: f64) {
+    fn measure(&mut self, now_ns: u64, echo_ns: u64) {
         let first = self.acknowledged > self.round_end;
-        let mut measured = self.rto.has_timestamps();
+        let mut measured = self.rtt.has_timestamps();
         if measured {
-            self.rto.measure(now_s, echo_s, first);
-        } else if let Some((segment, sent_s)) = self.timed
+            self.rtt.measure(now_ns, echo_ns, first);
+        } else if let Some((segment, sent_ns)) = self.timed
             && self.acknowledged > segment
         {
             self.timed = None;
-            self.rto.measure(now_s, sent_s, first);
+            self.rtt.measure(now_ns, sent_ns, first);
             measured = true;
         }
         if first {
             self.round_end = self.sent;
         }
-        self.rto.forget_back_off(measured);
+        self.rtt.forget_back_off(measured);
     }
 
-    fn duplicate(&mut self, now_s: f64, out: &mut Vec<u32>) {
+    fn duplicate(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         self.duplicates += 1;
         let loss_at = self.loss_at();
         if self.recovering {
@@ -215,11 +255,11 @@ impl Classic {
             self.recovering = true;
             // Duplicates of what was sent again after a timeout tell nothing new.
             if !self.after_timeout && self.acknowledged >= self.recover {
-                self.retransmit(now_s, out);
+                self.retransmit(now_ns, out);
             }
             return;
         }
-        self.send(now_s, out);
+        self.send(now_ns, out);
     }
 
     /// So many duplicate acknowledgements stand for a loss now.
@@ -235,9 +275,10 @@ impl Classic {
     }
 
     /// Fast retransmit.
-    fn retransmit(&mut self, now_s: f64, out: &mut Vec<u32>) {
+    fn retransmit(&mut self, now_ns: u64, out: &mut Vec<u32>) {
+        self.fast_retransmits += 1;
         self.halve();
-        self.timer_s = f64::INFINITY;
+        self.timer_ns = NEVER;
         self.timed = None;
         self.recover = self.sent;
         if self.recovery == Recovery::Tahoe {
@@ -246,10 +287,10 @@ impl Classic {
             self.window = 1.0;
             self.next = self.acknowledged;
         } else {
-            self.transmit(now_s, self.acknowledged, out);
+            self.transmit(now_ns, self.acknowledged, out);
             self.window = self.threshold + f64::from(self.duplicates);
         }
-        self.send(now_s, out);
+        self.send(now_ns, out);
     }
 
     fn halve(&mut self) {
@@ -257,17 +298,22 @@ impl Classic {
     }
 
     /// The retransmission timer fires.
-    pub(super) fn timeout(&mut self, now_s: f64, out: &mut Vec<u32>) {
-        self.halve();
+    pub(super) fn timeout(&mut self, now_ns: u64, out: &mut Vec<u32>) {
+        self.timeouts += 1;
+        // RFC 5681, 3.1: a segment that was sent again already does not make the threshold smaller.
+        if self.timer_first || self.timeouts_in_a_row == 0 {
+            self.halve();
+        }
+        self.timeouts_in_a_row += 1;
         self.window = 1.0;
-        self.rto.back_off();
-        self.set_timer(now_s);
+        self.rtt.back_off();
+        self.set_timer(now_ns);
         self.next = self.acknowledged;
         self.recover = self.sent;
         self.after_timeout = true;
         self.recovering = false;
         self.duplicates = 0;
         self.timed = None;
-        self.send(now_s, out);
+        self.send(now_ns, out);
     }
 }

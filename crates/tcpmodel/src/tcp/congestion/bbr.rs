@@ -1,0 +1,529 @@
+//! BBR, version 1, as Linux's `tcp_bbr` has it: a model of the path (the largest delivery rate of the
+//! last ten round trips, the least round trip of the last ten seconds) sets pacing and window.
+//!
+//! Left out: what the kernel does to packets between a socket and the wire (queues of the host, bursts that
+//! timers make).
+
+use super::bandwidth::WindowedMax;
+use super::{Delivery, Repairs, Window};
+use crate::Stack;
+
+/// The gain that doubles what is sent in each round trip: 2 / ln 2.
+const HIGH_GAIN: f64 = 2.885;
+const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
+const CWND_GAIN: f64 = 2.0;
+/// Gains of pacing, one after the other for a round trip each.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The bandwidth is the largest of so many round trips.
+const BANDWIDTH_ROUNDS: u64 = 10;
+const MIN_RTT_NS: u64 = 10_000_000_000;
+const PROBE_RTT_NS: u64 = 200_000_000;
+const LEAST_CWND: u32 = 4;
+/// The pipe is full if the bandwidth has not grown by a quarter in three round trips.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// Below this rate, in bits per second, packets leave one by one.
+const SINGLE_BPS: f64 = 1_200_000.0;
+/// What is sent together lasts a 1024th of a second (`sk_pacing_shift`), up to 64 KiB.
+const TOGETHER_PER_S: f64 = 1024.0;
+const MOST_TOGETHER_BYTES: f64 = 65_536.0;
+/// Pacing is by so much slower than what was measured.
+const MARGIN: f64 = 0.99;
+/// Long-term sampling (policers): at least so many rounds, so large a loss, so near two rates; for so
+/// many rounds it holds.
+const POLICED_ROUNDS: u64 = 4;
+const POLICED_LOSS: f64 = 50.0 / 256.0;
+const POLICED_RATIO: f64 = 0.125;
+const POLICED_NEAR_BPS: f64 = 4000.0;
+const POLICED_FOR: u64 = 48;
+/// What arrives in bursts is measured over twice so many rounds, and counts up to 100 ms.
+const AGGREGATED_ROUNDS: u32 = 5;
+const AGGREGATED_NS: f64 = 100e6;
+const AGGREGATED_MOST: u64 = 1 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRtt,
+}
+
+/// BBR's state. Rates are packets per nanosecond.
+#[derive(Clone, Debug)]
+pub(crate) struct Bbr {
+    pub(crate) mode: Mode,
+    packet_bits: f64,
+    random: u64,
+    bandwidth: WindowedMax,
+    min_rtt_ns: u64,
+    min_rtt_at_ns: u64,
+    rounds: u64,
+    /// The round ends when so many packets have been delivered.
+    round_end: u64,
+    round_start: bool,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    is_full: bool,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    pacing: f64,
+    knows_rtt: bool,
+    cycle: usize,
+    cycle_at_ns: u64,
+    /// When the short window of [`Mode::ProbeRtt`] has lasted, and whether a round trip has.
+    probe_rtt_until_ns: Option<u64>,
+    probe_rtt_round: bool,
+    prior_cwnd: u32,
+    prior_repairs: Repairs,
+    conserves: bool,
+    after_idle: bool,
+    policer: Policer,
+    aggregation: Aggregation,
+}
+
+/// Finds out whether a policer holds the rate (long-term sampling).
+#[derive(Clone, Copy, Debug, Default)]
+struct Policer {
+    is_sampling: bool,
+    rounds: u64,
+    bandwidth: f64,
+    is_used: bool,
+    /// Where the interval began: packets delivered, packets lost, and when.
+    delivered: u64,
+    lost: u64,
+    at_ns: u64,
+}
+
+/// How much more is acknowledged at once than the bandwidth explains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregation {
+    epoch_ns: u64,
+    acked: u64,
+    extra: [u32; 2],
+    which: usize,
+    rounds: u32,
+}
+
+impl Bbr {
+    pub(super) fn new(stack: &Stack, phase: f64) -> Self {
+        let mut bbr = Self {
+            mode: Mode::Startup,
+            packet_bits: 8.0 * f64::from(stack.mss_bytes),
+            random: phase.to_bits(),
+            bandwidth: WindowedMax::default(),
+            min_rtt_ns: u64::MAX,
+            min_rtt_at_ns: 0,
+            rounds: 0,
+            round_end: 0,
+            round_start: false,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            pacing: 0.0,
+            knows_rtt: false,
+            cycle: 0,
+            cycle_at_ns: 0,
+            probe_rtt_until_ns: None,
+            probe_rtt_round: false,
+            prior_cwnd: 0,
+            prior_repairs: Repairs::None,
+            conserves: false,
+            after_idle: false,
+            policer: Policer::default(),
+            aggregation: Aggregation::default(),
+        };
+        bbr.begin_pacing(stack.initial_window_pkts, 0);
+        bbr
+    }
+
+    /// Before any rate is known: the window in a round trip, or in a millisecond.
+    fn begin_pacing(&mut self, cwnd: u32, srtt_ns: u64) {
+        self.knows_rtt = srtt_ns > 0;
+        let rtt_ns = if self.knows_rtt { srtt_ns } else { 1_000_000 };
+        self.pacing = HIGH_GAIN * MARGIN * f64::from(cwnd) / rtt_ns as f64;
+    }
+
+    /// The rate of packets, and how many leave together.
+    pub(super) fn pacing(&self) -> (f64, u32) {
+        (self.pacing, self.together())
+    }
+
+    fn together(&self) -> u32 {
+        let bits_per_s = self.pacing * 1e9 * self.packet_bits;
+        let bits = (bits_per_s / TOGETHER_PER_S).min(8.0 * MOST_TOGETHER_BYTES);
+        let least = if bits_per_s < SINGLE_BPS { 1 } else { 2 };
+        ((bits / self.packet_bits) as u32).clamp(least, 127)
+    }
+
+    /// The bandwidth that the model reckons with.
+    fn used_bandwidth(&self) -> f64 {
+        match self.policer.is_used {
+            true => self.policer.bandwidth,
+            false => self.bandwidth.get(),
+        }
+    }
+
+    fn bdp(&self, bandwidth: f64, gain: f64) -> u32 {
+        match self.min_rtt_ns {
+            u64::MAX => 10,
+            rtt_ns => (bandwidth * rtt_ns as f64 * gain).ceil() as u32,
+        }
+    }
+
+    /// Room for bursts at both ends.
+    fn with_bursts(&self, cwnd: u32) -> u32 {
+        let cwnd = (cwnd + 3 * self.together()).next_multiple_of(2);
+        match self.mode == Mode::ProbeBandwidth && self.cycle == 0 {
+            true => cwnd + 2,
+            false => cwnd,
+        }
+    }
+
+    fn in_flight_at(&self, bandwidth: f64, gain: f64) -> u32 {
+        self.with_bursts(self.bdp(bandwidth, gain))
+    }
+
+    pub(super) fn save_cwnd(&mut self, cwnd: u32) {
+        self.prior_cwnd =
+            match self.prior_repairs < Repairs::Recovery && self.mode != Mode::ProbeRtt {
+                true => cwnd,
+                false => self.prior_cwnd.max(cwnd),
+            };
+    }
+
+    pub(super) fn time_out(&mut self) {
+        self.prior_repairs = Repairs::Timeout;
+        self.full_bandwidth = 0.0;
+        self.round_start = true;
+    }
+
+    /// The timeout was not needed.
+    pub(crate) fn undo(&mut self) {
+        (self.full_bandwidth, self.full_rounds) = (0.0, 0);
+        self.policer = Policer::default();
+    }
+
+    pub(super) fn resume(&mut self, now_ns: u64) {
+        self.after_idle = true;
+        (self.aggregation.epoch_ns, self.aggregation.acked) = (now_ns, 0);
+        if self.mode == Mode::ProbeBandwidth {
+            self.set_pacing(self.used_bandwidth(), 1.0);
+        }
+    }
+
+    fn set_pacing(&mut self, bandwidth: f64, gain: f64) {
+        let rate = bandwidth * gain * MARGIN;
+        if self.is_full || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
+    /// An acknowledgement: all that follows from it.
+    pub(crate) fn acked(&mut self, window: &mut Window, delivery: &Delivery) {
+        self.update_bandwidth(delivery);
+        self.update_aggregation(window, delivery);
+        self.update_cycle(delivery);
+        self.look_whether_full(delivery);
+        self.look_whether_drained(window, delivery);
+        self.update_min_rtt(window, delivery);
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBandwidth if self.policer.is_used => (1.0, CWND_GAIN),
+            Mode::ProbeBandwidth => (CYCLE[self.cycle], CWND_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+        if !self.knows_rtt && delivery.srtt_ns > 0 {
+            self.begin_pacing(window.cwnd, delivery.srtt_ns);
+        }
+        self.set_pacing(self.used_bandwidth(), self.pacing_gain);
+        self.set_cwnd(window, delivery);
+    }
+
+    fn update_bandwidth(&mut self, delivery: &Delivery) {
+        let rate = &delivery.rate;
+        self.round_start = false;
+        let Some(measured) = rate.measured else {
+            return;
+        };
+        if measured.prior_delivered >= self.round_end {
+            self.round_end = rate.delivered;
+            self.rounds += 1;
+            self.round_start = true;
+            self.conserves = false;
+        }
+        self.look_for_policer(delivery);
+        let bandwidth = measured.delivered as f64 / measured.interval_ns as f64;
+        if !measured.is_app_limited || bandwidth >= self.bandwidth.get() {
+            self.bandwidth.add(BANDWIDTH_ROUNDS, self.rounds, bandwidth);
+        }
+    }
+
+    fn look_for_policer(&mut self, delivery: &Delivery) {
+        let rate = &delivery.rate;
+        if self.policer.is_used {
+            if self.mode == Mode::ProbeBandwidth && self.round_start {
+                self.policer.rounds += 1;
+                if self.policer.rounds >= POLICED_FOR {
+                    self.policer = Policer::from(delivery);
+                    self.probe_bandwidth(delivery.acked.now_ns);
+                }
+            }
+            return;
+        }
+        if !self.policer.is_sampling {
+            if delivery.newly_lost == 0 {
+                return;
+            }
+            self.policer = Policer {
+                is_sampling: true,
+                ..Policer::from(delivery)
+            };
+        }
+        if rate.measured.is_some_and(|it| it.is_app_limited) {
+            self.policer = Policer::default();
+            return;
+        }
+        self.policer.rounds += u64::from(self.round_start);
+        if self.policer.rounds < POLICED_ROUNDS {
+            return;
+        }
+        if self.policer.rounds > 4 * POLICED_ROUNDS {
+            self.policer = Policer::default();
+            return;
+        }
+        if delivery.newly_lost == 0 {
+            return;
+        }
+        let lost = rate.lost - self.policer.lost;
+        let delivered = rate.delivered - self.policer.delivered;
+        if delivered == 0 || (lost as f64) < POLICED_LOSS * delivered as f64 {
+            return;
+        }
+        let interval_ns = rate.at_ns - self.policer.at_ns;
+        if interval_ns < 1_000_000 {
+            return;
+        }
+        self.end_of_sample(delivered as f64 / interval_ns as f64, delivery);
+    }
+
+    fn end_of_sample(&mut self, bandwidth: f64, delivery: &Delivery) {
+        let before = self.policer.bandwidth;
+        if before > 0.0 {
+            let off = (bandwidth - before).abs();
+            let off_bytes_per_s = off * 1e9 * self.packet_bits / 8.0;
+            if off <= POLICED_RATIO * before || off_bytes_per_s <= POLICED_NEAR_BPS {
+                self.policer.bandwidth = (bandwidth + before) / 2.0;
+                self.policer.is_used = true;
+                self.policer.rounds = 0;
+                self.pacing_gain = 1.0;
+                return;
+            }
+        }
+        self.policer = Policer {
+            is_sampling: true,
+            bandwidth,
+            ..Policer::from(delivery)
+        };
+    }
+
+    fn update_aggregation(&mut self, window: &Window, delivery: &Delivery) {
+        let acked = delivery.acked.delivered;
+        if acked == 0 || delivery.rate.measured.is_none() {
+            return;
+        }
+        let it = &mut self.aggregation;
+        if self.round_start {
+            it.rounds += 1;
+            if it.rounds >= AGGREGATED_ROUNDS {
+                it.rounds = 0;
+                it.which ^= 1;
+                it.extra[it.which] = 0;
+            }
+        }
+        let at_ns = delivery.rate.at_ns;
+        let bandwidth = match self.policer.is_used {
+            true => self.policer.bandwidth,
+            false => self.bandwidth.get(),
+        };
+        let mut expected = (bandwidth * at_ns.saturating_sub(it.epoch_ns) as f64) as u64;
+        if it.acked <= expected || it.acked + u64::from(acked) >= AGGREGATED_MOST {
+            (it.acked, it.epoch_ns, expected) = (0, at_ns, 0);
+        }
+        it.acked += u64::from(acked);
+        let extra = (it.acked - expected).min(u64::from(window.cwnd)) as u32;
+        it.extra[it.which] = it.extra[it.which].max(extra);
+    }
+
+    /// What comes in bursts needs more under way.
+    fn aggregated(&self) -> u32 {
+        let most = (self.used_bandwidth() * AGGREGATED_NS) as u32;
+        match self.is_full {
+            true => self.aggregation.extra[0]
+                .max(self.aggregation.extra[1])
+                .min(most),
+            false => 0,
+        }
+    }
+
+    fn update_cycle(&mut self, delivery: &Delivery) {
+        if self.mode != Mode::ProbeBandwidth {
+            return;
+        }
+        let at_ns = delivery.rate.at_ns;
+        let is_long = at_ns.saturating_sub(self.cycle_at_ns) > self.min_rtt_ns;
+        let in_flight = delivery.in_flight_before;
+        let bandwidth = self.bandwidth.get();
+        let is_over = if self.pacing_gain > 1.0 {
+            let target = self.in_flight_at(bandwidth, self.pacing_gain);
+            is_long && (delivery.newly_lost > 0 || in_flight >= target)
+        } else if self.pacing_gain < 1.0 {
+            is_long || in_flight <= self.in_flight_at(bandwidth, 1.0)
+        } else {
+            is_long
+        };
+        if is_over {
+            self.cycle = (self.cycle + 1) % CYCLE.len();
+            self.cycle_at_ns = at_ns;
+        }
+    }
+
+    /// Any phase of the cycle but the one that drains.
+    fn probe_bandwidth(&mut self, now_ns: u64) {
+        self.mode = Mode::ProbeBandwidth;
+        // SplitMix64: which phase a connection begins with is a matter of chance.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.random;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let random = ((x ^ (x >> 31)) % 7) as usize;
+        self.cycle = (CYCLE.len() - random) % CYCLE.len();
+        self.cycle_at_ns = now_ns;
+    }
+
+    fn look_whether_full(&mut self, delivery: &Delivery) {
+        let limited = delivery.rate.measured.is_some_and(|it| it.is_app_limited);
+        if self.is_full || !self.round_start || limited {
+            return;
+        }
+        if self.bandwidth.get() >= FULL_GROWTH * self.full_bandwidth {
+            (self.full_bandwidth, self.full_rounds) = (self.bandwidth.get(), 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.is_full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn look_whether_drained(&mut self, window: &mut Window, delivery: &Delivery) {
+        if self.mode == Mode::Startup && self.is_full {
+            self.mode = Mode::Drain;
+            window.ssthresh = self.in_flight_at(self.bandwidth.get(), 1.0);
+        }
+        if self.mode == Mode::Drain
+            && delivery.in_flight <= self.in_flight_at(self.bandwidth.get(), 1.0)
+        {
+            self.probe_bandwidth(delivery.rate.at_ns);
+        }
+    }
+
+    fn update_min_rtt(&mut self, window: &mut Window, delivery: &Delivery) {
+        let now_ns = delivery.acked.now_ns;
+        let expired = now_ns > self.min_rtt_at_ns + MIN_RTT_NS;
+        if let Some(rtt_ns) = delivery.acked.rtt_ns
+            && (rtt_ns < self.min_rtt_ns || expired && !delivery.rate.may_be_delayed)
+        {
+            (self.min_rtt_ns, self.min_rtt_at_ns) = (rtt_ns.max(1), now_ns);
+        }
+        if expired && !self.after_idle && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd(window.cwnd);
+            self.probe_rtt_until_ns = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            match self.probe_rtt_until_ns {
+                None if delivery.in_flight <= LEAST_CWND => {
+                    self.probe_rtt_until_ns = Some(now_ns + PROBE_RTT_NS);
+                    self.probe_rtt_round = false;
+                    self.round_end = delivery.rate.delivered;
+                }
+                None => {}
+                Some(until_ns) => {
+                    self.probe_rtt_round |= self.round_start;
+                    if self.probe_rtt_round && now_ns > until_ns {
+                        self.min_rtt_at_ns = now_ns;
+                        window.cwnd = window.cwnd.max(self.prior_cwnd);
+                        match self.is_full {
+                            true => self.probe_bandwidth(now_ns),
+                            false => self.mode = Mode::Startup,
+                        }
+                    }
+                }
+            }
+        }
+        if delivery.rate.measured.is_some_and(|it| it.delivered > 0) {
+            self.after_idle = false;
+        }
+    }
+
+    /// Whether a sender must not take what it sends now for all that the path can carry.
+    pub(crate) fn is_probing_rtt(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
+    fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
+        let acked = delivery.acked.delivered;
+        if acked > 0 && !self.conserve(window, delivery) {
+            let target = self.bdp(self.used_bandwidth(), self.cwnd_gain) + self.aggregated();
+            let target = self.with_bursts(target);
+            if self.is_full {
+                window.cwnd = (window.cwnd + acked).min(target);
+            } else if window.cwnd < target || delivery.rate.delivered < 10 {
+                window.cwnd += acked;
+            }
+            window.cwnd = window.cwnd.max(LEAST_CWND);
+        }
+        if self.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(LEAST_CWND);
+        }
+    }
+
+    /// In the first round trip of repairs, what has arrived is replaced and no more; after repairs the
+    /// window is what it was. Whether the first is the case.
+    fn conserve(&mut self, window: &mut Window, delivery: &Delivery) -> bool {
+        let (before, now) = (self.prior_repairs, delivery.repairs);
+        let enough = delivery.in_flight + delivery.acked.delivered;
+        let mut cwnd = match delivery.newly_lost {
+            0 => window.cwnd,
+            lost => window.cwnd.saturating_sub(lost).max(1),
+        };
+        if now == Repairs::Recovery && before != Repairs::Recovery {
+            self.conserves = true;
+            self.round_end = delivery.rate.delivered;
+            cwnd = enough;
+        } else if before >= Repairs::Recovery && now < Repairs::Recovery {
+            cwnd = cwnd.max(self.prior_cwnd);
+            self.conserves = false;
+        }
+        self.prior_repairs = now;
+        window.cwnd = match self.conserves {
+            true => cwnd.max(enough),
+            false => cwnd,
+        };
+        self.conserves
+    }
+}
+
+impl From<&Delivery> for Policer {
+    /// An interval begins.
+    fn from(delivery: &Delivery) -> Policer {
+        Policer {
+            delivered: delivery.rate.delivered,
+            lost: delivery.rate.lost,
+            at_ns: delivery.rate.at_ns,
+            ..Policer::default()
+        }
+    }
+}

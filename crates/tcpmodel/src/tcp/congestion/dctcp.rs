@@ -1,0 +1,96 @@
+//! DCTCP (RFC 8257): the window shrinks by the share of packets that met congestion.
+
+use super::{Acked, Increase, Window};
+
+/// The weight of a round trip in α: g = 1/16.
+const G: f64 = 1.0 / 16.0;
+
+/// DCTCP's state.
+#[derive(Clone, Debug)]
+pub(crate) struct Dctcp {
+    increase: Increase,
+    /// The smoothed share of packets that met congestion.
+    alpha: f64,
+    /// Of this round trip: segments delivered, and those that met congestion.
+    delivered: u32,
+    congested: u32,
+    /// The round trip ends when this segment is acknowledged.
+    round_end: u32,
+}
+
+impl Default for Dctcp {
+    /// α is 1 before anything is known (Linux).
+    fn default() -> Self {
+        Self {
+            increase: Increase::default(),
+            alpha: 1.0,
+            delivered: 0,
+            congested: 0,
+            round_end: 0,
+        }
+    }
+}
+
+impl Dctcp {
+    pub(super) fn learn(&mut self, acked: &Acked) {
+        self.delivered += acked.delivered;
+        if acked.congested {
+            self.congested += acked.delivered;
+        }
+        if acked.acknowledged > self.round_end {
+            if self.delivered > 0 {
+                let share = f64::from(self.congested) / f64::from(self.delivered);
+                self.alpha += G * (share - self.alpha);
+            }
+            (self.delivered, self.congested) = (0, 0);
+            self.round_end = acked.next;
+        }
+    }
+
+    /// RFC 8257, 3.3, equation 9.
+    pub(super) fn reduce(&mut self, cwnd: u32) -> u32 {
+        let less = (f64::from(cwnd) * self.alpha / 2.0).floor() as u32;
+        (cwnd - less.min(cwnd)).max(2)
+    }
+
+    pub(super) fn time_out(&mut self) {
+        self.increase = Increase::default();
+    }
+
+    pub(super) fn grow(&mut self, window: &mut Window, acked: u32) {
+        let for_one = window.cwnd;
+        self.increase.add(&mut window.cwnd, for_one, acked);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a share F of packets marked in every round trip, α is F in the end, off by (1 - g)^n before.
+    #[test]
+    fn alpha_becomes_the_share() {
+        for (of_ten, share) in [(0, 0.0), (3, 0.3), (10, 1.0)] {
+            let mut dctcp = Dctcp::default();
+            let mut next = 0;
+            for round in 1..=60 {
+                for i in 0..10 {
+                    next += 1;
+                    dctcp.learn(&Acked {
+                        now_ns: 0,
+                        delivered: 1,
+                        may_grow: true,
+                        acknowledged: next,
+                        next: next + 9,
+                        rtt_ns: None,
+                        congested: i < of_ten,
+                    });
+                }
+                let expected = share + (1.0 - share) * (1.0 - G).powi(round);
+                assert!((dctcp.alpha - expected).abs() < 0.05, "{round}");
+            }
+            let left = f64::from(dctcp.reduce(1000));
+            assert!((left - 1000.0 * (1.0 - share / 2.0)).abs() < 30.0, "{left}");
+        }
+    }
+}

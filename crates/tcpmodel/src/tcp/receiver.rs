@@ -1,0 +1,251 @@
+//! The receiving half of an end: what has arrived, and when that is acknowledged.
+
+use std::collections::VecDeque;
+
+use super::ranges::Ranges;
+use super::{Ack, Clock, MOST_BLOCKS, NEVER, Sacks, ns};
+use crate::Stack;
+
+/// The receiving half of an end of a connection: what has arrived, and what an acknowledgement says of it.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// So many full segments are acknowledged at once.
+    every: u32,
+    delay_ns: u64,
+    /// Does the delay end at the next beat of a free-running clock?
+    beats: bool,
+    quick: u32,
+    compressed: bool,
+    clock: Clock,
+    /// Where the free-running clock of delayed acknowledgements is at time 0.
+    beat_phase_ns: u64,
+    /// All segments before this one have arrived.
+    next: u32,
+    /// Segments that have arrived behind one that has not.
+    beyond: Ranges,
+    /// A segment of each block of those, the latest first.
+    recent: VecDeque<u32>,
+    /// Whether nothing has arrived yet.
+    is_new: bool,
+    /// The `next` that was acknowledged last.
+    acknowledged: u32,
+    quick_left: u32,
+    /// When something new arrived last.
+    arrived_ns: u64,
+    duplicates_at: u32,
+    duplicates: u32,
+    told_twice: bool,
+    /// Whether the last packet had met congestion.
+    congested: bool,
+    echo_ns: u64,
+    due_ns: u64,
+}
+
+/// Further duplicate acknowledgements wait this long at most (Linux).
+const COMPRESSED_NS: u64 = 1_000_000;
+
+impl Receiver {
+    /// Nothing has arrived. `phases`, from 0 to 1, say where its clocks stand at time 0: that of timers, and
+    /// that of delayed acknowledgements.
+    pub fn new(stack: &Stack, phases: [f64; 2]) -> Self {
+        let [phase, beat_phase] = phases;
+        Self {
+            every: stack.segments_per_ack,
+            delay_ns: ns(stack.ack_delay_s),
+            beats: stack.ack_delay_beats,
+            quick: stack.quick_acks,
+            compressed: stack.acks_compressed,
+            clock: Clock::new(stack, phase),
+            beat_phase_ns: ns(beat_phase * stack.ack_delay_s),
+            next: 0,
+            beyond: Ranges::default(),
+            recent: VecDeque::new(),
+            is_new: true,
+            acknowledged: 0,
+            quick_left: 0,
+            arrived_ns: 0,
+            duplicates_at: 0,
+            duplicates: 0,
+            told_twice: false,
+            congested: false,
+            echo_ns: 0,
+            due_ns: NEVER,
+        }
+    }
+
+    /// All segments before this one have arrived.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// The other end's first packet was sent at `sent_ns`.
+    pub fn set_echo(&mut self, sent_ns: u64) {
+        self.echo_ns = sent_ns;
+    }
+
+    /// When a delayed acknowledgement is due.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// What a packet of a handshake says: when that was sent which it answers.
+    pub fn echo(&self) -> Ack {
+        Ack {
+            echo_ns: Some(self.echo_ns),
+            ..Ack::default()
+        }
+    }
+
+    /// What an acknowledgement says that is sent now, alone or with data: nothing waits any more then.
+    pub fn acknowledge(&mut self, pure: bool) -> Ack {
+        self.due_ns = NEVER;
+        self.acknowledged = self.next;
+        self.quick_left = self.quick_left.saturating_sub(1);
+        Ack {
+            cumulative: self.next,
+            sacks: self.sacks(),
+            duplicate: std::mem::take(&mut self.told_twice),
+            pure,
+            congested: self.congested,
+            echo_ns: Some(self.echo_ns),
+        }
+    }
+
+    /// What it would say of blocks.
+    fn sacks(&self) -> Sacks {
+        let mut sacks = Sacks::default();
+        for &segment in &self.recent {
+            if let Some((first, end)) = self.beyond.run_of(segment)
+                && !sacks.blocks().contains(&(first, end))
+            {
+                sacks.push(first, end);
+            }
+        }
+        sacks
+    }
+
+    /// A segment arrives that was sent at `sent_ns`; `full` says that it is as large as segments are, and
+    /// `congested` that it met congestion. Whether it is new, and whether it is acknowledged at once.
+    /// After a pause of more than `rto_ns`, Linux does so again for a while.
+    pub fn receive(
+        &mut self,
+        now_ns: u64,
+        segment: u32,
+        full: bool,
+        sent_ns: u64,
+        rto_ns: u64,
+        congested: bool,
+    ) -> (bool, bool) {
+        // RFC 8257, 3.2: a change is told at once.
+        let changed = std::mem::replace(&mut self.congested, congested) != congested;
+        if segment < self.next || self.beyond.run_of(segment).is_some() {
+            self.told_twice = true;
+            self.quick_left = self.quick;
+            return (false, true);
+        }
+        if self.is_new || now_ns - self.arrived_ns > rto_ns {
+            self.quick_left = self.quick;
+        }
+        (self.is_new, self.arrived_ns) = (false, now_ns);
+        if segment != self.next {
+            self.beyond.add(segment, segment + 1, &mut Vec::new());
+            self.remember(segment);
+            return (true, self.out_of_order(now_ns) || changed);
+        }
+        self.echo_ns = sent_ns;
+        self.next += 1;
+        let was_whole = self.beyond.is_empty();
+        if !was_whole {
+            if let Some((_, end)) = self.beyond.run_of(self.next) {
+                self.next = end;
+            }
+            self.beyond.forget_before(self.next);
+            self.recent.retain(|&segment| segment >= self.next);
+            return (true, true);
+        }
+        if self.quick_left > 0 {
+            return (true, true);
+        }
+        (true, self.waits_no_longer(now_ns, full) || changed)
+    }
+
+    /// In the order of what arrived: whether enough has for an acknowledgement.
+    fn waits_no_longer(&mut self, now_ns: u64, full: bool) -> bool {
+        let waiting = self.next - self.acknowledged;
+        // For BSD and ns-2, whose clocks beat, a last, partial segment does not count.
+        let enough = waiting - u32::from(!full && self.beats) >= self.every;
+        if !enough && self.due_ns == NEVER {
+            self.due_ns = if self.beats && self.delay_ns > 0 {
+                let beats = (now_ns + self.beat_phase_ns) / self.delay_ns;
+                (beats + 1) * self.delay_ns - self.beat_phase_ns
+            } else {
+                self.clock.after(now_ns, self.delay_ns)
+            };
+        }
+        enough
+    }
+
+    /// The latest block is told of first.
+    fn remember(&mut self, segment: u32) {
+        let Some((first, end)) = self.beyond.run_of(segment) else {
+            return;
+        };
+        self.recent.retain(|other| !(first..end).contains(other));
+        self.recent.push_front(segment);
+        self.recent.truncate(MOST_BLOCKS + 1);
+    }
+
+    /// Something is missing before a segment that arrived.
+    fn out_of_order(&mut self, now_ns: u64) -> bool {
+        if !self.compressed || self.quick_left > 0 {
+            return true;
+        }
+        if self.duplicates_at != self.next {
+            self.duplicates_at = self.next;
+            self.duplicates = 0;
+        }
+        if self.duplicates < 3 {
+            self.duplicates += 1;
+            return true;
+        }
+        if self.due_ns == NEVER {
+            self.due_ns = now_ns + COMPRESSED_NS;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiver() -> Receiver {
+        let stack = Stack {
+            acks_compressed: false,
+            ..Stack::builtin("linux-6").unwrap()
+        };
+        Receiver::new(&stack, [0.0, 0.0])
+    }
+
+    /// Three blocks, the latest first; a filled hole makes two of them one.
+    #[test]
+    fn blocks_are_told_of_as_they_came() {
+        let mut receiver = receiver();
+        let mut blocks = |arrives: &[u32]| {
+            for &segment in arrives {
+                receiver.receive(0, segment, true, 0, 0, false);
+            }
+            let ack = receiver.acknowledge(true);
+            (ack.cumulative, ack.sacks.blocks().to_vec(), ack.duplicate)
+        };
+        assert_eq!(blocks(&[0, 2]), (1, vec![(2, 3)], false));
+        assert_eq!(blocks(&[3, 5]), (1, vec![(5, 6), (2, 4)], false));
+        assert_eq!(blocks(&[7, 9]), (1, vec![(9, 10), (7, 8), (5, 6)], false));
+        assert_eq!(blocks(&[4]), (1, vec![(2, 6), (9, 10), (7, 8)], false));
+        assert_eq!(blocks(&[3]).2, true);
+        assert_eq!(blocks(&[1]), (6, vec![(9, 10), (7, 8)], false));
+        assert_eq!(blocks(&[6, 8]), (10, vec![], false));
+    }
+}

@@ -1,0 +1,189 @@
+//! The smoothed round-trip time, and the retransmission timeout that follows from it.
+
+use super::ns;
+use crate::{RtoRule, Stack};
+
+/// What one end knows of round-trip times.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    rule: RtoRule,
+    timestamps: bool,
+    /// Times are in nanoseconds here, with parts of them.
+    clock: f64,
+    min: f64,
+    max: f64,
+    /// The timeout before back-off.
+    base: f64,
+    /// Doubles at every timeout.
+    backoff: f64,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Eighths and quarters of ticks, as BSD keeps them.
+    Ticks {
+        srtt: i64,
+        variance: i64,
+        /// Where within a tick the transfer begins, in nanoseconds.
+        phase_ns: u64,
+        tick_ns: u64,
+    },
+    Exact(Measured),
+}
+
+/// What exact clocks have measured, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    /// 0 until something was measured.
+    srtt: f64,
+    /// Four times the mean deviation.
+    deviation: f64,
+    /// The largest `deviation` of the current round trip (Linux).
+    deviation_max: f64,
+    /// What the timeout has for `deviation` (Linux).
+    kept: f64,
+}
+
+impl RttEstimator {
+    /// Before anything is measured; `phase` (from 0 to 1) is where the ticks are.
+    pub(crate) fn new(stack: &Stack, phase: f64) -> Self {
+        Self {
+            rule: stack.rto_rule,
+            timestamps: stack.timestamps,
+            clock: 1e9 * stack.clock_s,
+            min: 1e9 * stack.min_rto_s,
+            max: 1e9 * stack.max_rto_s,
+            base: 1e9 * stack.initial_rto_s,
+            backoff: 1.0,
+            state: match stack.rto_rule {
+                RtoRule::Ticks => State::Ticks {
+                    srtt: 0,
+                    variance: 12,
+                    phase_ns: ns(phase * stack.clock_s),
+                    tick_ns: ns(stack.clock_s).max(1),
+                },
+                RtoRule::Rfc6298 | RtoRule::Linux => State::Exact(Measured::default()),
+            },
+        }
+    }
+
+    /// Does a packet that was sent again measure the round-trip time?
+    pub(crate) fn has_timestamps(&self) -> bool {
+        self.timestamps
+    }
+
+    /// The retransmission timeout, back-off included.
+    pub(crate) fn timeout_ns(&self) -> u64 {
+        (self.base.max(self.min) * self.backoff)
+            .min(self.max)
+            .round() as u64
+    }
+
+    /// The smoothed round-trip time; 0 until something was measured.
+    pub(crate) fn srtt_ns(&self) -> u64 {
+        match &self.state {
+            State::Ticks { srtt, tick_ns, .. } => *srtt as u64 * tick_ns / 8,
+            State::Exact(measured) => measured.srtt.round() as u64,
+        }
+    }
+
+    /// The timer has fired.
+    pub(crate) fn back_off(&mut self) {
+        if self.base.max(self.min) * self.backoff < self.max {
+            self.backoff *= 2.0;
+        }
+        if let State::Ticks { srtt, variance, .. } = &mut self.state
+            && self.backoff > 8.0
+        {
+            *variance += *srtt >> 3;
+            *srtt = 0;
+        }
+    }
+
+    /// The timeout is at least this until something is measured.
+    pub(crate) fn begin_above(&mut self, least_s: f64) {
+        self.base = self.base.max(1e9 * least_s);
+    }
+
+    /// Something new was acknowledged; `measured` says whether that measured a round trip. ns-2
+    /// does without.
+    pub(crate) fn forget_back_off(&mut self, measured: bool) {
+        if measured || self.rule == RtoRule::Ticks {
+            self.backoff = 1.0;
+        }
+    }
+
+    /// A packet that was sent at `sent_ns` has been acknowledged at `now_ns`; `first_of_round` says
+    /// that it is the first to be acknowledged of those sent since the last such one.
+    pub(crate) fn measure(&mut self, now_ns: u64, sent_ns: u64, first_of_round: bool) {
+        let rtt_ns = now_ns.saturating_sub(sent_ns);
+        match &mut self.state {
+            State::Ticks {
+                srtt,
+                variance,
+                phase_ns,
+                tick_ns,
+            } => {
+                let into_tick_ns = (sent_ns + *phase_ns) % *tick_ns;
+                let rtt = (((rtt_ns + into_tick_ns) / *tick_ns) as i64).max(1);
+                if *srtt != 0 {
+                    let error = rtt - (*srtt >> 3);
+                    *srtt = (*srtt + error).max(1);
+                    *variance = (*variance + error.abs() - (*variance >> 2)).max(1);
+                } else {
+                    *srtt = rtt << 3;
+                    *variance = rtt << 1;
+                }
+                self.base = (((*variance << 3) + *srtt) >> 3) as f64 * *tick_ns as f64;
+            }
+            State::Exact(measured) => {
+                let rtt = (rtt_ns as f64).max(1e3);
+                self.base = if self.rule == RtoRule::Linux {
+                    measured.linux(rtt, first_of_round, self.min)
+                } else {
+                    measured.rfc6298(rtt, self.clock)
+                };
+            }
+        }
+    }
+}
+
+impl Measured {
+    /// RFC 6298, 2: the timeout.
+    fn rfc6298(&mut self, rtt: f64, clock: f64) -> f64 {
+        if self.srtt == 0.0 {
+            self.srtt = rtt;
+            self.deviation = 2.0 * rtt;
+        } else {
+            self.deviation += (self.srtt - rtt).abs() - self.deviation / 4.0;
+            self.srtt += (rtt - self.srtt) / 8.0;
+        }
+        self.srtt + self.deviation.max(clock)
+    }
+
+    /// Linux: the deviation falls slowly, once a round trip, and never below a minimum.
+    fn linux(&mut self, rtt: f64, first_of_round: bool, least: f64) -> f64 {
+        if self.srtt == 0.0 {
+            self.srtt = rtt;
+            self.deviation = 2.0 * rtt;
+            self.kept = self.deviation.max(least);
+            self.deviation_max = self.kept;
+            return self.srtt + self.kept;
+        }
+        let error = rtt - self.srtt;
+        self.srtt += error / 8.0;
+        let mut change = error.abs() - self.deviation / 4.0;
+        if error < 0.0 && change > 0.0 {
+            change /= 8.0;
+        }
+        self.deviation += change;
+        self.deviation_max = self.deviation_max.max(self.deviation);
+        self.kept = self.kept.max(self.deviation_max);
+        if first_of_round {
+            self.kept -= (self.kept - self.deviation_max) / 4.0;
+            self.deviation_max = least;
+        }
+        self.srtt + self.kept
+    }
+}

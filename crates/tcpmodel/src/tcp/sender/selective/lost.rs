@@ -1,0 +1,62 @@
+//! Which segments are lost: by time (RACK, RFC 8985) or by those that arrived (RFC 6675).
+
+use super::super::segments::{AGAIN, LOST, SACKED};
+use super::{News, Selective, State, Timer};
+
+impl Selective {
+    /// RACK: what was sent long enough before something that arrived is lost.
+    pub(super) fn find_lost(&mut self, now_ns: u64, news: &mut News) {
+        if self.segments.out() == 0 || !self.latest_is_new {
+            return;
+        }
+        self.latest_is_new = false;
+        let again_before = self.segments.again;
+        let lost_before = self.segments.lost;
+        let wait_ns = self.detect(now_ns);
+        if wait_ns > 0 {
+            let delay_ns = wait_ns + self.clock.least_ns();
+            self.set_timer(now_ns, Timer::Reordering, delay_ns);
+            news.set_timer = false;
+        }
+        news.lost_again = self.segments.again < again_before;
+        news.newly_lost = self.segments.lost > lost_before || news.lost_again;
+    }
+
+    /// Marks what is lost; returns for how long other segments still may be on their way.
+    pub(super) fn detect(&mut self, now_ns: u64) -> u64 {
+        let tolerated_ns = if self.state == State::Recovery
+            || self.state == State::Loss
+            || self.segments.sacked >= self.rules.loss_at
+        {
+            0
+        } else {
+            (self.min_rtt_ns / 4).min(self.rtt.srtt_ns())
+        };
+        if !self.rules.rack {
+            self.count();
+            return 0;
+        }
+        let Some(latest) = self.latest else { return 0 };
+        let due_ns = self.latest_rtt_ns + tolerated_ns;
+        let mut lost = 0;
+        let waits =
+            self.segments
+                .lose_before(latest, |it| it.sent_ns + due_ns <= now_ns, |_| lost += 1);
+        self.rate.lost += lost;
+        waits.map_or(0, |it| (it.sent_ns + due_ns).saturating_sub(now_ns))
+    }
+
+    /// RFC 6675: a segment is lost when enough after it have arrived.
+    fn count(&mut self) {
+        let mut after = 0;
+        for segment in (self.segments.first()..self.segments.next()).rev() {
+            let marks = self.segments.get(segment).map_or(0, |it| it.marks);
+            if marks & SACKED != 0 {
+                after += 1;
+            } else if after >= self.rules.loss_at && marks & (LOST | AGAIN) == 0 {
+                self.segments.lose(segment);
+                self.rate.lost += 1;
+            }
+        }
+    }
+}

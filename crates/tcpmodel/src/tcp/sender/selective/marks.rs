@@ -1,0 +1,119 @@
+//! What an acknowledgement says about each segment.
+
+use super::super::super::Ack;
+use super::super::segments::{EVER, SACKED, Segment};
+use super::{News, Selective};
+
+impl Selective {
+    /// Takes in what the acknowledgement says about each segment.
+    pub(super) fn mark(&mut self, now_ns: u64, ack: &Ack) -> News {
+        let mut news = News::default();
+        let mut measured = None;
+        let mut sent_again = false;
+        let before = self.acknowledged();
+        let out_before = self.segments.out();
+        let mut last_ns = None;
+        while self.segments.first() < ack.cumulative {
+            let segment = self.segments.first();
+            let Some(it) = self.segments.acknowledge() else {
+                break;
+            };
+            news.advanced = true;
+            if it.marks & SACKED == 0 {
+                news.delivered += 1;
+                sent_again |= it.marks & EVER != 0;
+                if it.marks & EVER == 0 {
+                    news.original |= segment < self.high;
+                    measured.get_or_insert(it.sent_ns);
+                    last_ns = Some(it.sent_ns);
+                }
+                self.take_latest(now_ns, &it);
+            }
+        }
+        if news.advanced {
+            self.known.forget_before(ack.cumulative);
+            self.segments.tidy();
+            let first = self.acknowledged() > self.round_end;
+            if first {
+                self.round_end = self.segments.next();
+            }
+            if !self.rules.selective {
+                self.uncount(ack.cumulative - before, &mut news);
+                if sent_again {
+                    // It may be that one, or what was sent first, that has arrived.
+                    news.original = false;
+                    measured = None;
+                }
+            }
+            if sent_again {
+                last_ns = None;
+            }
+            if self.rtt.has_timestamps() {
+                let echo_ns = ack.echo_ns.or(self.probable_echo_ns.take());
+                measured = measured.or(echo_ns);
+            }
+            if let Some(sent_ns) = measured {
+                self.rtt.measure(now_ns, sent_ns, first);
+            }
+            self.rtt.forget_back_off(measured.is_some());
+            news.set_timer = true;
+        }
+        news.may_be_delayed = out_before == 1 && news.advanced;
+        if self.rules.selective {
+            self.mark_blocks(now_ns, ack, &mut news, &mut last_ns);
+        }
+        news.rtt_ns = last_ns.map(|sent_ns| now_ns - sent_ns);
+        news
+    }
+
+    fn mark_blocks(&mut self, now_ns: u64, ack: &Ack, news: &mut News, last_ns: &mut Option<u64>) {
+        let mut new = std::mem::take(&mut self.new);
+        for &(first, end) in ack.sacks.blocks() {
+            let first = first.max(self.segments.first());
+            self.known
+                .add(first, end.min(self.segments.next()), &mut new);
+        }
+        new.sort_unstable();
+        let mut first_ns = None;
+        for segment in new.drain(..).flat_map(|(first, end)| first..end) {
+            let Some(it) = self.segments.sack(segment) else {
+                continue;
+            };
+            news.delivered += 1;
+            news.sacked = true;
+            if it.marks & EVER == 0 {
+                news.original |= segment < self.high;
+                first_ns.get_or_insert(it.sent_ns);
+                *last_ns = Some(it.sent_ns);
+            }
+            self.take_latest(now_ns, &it);
+        }
+        self.new = new;
+        if let Some(sent_ns) = first_ns
+            && !news.advanced
+        {
+            self.rtt.measure(now_ns, sent_ns, false);
+            self.rtt.forget_back_off(true);
+            // The timer starts anew only if the oldest segment was sent again since.
+            let oldest = self.segments.get(self.acknowledged());
+            news.set_timer = oldest.is_some_and(|oldest| sent_ns < oldest.sent_ns);
+        }
+    }
+
+    /// A segment was delivered: is it the latest sent?
+    fn take_latest(&mut self, now_ns: u64, it: &Segment) {
+        self.rate.deliver(it);
+        let rtt_ns = now_ns - it.sent_ns;
+        if it.marks & EVER != 0 && rtt_ns < self.min_rtt_ns {
+            // It is the one sent before that arrived.
+            return;
+        }
+        self.probable_echo_ns.get_or_insert(it.sent_ns);
+        if it.marks & EVER == 0 {
+            self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
+        }
+        self.latest_is_new = true;
+        self.latest_rtt_ns = rtt_ns;
+        self.latest = self.latest.max(Some(it.order));
+    }
+}
