@@ -417,7 +417,7 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),
         );
     }
-    let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_));
+    let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_) | Source::Stack(_));
     match inner.connections.iter().find(of_window) {
         Some(connection) => bad(format!(
             "connection `{}` has a congestion window, which only the window model follows; a fluid \

@@ -421,8 +421,24 @@ impl NetworkBuilder {
                     check("application off_s", off_s, Allowed::NotNegative);
                 }
             }
-            if let Source::Window(w) = &c.source {
-                check_window(w, &mut check);
+            match &c.source {
+                Source::Window(w) => check_window(w, &mut check),
+                Source::Stack(stack) => {
+                    let window = c.max_window_pkts.unwrap_or(1.0);
+                    check("max_window_pkts", window, Allowed::StackWindow);
+                    if let Err(error) = stack.check() {
+                        errors.push(BuildError::OutOfRange {
+                            subject: subject(),
+                            field: error.what,
+                            value: error.value,
+                            allowed: error.allowed,
+                        });
+                    }
+                }
+                Source::Profile(_)
+                | Source::Constant { .. }
+                | Source::Poisson { .. }
+                | Source::Users(_) => {}
             }
             if c.from == c.to {
                 errors.push(BuildError::BadPath {
@@ -604,11 +620,16 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
     check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
 }
 
+/// The largest window of a [stack](Source::Stack) in packets: beyond, an acknowledgement cannot say what has
+/// arrived.
+pub const MOST_STACK_WINDOW: f64 = 1e5;
+
 #[derive(Clone, Copy)]
 enum Allowed {
     Positive,
     NotNegative,
     AtLeastOne,
+    StackWindow,
     UnitInterval,
 }
 
@@ -622,6 +643,10 @@ fn check_range(
         Allowed::Positive => (value > 0.0, "a positive number"),
         Allowed::NotNegative => (value >= 0.0, "zero or a positive number"),
         Allowed::AtLeastOne => (value >= 1.0, "at least 1"),
+        Allowed::StackWindow => (
+            (1.0..=MOST_STACK_WINDOW).contains(&value),
+            "1 to 100000 with a stack",
+        ),
         Allowed::UnitInterval => (value > 0.0 && value <= 1.0, "above 0 and at most 1"),
     };
     (!(good && value.is_finite())).then(|| BuildError::OutOfRange {

@@ -29,6 +29,8 @@ enum SourceKey {
     Constant(u64),
     Poisson(u64),
     Window(crate::TcpVariant, [u64; 8]),
+    /// All that a stack says.
+    Stack(String),
     /// The same object.
     Users(*const ()),
 }
@@ -52,6 +54,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -
                 ]
                 .map(f64::to_bits),
             ),
+            Source::Stack(stack) => SourceKey::Stack(format!("{stack:?}")),
             Source::Users(traffic) => SourceKey::Users(Arc::as_ptr(traffic).cast()),
             Source::Constant { rate_pps } => SourceKey::Constant(rate_pps.to_bits()),
             Source::Poisson { rate_pps } => SourceKey::Poisson(rate_pps.to_bits()),

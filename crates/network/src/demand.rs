@@ -70,7 +70,7 @@ impl Network {
         let each_pps = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
             Source::Users(traffic) => traffic.mean_pps,
-            Source::Window(_) => window_pps(spec.max_window_pkts),
+            Source::Window(_) | Source::Stack(_) => window_pps(spec.max_window_pkts),
             Source::Profile(profile) => {
                 window_pps(spec.max_window_pkts.or(profile.window_limit_pkts()))
             }

@@ -1,5 +1,6 @@
 //! Why a connection sends as fast as it does: loss → round-trip time → profile → rate.
 
+use netflow_tcpmodel::tcp::TcpState;
 use serde::{Deserialize, Serialize};
 
 use crate::LinkId;
@@ -39,6 +40,8 @@ pub struct Explanation {
     pub window_limit_pps: Option<f64>,
     /// What its application makes, in packets/s; `None` if there is always more to send.
     pub application_pps: Option<f64>,
+    /// What its TCP can tell of itself, of sources that have a congestion window; the first of several.
+    pub tcp: Option<TcpState>,
     /// What limited it in the last step; `None` if it was not sending then.
     pub limit: Option<Limit>,
     /// What it sent in the last step, in packets/s.
@@ -132,6 +135,7 @@ impl Explanation {
             outside: false,
             window_limit_pps: None,
             application_pps: None,
+            tcp: None,
             limit: None,
             rate_pps: 0.0,
             hops,

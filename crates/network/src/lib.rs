@@ -30,7 +30,7 @@ pub mod tables;
 mod totals;
 mod users;
 
-pub use builder::{ACK_BYTES, NetworkBuilder};
+pub use builder::{ACK_BYTES, MOST_STACK_WINDOW, NetworkBuilder};
 pub use columns::{Cell, Column, Columns};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};

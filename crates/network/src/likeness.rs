@@ -160,6 +160,7 @@ fn branch_itself(inner: &Tables, b: usize) -> u64 {
     (branch.precedence, class.weight.to_bits()).hash(hasher);
     match source {
         Source::Window(w) => format!("{w:?}").hash(hasher),
+        Source::Stack(stack) => format!("{stack:?}").hash(hasher),
         Source::Profile(p) => p.name().hash(hasher),
         Source::Constant { rate_pps } => (1, rate_pps.to_bits()).hash(hasher),
         Source::Poisson { rate_pps } => (2, rate_pps.to_bits()).hash(hasher),

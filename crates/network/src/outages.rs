@@ -45,7 +45,7 @@ impl Network {
         let rate_pps = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
             Source::Users(traffic) => traffic.mean_pps,
-            Source::Profile(_) | Source::Window(_) => return (0.0, 0.0),
+            Source::Profile(_) | Source::Window(_) | Source::Stack(_) => return (0.0, 0.0),
         };
         let outages = self.without_route(id, 0.0, until_s);
         // From 0: the sum of nothing is -0 else.

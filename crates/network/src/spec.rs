@@ -5,6 +5,7 @@ use std::sync::Arc;
 use netflow_diffserv::Curve;
 use netflow_profile::Profile;
 use netflow_queues::LinkLoss;
+use netflow_tcpmodel::Stack;
 
 use crate::{LinkId, NodeId, Rio, UserTraffic};
 
@@ -161,8 +162,10 @@ impl Default for WindowSource {
 /// What makes a connection send.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// TCP with its congestion window.
+    /// TCP with its congestion window, by the rules of ns-2's agents.
     Window(WindowSource),
+    /// TCP with its congestion window, by the rules of a real stack at both ends.
+    Stack(Arc<Stack>),
     /// TCP as measured: throughput from the loss and the round-trip time of the path.
     Profile(Arc<dyn Profile>),
     /// A constant rate in packets/s, whatever happens.

@@ -67,7 +67,9 @@ impl PacketGenerator {
             Source::Poisson { rate_pps } => Rhythm::Poisson {
                 interval_ns: 1e9 / rate_pps,
             },
-            Source::Profile(_) | Source::Window(_) | Source::Users(_) => Rhythm::Never,
+            Source::Profile(_) | Source::Window(_) | Source::Stack(_) | Source::Users(_) => {
+                Rhythm::Never
+            }
         };
         PacketGenerator::new(rhythm, start_ns, random)
     }

@@ -28,8 +28,10 @@ mod receiving;
 mod rounds;
 mod schedule;
 mod serve;
+mod stack;
 mod stepper;
 mod tcp;
+mod told;
 mod transfer;
 mod users;
 mod vegas;
@@ -48,6 +50,7 @@ pub use stepper::{OF_ACKS, Packets, Start};
 enum Purpose {
     Queue,
     Sender,
+    Receiver,
     Application,
     Edge,
     Loss(LossCause),
@@ -64,6 +67,7 @@ impl Purpose {
             Purpose::Loss(LossCause::Random) => 5,
             Purpose::Loss(LossCause::Gilbert) => 6,
             Purpose::Loss(LossCause::BitErrors) => 7,
+            Purpose::Receiver => 8,
         }
     }
 }

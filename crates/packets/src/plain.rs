@@ -1,11 +1,14 @@
 //! A plain simulator of the same network, moment by moment, and that nothing differs from it.
 
+use std::sync::Arc;
+
 use netflow_network::{
     Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, Network, NetworkBuilder,
     NodeId, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link};
 use netflow_queues::LinkLoss;
+use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::ns;
 use netflow_workload::{Application as Behaviour, Distribution, Http};
 use rand::{Rng, RngExt, SeedableRng};
@@ -217,10 +220,16 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
     };
     let rate_pps = one_of(rng, &[20.0, 50.0, 125.0]);
     let profile = || netflow_profile::builtin("reno").map(Source::Profile);
-    let source = match rng.random_range(0..8) {
+    let stack = Stack::builtin(one_of(rng, builtin_names())).map(|mut stack| {
+        stack.set_congestion(one_of(rng, &CongestionControl::ALL));
+        stack.acks_compressed = rng.random_bool(0.5);
+        Source::Stack(Arc::new(stack))
+    });
+    let source = match rng.random_range(0..12) {
         0 => Source::Constant { rate_pps },
         1 => Source::Poisson { rate_pps },
         2 => profile().unwrap_or(Source::Constant { rate_pps }),
+        3..7 => stack.unwrap_or(Source::Window(window)),
         _ => Source::Window(window),
     };
     let (on_s, off_s) = (0.1, 0.2);

@@ -5,6 +5,7 @@ use netflow_network::{Acks, ConnectionSpec};
 use crate::delays::OneWay;
 use crate::plan::Ends;
 use crate::receiver::Receiver;
+use crate::stack::StackReceiver;
 use crate::tcp::NEVER;
 use crate::wire::{Packet, Wires};
 
@@ -37,6 +38,8 @@ pub(crate) enum Answers {
     Each {
         second: bool,
     },
+    /// What the receiver of a stack says.
+    Stack(Box<StackReceiver>),
     Nothing,
 }
 
@@ -71,7 +74,8 @@ impl ReceivingEnd {
     pub fn due_ns(&self) -> u64 {
         match &self.answers {
             Answers::InOrder(receiver) => receiver.due_ns,
-            _ => NEVER,
+            Answers::Stack(receiver) => receiver.due_ns(),
+            Answers::Each { .. } | Answers::Nothing => NEVER,
         }
     }
 
@@ -92,7 +96,8 @@ impl ReceivingEnd {
     pub fn heard(&self) -> i32 {
         match &self.answers {
             Answers::InOrder(receiver) => receiver.in_order() + 1,
-            _ => 0,
+            Answers::Stack(receiver) => receiver.next() as i32,
+            Answers::Each { .. } | Answers::Nothing => 0,
         }
     }
 
@@ -114,12 +119,12 @@ impl ReceivingEnd {
                 _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
                 _ => break,
             };
-            let Some(seq) = ack else {
+            let Some((seq, tells)) = ack else {
                 continue;
             };
             let ack = Packet {
                 time_ns: now_ns + ends.beside_ns,
-                tells: self.arrived,
+                tells,
                 hop: ends.acks.hop,
                 seq,
             };
@@ -134,16 +139,19 @@ impl ReceivingEnd {
 
     /// A data packet: what is acknowledged at once, if anything is.
     #[inline]
-    fn data_arrives(&mut self, packet: Packet) -> Option<i32> {
+    fn data_arrives(&mut self, packet: Packet) -> Option<(i32, u64)> {
         self.arrived += 1;
         let (new, ack) = match &mut self.answers {
             Answers::InOrder(receiver) => {
                 let (new, at_once) = receiver.receive(packet.time_ns, packet.seq);
-                (new, at_once.then(|| receiver.in_order()))
+                (new, at_once.then(|| (receiver.in_order(), 0)))
             }
             Answers::Each { second } => {
                 let at_once = !*second || self.arrived.is_multiple_of(2);
-                (true, at_once.then_some(packet.seq))
+                (true, at_once.then_some((packet.seq, self.arrived)))
+            }
+            Answers::Stack(receiver) => {
+                receiver.receive(packet.time_ns, packet.seq, packet.tells, false)
             }
             Answers::Nothing => (true, None),
         };
@@ -157,13 +165,14 @@ impl ReceivingEnd {
     }
 
     /// An acknowledgement has waited long enough.
-    fn ack_is_due(&mut self) -> Option<i32> {
+    fn ack_is_due(&mut self) -> Option<(i32, u64)> {
         match &mut self.answers {
             Answers::InOrder(receiver) => {
                 receiver.due_ns = NEVER;
-                Some(receiver.in_order())
+                Some((receiver.in_order(), 0))
             }
-            _ => None,
+            Answers::Stack(receiver) => Some(receiver.say()),
+            Answers::Each { .. } | Answers::Nothing => None,
         }
     }
 }

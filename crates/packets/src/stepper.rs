@@ -323,6 +323,8 @@ fn needed_bytes(network: &Network) -> f64 {
         let of_window = match spec.source {
             Source::Window(w) if w.variant == TcpVariant::Vegas => 13.0 * window,
             Source::Window(_) | Source::Users(_) => 0.5 * window,
+            // What is known of every packet under way; seldom so many.
+            Source::Stack(_) => 80.0 * window.min(1000.0),
             _ => 0.0,
         };
         OF_CONNECTION + f64::from(spec.count) * (OF_TRANSFER + OF_HOP * hops as f64 + of_window)

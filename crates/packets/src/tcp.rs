@@ -2,6 +2,7 @@
 //! ns-2.35's one-way agents: what a loss costs is in these details.
 
 use netflow_network::{Limit, TcpVariant, WindowSource};
+use netflow_tcpmodel::tcp::TcpState;
 
 use crate::vegas::Vegas;
 
@@ -113,6 +114,19 @@ impl Sender {
             true => Limit::Application,
             false if self.window >= self.limit => Limit::Window,
             false => Limit::CongestionWindow,
+        }
+    }
+
+    /// What it can tell of itself.
+    pub fn state(&self) -> TcpState {
+        TcpState {
+            cwnd_pkts: self.window,
+            ssthresh_pkts: self.ssthresh,
+            in_flight: (self.highest_sent - self.acknowledged).max(0) as u32,
+            pacing_pps: None,
+            srtt_s: self.smoothed_rtt_s(),
+            rto_s: self.rto_s(),
+            in_recovery: self.action == Action::FastRetransmit,
         }
     }
 

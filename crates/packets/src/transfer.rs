@@ -7,6 +7,7 @@ use netflow_network::{
     Acks, Application, Applied, ConnectionSpec, HEADER_BYTES, Limit, Source, WindowSource,
     WorkloadSpec,
 };
+use netflow_tcpmodel::tcp::TcpState;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -16,6 +17,7 @@ use crate::ns;
 use crate::plan::{Ends, Way};
 use crate::receiver::Receiver;
 use crate::receiving::{Answers, ReceivingEnd};
+use crate::stack::{StackReceiver, StackSender};
 use crate::tcp::{NEVER, Sender, Sent};
 use crate::wire::{Packet, Wires};
 use crate::{Purpose, random};
@@ -44,6 +46,8 @@ pub(crate) struct Transfer {
 #[derive(Clone, Debug)]
 enum Kind {
     Tcp(Box<Tcp>),
+    /// By the rules of a real stack.
+    Stack(Box<StackSender>),
     /// Sends at its profile's rate.
     Equation(Box<EquationSender>),
     /// Sends whatever happens.
@@ -123,6 +127,13 @@ impl Transfer {
                 of_sender,
                 of_application,
             ))),
+            Source::Stack(stack) => {
+                let application =
+                    PacketGenerator::of_application(spec.application, start_ns, of_application);
+                let (limit, mut random) = (window_limit(spec), of_sender);
+                let sender = StackSender::new(stack, spec, limit, application, &mut random);
+                Kind::Stack(Box::new(sender))
+            }
             Source::Window(window) => {
                 let application =
                     PacketGenerator::of_application(spec.application, start_ns, of_application);
@@ -137,6 +148,10 @@ impl Transfer {
             },
             Source::Users(traffic) => {
                 Answers::InOrder(Receiver::new(USER_LIMIT, traffic.workload.delayed_ack))
+            }
+            Source::Stack(stack) => {
+                let mut random = random(seed, Purpose::Receiver, number);
+                Answers::Stack(Box::new(StackReceiver::new(stack, &mut random)))
             }
             Source::Window(_) => Answers::InOrder(Receiver::new(window_limit(spec), every_second)),
         };
@@ -180,7 +195,7 @@ impl Transfer {
 
     /// Its packets are marked by an edge.
     pub fn is_marked(&mut self) {
-        if let Kind::Tcp(_) = self.kind {
+        if let Kind::Tcp(_) | Kind::Stack(_) = self.kind {
             self.windows = Some(VecDeque::new());
         }
     }
@@ -343,6 +358,7 @@ impl Transfer {
             Kind::Open(open) => open.generator.next_ns(),
             Kind::Equation(sender) => sender.due_ns(),
             Kind::Tcp(tcp) => tcp.due_ns(),
+            Kind::Stack(stack) => stack.due_ns(),
         };
         own_ns.min(stop_ns)
     }
@@ -360,6 +376,7 @@ impl Transfer {
     pub fn sent(&self) -> u64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.sent,
+            Kind::Stack(stack) => stack.sent,
             Kind::Equation(sender) => sender.sent,
             Kind::Open(open) => open.sent,
         }
@@ -373,6 +390,7 @@ impl Transfer {
                 rtt_s if rtt_s > 0.0 => tcp.sender.window.min(tcp.sender.limit) / rtt_s,
                 _ => 0.0,
             },
+            Kind::Stack(stack) => stack.rate_pps(),
             Kind::Equation(sender) => sender.rate_pps,
             Kind::Open(open) => open.rate_pps,
         }
@@ -393,6 +411,7 @@ impl Transfer {
     pub fn seen_rtt_s(&self) -> f64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
+            Kind::Stack(stack) => stack.srtt_s(),
             Kind::Equation(sender) => sender.rtt_s,
             Kind::Open(_) => 0.0,
         }
@@ -405,6 +424,7 @@ impl Transfer {
             Kind::Equation(sender) => sender.applied.as_ref().ok_or(None),
             Kind::Open(_) => Err(Some(Limit::Own)),
             Kind::Tcp(tcp) => Err(Some(tcp.sender.limited_by(self.receiving.size.is_some()))),
+            Kind::Stack(stack) => Err(Some(stack.limited_by(self.receiving.size.is_some()))),
         }
     }
 
@@ -412,6 +432,7 @@ impl Transfer {
     pub fn window_limit_pkts(&self) -> f64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.limit,
+            Kind::Stack(stack) => stack.limit(),
             Kind::Equation(sender) => sender.window,
             Kind::Open(_) => f64::INFINITY,
         }
@@ -422,7 +443,17 @@ impl Transfer {
     pub fn rto_s(&self) -> Option<f64> {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.sender.rto_s()),
-            _ => None,
+            Kind::Stack(stack) => Some(stack.rto_s()),
+            Kind::Equation(_) | Kind::Open(_) => None,
+        }
+    }
+
+    /// The state of a sender with a congestion window.
+    pub fn tcp_state(&self) -> Option<TcpState> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some(tcp.sender.state()),
+            Kind::Stack(stack) => Some(stack.state()),
+            Kind::Equation(_) | Kind::Open(_) => None,
         }
     }
 
@@ -445,7 +476,8 @@ impl Transfer {
     pub fn losses_found(&self) -> Option<(u64, u64)> {
         match &self.kind {
             Kind::Tcp(tcp) => Some((tcp.sender.timeouts, tcp.sender.fast_retransmits)),
-            _ => None,
+            Kind::Stack(stack) => Some(stack.losses_found()),
+            Kind::Equation(_) | Kind::Open(_) => None,
         }
     }
 
@@ -473,6 +505,9 @@ impl Transfer {
                     tcp.try_to_send(self.start_ns);
                     tcp.emit(self.start_ns, &mut out);
                 }
+                Kind::Stack(stack) => stack.start(self.start_ns, |seq| {
+                    out.send_with(self.start_ns, seq, 1.0);
+                }),
                 Kind::Equation(sender) => sender.start(self.start_ns),
                 Kind::Open(_) => {}
             }
@@ -490,6 +525,7 @@ impl Transfer {
             };
             let due_ns = match &self.kind {
                 Kind::Tcp(tcp) => tcp.due_ns(),
+                Kind::Stack(stack) => stack.due_ns(),
                 Kind::Equation(sender) => sender.due_ns(),
                 Kind::Open(open) => open.generator.next_ns(),
             };
@@ -501,6 +537,7 @@ impl Transfer {
                 self.stopped = true;
                 match &mut self.kind {
                     Kind::Tcp(tcp) => tcp.stop(),
+                    Kind::Stack(stack) => stack.stop(),
                     Kind::Equation(sender) => sender.stop(now_ns),
                     Kind::Open(open) => open.generator.stop(),
                 }
@@ -519,6 +556,7 @@ impl Transfer {
                             tcp.sender.rest();
                         }
                     }
+                    Kind::Stack(stack) => stack.acknowledge(now_ns, packet.seq, packet.tells),
                     Kind::Equation(sender) => {
                         sender.acknowledge(now_ns, packet.seq, packet.tells);
                         let size = self.receiving.size;
@@ -536,6 +574,9 @@ impl Transfer {
             } else {
                 match &mut self.kind {
                     Kind::Tcp(tcp) => tcp.time_has_come(now_ns),
+                    Kind::Stack(stack) => stack.time_has_come(now_ns, |seq| {
+                        out.send_with(now_ns, seq, 1.0);
+                    }),
                     Kind::Equation(sender) => {
                         if let Some(seq) = sender.time_has_come(now_ns) {
                             out.send(now_ns, seq);
@@ -549,8 +590,13 @@ impl Transfer {
                     }
                 }
             }
-            if let Kind::Tcp(tcp) = &mut self.kind {
-                tcp.emit(now_ns, &mut out);
+            match &mut self.kind {
+                Kind::Tcp(tcp) => tcp.emit(now_ns, &mut out),
+                Kind::Stack(stack) => {
+                    let window_pkts = stack.window_pkts();
+                    stack.emit(|seq| out.send_with(now_ns, seq, window_pkts));
+                }
+                Kind::Equation(_) | Kind::Open(_) => {}
             }
         }
         wires.skip(acks_in, taken);
@@ -581,11 +627,24 @@ impl Out<'_> {
     }
 }
 
+impl Out<'_> {
+    /// Sends a packet; if an edge marks it, by this window.
+    #[inline(always)]
+    fn send_with(&mut self, now_ns: u64, seq: i32, window_pkts: f64) {
+        if self.send(now_ns, seq)
+            && let Some(windows) = &mut self.windows
+        {
+            windows.push_back(window_pkts);
+        }
+    }
+}
+
 impl Kind {
     #[inline]
     fn rtt_sum(&self) -> (f64, u64) {
         match self {
             Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts),
+            Kind::Stack(stack) => stack.rtt_sum(),
             Kind::Equation(sender) => (sender.rtt_sum_s, sender.rtts),
             Kind::Open(_) => (0.0, 0),
         }
@@ -680,11 +739,7 @@ impl Tcp {
     fn emit(&mut self, now_ns: u64, out: &mut Out<'_>) {
         let window_pkts = self.sender.window.min(self.sender.limit);
         for seq in self.sent.drain(..) {
-            if out.send(now_ns, seq)
-                && let Some(windows) = &mut out.windows
-            {
-                windows.push_back(window_pkts);
-            }
+            out.send_with(now_ns, seq, window_pkts);
         }
     }
 }

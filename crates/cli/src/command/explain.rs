@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use netflow::document::Words;
 use netflow::number::{percent, plain, short};
 use netflow::simulation::{
     ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Limit, Network, Source,
 };
+use netflow::tcpmodel::tcp::TcpState;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -76,6 +78,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         outside_profile: it.outside,
         window_limit_pps: it.window_limit_pps,
         application_pps: it.application_pps,
+        tcp: it.tcp.as_ref().map(tcp_state),
         limit: it.limit,
         rate_pps: it.rate_pps,
     };
@@ -123,8 +126,44 @@ fn source(spec: &ConnectionSpec) -> String {
         Source::Constant { rate_pps } => format!("constant {} pkt/s", plain(*rate_pps)),
         Source::Poisson { rate_pps } => format!("Poisson {} pkt/s", plain(*rate_pps)),
         Source::Users(traffic) => format!("users of workload {}", traffic.workload.name),
+        Source::Stack(stack) => {
+            format!("stack {}, {}", stack.name, stack.congestion.name())
+        }
         Source::Window(window) => format!("congestion window, {:?}", window.variant).to_lowercase(),
     }
+}
+
+fn tcp_state(tcp: &TcpState) -> impl Serialize {
+    object! {
+        cwnd_pkts: tcp.cwnd_pkts,
+        ssthresh_pkts: Some(tcp.ssthresh_pkts).filter(|pkts| pkts.is_finite()),
+        in_flight_pkts: tcp.in_flight,
+        pacing_pps: tcp.pacing_pps,
+        srtt_s: tcp.srtt_s,
+        rto_s: tcp.rto_s,
+        in_recovery: tcp.in_recovery,
+    }
+}
+
+/// What the sender's state machine tells of itself.
+fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
+    let ssthresh = match tcp.ssthresh_pkts.is_finite() {
+        true => format!("{} pkt", short(tcp.ssthresh_pkts)),
+        false => "none yet".to_owned(),
+    };
+    write!(
+        out,
+        " cwnd {} pkt, ssthresh {ssthresh}, {} in flight, srtt {} ms, rto {} ms",
+        short(tcp.cwnd_pkts),
+        tcp.in_flight,
+        short(1e3 * tcp.srtt_s),
+        short(1e3 * tcp.rto_s),
+    )?;
+    if let Some(pacing_pps) = tcp.pacing_pps {
+        write!(out, ", pacing {} pkt/s", short(pacing_pps))?;
+    }
+    let state = if tcp.in_recovery { ", in recovery" } else { "" };
+    writeln!(out, "{state}")
 }
 
 fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
@@ -188,6 +227,9 @@ fn print_rate(spec: &ConnectionSpec, it: &Explanation, out: &mut dyn Write) -> i
     let seen: Vec<String> = seen.into_iter().flatten().collect();
     if !seen.is_empty() {
         writeln!(out, " the source sees {}", seen.join(", "))?;
+    }
+    if let Some(tcp) = &it.tcp {
+        print_tcp(tcp, out)?;
     }
     if let (Some(profile), Some(pps), Some(loss), Some(rtt_s)) = (
         &it.profile,

@@ -590,7 +590,7 @@ impl Plan {
                 Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                     (NO_PROFILE, *rate_pps)
                 }
-                Source::Window(_) => (NO_PROFILE, 0.0),
+                Source::Window(_) | Source::Stack(_) => (NO_PROFILE, 0.0),
                 Source::Users(traffic) => (NO_PROFILE, traffic.mean_pps),
                 Source::Profile(p) => {
                     let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {

@@ -117,6 +117,7 @@ impl Engine for Packets {
                 }
                 Err(limit) => {
                     explanation.limit = limit;
+                    explanation.tcp = transfer.tcp_state();
                     let sums = self.connection_counts(id);
                     let missing = sums.lost_pkts + sums.blocked_pkts;
                     explanation.seen_loss_probability = mean(missing, missing + sums.arrived_pkts);

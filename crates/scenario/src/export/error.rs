@@ -43,6 +43,16 @@ pub enum ExportError {
         /// Which link.
         link: String,
     },
+    /// A TCP that ns-2's agents do not know.
+    #[error(
+        "connection `{connection}`: ns-2 has no TCP like the stack `{stack}`; `window = \"reno\"` is one that it has"
+    )]
+    Stack {
+        /// Which connection.
+        connection: String,
+        /// Its stack.
+        stack: String,
+    },
     /// A link that loses packets in bursts.
     #[error("link {link}: losses in bursts cannot be exported to ns-2 yet; independent ones can")]
     LossInBursts {

@@ -3,7 +3,7 @@
 use netflow_document::{Kind, Quantity, Spanned, Value, one_of};
 use netflow_units::{PacketsPerSecond, Rate};
 
-use super::{RateSetting, WindowSetting, allowed};
+use super::{RateSetting, StackSetting, WindowSetting, allowed};
 
 /// What makes a connection send.
 #[one_of(what = "a source", instead = instead)]
@@ -21,6 +21,9 @@ pub enum SourceSetting {
     /// TCP with its congestion window, packet by packet.
     #[key(beside)]
     Window(Box<WindowSetting>),
+    /// TCP by the rules of a real stack at both ends, packet by packet.
+    #[key(beside)]
+    Stack(Box<StackSetting>),
 }
 
 impl SourceSetting {

@@ -1,7 +1,9 @@
 //! The traffic.
 
 use netflow_document::{Place, ProblemKind, Spanned};
-use netflow_network::{Acks, Application, ConnectionSpec, NodeId, Source, WindowSource};
+use netflow_network::{
+    Acks, Application, ConnectionSpec, MOST_STACK_WINDOW, NodeId, Source, WindowSource,
+};
 use netflow_units::{Bytes, Rate};
 
 use super::Assembly;
@@ -117,6 +119,14 @@ impl Assembly<'_> {
         if let (Some(window), false) = (&connection.max_window, is_tcp(&connection.source)) {
             let message = "`max-window` has no effect: only a TCP source has a window";
             self.warning(ProblemKind::WithoutEffect, window.place(), message, "");
+        }
+        if let (Some(window), SourceSetting::Stack(_)) =
+            (&connection.max_window, &*connection.source)
+            && window.get() > MOST_STACK_WINDOW
+        {
+            let message = format!("`max-window` is {}", **window);
+            let help = format!("with a stack it is at most {MOST_STACK_WINDOW} pkt");
+            self.error(ProblemKind::OutOfRange, window.place(), message, &help);
         }
         let application = self.application(
             connection.application.as_ref(),
@@ -267,9 +277,16 @@ impl Assembly<'_> {
             }
             return Acks::None;
         }
+        if let (SourceSetting::Stack(_), Some(delayed)) = (source, delayed) {
+            let message =
+                "`delayed-ack` has no effect: the stack says when its receiver acknowledges";
+            let help = "`segments-per-ack` and `ack-delay` in a stack file do";
+            self.warning(ProblemKind::WithoutEffect, delayed.place(), message, help);
+        }
         self.settings.acks_used |= acks.is_none();
         let wanted = acks.map_or(self.settings.acks, |acks| **acks);
-        let second = delayed.filter(|delayed| ***delayed);
+        let is_stack = matches!(source, SourceSetting::Stack(_));
+        let second = delayed.filter(|delayed| ***delayed && !is_stack);
         match (wanted, second) {
             (true, None) => Acks::EveryPacket,
             (true, Some(_)) => Acks::EverySecond,
@@ -361,6 +378,10 @@ impl Assembly<'_> {
                 rate_pps: pps(rate.0),
             }),
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
+            SourceSetting::Stack(setting) => {
+                self.window_source.get_or_insert(setting.stack.place());
+                self.stack_source(setting, packet_size)
+            }
             SourceSetting::Window(window) => {
                 self.window_source.get_or_insert(window.window.place());
                 let source = window_source(window);
@@ -396,5 +417,8 @@ pub(super) fn window_source(setting: &WindowSetting) -> WindowSource {
 }
 
 fn is_tcp(source: &SourceSetting) -> bool {
-    matches!(source, SourceSetting::Profile(_) | SourceSetting::Window(_))
+    match source {
+        SourceSetting::Profile(_) | SourceSetting::Window(_) | SourceSetting::Stack(_) => true,
+        SourceSetting::Constant(_) | SourceSetting::Poisson(_) => false,
+    }
 }

@@ -12,6 +12,7 @@ mod names;
 mod paths;
 mod profiles;
 mod simulation;
+mod stacks;
 mod tables;
 mod workloads;
 

@@ -67,7 +67,7 @@ impl Assembly<'_> {
 }
 
 /// Whether a name means a file: names of built-in profiles look different.
-fn is_path(name: &str) -> bool {
+pub(super) fn is_path(name: &str) -> bool {
     let path = Path::new(name);
     name.contains(['/', '\\'])
         || path

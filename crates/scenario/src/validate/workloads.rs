@@ -50,7 +50,10 @@ impl Assembly<'_> {
             let place = workload.name.place();
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
-        let stack = self.stack(workload.stack.as_ref());
+        let stack = match &workload.stack {
+            Some(name) => self.stack(name),
+            None => Stack::builtin(STACK),
+        };
         self.warn_of_other_senders(workload);
         let clients = self.places(workload.clients.as_ref(), "clients", workload.name.place());
         let servers = self.places(workload.servers.as_ref(), "servers", workload.name.place());
@@ -134,20 +137,6 @@ impl Assembly<'_> {
         };
         let place = workload.interarrival.place();
         self.error(ProblemKind::TooLarge, place, message, help);
-    }
-
-    fn stack(&mut self, name: Option<&Spanned<String>>) -> Option<Stack> {
-        let Some(name) = name else {
-            return Stack::builtin(STACK);
-        };
-        let stack = Stack::builtin(name);
-        if stack.is_none() {
-            let message = format!("unknown stack `{}`", **name);
-            let names = netflow_tcpmodel::builtin_names().iter().copied();
-            let help = self.findings.allowed(name, "stacks", names);
-            self.error(ProblemKind::UnknownName, name.place(), message, &help);
-        }
-        stack
     }
 
     /// Each model has its own TCP.

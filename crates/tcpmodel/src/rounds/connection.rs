@@ -8,7 +8,7 @@ use super::{
     written::Written,
 };
 use crate::Stack;
-use crate::tcp::{Clock, NEVER, Receiver, Sender};
+use crate::tcp::{NEVER, Opening, Receiver, Sender};
 
 /// Headers of a packet, in bytes.
 pub const HEADER_BYTES: f64 = 40.0;
@@ -78,7 +78,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         let ends = [OPENER, LISTENER].map(|_| {
             let sender = Sender::new(stack, most_out, [phase, chance.phase()]);
             let receiver = Receiver::new(stack, [phase, chance.phase()]);
-            End::new(Clock::new(stack, phase), sender, receiver)
+            End::new(Opening::new(stack, phase), sender, receiver)
         });
         Self {
             stack,
@@ -97,7 +97,6 @@ impl<'a, C: Chance> Connection<'a, C> {
     pub(super) fn open(&mut self, now_ns: u64) {
         self.ends[OPENER].handshake = Handshake::SynSent;
         self.send(OPENER, now_ns, Kind::Syn);
-        self.ends[OPENER].set_handshake_timer(self.stack, now_ns, true);
     }
 
     /// A program writes `bytes`, at once.
@@ -143,7 +142,7 @@ impl<'a, C: Chance> Connection<'a, C> {
             let end = &self.ends[who];
             for (at_ns, event) in [
                 (self.ways[1 - who].next_ns(), Event::Packet),
-                (end.handshake_timer_ns, Event::Handshake),
+                (end.opening.timer_ns(), Event::Handshake),
                 (end.sender.timer_ns(), Event::Timer),
                 (end.receiver.due_ns(), Event::Acknowledge),
             ] {
@@ -171,7 +170,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         end.active_ns = now_ns;
         let ack = match kind {
             Kind::Syn | Kind::SynAck => {
-                end.handshake_sent_ns = now_ns;
+                end.opening.send(self.stack, now_ns, kind == Kind::Syn);
                 end.receiver.echo()
             }
             Kind::Ack | Kind::Data { .. } => end.receiver.acknowledge(kind == Kind::Ack),
@@ -225,11 +224,10 @@ impl<'a, C: Chance> Connection<'a, C> {
         match end.handshake {
             Handshake::Listening => end.handshake = Handshake::SynReceived,
             Handshake::SynReceived if self.stack.syn_answered_again => {
-                end.handshake_again += 1;
+                end.opening.repeat();
             }
             _ => return,
         }
-        end.set_handshake_timer(self.stack, now_ns, false);
         self.send(LISTENER, now_ns, Kind::SynAck);
     }
 
@@ -240,7 +238,7 @@ impl<'a, C: Chance> Connection<'a, C> {
             self.send(OPENER, now_ns, Kind::Ack);
             return None;
         }
-        end.open(self.stack, now_ns, packet.ack.echo_ns.unwrap_or(now_ns));
+        end.open(self.stack, now_ns, packet.ack.echo_ns);
         self.unanswered[OPENER] = 0;
         self.repairs.handshake_ns = now_ns;
         self.send(OPENER, now_ns, Kind::Ack);
@@ -253,7 +251,7 @@ impl<'a, C: Chance> Connection<'a, C> {
     fn answered(&mut self, who: usize, now_ns: u64, packet: &Packet) {
         let end = &mut self.ends[who];
         if end.handshake == Handshake::SynReceived {
-            end.open(self.stack, now_ns, packet.ack.echo_ns.unwrap_or(now_ns));
+            end.open(self.stack, now_ns, packet.ack.echo_ns);
             self.unanswered[who] = 0;
         }
         if end.handshake != Handshake::Open {
@@ -281,10 +279,8 @@ impl<'a, C: Chance> Connection<'a, C> {
 
     fn handshake_timeout(&mut self, who: usize, now_ns: u64) {
         let end = &mut self.ends[who];
-        end.handshake_timeouts += 1;
-        end.handshake_again += 1;
+        end.opening.time_out();
         self.unanswered[who] += 1;
-        end.set_handshake_timer(self.stack, now_ns, who == OPENER);
         let kind = if who == OPENER {
             Kind::Syn
         } else {

@@ -145,6 +145,16 @@ pub enum CongestionControl {
     Dctcp,
 }
 
+impl CongestionControl {
+    /// All of them.
+    pub const ALL: [CongestionControl; 4] = [
+        CongestionControl::Reno,
+        CongestionControl::Cubic,
+        CongestionControl::Bbr,
+        CongestionControl::Dctcp,
+    ];
+}
+
 impl Stack {
     /// The built-in stack of that name; [`builtin_names`] are all.
     pub fn builtin(name: &str) -> Option<Stack> {
@@ -246,6 +256,25 @@ impl Stack {
             ensure((1..=most).contains(&count), what, count.into(), allowed);
         }
         wrong
+    }
+
+    /// Whether its senders know other congestion controls than Reno's: those with selective
+    /// acknowledgements do, and Linux's.
+    pub fn has_congestion_controls(&self) -> bool {
+        match self.recovery {
+            Recovery::Timeout | Recovery::Tahoe | Recovery::Reno => false,
+            Recovery::NewReno => self.rto_rule == RtoRule::Linux,
+            Recovery::Sack | Recovery::Rack => true,
+        }
+    }
+
+    /// Another congestion control, with what that leaves of the window after a loss.
+    pub fn set_congestion(&mut self, congestion: CongestionControl) {
+        self.congestion = congestion;
+        self.window_after_loss = match congestion {
+            CongestionControl::Cubic => 0.7,
+            CongestionControl::Reno | CongestionControl::Bbr | CongestionControl::Dctcp => 0.5,
+        };
     }
 
     /// How long an end waits for the answer to a SYN, after so many timeouts, in seconds; `linear` says that

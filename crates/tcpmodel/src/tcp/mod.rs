@@ -7,6 +7,7 @@
 
 mod clock;
 mod congestion;
+mod opening;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -15,8 +16,9 @@ mod sender;
 pub(crate) use clock::Clock;
 pub(crate) use rtt::RttEstimator;
 
+pub use opening::Opening;
 pub use receiver::Receiver;
-pub use sender::{Sender, Shown};
+pub use sender::{Sender, TcpState};
 
 /// No time at all.
 pub const NEVER: u64 = u64::MAX;

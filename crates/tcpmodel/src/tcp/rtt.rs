@@ -17,6 +17,8 @@ pub(crate) struct RttEstimator {
     /// Doubles at every timeout.
     backoff: f64,
     state: State,
+    /// All that was measured: the sum in nanoseconds, and how often.
+    sum: (u64, u64),
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +67,7 @@ impl RttEstimator {
                 },
                 RtoRule::Rfc6298 | RtoRule::Linux => State::Exact(Measured::default()),
             },
+            sum: (0, 0),
         }
     }
 
@@ -86,6 +89,11 @@ impl RttEstimator {
             State::Ticks { srtt, tick_ns, .. } => *srtt as u64 * tick_ns / 8,
             State::Exact(measured) => measured.srtt.round() as u64,
         }
+    }
+
+    /// The sum of all that was measured in nanoseconds, and how often that was.
+    pub(crate) fn sum(&self) -> (u64, u64) {
+        self.sum
     }
 
     /// The timer has fired.
@@ -118,6 +126,7 @@ impl RttEstimator {
     /// that it is the first to be acknowledged of those sent since the last such one.
     pub(crate) fn measure(&mut self, now_ns: u64, sent_ns: u64, first_of_round: bool) {
         let rtt_ns = now_ns.saturating_sub(sent_ns);
+        self.sum = (self.sum.0 + rtt_ns, self.sum.1 + 1);
         match &mut self.state {
             State::Ticks {
                 srtt,

@@ -23,7 +23,10 @@ const AT_ONCE_BPS: f64 = 1e15;
 const LARGEST_PACKET: f64 = 1e9;
 
 pub(super) fn is_tcp(spec: &ConnectionSpec) -> bool {
-    matches!(spec.source, Source::Profile(_) | Source::Window(_))
+    matches!(
+        spec.source,
+        Source::Profile(_) | Source::Window(_) | Source::Stack(_)
+    )
 }
 
 impl Export<'_> {
@@ -35,6 +38,12 @@ impl Export<'_> {
             match &spec.source {
                 Source::Profile(profile) => text += &self.tcp(spec, &**profile)?,
                 Source::Window(window) => text += &self.window(spec, window)?,
+                Source::Stack(stack) => {
+                    return Err(ExportError::Stack {
+                        connection: spec.name.clone(),
+                        stack: stack.name.clone(),
+                    });
+                }
                 Source::Users(traffic) => {
                     return Err(ExportError::Workload {
                         workload: traffic.workload.name.clone(),

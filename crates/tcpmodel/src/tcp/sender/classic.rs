@@ -1,7 +1,7 @@
 //! A sender that knows only what is acknowledged cumulatively: Tahoe, Reno and NewReno.
 
 use super::super::{Clock, NEVER, RttEstimator};
-use super::Shown;
+use super::TcpState;
 use crate::{Recovery, RtoRule, Stack};
 
 /// A sender that retransmits fast or only after timeouts.
@@ -121,13 +121,13 @@ impl Classic {
         (self.timeouts, self.fast_retransmits)
     }
 
-    pub(super) fn show(&self) -> Shown {
-        Shown {
+    pub(super) fn state(&self) -> TcpState {
+        TcpState {
             cwnd_pkts: self.window,
             ssthresh_pkts: self.threshold,
             in_flight: self.sent - self.acknowledged,
             in_recovery: self.recovering || self.after_timeout,
-            ..Shown::default()
+            ..TcpState::default()
         }
     }
 

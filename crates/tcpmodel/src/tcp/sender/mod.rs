@@ -8,7 +8,7 @@ mod selective;
 
 use super::congestion::NO_SSTHRESH;
 use super::{Ack, Clock};
-use crate::{Recovery, RtoRule, Stack};
+use crate::Stack;
 use classic::Classic;
 pub(crate) use rate::RateSample;
 use selective::Selective;
@@ -27,7 +27,7 @@ enum Kind {
 
 /// What a sender can tell of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shown {
+pub struct TcpState {
     /// The congestion window in packets.
     pub cwnd_pkts: f64,
     /// The slow start threshold in packets; infinite before a loss.
@@ -50,12 +50,7 @@ impl Sender {
     pub fn new(stack: &Stack, most_out: u32, phases: [f64; 2]) -> Self {
         let [phase, ticks] = phases;
         let clock = Clock::new(stack, phase);
-        let is_selective = match stack.recovery {
-            Recovery::Timeout | Recovery::Tahoe | Recovery::Reno => false,
-            Recovery::NewReno => stack.rto_rule == RtoRule::Linux,
-            Recovery::Sack | Recovery::Rack => true,
-        };
-        Self(match is_selective {
+        Self(match stack.has_congestion_controls() {
             true => Kind::Selective(Box::new(Selective::new(stack, most_out, clock, ticks))),
             false => Kind::Classic(Box::new(Classic::new(stack, most_out, clock, ticks))),
         })
@@ -198,6 +193,12 @@ impl Sender {
         1e-9 * self.rtt().srtt_ns() as f64
     }
 
+    /// The sum of all round-trip times measured in seconds, and their number.
+    pub fn rtt_sum(&self) -> (f64, u64) {
+        let (sum_ns, count) = self.rtt().sum();
+        (1e-9 * sum_ns as f64, count)
+    }
+
     /// The most segments that the other end lets be under way.
     pub fn most_out(&self) -> u32 {
         match &self.0 {
@@ -215,16 +216,16 @@ impl Sender {
     }
 
     /// What it can tell of itself.
-    pub fn show(&self) -> Shown {
+    pub fn state(&self) -> TcpState {
         let rtt = self.rtt();
         let (srtt_s, rto_s) = (self.srtt_s(), 1e-9 * rtt.timeout_ns() as f64);
         match &self.0 {
-            Kind::Classic(sender) => Shown {
+            Kind::Classic(sender) => TcpState {
                 srtt_s,
                 rto_s,
-                ..sender.show()
+                ..sender.state()
             },
-            Kind::Selective(sender) => Shown {
+            Kind::Selective(sender) => TcpState {
                 cwnd_pkts: f64::from(sender.window.cwnd),
                 ssthresh_pkts: match sender.window.ssthresh {
                     NO_SSTHRESH => f64::INFINITY,

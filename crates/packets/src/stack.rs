@@ -1,0 +1,240 @@
+//! The ends of a connection by the rules of a real stack: what its state machines are told, and what
+//! they send.
+//!
+//! The packet 0 is the SYN, its answer says [`SYN_ANSWERED`]; segment n is packet n + 1. Left out: options'
+//! bytes beyond the 40 B of headers, the receive window that grows with what is read (the window's limit
+//! stands for it), what hosts add between a socket and the wire.
+
+use std::sync::Arc;
+
+use netflow_network::{Application, ConnectionSpec, Limit};
+use netflow_tcpmodel::Stack;
+use netflow_tcpmodel::tcp::{Ack, NEVER, Opening, Receiver, Sender, TcpState};
+use rand::RngExt;
+use rand_pcg::Pcg32;
+
+use crate::generator::PacketGenerator;
+use crate::told::{SYN_ANSWERED, pack, unpack};
+
+/// More than any transfer sends.
+const ENDLESS: u32 = i32::MAX as u32 - 1;
+
+/// A sender.
+#[derive(Clone, Debug)]
+pub(crate) struct StackSender {
+    stack: Arc<Stack>,
+    opening: Opening,
+    is_open: bool,
+    sender: Sender,
+    application: PacketGenerator,
+    /// Segments that the application makes at most.
+    size: u32,
+    /// Segments to be sent now.
+    out: Vec<u32>,
+    /// Packets sent, the SYNs included.
+    pub sent: u64,
+}
+
+impl StackSender {
+    pub fn new(
+        stack: &Arc<Stack>,
+        spec: &ConnectionSpec,
+        limit: f64,
+        application: PacketGenerator,
+        random: &mut Pcg32,
+    ) -> StackSender {
+        let mut phase = || random.random::<f64>();
+        let (timers, ticks) = (phase(), phase());
+        let mut sender = Sender::new(stack, limit as u32, [timers, ticks]);
+        let size = spec
+            .size_pkts
+            .map_or(ENDLESS, |size| size.ceil().min(f64::from(ENDLESS)) as u32);
+        if let Application::Bulk = spec.application {
+            sender.offer(size);
+        }
+        StackSender {
+            stack: stack.clone(),
+            opening: Opening::new(stack, timers),
+            is_open: false,
+            sender,
+            application,
+            size,
+            out: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    /// Sends its SYN.
+    pub fn start(&mut self, now_ns: u64, send: impl FnOnce(i32)) {
+        self.opening.send(&self.stack, now_ns, true);
+        self.sent += 1;
+        send(0);
+    }
+
+    /// When it has something to do by itself.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        let timer_ns = match self.is_open {
+            true => self.sender.timer_ns(),
+            false => self.opening.timer_ns(),
+        };
+        timer_ns.min(self.application.next_ns())
+    }
+
+    /// An acknowledgement arrives.
+    pub fn acknowledge(&mut self, now_ns: u64, seq: i32, told: u64) {
+        if self.is_open {
+            if seq != SYN_ANSWERED {
+                let ack = unpack(seq, told);
+                self.sender.receive(now_ns, &ack, &mut self.out);
+            }
+        } else if seq == SYN_ANSWERED {
+            self.is_open = true;
+            self.opening
+                .end(&self.stack, now_ns, None, &mut self.sender);
+            self.sender.send(now_ns, &mut self.out);
+        }
+    }
+
+    /// Something is due; `send_syn` is called if that is a SYN.
+    pub fn time_has_come(&mut self, now_ns: u64, send_syn: impl FnOnce(i32)) {
+        if self.application.next_ns() == now_ns {
+            let offered = self.sender.offered() + 1;
+            if self.is_open {
+                self.sender.wake(now_ns);
+            }
+            self.sender.offer(offered);
+            self.application.advance();
+            if offered >= self.size {
+                self.application.stop();
+            }
+            if self.is_open {
+                self.sender.send(now_ns, &mut self.out);
+            }
+        } else if self.is_open {
+            self.sender.time_out(now_ns, &mut self.out);
+        } else {
+            self.opening.time_out();
+            self.start(now_ns, send_syn);
+        }
+    }
+
+    /// Nothing new from now on; what was lost is repeated.
+    pub fn stop(&mut self) {
+        self.sender.offer(self.sender.sent());
+        self.application.stop();
+    }
+
+    /// The packets to send now.
+    pub fn emit(&mut self, mut send: impl FnMut(i32)) {
+        self.sent += self.out.len() as u64;
+        self.out
+            .drain(..)
+            .for_each(|segment| send(segment as i32 + 1));
+    }
+
+    /// The congestion window in packets, no larger than what the other end allows.
+    pub fn window_pkts(&self) -> f64 {
+        self.sender.cwnd_pkts().min(self.limit())
+    }
+
+    /// The largest window in packets.
+    pub fn limit(&self) -> f64 {
+        f64::from(self.sender.most_out())
+    }
+
+    /// Packets/s: the window over the round-trip time.
+    pub fn rate_pps(&self) -> f64 {
+        match self.sender.srtt_s() {
+            srtt_s if srtt_s > 0.0 => self.window_pkts() / srtt_s,
+            _ => 0.0,
+        }
+    }
+
+    pub fn srtt_s(&self) -> f64 {
+        self.sender.srtt_s()
+    }
+
+    pub fn rto_s(&self) -> f64 {
+        1e-9 * self.sender.rto_ns() as f64
+    }
+
+    pub fn losses_found(&self) -> (u64, u64) {
+        self.sender.losses_found()
+    }
+
+    /// The sum of measured round-trip times in seconds, and their number.
+    pub fn rtt_sum(&self) -> (f64, u64) {
+        self.sender.rtt_sum()
+    }
+
+    /// What keeps it from sending more.
+    pub fn limited_by(&self, has_size: bool) -> Limit {
+        match self.sender.sent() >= self.sender.offered() {
+            true if has_size => Limit::Size,
+            true => Limit::Application,
+            false if self.sender.cwnd_pkts() >= self.limit() => Limit::Window,
+            false => Limit::CongestionWindow,
+        }
+    }
+
+    /// What its state machines tell of themselves.
+    pub fn state(&self) -> TcpState {
+        self.sender.state()
+    }
+}
+
+/// A receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct StackReceiver {
+    receiver: Receiver,
+    /// A pause after which it acknowledges at once for a while.
+    pause_ns: u64,
+}
+
+impl StackReceiver {
+    pub fn new(stack: &Stack, random: &mut Pcg32) -> StackReceiver {
+        let mut phase = || random.random::<f64>();
+        StackReceiver {
+            receiver: Receiver::new(stack, [phase(), phase()]),
+            pause_ns: crate::ns(stack.min_rto_s),
+        }
+    }
+
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.receiver.due_ns()
+    }
+
+    /// The next segment in order that it waits for.
+    pub fn next(&self) -> u32 {
+        self.receiver.next()
+    }
+
+    /// A packet arrives that was sent at `sent_ns`: whether it brings something new, and what is said
+    /// at once, if anything is.
+    pub fn receive(
+        &mut self,
+        now_ns: u64,
+        seq: i32,
+        sent_ns: u64,
+        congested: bool,
+    ) -> (bool, Option<(i32, u64)>) {
+        if seq == 0 {
+            return (false, Some((SYN_ANSWERED, 0)));
+        }
+        let segment = seq as u32 - 1;
+        let (is_new, at_once) =
+            self.receiver
+                .receive(now_ns, segment, true, sent_ns, self.pause_ns, congested);
+        (is_new, at_once.then(|| self.say()))
+    }
+
+    /// What an acknowledgement says now: its sequence number, and what it tells.
+    pub fn say(&mut self) -> (i32, u64) {
+        let ack: Ack = self.receiver.acknowledge(true);
+        (ack.cumulative as i32, pack(&ack))
+    }
+}
+
+const _: () = assert!(NEVER == crate::tcp::NEVER);

@@ -1,0 +1,73 @@
+//! Stacks by name or from files.
+
+use std::sync::Arc;
+
+use netflow_document::{ProblemKind, Spanned};
+use netflow_files::{Kind, read_text};
+use netflow_network::Source;
+use netflow_tcpmodel::{Stack, builtin_names};
+use netflow_units::Bytes;
+
+use super::{Assembly, profiles, tables};
+use crate::file::StackSetting;
+
+/// Headers of a packet in bytes.
+const HEADER_BYTES: f64 = 40.0;
+
+impl Assembly<'_> {
+    /// A stack by its name, or from its file.
+    pub(super) fn stack(&mut self, name: &Spanned<String>) -> Option<Stack> {
+        if let Some(stack) = Stack::builtin(name) {
+            return Some(stack);
+        }
+        if profiles::is_path(name) {
+            return self.stack_file(name);
+        }
+        let message = format!("unknown stack `{}`", **name);
+        let names = builtin_names().iter().copied();
+        let help = self.findings.allowed(name, "stacks", names);
+        let help = format!("{help}; a stack file's name ends with .toml");
+        self.error(ProblemKind::UnknownName, name.place(), message, &help);
+        None
+    }
+
+    fn stack_file(&mut self, name: &Spanned<String>) -> Option<Stack> {
+        let path = self.reach(name)?;
+        let text = match read_text(&path, Kind::Stack) {
+            Ok(text) => text,
+            Err(refusal) => {
+                let (sources, findings) = (&mut *self.sources, &mut *self.findings);
+                tables::refused(sources, findings, &path, name.place(), "the stack", refusal);
+                return None;
+            }
+        };
+        let (file, text) = self.sources.add(&path, text);
+        Stack::read_in(&text, file, self.findings)
+    }
+
+    /// The source of a connection by the rules of a stack.
+    pub(super) fn stack_source(
+        &mut self,
+        setting: &StackSetting,
+        packet_size: Bytes,
+    ) -> Option<Source> {
+        let mut stack = self.stack(&setting.stack)?;
+        if let Some(congestion) = &setting.congestion {
+            if !stack.has_congestion_controls() {
+                let message = format!(
+                    "`congestion` has no effect: the senders of `{}` know no other than Reno's",
+                    stack.name
+                );
+                let place = congestion.place();
+                self.warning(ProblemKind::WithoutEffect, place, &message, "");
+            }
+            stack.set_congestion((**congestion).into());
+        }
+        if let Some(window) = &setting.initial_window {
+            stack.initial_window_pkts = window.get() as u32;
+        }
+        let payload = (packet_size.get() - HEADER_BYTES).clamp(1.0, 65_535.0);
+        stack.mss_bytes = payload as u32;
+        Some(Source::Stack(Arc::new(stack)))
+    }
+}
