@@ -1,7 +1,8 @@
-//! A link with a drop-tail queue in front of it, and what it loses on the way, packet by packet.
+//! A link with a queue in front of it, and what it loses on the way, packet by packet.
 //!
-//! One convention holds wherever a link is played: **the buffer counts the packet in service**, whole
-//! until its last bit has been sent, beside those that wait. A link that has nothing takes any packet.
+//! One convention holds wherever a link with a drop-tail queue is played: **the buffer counts the packet in
+//! service**, whole until its last bit has been sent, beside those that wait. A link that has nothing
+//! takes any packet. The queues that drop before their buffer is full ([`Managed`]) hold only those that wait.
 //!
 //! ```
 //! use netflow_queues::{Buffer, DropTail};
@@ -18,6 +19,7 @@
 
 mod departures;
 mod losses;
+mod managed;
 
 use std::ops::Add;
 
@@ -25,6 +27,7 @@ use netflow_units::{Fifo, Size};
 
 pub use departures::Departures;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
+pub use managed::{CoDel, Discipline, FqCoDel, Managed, Pie, Sent, Waiting};
 
 /// How much a link holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +38,18 @@ pub enum Buffer {
     Bytes(f64),
     /// Everything.
     Unbounded,
+}
+
+impl Buffer {
+    /// Whether it has room for so many packets of so many bytes; for one it always has.
+    #[inline]
+    fn holds(self, pkts: usize, bytes: u64) -> bool {
+        match self {
+            Buffer::Packets(most) => pkts <= most.max(1),
+            Buffer::Bytes(most) => pkts <= 1 || bytes as f64 <= most,
+            Buffer::Unbounded => true,
+        }
+    }
 }
 
 impl From<Size> for Buffer {
@@ -84,13 +99,7 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
 
     #[inline]
     fn fits(&self, bytes: u32, buffer: Buffer) -> bool {
-        match buffer {
-            Buffer::Packets(most) => self.there.len() < most.max(1),
-            Buffer::Bytes(most) => {
-                self.there.is_empty() || (self.bytes + u64::from(bytes)) as f64 <= most
-            }
-            Buffer::Unbounded => true,
-        }
+        buffer.holds(self.there.len() + 1, self.bytes + u64::from(bytes))
     }
 
     /// Forgets those that have been sent.
