@@ -5,25 +5,24 @@ use super::Waiting;
 /// Controlled delay: when no packet has waited for less than a target during an interval, packets are
 /// dropped at the head of the queue, the later the more often, until one has.
 ///
-/// By the pseudo-code of RFC 8289, section 5, of which the state is re-entered as in Linux. There is no
-/// drop while no more is left behind the packet than the largest packet so far, which is
-/// what the RFC's MTU is here.
+/// By the pseudo-code of RFC 8289, section 5, which is that of Linux. No packet is dropped that leaves no
+/// more bytes behind it than the largest packet so far has: that one stands for the MTU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoDel {
-    /// A wait that is acceptable at any time, in ns (RFC 8289, section 4.3).
+    /// A wait that is acceptable at any time, in ns (RFC 8289, section 4).
     pub target_ns: u64,
     /// For so long waits may stay above the target, in ns: about the largest round-trip time (RFC 8289,
-    /// section 4.4).
+    /// section 4).
     pub interval_ns: u64,
-    /// Whether packets that can be marked are, instead of being dropped (RFC 8289, section 3).
+    /// Whether packets that can be marked are, instead of being dropped; as in Linux, one at a time.
     pub ecn: bool,
     /// Every packet that can be marked is if it has waited for longer than so many ns, whatever
-    /// [`CoDel::ecn`] says (Linux, `ce_threshold`).
+    /// [`CoDel::ecn`] says (RFC 8290, section 5.2, `CE_THRESHOLD`).
     pub ce_threshold_ns: Option<u64>,
 }
 
 impl Default for CoDel {
-    /// 5 ms and 100 ms (RFC 8289, sections 4.3 and 4.4); nothing is marked.
+    /// 5 ms and 100 ms (RFC 8289, section 4); nothing is marked.
     fn default() -> CoDel {
         CoDel {
             target_ns: 5_000_000,

@@ -16,9 +16,9 @@ use crate::Buffer;
 pub struct FqCoDel {
     /// What holds for each queue.
     pub codel: CoDel,
-    /// Number of queues (RFC 8290, section 5.2.4); one at least.
+    /// Number of queues (RFC 8290, section 5.2); one at least.
     pub flows: u32,
-    /// What a queue may send when it is its turn, in bytes (RFC 8290, section 5.2.3); one at least.
+    /// What a queue may send when it is its turn, in bytes (RFC 8290, section 5.2); one at least.
     pub quantum_bytes: u32,
 }
 
@@ -82,7 +82,7 @@ impl<P> Flows<P> {
     }
 
     /// Which queue a flow has.
-    fn place(&mut self, flow: u64) -> u32 {
+    pub fn place(&mut self, flow: u64) -> u32 {
         if self.places.is_empty() {
             self.places = vec![NONE; self.rules.flows.max(1) as usize];
         }
@@ -183,6 +183,12 @@ impl<P> Flows<P> {
             queue.line.clear(dropped);
         }
         *self = Flows::new(self.rules, self.perturbation);
+    }
+
+    /// What CoDel counts for each queue.
+    #[cfg(test)]
+    pub fn counts(&self) -> Vec<u32> {
+        self.queues.iter().map(|it| it.control.count).collect()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {

@@ -63,7 +63,7 @@ const MOST_RISE: f64 = 0.02;
 /// Longer waits make the probability rise by [`MOST_RISE`] more (Linux).
 const LONG_NS: u64 = 250_000_000;
 
-/// What an update leaves of the probability when nobody waits (RFC 8033, appendix A: 0.98, or this).
+/// What an update leaves of the probability when nobody waits (RFC 8033, section 4.2: 0.98, or this).
 const DECAY: f64 = 1.0 - 1.0 / 64.0;
 
 /// Below this probability a short queue is left alone (RFC 8033, section 4.1).
@@ -226,5 +226,11 @@ impl<P> Early<P> {
     pub fn clear(&mut self, dropped: &mut Vec<P>) {
         self.line.clear(dropped);
         self.control = Controller::new(&self.rules);
+        self.largest = 0;
+    }
+
+    #[cfg(test)]
+    pub fn reseed(&mut self, seed: u64) {
+        self.random = Random(seed);
     }
 }

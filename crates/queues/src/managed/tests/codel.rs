@@ -1,0 +1,324 @@
+//! CoDel against its law, and against the pseudo-code of RFC 8289, section 5, written plainly.
+
+use std::collections::VecDeque;
+
+use rand::SeedableRng;
+use rand_pcg::Pcg32;
+
+use super::*;
+
+/// Packets of 1000 B that take 1 ms each, of which two come each ms.
+const BYTES: u32 = 1000;
+const NS_PER_BYTE: u64 = 1000;
+
+fn default_queue(ecn: bool) -> Managed<usize> {
+    let rules = CoDel {
+        ecn,
+        ..CoDel::default()
+    };
+    Managed::new(Discipline::CoDel(rules), Buffer::Unbounded, 0)
+}
+
+fn drops(fates: &[Fate]) -> Vec<u64> {
+    let mut drops: Vec<u64> = fates.iter().filter_map(|fate| fate.drop_ns()).collect();
+    drops.sort_unstable();
+    drops
+}
+
+/// When drops are due in ms: the first at `first`, the next 100/√count later, and so on; the link looks each
+/// ms, and does for the first time that it is due.
+fn law(first_ms: u64, mut count: u32, to_ms: u64) -> Vec<u64> {
+    let mut due = first_ms as f64;
+    let mut times = vec![first_ms * MS];
+    loop {
+        due += 100.0 / f64::from(count).sqrt();
+        let looks = due.ceil() as u64;
+        if looks >= to_ms {
+            return times;
+        }
+        times.push(looks * MS);
+        count += 1;
+    }
+}
+
+/// Two packets come each ms and one leaves: that which leaves at k ms has waited for k/2 ms. So the
+/// wait reaches 5 ms at 10 ms, an interval later the first packet is dropped, and from then on by the law.
+#[test]
+fn drops_of_an_overload_come_by_the_law() {
+    let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
+    let mut dropped = drops(&play(&mut default_queue(false), &packets, NS_PER_BYTE));
+    dropped.retain(|at| *at < 5000 * MS);
+    assert_eq!(dropped, law(110, 1, 5000));
+    assert!(dropped.len() > 500);
+}
+
+/// A packet that can be marked is, where another would have been dropped.
+#[test]
+fn marks_come_when_drops_would() {
+    let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, true).collect();
+    let fates = play(&mut default_queue(true), &packets, NS_PER_BYTE);
+    assert_eq!(drops(&fates), []);
+    let mut marks: Vec<u64> = fates.iter().filter_map(|fate| fate.mark_ns()).collect();
+    marks.retain(|at| *at < 5000 * MS);
+    assert_eq!(marks, law(110, 1, 5000));
+    // Without ECN at the queue or at the packets, none is marked.
+    let unable: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
+    let plain = play(&mut default_queue(false), &unable, NS_PER_BYTE);
+    assert_eq!(play(&mut default_queue(true), &unable, NS_PER_BYTE), plain);
+    assert_eq!(
+        play(&mut default_queue(false), &packets, NS_PER_BYTE),
+        plain
+    );
+    assert!(plain.iter().all(|fate| fate.mark_ns().is_none()));
+}
+
+/// Waits below the target are left alone however long they last, and higher ones if one in an interval is
+/// below; so is a queue of one packet.
+#[test]
+fn short_waits_are_left_alone() {
+    let burst = |at_ms: u64, pkts: usize| {
+        let one = steady(at_ms * MS, at_ms * MS + 1, MS, BYTES, false);
+        one.flat_map(move |packet| vec![packet; pkts])
+    };
+    let mut below: Vec<_> = burst(0, 5).collect();
+    below.extend(steady(MS, 10_000 * MS, MS, BYTES, false));
+    let fates = play(&mut default_queue(false), &below, NS_PER_BYTE);
+    assert_eq!(drops(&fates), []);
+    // One packet more, and the wait stays at the target.
+    below.insert(0, below[0]);
+    let fates = play(&mut default_queue(false), &below, NS_PER_BYTE);
+    assert!(!drops(&fates).is_empty());
+
+    let each: Vec<_> = (0..100).flat_map(|k| burst(100 * k, 99)).collect();
+    let fates = play(&mut default_queue(false), &each, NS_PER_BYTE);
+    assert_eq!(drops(&fates), []);
+
+    // Each takes 10 ms, and one more waits for as long.
+    let pair = burst(0, 2).chain(steady(10 * MS, 10_000 * MS, 10 * MS, BYTES, false));
+    let pair: Vec<_> = pair.collect();
+    let fates = play(&mut default_queue(false), &pair, 10 * NS_PER_BYTE);
+    assert_eq!(drops(&fates), []);
+}
+
+/// Dropping that begins again soon goes on at the rate that it had reached, and later from the start.
+#[test]
+fn dropping_goes_on_where_it_was() {
+    for (silence_ms, remembers) in [(200, true), (1000, true), (1400, true), (1800, false)] {
+        let mut packets: Vec<_> = steady(0, 1500 * MS, MS / 2, BYTES, false).collect();
+        // The queue is empty when all that were not dropped have been sent.
+        let mut alone = default_queue(false);
+        let first = play(&mut alone, &packets, NS_PER_BYTE);
+        let before = drops(&first);
+        let empty_ms = (packets.len() - before.len()) as u64;
+        let again_ms = empty_ms + silence_ms;
+        packets.extend(steady(
+            again_ms * MS,
+            (again_ms + 1000) * MS,
+            MS / 2,
+            BYTES,
+            false,
+        ));
+        let fates = play(&mut default_queue(false), &packets, NS_PER_BYTE);
+        let mut after = drops(&fates[first.len()..]);
+        after.retain(|at| *at < (again_ms + 1000) * MS);
+        assert_eq!(drops(&fates[..first.len()]), before);
+        let count = match remembers {
+            true => before.len() as u32 - 1,
+            false => 1,
+        };
+        let begins_ms = again_ms + 110;
+        assert_eq!(
+            after,
+            law(begins_ms, count, again_ms + 1000),
+            "{silence_ms} ms"
+        );
+    }
+}
+
+/// Those that have waited for longer than the threshold are marked, and no others.
+#[test]
+fn a_threshold_marks_by_the_wait() {
+    let mut random = Pcg32::seed_from_u64(4);
+    let mut marked = 0;
+    for _ in 0..20 {
+        let (packets, ns_per_byte) = pattern(&mut random, 1000);
+        let most_ns = random.random_range(0..20 * MS);
+        let rules = CoDel {
+            target_ns: u64::MAX,
+            ce_threshold_ns: Some(most_ns),
+            ..CoDel::default()
+        };
+        let mut queue = Managed::new(Discipline::CoDel(rules), Buffer::Unbounded, 0);
+        for (packet, fate) in packets.iter().zip(play(&mut queue, &packets, ns_per_byte)) {
+            let Fate::Sent { at_ns, marked: is } = fate else {
+                panic!("no packet is dropped");
+            };
+            assert_eq!(is, packet.ecn && at_ns - packet.at_ns > most_ns);
+            marked += usize::from(is);
+        }
+    }
+    assert!(marked > 1000);
+}
+
+/// The pseudo-code, name by name; a time of 0 is none. Beside it, what Linux does about marks.
+struct Plain {
+    rules: CoDel,
+    limit: Buffer,
+    queue: VecDeque<(usize, Arrival)>,
+    max_packet: u64,
+    first_above_time: u64,
+    drop_next: u64,
+    count: i64,
+    last_count: i64,
+    dropping: bool,
+}
+
+struct Dequeued {
+    packet: Option<(usize, Arrival)>,
+    ok_to_drop: bool,
+}
+
+impl Plain {
+    fn new(rules: CoDel, limit: Buffer) -> Plain {
+        Plain {
+            rules,
+            limit,
+            queue: VecDeque::new(),
+            max_packet: 0,
+            first_above_time: 0,
+            drop_next: 0,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queue.iter().map(|(_, it)| u64::from(it.bytes)).sum()
+    }
+
+    /// ⌊interval/√count⌋, in whole numbers.
+    fn control_law(&self, time: u64) -> u64 {
+        let interval = u128::from(self.rules.interval_ns);
+        time + (interval * interval / self.count as u128).isqrt() as u64
+    }
+
+    fn do_dequeue(&mut self, now: u64) -> Dequeued {
+        let mut result = Dequeued {
+            packet: self.queue.pop_front(),
+            ok_to_drop: false,
+        };
+        let Some((_, packet)) = result.packet else {
+            self.first_above_time = 0;
+            return result;
+        };
+        let sojourn = now - packet.at_ns;
+        if u64::from(packet.bytes) > self.max_packet {
+            self.max_packet = u64::from(packet.bytes);
+        }
+        if sojourn < self.rules.target_ns || self.bytes() <= self.max_packet {
+            self.first_above_time = 0;
+        } else if self.first_above_time == 0 {
+            self.first_above_time = now + self.rules.interval_ns;
+        } else if now >= self.first_above_time {
+            result.ok_to_drop = true;
+        }
+        result
+    }
+
+    fn can_mark(&self, it: &Dequeued) -> bool {
+        self.rules.ecn && it.packet.unwrap().1.ecn
+    }
+}
+
+impl Queue for Plain {
+    fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
+        let room = match self.limit {
+            Buffer::Packets(most) => self.queue.len() < most,
+            Buffer::Bytes(most) => (self.bytes() + u64::from(packet.bytes)) as f64 <= most,
+            Buffer::Unbounded => true,
+        };
+        match room || self.queue.is_empty() {
+            true => self.queue.push_back((number, packet)),
+            false => dropped.push(number),
+        }
+    }
+
+    fn dequeue(&mut self, now: u64, dropped: &mut Vec<usize>) -> Option<(usize, bool)> {
+        let mut r = self.do_dequeue(now);
+        let mut marked = false;
+        if self.dropping {
+            if !r.ok_to_drop {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next && !marked {
+                if self.can_mark(&r) {
+                    marked = true;
+                    self.count += 1;
+                    self.drop_next = self.control_law(self.drop_next);
+                } else {
+                    dropped.push(r.packet.unwrap().0);
+                    self.count += 1;
+                    r = self.do_dequeue(now);
+                    if !r.ok_to_drop {
+                        self.dropping = false;
+                    } else {
+                        self.drop_next = self.control_law(self.drop_next);
+                    }
+                }
+            }
+        } else if r.ok_to_drop {
+            if self.can_mark(&r) {
+                marked = true;
+            } else {
+                dropped.push(r.packet.unwrap().0);
+                r = self.do_dequeue(now);
+            }
+            self.dropping = true;
+            let delta = self.count - self.last_count;
+            self.count = 1;
+            let since = now as i64 - self.drop_next as i64;
+            if delta > 1 && since < 16 * self.rules.interval_ns as i64 {
+                self.count = delta;
+            }
+            self.drop_next = self.control_law(now);
+            self.last_count = self.count;
+        }
+        let (number, packet) = r.packet?;
+        if let Some(threshold) = self.rules.ce_threshold_ns
+            && now - packet.at_ns > threshold
+            && packet.ecn
+        {
+            marked = true;
+        }
+        Some((number, marked))
+    }
+
+    fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// The same packets dropped and marked at the same times, over random patterns, rules and buffers.
+#[test]
+fn it_does_what_the_pseudo_code_does() {
+    let mut random = Pcg32::seed_from_u64(5);
+    let (mut dropped, mut marked) = (0, 0);
+    for number in 0..200 {
+        let (packets, ns_per_byte) = pattern(&mut random, 2000);
+        let rules = match number % 4 {
+            0 => CoDel::default(),
+            _ => codel(&mut random),
+        };
+        let room = buffer(&mut random);
+        let mut ours = Managed::new(Discipline::CoDel(rules), room, 0);
+        let mut plain = Plain::new(rules, room);
+        let fates = play(&mut ours, &packets, ns_per_byte);
+        same(&fates, &play(&mut plain, &packets, ns_per_byte));
+        if room == Buffer::Unbounded {
+            dropped += drops(&fates).len();
+            marked += fates.iter().filter_map(|fate| fate.mark_ns()).count();
+        }
+    }
+    assert!(dropped > 1000 && marked > 1000, "{dropped}, {marked}");
+}

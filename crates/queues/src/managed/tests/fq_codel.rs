@@ -1,0 +1,295 @@
+//! FQ-CoDel: shares, waits, a full buffer, and RFC 8290 written plainly.
+
+use std::collections::VecDeque;
+
+use rand::SeedableRng;
+use rand_pcg::Pcg32;
+
+use super::*;
+
+/// CoDel that never drops.
+const NEVER: CoDel = CoDel {
+    target_ns: u64::MAX,
+    interval_ns: 100 * MS,
+    ecn: false,
+    ce_threshold_ns: None,
+};
+
+fn fair(codel: CoDel, room: Buffer) -> Managed<usize> {
+    let rules = FqCoDel {
+        codel,
+        ..FqCoDel::default()
+    };
+    Managed::new(Discipline::FqCoDel(rules), room, 1)
+}
+
+fn arrival(at_ns: u64, bytes: u32, flow: u64) -> Arrival {
+    Arrival {
+        at_ns,
+        bytes,
+        flow,
+        ecn: false,
+    }
+}
+
+/// Flows that always have something to send get as many bytes each, whatever their packets: at no time do
+/// two differ by more than a quantum and a packet.
+#[test]
+fn greedy_flows_get_the_same_bytes() {
+    let sizes = [64, 100, 576, 1000, 1499, 1500];
+    for codel in [NEVER, CoDel::default()] {
+        let mut queue = fair(codel, Buffer::Unbounded);
+        let mut dropped = Vec::new();
+        let mut there = [0_usize; 6];
+        let mut sent = [0_i64; 6];
+        let mut now_ns = 0;
+        let mut widest = 0;
+        for _ in 0..50_000 {
+            for (flow, bytes) in sizes.into_iter().enumerate() {
+                while there[flow] < 200 {
+                    queue.enqueue(now_ns, flow, bytes, flow as u64, false, &mut dropped);
+                    there[flow] += 1;
+                }
+            }
+            let packet = queue.dequeue(now_ns, &mut dropped).unwrap();
+            there[packet.packet] -= 1;
+            for flow in dropped.drain(..) {
+                there[flow] -= 1;
+            }
+            sent[packet.packet] += i64::from(packet.bytes);
+            now_ns += 800 * u64::from(packet.bytes);
+            widest = widest.max(sent.iter().max().unwrap() - sent.iter().min().unwrap());
+        }
+        assert!(widest <= 1514 + 1500, "{widest} B");
+        assert!(widest > 1000, "{widest} B");
+        assert!(sent.iter().all(|bytes| *bytes > 1_600_000), "{sent:?}");
+    }
+}
+
+/// Among ten greedy flows, one that sends seldom waits for the packet on the link; one that sends so often
+/// that it stands among the old flows, for one round of quanta at most.
+#[test]
+fn a_sparse_flow_hardly_waits() {
+    let ns_per_byte = 800;
+    for (gap_ns, most_bytes) in [(100 * MS, 1500), (5 * MS, 11 * (1514 + 1500))] {
+        let mut packets: Vec<_> = (0..10)
+            .flat_map(|flow| (0..400).map(move |_| arrival(0, 1500, flow)))
+            .collect();
+        packets.extend((1..=4000 * MS / gap_ns).map(|k| arrival(k * gap_ns + 17, 200, 99)));
+        let fates = play(&mut fair(NEVER, Buffer::Unbounded), &packets, ns_per_byte);
+        let mut longest_ns = 0;
+        for (packet, fate) in packets.iter().zip(&fates).skip(4000) {
+            let Fate::Sent { at_ns, .. } = fate else {
+                panic!("nothing is dropped");
+            };
+            longest_ns = longest_ns.max(at_ns - packet.at_ns);
+        }
+        assert!(
+            longest_ns <= most_bytes * ns_per_byte,
+            "{longest_ns} ns for one each {gap_ns} ns"
+        );
+        assert!(longest_ns > 0);
+        // They were busy all along, and one behind the other it would have waited for seconds.
+        assert!(matches!(fates[3999], Fate::Sent { at_ns, .. } if at_ns > 4000 * MS));
+    }
+}
+
+/// When the buffer is full, the queue with the most bytes loses half of them from its head, or 64 packets.
+#[test]
+fn the_fattest_loses() {
+    for (fat_pkts, batch) in [(50, 26), (127, 64), (400, 64)] {
+        let room = Buffer::Packets(fat_pkts + 30);
+        let mut queue = fair(NEVER, room);
+        let mut dropped = Vec::new();
+        let mut number = 0;
+        let mut come = |queue: &mut Managed<usize>, bytes, flow, dropped: &mut Vec<usize>| {
+            queue.enqueue(0, number, bytes, flow, false, dropped);
+            number += 1;
+        };
+        for _ in 0..fat_pkts {
+            come(&mut queue, 1500, 7, &mut dropped);
+        }
+        // More packets each, but fewer bytes.
+        for k in 0..30 {
+            come(&mut queue, 40, 100 + k % 3, &mut dropped);
+        }
+        assert_eq!(dropped, []);
+        // It need not be its own packet that finds no room.
+        let own = fat_pkts == 50;
+        come(&mut queue, 1500, if own { 7 } else { 100 }, &mut dropped);
+        let wanted: Vec<usize> = (0..batch).collect();
+        assert_eq!(dropped, wanted);
+        assert_eq!(queue.len(), fat_pkts + 31 - batch);
+    }
+}
+
+/// What a full buffer drops counts for CoDel, which then drops the more often.
+#[test]
+fn a_full_buffer_speeds_codel_up() {
+    let mut queue: Managed<usize> = fair(CoDel::default(), Buffer::Packets(1000));
+    let mut dropped = Vec::new();
+    for number in 0..1001 {
+        queue.enqueue(0, number, 1500, 1, false, &mut dropped);
+    }
+    assert_eq!(dropped.len(), 64);
+    let State::FqCoDel(flows) = &queue.state else {
+        panic!("it is FQ-CoDel");
+    };
+    assert_eq!(flows.counts(), [64]);
+}
+
+/// With one queue for all it is CoDel.
+#[test]
+fn one_queue_is_codel() {
+    let mut random = Pcg32::seed_from_u64(6);
+    let mut dropped = 0;
+    for _ in 0..100 {
+        let (packets, ns_per_byte) = pattern(&mut random, 1500);
+        let codel = codel(&mut random);
+        let rules = FqCoDel {
+            codel,
+            flows: 1,
+            quantum_bytes: random.random_range(0..3000),
+        };
+        let mut one = Managed::new(Discipline::FqCoDel(rules), Buffer::Unbounded, 0);
+        let mut other = Managed::new(Discipline::CoDel(codel), Buffer::Unbounded, 0);
+        let fates = play(&mut one, &packets, ns_per_byte);
+        same(&fates, &play(&mut other, &packets, ns_per_byte));
+        dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
+    }
+    assert!(dropped > 1000);
+}
+
+/// Flows meet in a queue about as often as by chance, and other seeds let others meet.
+#[test]
+fn flows_are_spread_over_queues() {
+    let places = |seed, numbers: &dyn Fn(u64) -> u64| {
+        let mut flows: Flows<()> = Flows::new(FqCoDel::default(), scramble(seed));
+        let places: Vec<u32> = (0..1024).map(|k| flows.place(numbers(k))).collect();
+        let again: Vec<u32> = (0..1024).map(|k| flows.place(numbers(k))).collect();
+        assert_eq!(places, again);
+        places
+    };
+    // Of 1024 queues, 1024 flows are expected to use 647 with a standard deviation of 10.
+    for numbers in [&|k| k as u64, &|k| k << 40, &|k| k * 1024] as [&dyn Fn(u64) -> u64; 3] {
+        let used = places(1, numbers).into_iter().max().unwrap() + 1;
+        assert!((600..695).contains(&used), "{used}");
+        assert_ne!(places(1, numbers), places(2, numbers));
+    }
+}
+
+/// Turns by RFC 8290, section 4, written plainly: a queue for each flow, no CoDel, and as many batches
+/// as are needed when there is no room.
+struct Plain {
+    quantum: i64,
+    room: Buffer,
+    queues: BTreeMap<u64, (VecDeque<(usize, u32)>, i64)>,
+    new: Vec<u64>,
+    old: Vec<u64>,
+}
+
+impl Plain {
+    fn bytes(&self, flow: u64) -> u64 {
+        let packets = self.queues[&flow].0.iter();
+        packets.map(|(_, bytes)| u64::from(*bytes)).sum()
+    }
+}
+
+impl Queue for Plain {
+    fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
+        let flow = packet.flow;
+        let (queue, credits) = self.queues.entry(flow).or_default();
+        queue.push_back((number, packet.bytes));
+        if !self.new.contains(&flow) && !self.old.contains(&flow) {
+            *credits = self.quantum;
+            self.new.push(flow);
+        }
+        loop {
+            let pkts = self.waiting();
+            let bytes: u64 = self.queues.keys().map(|flow| self.bytes(*flow)).sum();
+            let full = match self.room {
+                Buffer::Packets(most) => pkts > most,
+                Buffer::Bytes(most) => bytes as f64 > most,
+                Buffer::Unbounded => false,
+            };
+            if !full || pkts == 1 {
+                return;
+            }
+            let most = self.queues.keys().map(|flow| self.bytes(*flow)).max();
+            let most = most.unwrap();
+            // Of equals, that which stands first in the lists.
+            let mut listed = self.new.iter().chain(&self.old);
+            let fattest = *listed.find(|flow| self.bytes(**flow) == most).unwrap();
+            for _ in 0..64 {
+                let first = self.queues.get_mut(&fattest).unwrap().0.pop_front();
+                dropped.push(first.unwrap().0);
+                if 2 * self.bytes(fattest) <= most + most % 2 {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn dequeue(&mut self, _: u64, _: &mut Vec<usize>) -> Option<(usize, bool)> {
+        loop {
+            let from_new = !self.new.is_empty();
+            let list = if from_new { &self.new } else { &self.old };
+            let flow = *list.first()?;
+            let (queue, credits) = self.queues.get_mut(&flow).unwrap();
+            if *credits > 0 {
+                if let Some((number, bytes)) = queue.pop_front() {
+                    *credits -= i64::from(bytes);
+                    return Some((number, false));
+                }
+                match from_new {
+                    true => self.old.push(flow),
+                    false => {
+                        self.old.remove(0);
+                        continue;
+                    }
+                }
+            } else {
+                *credits += self.quantum;
+                self.old.push(flow);
+            }
+            match from_new {
+                true => self.new.remove(0),
+                false => self.old.remove(0),
+            };
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.queues.values().map(|(queue, _)| queue.len()).sum()
+    }
+}
+
+/// The same packets sent and dropped at the same times, over random patterns and buffers.
+#[test]
+fn turns_are_those_of_the_rfc() {
+    let mut random = Pcg32::seed_from_u64(7);
+    let mut dropped = 0;
+    for _ in 0..100 {
+        let (packets, ns_per_byte) = pattern(&mut random, 1000);
+        let room = buffer(&mut random);
+        let quantum_bytes = [1, 300, 1514, 9000][random.random_range(0..4)];
+        let rules = FqCoDel {
+            codel: NEVER,
+            // So many that none of the few flows meet.
+            flows: 1 << 16,
+            quantum_bytes,
+        };
+        let mut ours = Managed::new(Discipline::FqCoDel(rules), room, 3);
+        let mut plain = Plain {
+            quantum: i64::from(quantum_bytes),
+            room,
+            queues: BTreeMap::new(),
+            new: Vec::new(),
+            old: Vec::new(),
+        };
+        let fates = play(&mut ours, &packets, ns_per_byte);
+        same(&fates, &play(&mut plain, &packets, ns_per_byte));
+        dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
+    }
+    assert!(dropped > 1000, "{dropped}");
+}
