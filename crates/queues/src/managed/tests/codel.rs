@@ -139,10 +139,16 @@ fn dropping_goes_on_where_it_was() {
 #[test]
 fn a_threshold_marks_by_the_wait() {
     let mut random = Pcg32::seed_from_u64(4);
-    let mut marked = 0;
+    let (mut marked, mut just) = (0, 0);
     for _ in 0..20 {
-        let (packets, ns_per_byte) = pattern(&mut random, 1000);
-        let most_ns = random.random_range(0..20 * MS);
+        let (mut packets, ns_per_byte) = pattern(&mut random, 1000);
+        // Whole milliseconds, so that some have waited for just as long.
+        for packet in &mut packets {
+            packet.at_ns -= packet.at_ns % MS;
+            packet.bytes = BYTES;
+        }
+        let ns_per_byte = ns_per_byte / NS_PER_BYTE * NS_PER_BYTE + NS_PER_BYTE;
+        let most_ns = random.random_range(0..20) * MS;
         let rules = CoDel {
             target_ns: u64::MAX,
             ce_threshold_ns: Some(most_ns),
@@ -153,22 +159,26 @@ fn a_threshold_marks_by_the_wait() {
             let Fate::Sent { at_ns, marked: is } = fate else {
                 panic!("no packet is dropped");
             };
-            assert_eq!(is, packet.ecn && at_ns - packet.at_ns > most_ns);
+            let waited_ns = at_ns - packet.at_ns;
+            assert_eq!(is, packet.ecn && waited_ns > most_ns);
             marked += usize::from(is);
+            just += usize::from(packet.ecn && waited_ns == most_ns);
         }
     }
-    assert!(marked > 1000);
+    assert!(marked > 1000 && just > 10, "{marked}, {just}");
 }
 
 /// The pseudo-code, name by name; a time of 0 is none. Beside it, what Linux does about marks.
-struct Plain {
+pub struct Plain {
     rules: CoDel,
     limit: Buffer,
-    queue: VecDeque<(usize, Arrival)>,
-    max_packet: u64,
+    pub queue: VecDeque<(usize, Arrival)>,
+    /// Bytes of other queues that CoDel looks at as well.
+    pub beside: u64,
+    pub max_packet: u64,
     first_above_time: u64,
     drop_next: u64,
-    count: i64,
+    pub count: i64,
     last_count: i64,
     dropping: bool,
 }
@@ -179,11 +189,12 @@ struct Dequeued {
 }
 
 impl Plain {
-    fn new(rules: CoDel, limit: Buffer) -> Plain {
+    pub fn new(rules: CoDel, limit: Buffer) -> Plain {
         Plain {
             rules,
             limit,
             queue: VecDeque::new(),
+            beside: 0,
             max_packet: 0,
             first_above_time: 0,
             drop_next: 0,
@@ -193,7 +204,7 @@ impl Plain {
         }
     }
 
-    fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.queue.iter().map(|(_, it)| u64::from(it.bytes)).sum()
     }
 
@@ -216,7 +227,7 @@ impl Plain {
         if u64::from(packet.bytes) > self.max_packet {
             self.max_packet = u64::from(packet.bytes);
         }
-        if sojourn < self.rules.target_ns || self.bytes() <= self.max_packet {
+        if sojourn < self.rules.target_ns || self.bytes() + self.beside <= self.max_packet {
             self.first_above_time = 0;
         } else if self.first_above_time == 0 {
             self.first_above_time = now + self.rules.interval_ns;

@@ -23,6 +23,8 @@ struct Plain {
     last_update_ns: u64,
     max_packet: u64,
     updates: usize,
+    /// Drops because the sum has reached its end.
+    ends: usize,
 }
 
 impl Plain {
@@ -40,6 +42,7 @@ impl Plain {
             last_update_ns: 0,
             max_packet: 0,
             updates: 0,
+            ends: 0,
         }
     }
 
@@ -78,12 +81,7 @@ impl Plain {
         if self.current_qdelay == 0.0 && self.qdelay_old == 0.0 && empty {
             self.drop_prob *= 1.0 - 1.0 / 64.0;
         }
-        if self.drop_prob < 0.0 {
-            self.drop_prob = 0.0;
-        }
-        if self.drop_prob > 1.0 {
-            self.drop_prob = 1.0;
-        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         if self.burst_allowance < self.rules.update_ns as i64 {
             self.burst_allowance = 0;
         } else {
@@ -122,6 +120,7 @@ impl Plain {
         if self.accu_prob < 0.85 {
             return false;
         }
+        self.ends += usize::from(self.accu_prob >= 8.5);
         if self.accu_prob >= 8.5 || self.random.uniform() < self.drop_prob {
             self.accu_prob = 0.0;
             return true;
@@ -234,6 +233,22 @@ fn it_does_what_the_pseudo_code_does() {
     assert!(updates > 500_000, "{updates}");
 }
 
+/// Of a long overload, too, at times among which are those of the updates: now and then the sum of
+/// probabilities reaches its end.
+#[test]
+fn a_long_overload_is_that_of_the_pseudo_code() {
+    let packets: Vec<_> = steady(0, 160_000 * MS, MS / 2, 600, false).collect();
+    let rules = Pie::default();
+    let mut ours = Managed::new(Discipline::Pie(rules), Buffer::Unbounded, 1);
+    if let State::Pie(early) = &mut ours.state {
+        early.reseed(5);
+    }
+    let mut plain = Plain::new(rules, Buffer::Unbounded, Random(5));
+    let fates = play(&mut ours, &packets, 1000);
+    same(&fates, &play(&mut plain, &packets, 1000));
+    assert!(plain.ends > 3, "{}", plain.ends);
+}
+
 /// However long nothing happens, an update that changes nothing is the last.
 #[test]
 fn a_silence_of_years_costs_little() {
@@ -325,9 +340,9 @@ fn closed_loop(discipline: Discipline, sources: usize, ecn: bool) -> (f64, f64, 
     let mut back: BTreeMap<(u64, u64), (usize, bool, bool)> = BTreeMap::new();
     let (mut order, mut free_ns, mut dropped) = (0, 0, Vec::new());
     let (mut waits_ns, mut sent, mut losses) = (0, 0_u64, 0);
-    for k in 0..sources {
+    for (k, source) in all.iter_mut().enumerate() {
         back.insert((k as u64 * MS, k as u64), (k, false, false));
-        all[k].flying = 1.0;
+        source.flying = 1.0;
     }
     while let Some(((now_ns, _), (k, lost, marked))) = back.pop_first() {
         if now_ns >= 60_000 * MS {
