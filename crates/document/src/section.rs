@@ -351,9 +351,26 @@ impl<'r, 'a> Section<'r, 'a> {
         if let Some(value) = self.get(first.name) {
             return Some(Spanned::new(T::fields(self), value.place));
         }
-        let rest: Vec<&str> = rest.iter().map(|key| key.name).collect();
-        self.refuse(&rest, &format!("only {what} with `{}` has it", first.name));
+        for key in rest {
+            // Tables that stand beside each other here may share keys.
+            let owners: Vec<&str> = self.owners(key.name).collect();
+            let is_first = owners.first() == Some(&first.name);
+            if is_first && !owners.iter().any(|owner| self.get(owner).is_some()) {
+                let owners = owners.join("` or `");
+                self.refuse(&[key.name], &format!("only {what} with `{owners}` has it"));
+            }
+        }
         None
+    }
+
+    /// The first keys of the tables that have a key among others.
+    fn owners(&self, name: &str) -> impl Iterator<Item = &'static str> {
+        let tables = self.keys.iter();
+        tables.filter_map(move |table| {
+            let (first, rest) = table.split_first()?;
+            let has = rest.iter().any(|key| key.name == name);
+            has.then_some(first.name)
+        })
     }
 
     /// Refuses every key but one.

@@ -417,6 +417,13 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
             "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),
         );
     }
+    let managed = |id: &LinkId| matches!(network.link_spec(*id).queue, DropPolicy::Managed(_));
+    if let Some(link) = network.links().find(managed) {
+        return bad(format!(
+            "the queue of link {} decides for each packet, which only the window model follows",
+            network.link_name(link)
+        ));
+    }
     let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_) | Source::Stack(_));
     match inner.connections.iter().find(of_window) {
         Some(connection) => bad(format!(

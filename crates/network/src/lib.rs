@@ -36,7 +36,9 @@ pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
-pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss, LossError};
+pub use netflow_queues::{
+    BitErrors, CoDel, Discipline, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie,
+};
 pub use netflow_tcpmodel::rounds::HEADER_BYTES;
 pub use netflow_workload::WaitFor;
 pub use network::Network;

@@ -77,6 +77,7 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
         DropPolicy::DropTail => String::new(),
         DropPolicy::Red(red) => format!("{red:?}"),
         DropPolicy::Rio(rio) => format!("{rio:?}"),
+        DropPolicy::Managed(discipline) => format!("{discipline:?}"),
     };
     if !loss.is_none() {
         queue += &format!("{loss:?}");

@@ -193,6 +193,10 @@ impl Engine {
     fn follow_moments(&mut self, end_ns: u64) {
         self.schedule.wire_moments.clear();
         self.schedule.transfer_moments.clear();
+        self.schedule.link_moments.clear();
+        for l in 0..self.links.len() {
+            self.note_link(l);
+        }
         self.plan.wires.is_watched = true;
         for w in 0..self.plan.wires.len() as u32 {
             self.schedule
@@ -206,7 +210,9 @@ impl Engine {
         let (mut links, mut transfers) = (Vec::new(), Vec::new());
         loop {
             let wires_ns = self.schedule.wire_moments.next_ns();
-            let moment_ns = wires_ns.min(self.schedule.transfer_moments.next_ns());
+            let moment_ns = wires_ns
+                .min(self.schedule.transfer_moments.next_ns())
+                .min(self.schedule.link_moments.next_ns());
             if moment_ns >= end_ns {
                 break;
             }
@@ -222,10 +228,14 @@ impl Engine {
             }
             self.note_changed();
             self.take_wires(until_ns, &mut links, &mut transfers);
+            while let Some(l) = self.schedule.link_moments.take_before(until_ns) {
+                links.push(l);
+            }
             links.sort_unstable_by_key(|&l| self.schedule.places[l as usize].rank);
             links.dedup();
             for l in links.drain(..) {
                 self.link_acts(l as usize, until_ns);
+                self.note_link(l as usize);
             }
             self.note_changed();
         }
@@ -239,6 +249,15 @@ impl Engine {
                 Target::Link(l) => links.push(l),
                 Target::Receiver(t) | Target::Sender(t) => transfers.push(t),
             }
+        }
+    }
+
+    /// When the queue of a link has something to do by itself.
+    #[inline]
+    fn note_link(&mut self, l: usize) {
+        if let Some(managed) = &self.links[l].queue.managed {
+            let due_ns = managed.due_ns();
+            self.schedule.link_moments.note(l as u32, due_ns);
         }
     }
 

@@ -8,6 +8,7 @@ use rand::RngExt;
 
 use crate::delays::{Delays, OneWay, Times, there};
 use crate::edge::{self, Marking};
+use crate::managed::ManagedQueue;
 use crate::numbers::Numbers;
 use crate::parts::Parts;
 use crate::plan::{Ends, HopSpec, Plan};
@@ -90,6 +91,10 @@ impl Engine {
                     // Precedences are refused before it comes to this.
                     // Where precedences count is made when routes are known.
                     DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(room),
+                    DropPolicy::Managed(discipline) => {
+                        let seed = random(seed, Purpose::Queue, numbers.links[i]).random();
+                        Queue::managed(ManagedQueue::new(discipline, room, seed))
+                    }
                     DropPolicy::Red(red) => Queue::with_red(
                         room,
                         RedAverage::new(
@@ -297,8 +302,7 @@ impl Engine {
 
     /// Packets × nanoseconds in the link's queue until now.
     pub fn queue_time_ns(&self, l: usize) -> f64 {
-        let queue = &self.links[l].queue;
-        queue.counts.sojourn_ns as f64 - queue.still_ns(self.now_ns) as f64
+        self.links[l].queue.queue_time_ns(self.now_ns)
     }
 
     pub fn queue_pkts(&self, l: usize) -> usize {
@@ -308,6 +312,12 @@ impl Engine {
     /// Nanoseconds of work in the queue.
     pub fn work_ns(&self, l: usize) -> u64 {
         self.links[l].queue.work_ns(self.now_ns)
+    }
+
+    /// Nanoseconds until all that is there has been sent.
+    pub fn waiting_ns(&self, l: usize) -> u64 {
+        let link = &self.links[l];
+        link.queue.waiting_ns(self.now_ns, link.bandwidth_bps)
     }
 
     pub fn transfers(&self) -> usize {
@@ -382,6 +392,13 @@ impl Engine {
         }
         let doomed = self.links.iter().flat_map(Link::doomed);
         doomed.for_each(|&(_, hop)| each(&self.plan.specs[hop as usize], true));
+        let managed = self
+            .links
+            .iter()
+            .filter_map(|link| link.queue.managed.as_ref());
+        for (waits, _) in managed.flat_map(|queue| queue.waiting()) {
+            each(&self.plan.specs[waits.packet.hop as usize], true);
+        }
     }
 }
 

@@ -95,14 +95,14 @@ impl Engine {
     fn fail(&mut self, l: usize) {
         let now_ns = self.now_ns;
         let delay_ns = self.links[l].delay_ns;
-        self.links[l].queue.fail(now_ns);
+        let waited = self.links[l].queue.fail(now_ns);
         let Plan {
             wires,
             origins,
             specs,
             ..
         } = &mut self.plan;
-        let mut lost = Vec::new();
+        let mut lost: Vec<u32> = waited.iter().map(|waits| waits.packet.hop).collect();
         for wire in behind(origins, l) {
             wires.remove(wire, |packet| {
                 let hop = packet.hop - 1;

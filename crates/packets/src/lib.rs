@@ -15,6 +15,7 @@ mod engine;
 mod equation;
 mod events;
 mod generator;
+mod managed;
 mod meeting;
 mod moments;
 mod numbers;

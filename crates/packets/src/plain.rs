@@ -7,7 +7,7 @@ use netflow_network::{
     NodeId, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link};
-use netflow_queues::LinkLoss;
+use netflow_queues::{CoDel, Discipline, FqCoDel, LinkLoss, Pie};
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::ns;
 use netflow_workload::{Application as Behaviour, Distribution, Http};
@@ -34,7 +34,9 @@ impl Engine {
             let due = alone.map(|(_, transfer): (u32, _)| transfer.due_ns());
             let slots = (0..self.visits.slots.len()).map(|s| self.slot_due_ns(s));
             let come = self.visits.crowds.iter().map(|crowd| crowd.next_ns());
-            let now_ns = wires.chain(due).chain(slots).chain(come).min();
+            let managed = self.links.iter().filter_map(|l| l.queue.managed.as_ref());
+            let free = managed.map(|queue| queue.due_ns());
+            let now_ns = wires.chain(due).chain(slots).chain(come).chain(free).min();
             let now_ns = now_ns.unwrap_or(NEVER);
             if now_ns >= end_ns {
                 break;
@@ -61,6 +63,7 @@ impl Engine {
                 for packet in arriving {
                     self.serve(l, packet);
                 }
+                self.send_managed(l, now_ns);
             }
             self.now_ns = now_ns;
             self.settle();
@@ -180,6 +183,9 @@ fn random_network(seed: u64) -> Network {
                     gentle: true,
                 });
             }
+            if rng.random_bool(0.3) {
+                spec.queue = DropPolicy::Managed(random_discipline(rng));
+            }
             if rng.random_bool(0.2) {
                 spec.loss = LinkLoss::from(0.02);
             }
@@ -212,6 +218,29 @@ fn random_network(seed: u64) -> Network {
     builder.build().unwrap()
 }
 
+/// Any discipline, eager to drop.
+fn random_discipline(rng: &mut impl Rng) -> Discipline {
+    let codel = CoDel {
+        target_ns: one_of(rng, &[1_000_000, 5_000_000, 20_000_000]),
+        interval_ns: one_of(rng, &[10_000_000, 100_000_000]),
+        ecn: rng.random_bool(0.5),
+        ..CoDel::default()
+    };
+    match rng.random_range(0..3) {
+        0 => Discipline::CoDel(codel),
+        1 => Discipline::FqCoDel(FqCoDel {
+            codel,
+            flows: one_of(rng, &[2, 1024]),
+            quantum_bytes: 1500,
+        }),
+        _ => Discipline::Pie(Pie {
+            target_ns: codel.target_ns,
+            ecn: codel.ecn,
+            ..Pie::default()
+        }),
+    }
+}
+
 fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> ConnectionSpec {
     let window = WindowSource {
         variant: one_of(rng, &TcpVariant::ALL),
@@ -223,6 +252,7 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
     let stack = Stack::builtin(one_of(rng, builtin_names())).map(|mut stack| {
         stack.set_congestion(one_of(rng, &CongestionControl::ALL));
         stack.acks_compressed = rng.random_bool(0.5);
+        stack.ecn = rng.random_bool(0.5);
         Source::Stack(Arc::new(stack))
     });
     let source = match rng.random_range(0..12) {

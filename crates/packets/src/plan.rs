@@ -43,6 +43,8 @@ pub(crate) struct HopSpec {
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
+    /// Whether its packets may be marked instead of being dropped (ECT, RFC 3168).
+    pub ecn: bool,
     /// Drop precedence of its packets. A way of packets that are marked is there three times, one
     /// behind the other, `stride` hops apart.
     pub precedence: u8,
@@ -111,6 +113,7 @@ struct Packets {
     bits: f64,
     /// Of the first.
     header_bits: f64,
+    ecn: bool,
     /// The aggregate whose edge marks them.
     marks: Option<u32>,
 }
@@ -176,6 +179,7 @@ impl Plan {
                     Source::Window(w) if w.variant == TcpVariant::Vegas => bits,
                     _ => bits.min(8.0 * ACK_BYTES),
                 },
+                ecn: matches!(&spec.source, Source::Stack(stack) if stack.has_ecn()),
                 marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
             };
             (ends.data, ends.data_in) = self.way(data, &packets, links);
@@ -199,6 +203,7 @@ impl Plan {
                         varied: false,
                         bits: 8.0 * ACK_BYTES,
                         header_bits: 8.0 * ACK_BYTES,
+                        ecn: false,
                         marks: None,
                     };
                     (ends.acks, ends.acks_in) = self.way(back, &acks, links);
@@ -215,6 +220,7 @@ impl Plan {
             varied,
             bits,
             header_bits,
+            ecn,
             marks,
         } = packets;
         let mut way = Way {
@@ -250,6 +256,7 @@ impl Plan {
                     transfer,
                     link,
                     is_ack,
+                    ecn,
                     precedence,
                     stride: path.len() as u32,
                     varied,

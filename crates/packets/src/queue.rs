@@ -8,6 +8,8 @@ use netflow_units::Fifo;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
+use crate::managed::{ManagedQueue, Waits};
+
 /// A link.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
@@ -138,6 +140,7 @@ pub(crate) struct Queue {
     link: Departures,
     red: Option<Box<Early>>,
     rio: Option<Box<Precedences>>,
+    pub managed: Option<Box<ManagedQueue>>,
     /// Whether the link has failed: nothing gets through.
     down: bool,
     pub counts: LinkCounts,
@@ -173,6 +176,7 @@ impl Queue {
             link: Departures::new(buffer_pkts),
             red: None,
             rio: None,
+            managed: None,
             down: false,
             counts: LinkCounts::default(),
         }
@@ -183,6 +187,14 @@ impl Queue {
         Queue {
             red: Some(Box::new(Early { average, random })),
             ..Queue::new(buffer_pkts)
+        }
+    }
+
+    /// One that is managed.
+    pub fn managed(queue: ManagedQueue) -> Queue {
+        Queue {
+            managed: Some(Box::new(queue)),
+            ..Queue::new(1)
         }
     }
 
@@ -202,7 +214,10 @@ impl Queue {
 
     /// Packets that there is room for, the one in service included.
     pub fn buffer_pkts(&self) -> usize {
-        self.link.room_pkts()
+        match &self.managed {
+            Some(managed) => managed.room_pkts(),
+            None => self.link.room_pkts(),
+        }
     }
 
     /// Whether it tells drop precedences apart: then packets arrive by
@@ -273,48 +288,93 @@ impl Queue {
         Some(left_ns)
     }
 
+    /// Whether the link has failed.
+    pub fn is_down(&self) -> bool {
+        self.down
+    }
+
     /// Whether nothing but its buffer keeps packets from being taken.
     pub fn is_plain(&self) -> bool {
-        self.red.is_none() && self.rio.is_none() && !self.down
+        let is_plain = self.red.is_none() && self.rio.is_none() && self.managed.is_none();
+        is_plain && !self.down
     }
 
     /// The most packets that were there at once.
     pub fn most_pkts(&self) -> u64 {
-        self.link.most()
+        match &self.managed {
+            Some(managed) => managed.most_pkts(),
+            None => self.link.most(),
+        }
     }
 
     /// From now on that is the most from now on.
     pub fn restart_most(&mut self, now_ns: u64) {
-        self.link.restart_most(now_ns);
+        match &mut self.managed {
+            Some(managed) => managed.restart_most(now_ns),
+            None => self.link.restart_most(now_ns),
+        }
     }
 
     /// Packets there now.
     pub fn length(&self, now_ns: u64) -> usize {
-        self.link.len(now_ns)
+        match &self.managed {
+            Some(managed) => managed.length(now_ns),
+            None => self.link.len(now_ns),
+        }
     }
 
-    /// Nanoseconds that those that are there now have still to spend here.
-    pub fn still_ns(&self, now_ns: u64) -> u64 {
-        self.link.sent(now_ns).map(|sent_ns| sent_ns - now_ns).sum()
+    /// Nanoseconds that those that are counted in `sojourn_ns` have still to spend here: all that are there,
+    /// or where the queue is managed, the one that is being sent.
+    fn still_ns(&self, now_ns: u64) -> u64 {
+        match &self.managed {
+            Some(managed) => managed.free_ns.saturating_sub(now_ns),
+            None => self.link.sent(now_ns).map(|sent_ns| sent_ns - now_ns).sum(),
+        }
+    }
+
+    /// Packets × nanoseconds here until now.
+    pub fn queue_time_ns(&self, now_ns: u64) -> f64 {
+        let spent_ns = self.counts.sojourn_ns as f64 - self.still_ns(now_ns) as f64;
+        match &self.managed {
+            Some(managed) => spent_ns + managed.waited_ns(now_ns) as f64,
+            None => spent_ns,
+        }
     }
 
     /// When the last packet that is there has been transmitted.
     #[inline]
     pub fn free_ns(&self) -> u64 {
-        self.link.free()
+        match &self.managed {
+            Some(managed) => managed.free_ns,
+            None => self.link.free(),
+        }
     }
 
-    /// Nanoseconds of work that is there now.
+    /// Nanoseconds of the work counted in `service_ns` that is still to be done.
     pub fn work_ns(&self, now_ns: u64) -> u64 {
-        self.link.free().saturating_sub(now_ns)
+        self.free_ns().saturating_sub(now_ns)
+    }
+
+    /// Nanoseconds until all that is there now has been sent.
+    pub fn waiting_ns(&self, now_ns: u64, bandwidth_bps: f64) -> u64 {
+        let waiting = self.managed.as_ref().map(|it| it.waiting_bits());
+        let waiting_ns = waiting.filter(|&bits| bits > 0.0);
+        self.work_ns(now_ns) + waiting_ns.map_or(0, |bits| service_ns(bits, bandwidth_bps))
     }
 
     /// From `now_ns` on, transmissions take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
         let still_ns = self.still_ns(now_ns);
         let work_ns = self.work_ns(now_ns);
-        self.link
-            .retime(now_ns, |at_ns| stretched(at_ns, now_ns, ratio));
+        match &mut self.managed {
+            Some(managed) if managed.free_ns > now_ns => {
+                managed.free_ns = stretched(managed.free_ns, now_ns, ratio);
+            }
+            Some(_) => {}
+            None => self
+                .link
+                .retime(now_ns, |at_ns| stretched(at_ns, now_ns, ratio)),
+        }
         self.counts.sojourn_ns = self.counts.sojourn_ns + self.still_ns(now_ns) - still_ns;
         self.counts.service_ns = self.counts.service_ns + self.work_ns(now_ns) - work_ns;
         if let Some(red) = &mut self.red {
@@ -327,20 +387,29 @@ impl Queue {
         }
     }
 
-    /// The link fails: all that is there is lost.
-    pub fn fail(&mut self, now_ns: u64) {
+    /// The link fails: all that is there is lost. Those that waited where the queue is managed; others are
+    /// on the wire behind it.
+    pub fn fail(&mut self, now_ns: u64) -> Vec<Waits> {
         let there = self.length(now_ns);
         self.counts.sojourn_ns -= self.still_ns(now_ns);
         self.counts.service_ns -= self.work_ns(now_ns);
         self.counts.accepted -= there as u64;
         self.counts.lost += there as u64;
         self.link.clear(now_ns);
+        let waited = match &mut self.managed {
+            Some(managed) => {
+                managed.free_ns = managed.free_ns.min(now_ns);
+                managed.clear()
+            }
+            None => Vec::new(),
+        };
         if let Some(rio) = &mut self.rio {
             for (_, marked) in std::mem::take(&mut rio.waiting) {
                 rio.active.depart(now_ns, 1, marked);
             }
         }
         self.down = true;
+        waited
     }
 
     /// The link works again.

@@ -3,6 +3,7 @@
 use netflow_network::{Acks, ConnectionSpec};
 
 use crate::delays::OneWay;
+use crate::managed::CONGESTED;
 use crate::plan::Ends;
 use crate::receiver::Receiver;
 use crate::stack::StackReceiver;
@@ -113,7 +114,8 @@ impl ReceivingEnd {
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
                     taken += 1;
-                    self.fresh_ns.push(packet.time_ns - packet.tells);
+                    self.fresh_ns
+                        .push(packet.time_ns - (packet.tells & !CONGESTED));
                     (packet.time_ns, self.data_arrives(packet))
                 }
                 _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
@@ -151,7 +153,9 @@ impl ReceivingEnd {
                 (true, at_once.then_some((packet.seq, self.arrived)))
             }
             Answers::Stack(receiver) => {
-                receiver.receive(packet.time_ns, packet.seq, packet.tells, false)
+                let sent_ns = packet.tells & !CONGESTED;
+                let congested = packet.tells != sent_ns;
+                receiver.receive(packet.time_ns, packet.seq, sent_ns, congested)
             }
             Answers::Nothing => (true, None),
         };

@@ -34,9 +34,10 @@ pub(crate) struct Schedule {
     /// Whether moment has to follow moment in any case, and whether it does.
     pub in_order: bool,
     pub by_moments: bool,
-    /// Then: when to look at wires and at transfers.
+    /// Then: when to look at wires, at transfers, and at links whose queues are managed.
     pub wire_moments: Moments,
     pub transfer_moments: Moments,
+    pub link_moments: Moments,
     /// Wires on which packets arrive at a link, and those packets: scratch.
     pub arriving: Vec<u32>,
     pub batch: Batch,

@@ -1,13 +1,23 @@
 //! What arrives at a link: gathered from its wires, brought in order, served.
 
 use crate::engine::{Engine, lose};
+use crate::managed::Waits;
 use crate::plan::VARIED;
 use crate::queue::service_ns;
 use crate::wire::{Packet, before};
 
 impl Engine {
     /// All that happens at a link before `until_ns`.
+    #[inline]
     pub fn link_acts(&mut self, l: usize, until_ns: u64) {
+        self.gather(l, until_ns);
+        if self.links[l].queue.managed.is_some() {
+            self.send_managed(l, until_ns - 1);
+        }
+    }
+
+    /// All that arrives at a link before `until_ns`.
+    fn gather(&mut self, l: usize, until_ns: u64) {
         let mut wires = std::mem::take(&mut self.schedule.arriving);
         wires.clear();
         for &w in &self.schedule.places[l].inputs {
@@ -109,6 +119,9 @@ impl Engine {
             }
             _ => (hop.service_ns, spec.bits),
         };
+        if link.queue.managed.is_some() {
+            return self.serve_managed(l, Waits { packet, bits });
+        }
         let left_ns = match link.queue.has_rio() {
             false => link.queue.arrive(packet.time_ns, service_ns),
             true => link
@@ -124,6 +137,74 @@ impl Engine {
                 let next = packet.goes_on(left_ns + link.delay_ns);
                 self.plan.wires.push(hop.out, next);
             }
+        }
+    }
+
+    /// A packet arrives at a link whose queue is managed.
+    fn serve_managed(&mut self, l: usize, waits: Waits) {
+        let now_ns = waits.packet.time_ns;
+        // Who is sent at this moment makes room first.
+        self.send_managed(l, now_ns);
+        let link = &mut self.links[l];
+        if link.queue.is_down() {
+            link.queue.counts.lost += 1;
+            return self.is_lost(waits.packet.hop, now_ns);
+        }
+        let spec = &self.plan.specs[waits.packet.hop as usize];
+        let flow = 2 * u64::from(spec.transfer) + u64::from(spec.is_ack);
+        link.queue.counts.accepted += 1;
+        let mut dropped = Vec::new();
+        if let Some(managed) = &mut link.queue.managed {
+            // A SYN asks for ECN before it may be marked itself (RFC 3168, 6.1.1).
+            let ecn = spec.ecn && waits.packet.seq != 0;
+            managed.enqueue(waits, flow, ecn, &mut dropped);
+        }
+        self.drop_managed(l, now_ns, dropped);
+        self.send_managed(l, now_ns);
+        if let Some(managed) = &mut self.links[l].queue.managed {
+            managed.note_length(now_ns);
+        }
+    }
+
+    /// The link sends what it can, one packet after the other, until `until_ns`.
+    pub fn send_managed(&mut self, l: usize, until_ns: u64) {
+        loop {
+            let link = &mut self.links[l];
+            let Some(managed) = &mut link.queue.managed else {
+                return;
+            };
+            let now_ns = managed.due_ns();
+            if now_ns > until_ns {
+                return;
+            }
+            let mut dropped = Vec::new();
+            let next = managed.dequeue(now_ns, &mut dropped);
+            if let Some((waits, arrived_ns)) = next {
+                let hop = &self.plan.hops[waits.packet.hop as usize];
+                let takes_ns = service_ns(waits.bits, link.bandwidth_bps);
+                let left_ns = now_ns + takes_ns;
+                managed.free_ns = left_ns;
+                link.queue.counts.service_ns += takes_ns;
+                link.queue.counts.sojourn_ns += left_ns - arrived_ns;
+                let lossy = link.lossy.as_deref_mut();
+                let bytes = waits.bits / 8.0;
+                let hop_number = waits.packet.hop;
+                if !lossy.is_some_and(|it| it.dooms(bytes, Some(left_ns), hop_number)) {
+                    let next = waits.packet.goes_on(left_ns + link.delay_ns);
+                    self.plan.wires.push(hop.out, next);
+                }
+            }
+            self.drop_managed(l, now_ns, dropped);
+        }
+    }
+
+    /// The queue of a link has dropped these, which it had taken.
+    fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: Vec<Waits>) {
+        for waits in dropped {
+            let counts = &mut self.links[l].queue.counts;
+            counts.accepted -= 1;
+            counts.lost += 1;
+            self.is_lost(waits.packet.hop, now_ns);
         }
     }
 

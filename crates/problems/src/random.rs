@@ -1,11 +1,14 @@
 //! Random networks of any size.
 
+use std::sync::Arc;
+
 use crate::specs::{link, link_loss};
 use netflow_network::{
     Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, LinkLoss, LinkSpec, Network,
     NetworkBuilder, NodeId, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::builtin;
+use netflow_tcpmodel::{CongestionControl, Stack};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -119,6 +122,14 @@ fn carry_window(spec: &mut ConnectionSpec, rng: &mut impl Rng) {
     let Source::Profile(_) = spec.source else {
         return;
     };
+    if rng.random_bool(0.3)
+        && let Some(mut stack) = Stack::builtin("linux-6")
+    {
+        let all = CongestionControl::ALL;
+        stack.set_congestion(all[rng.random_range(0..all.len())]);
+        spec.source = Source::Stack(Arc::new(stack));
+        return;
+    }
     spec.source = Source::Window(WindowSource {
         variant: TcpVariant::ALL[rng.random_range(0..TcpVariant::ALL.len())],
         ..WindowSource::default()

@@ -501,7 +501,7 @@ impl Plan {
             light_rho: light_rho(inner.buffer_pkts[link as usize]),
             red: match inner.links[link as usize].queue {
                 DropPolicy::Red(red) => Some(red),
-                DropPolicy::DropTail | DropPolicy::Rio(_) => None,
+                DropPolicy::DropTail | DropPolicy::Rio(_) | DropPolicy::Managed(_) => None,
             },
             rio: None,
             delay_s: inner.links[link as usize].delay_s,

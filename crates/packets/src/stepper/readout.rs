@@ -64,7 +64,7 @@ impl Engine for Packets {
                 false => 8.0 * spec.packet_size_bytes,
             };
             let queue_pkts = self.queue_pkts(link);
-            let waiting_s = self.engine.work_ns(link.index()) as f64 * 1e-9;
+            let waiting_s = self.engine.waiting_ns(link.index()) as f64 * 1e-9;
             let sums = self.link_sums(link);
             let queue_loss = sums.lost_of(if back { OF_ACKS } else { marking });
             let link_loss = of.loss.probability(bits / 8.0);

@@ -53,6 +53,12 @@ pub enum ExportError {
         /// Its stack.
         stack: String,
     },
+    /// A queue that ns-2 does not know.
+    #[error("link {link}: ns-2.35 has no CoDel, FQ-CoDel and PIE")]
+    Managed {
+        /// Which link.
+        link: String,
+    },
     /// A link that loses packets in bursts.
     #[error("link {link}: losses in bursts cannot be exported to ns-2 yet; independent ones can")]
     LossInBursts {

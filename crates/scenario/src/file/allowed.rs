@@ -64,6 +64,22 @@ pub(super) const THRESHOLD: Allowed<Quantity<Size>> = Allowed {
     test: |size| size.get() >= 0.0 && size.get() <= 1e12,
     text: "0 pkt to 1e12 pkt",
 };
+pub(super) const SOJOURN: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 1e-6 && t.get() <= 100.0,
+    text: "1 us to 100 s",
+};
+pub(super) const FLOWS: Allowed<u64> = Allowed {
+    test: |flows| (1..=65_536).contains(flows),
+    text: "1 to 65536",
+};
+pub(super) const QUANTUM: Allowed<Quantity<Bytes>> = Allowed {
+    test: |b| b.get() >= 256.0 && b.get() <= 1e6,
+    text: "256 B to 1 MB",
+};
+pub(super) const FIRST_WINDOW: Allowed<Quantity<Packets>> = Allowed {
+    test: |w| w.get() >= 1.0 && w.get() <= 65_535.0,
+    text: "1 pkt to 65535 pkt",
+};
 pub(super) const WINDOW: Allowed<Quantity<Packets>> = Allowed {
     test: |w| w.get() >= 1.0 && w.get() <= 1e9,
     text: "1 pkt to 1e9 pkt",

@@ -31,7 +31,10 @@ pub use link::Link;
 pub use link_class::LinkClass;
 pub use loss::{Gilbert, LossCauses, LossSetting};
 pub use node::Node;
-pub use queue::{Curve, Plain, QueueSetting, Red, RedDiscipline, Rio, RioDiscipline};
+pub use queue::{
+    CoDel, CoDelDiscipline, Curve, FqCoDel, FqCoDelDiscipline, Pie, PieDiscipline, Plain,
+    QueueSetting, Red, RedDiscipline, Rio, RioDiscipline,
+};
 pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
 pub use source::SourceSetting;
 pub use stack::{CongestionSetting, StackSetting};

@@ -7,7 +7,7 @@ use netflow_document::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{SizeSetting, allowed};
+use super::{ByteSize, SizeSetting, Time, allowed};
 
 /// Which packets a filling queue refuses.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -20,6 +20,12 @@ pub enum QueueSetting {
     /// Early drops by precedence: `{ discipline = "rio", dp0 = { min = "40 pkt", max = "55 pkt",
     /// max-p = 0.02 }, dp1 = …, dp2 = … }`.
     Rio(Box<Rio>),
+    /// CoDel: `{ discipline = "codel", target = "5 ms" }`, or `"codel"`.
+    CoDel(CoDel),
+    /// Flows in turn, each under CoDel: `"fq-codel"`.
+    FqCoDel(FqCoDel),
+    /// PIE: `"pie"`.
+    Pie(Pie),
 }
 
 /// Disciplines without settings.
@@ -65,6 +71,130 @@ pub struct Red {
 pub enum RedDiscipline {
     /// `"red"`.
     Red,
+}
+
+/// Drops at the head of the queue while packets wait longer than `target` (RFC 8289).
+#[table]
+pub struct CoDel {
+    /// `"codel"`.
+    #[key(example = "codel")]
+    pub discipline: CoDelDiscipline,
+    /// How long packets may wait. Default: 5 ms.
+    #[key(allowed = allowed::SOJOURN, example = "5 ms")]
+    pub target: Option<Time>,
+    /// For how long they must have, before anything is dropped. Default: 100 ms.
+    #[key(allowed = allowed::SOJOURN, example = "100 ms")]
+    pub interval: Option<Time>,
+    /// Whether packets of senders with ECN are marked instead. Default: false.
+    #[key(example = true)]
+    pub ecn: Option<Spanned<bool>>,
+    /// Packets of senders with ECN that have waited longer are marked in any case. Default: none are.
+    #[key(allowed = allowed::SOJOURN, example = "1 ms")]
+    pub ce_threshold: Option<Time>,
+}
+
+impl Default for CoDel {
+    fn default() -> CoDel {
+        CoDel {
+            discipline: CoDelDiscipline::CoDel,
+            target: None,
+            interval: None,
+            ecn: None,
+            ce_threshold: None,
+        }
+    }
+}
+
+/// The name of CoDel.
+#[words]
+pub enum CoDelDiscipline {
+    /// `"codel"`.
+    #[key(name = "codel")]
+    CoDel,
+}
+
+/// Flows are sent in turn, each from a queue of its own under CoDel (RFC 8290).
+#[table]
+pub struct FqCoDel {
+    /// `"fq-codel"`.
+    #[key(example = "fq-codel")]
+    pub discipline: FqCoDelDiscipline,
+    /// How long packets of a flow may wait. Default: 5 ms.
+    #[key(allowed = allowed::SOJOURN, example = "5 ms")]
+    pub target: Option<Time>,
+    /// For how long they must have, before anything is dropped. Default: 100 ms.
+    #[key(allowed = allowed::SOJOURN, example = "100 ms")]
+    pub interval: Option<Time>,
+    /// Whether packets of senders with ECN are marked instead. Default: true.
+    #[key(example = true)]
+    pub ecn: Option<Spanned<bool>>,
+    /// Packets of senders with ECN that have waited longer are marked in any case. Default: none are.
+    #[key(allowed = allowed::SOJOURN, example = "1 ms")]
+    pub ce_threshold: Option<Time>,
+    /// Queues that flows are spread over. Default: 1024.
+    #[key(allowed = allowed::FLOWS, example = 1024)]
+    pub flows: Option<Spanned<u64>>,
+    /// What a flow sends in its turn. Default: 1514 B.
+    #[key(allowed = allowed::QUANTUM, example = "1514 B")]
+    pub quantum: Option<ByteSize>,
+}
+
+impl Default for FqCoDel {
+    fn default() -> FqCoDel {
+        FqCoDel {
+            discipline: FqCoDelDiscipline::FqCoDel,
+            target: None,
+            interval: None,
+            ecn: None,
+            ce_threshold: None,
+            flows: None,
+            quantum: None,
+        }
+    }
+}
+
+/// The name of FQ-CoDel.
+#[words]
+pub enum FqCoDelDiscipline {
+    /// `"fq-codel"`.
+    #[key(name = "fq-codel")]
+    FqCoDel,
+}
+
+/// Drops at random, with a probability that holds the time that packets wait at `target` (RFC 8033).
+#[table]
+pub struct Pie {
+    /// `"pie"`.
+    #[key(example = "pie")]
+    pub discipline: PieDiscipline,
+    /// How long packets are to wait. Default: 15 ms.
+    #[key(allowed = allowed::SOJOURN, example = "15 ms")]
+    pub target: Option<Time>,
+    /// How often the probability changes. Default: 15 ms.
+    #[key(allowed = allowed::SOJOURN, example = "15 ms")]
+    pub update: Option<Time>,
+    /// Whether packets of senders with ECN are marked instead, while the probability is below a tenth.
+    /// Default: false.
+    #[key(example = true)]
+    pub ecn: Option<Spanned<bool>>,
+}
+
+impl Default for Pie {
+    fn default() -> Pie {
+        Pie {
+            discipline: PieDiscipline::Pie,
+            target: None,
+            update: None,
+            ecn: None,
+        }
+    }
+}
+
+/// The name of PIE.
+#[words]
+pub enum PieDiscipline {
+    /// `"pie"`.
+    Pie,
 }
 
 /// Early drops by precedence: each of DP0, DP1 and DP2 has its own curve over the average number of
@@ -123,11 +253,17 @@ enum Discipline {
     Plain(Plain),
     Red,
     Rio(RioDiscipline),
+    CoDel,
+    FqCoDel,
+    Pie,
 }
 
 impl Discipline {
     fn read(value: &Value<'_>, findings: &mut Findings) -> Option<Discipline> {
+        let managed = CoDelDiscipline::names().chain(FqCoDelDiscipline::names());
+        let managed = managed.chain(PieDiscipline::names());
         let others = RedDiscipline::names().chain(RioDiscipline::names());
+        let others = others.chain(managed);
         let names = Plain::names().chain(others);
         word_of(
             value,
@@ -143,6 +279,9 @@ impl Discipline {
         plain
             .or_else(|| RedDiscipline::named(word).map(|_| Discipline::Red))
             .or_else(|| RioDiscipline::named(word).map(Discipline::Rio))
+            .or_else(|| CoDelDiscipline::named(word).map(|_| Discipline::CoDel))
+            .or_else(|| FqCoDelDiscipline::named(word).map(|_| Discipline::FqCoDel))
+            .or_else(|| PieDiscipline::named(word).map(|_| Discipline::Pie))
     }
 }
 
@@ -165,13 +304,17 @@ impl QueueSetting {
             QueueSetting::Plain(plain) => plain.name(),
             QueueSetting::Red(red) => red.discipline.name(),
             QueueSetting::Rio(rio) => rio.discipline.name(),
+            QueueSetting::CoDel(codel) => codel.discipline.name(),
+            QueueSetting::FqCoDel(fq_codel) => fq_codel.discipline.name(),
+            QueueSetting::Pie(pie) => pie.discipline.name(),
         }
     }
 }
 
 impl Read for QueueSetting {
     const KIND: &'static str = "a discipline, or a table";
-    const TABLES: &'static [&'static [Key]] = &[Red::KEYS, Rio::KEYS];
+    const TABLES: &'static [&'static [Key]] =
+        &[Red::KEYS, Rio::KEYS, CoDel::KEYS, FqCoDel::KEYS, Pie::KEYS];
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<QueueSetting> {
         match value.kind {
@@ -191,6 +334,9 @@ impl Read for QueueSetting {
                         RIO_EXAMPLE,
                     ),
                     Discipline::Plain(plain) => Some(QueueSetting::Plain(plain)),
+                    Discipline::CoDel => Some(QueueSetting::CoDel(CoDel::default())),
+                    Discipline::FqCoDel => Some(QueueSetting::FqCoDel(FqCoDel::default())),
+                    Discipline::Pie => Some(QueueSetting::Pie(Pie::default())),
                 };
             }
             _ => {
@@ -209,6 +355,9 @@ impl Read for QueueSetting {
                 let rio = read_table(value, key, findings)?;
                 Some(QueueSetting::Rio(Box::new(rio)))
             }
+            Discipline::CoDel => read_table(value, key, findings).map(QueueSetting::CoDel),
+            Discipline::FqCoDel => read_table(value, key, findings).map(QueueSetting::FqCoDel),
+            Discipline::Pie => read_table(value, key, findings).map(QueueSetting::Pie),
             Discipline::Plain(plain) => {
                 let why = format!("{} has no settings", plain.name());
                 s.only("discipline", &why);

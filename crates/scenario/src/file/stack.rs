@@ -15,8 +15,12 @@ pub struct StackSetting {
     #[key(example = "cubic")]
     pub congestion: Option<Spanned<CongestionSetting>>,
     /// The window of the data's first round trip. Default: what the stack says, 10 pkt for `linux-6`.
-    #[key(allowed = allowed::WINDOW, example = "10 pkt")]
+    #[key(allowed = allowed::FIRST_WINDOW, example = "10 pkt")]
     pub initial_window: Option<PacketCount>,
+    /// Whether its packets may be marked instead of being dropped, where queues do that (ECN). Default:
+    /// what the stack says, false for `linux-6`; always with `"dctcp"`.
+    #[key(example = true)]
+    pub ecn: Option<Spanned<bool>>,
 }
 
 /// How the congestion window of a stack moves.

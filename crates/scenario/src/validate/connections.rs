@@ -379,11 +379,13 @@ impl Assembly<'_> {
             }),
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
             SourceSetting::Stack(setting) => {
-                self.window_source.get_or_insert(setting.stack.place());
+                let what = (setting.stack.place(), "a stack".to_owned());
+                self.of_packets.get_or_insert(what);
                 self.stack_source(setting, packet_size)
             }
             SourceSetting::Window(window) => {
-                self.window_source.get_or_insert(window.window.place());
+                let what = (window.window.place(), "a window source".to_owned());
+                self.of_packets.get_or_insert(what);
                 let source = window_source(window);
                 self.check_orders(window, &source);
                 Some(Source::Window(source))

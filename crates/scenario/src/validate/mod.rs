@@ -84,7 +84,7 @@ pub(crate) fn validate(
         class_names: HashSet::new(),
         profiles: Profiles::default(),
         changes: Vec::new(),
-        window_source: None,
+        of_packets: None,
         incomplete: false,
     };
     let include = scenario.include.clone().unwrap_or_default();
@@ -143,8 +143,8 @@ struct Assembly<'s> {
     class_names: HashSet<String>,
     profiles: Profiles,
     changes: Vec<events::PlacedChange>,
-    /// Where the first window source stands.
-    window_source: Option<Place>,
+    /// The first thing that only packets know: where it stands, and what it is.
+    of_packets: Option<(Place, String)>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
     /// there are and what can be reached.
     incomplete: bool,
@@ -307,16 +307,16 @@ impl Assembly<'_> {
         }
     }
 
-    /// Window sources need the window model, which is then the default.
+    /// Some things need the window model, which is then the default.
     fn choose_model(&mut self, scenario: &Scenario) {
         let step = scenario.simulation.step.as_deref();
         let adaptive = matches!(step, Some(StepSetting::Adaptive(_)));
-        let Some(place) = self.window_source else {
+        let Some((place, what)) = self.of_packets.take() else {
             return;
         };
         match &scenario.simulation.model {
             None if adaptive => {
-                let message = "a window source has no adaptive steps".to_owned();
+                let message = format!("{what} has no adaptive steps");
                 let help = "leave `step` out: the window model takes the steps that it needs";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
@@ -326,7 +326,7 @@ impl Assembly<'_> {
             }
             Some(model) if **model == ModelSetting::Window => {}
             Some(_) => {
-                let message = "a window source needs the window model".to_owned();
+                let message = format!("{what} needs the window model");
                 let help = "write `model = \"window\"` in [simulation], or leave `model` out";
                 self.error(ProblemKind::Conflict, place, message, help);
             }

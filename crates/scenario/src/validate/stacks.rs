@@ -66,6 +66,9 @@ impl Assembly<'_> {
         if let Some(window) = &setting.initial_window {
             stack.initial_window_pkts = window.get() as u32;
         }
+        if let Some(ecn) = &setting.ecn {
+            stack.ecn = **ecn;
+        }
         let payload = (packet_size.get() - HEADER_BYTES).clamp(1.0, 65_535.0);
         stack.mss_bytes = payload as u32;
         Some(Source::Stack(Arc::new(stack)))

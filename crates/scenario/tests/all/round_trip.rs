@@ -126,9 +126,29 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn managed()(
+        which in 0..3,
+        target in of(time(1e-6..100.0)),
+        interval in of(time(1e-6..100.0)),
+        ecn in of(flag()),
+        ce_threshold in of(time(1e-6..100.0)),
+        flows in of((1_u64..65_537).prop_map(Spanned::from)),
+    ) -> QueueSetting {
+        match which {
+            0 => QueueSetting::CoDel(CoDel { target, interval, ecn, ce_threshold, ..CoDel::default() }),
+            1 => QueueSetting::FqCoDel(FqCoDel {
+                target, interval, ecn, ce_threshold, flows, ..FqCoDel::default()
+            }),
+            _ => QueueSetting::Pie(Pie { target, update: interval, ecn, ..Pie::default() }),
+        }
+    }
+}
+
 fn queue() -> impl Strategy<Value = Spanned<QueueSetting>> {
     let plain = prop::sample::select(vec![Plain::DropTail, Plain::Priority, Plain::Wfq]);
-    prop_oneof![plain.prop_map(QueueSetting::Plain), red(), rio()].prop_map(Spanned::from)
+    prop_oneof![plain.prop_map(QueueSetting::Plain), red(), rio(), managed()]
+        .prop_map(Spanned::from)
 }
 
 prop_compose! {

@@ -18,6 +18,7 @@ mod periods;
 mod properties;
 mod recording;
 mod reference;
+mod stacks;
 mod steps;
 mod table;
 mod threads;

@@ -44,7 +44,9 @@ fn would_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -> f64
                 .throughput(told.loss_probability, told.rtt_s)
                 .min(most_pps)
         }
-        Source::Window(_) | Source::Users(_) => unreachable!("no case has them"),
+        Source::Window(_) | Source::Stack(_) | Source::Users(_) => {
+            unreachable!("no case has them")
+        }
     }
 }
 

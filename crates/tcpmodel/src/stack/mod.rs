@@ -84,6 +84,10 @@ pub struct Stack {
     /// [`Reno`](CongestionControl::Reno).
     pub congestion: CongestionControl,
 
+    /// Are packets marked that meet congestion, rather than dropped, where queues do that (ECN, RFC 3168)?
+    /// Only for senders with selective acknowledgements, and Linux's; DCTCP has it in any case.
+    pub ecn: bool,
+
     /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Segments
     /// are no larger than half of it.
     pub receive_window_bytes: Option<u32>,
@@ -266,6 +270,12 @@ impl Stack {
             Recovery::NewReno => self.rto_rule == RtoRule::Linux,
             Recovery::Sack | Recovery::Rack => true,
         }
+    }
+
+    /// Whether its packets may be marked instead of being dropped.
+    pub fn has_ecn(&self) -> bool {
+        let asks = self.ecn || self.congestion == CongestionControl::Dctcp;
+        asks && self.has_congestion_controls()
     }
 
     /// Another congestion control, with what that leaves of the window after a loss.

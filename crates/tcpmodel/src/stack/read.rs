@@ -85,6 +85,9 @@ struct StackFile {
     /// How the congestion window moves.
     #[key(example = "cubic")]
     congestion: Option<Spanned<CongestionControl>>,
+    /// Are packets marked that meet congestion, where queues do that?
+    #[key(example = true)]
+    ecn: Option<Flag>,
     /// The most that a receiver lets be under way.
     #[key(allowed = WHOLE_BYTES, example = "64 KiB")]
     receive_window: Option<Size>,
@@ -198,6 +201,7 @@ fn over(file: StackFile) -> Stack {
         tail_loss_probe,
         window_after_loss,
         congestion,
+        ecn,
         receive_window,
         segments_per_ack,
         ack_delay,
@@ -245,6 +249,7 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.tail_loss_probe, tail_loss_probe, |it| *it);
     set(&mut stack.window_after_loss, window_after_loss, |it| *it);
     set(&mut stack.congestion, congestion, |it| *it);
+    set(&mut stack.ecn, ecn, |it| *it);
     set(&mut stack.receive_window_bytes, receive_window, |it| {
         Some(bytes(it))
     });

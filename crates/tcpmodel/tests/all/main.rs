@@ -6,3 +6,4 @@ mod rounds;
 mod rto;
 mod stack;
 mod steady;
+mod windows;

@@ -147,6 +147,9 @@ impl Export<'_> {
                 });
                 Ok(red_queue(&red, whole_pkts, load))
             }
+            (DropPolicy::Managed(_), _) => Err(ExportError::Managed {
+                link: network.link_name(id).to_owned(),
+            }),
             (DropPolicy::Rio(_), _) => Err(ExportError::Precedences {
                 link: network.link_name(id).to_owned(),
             }),
