@@ -24,7 +24,8 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
     for (i, block) in blocks.take(2).enumerate() {
         told |= block << (i as u32 * (START + LENGTH));
     }
-    told | u64::from(ack.duplicate) * DUPLICATE | u64::from(ack.congested) * CONGESTED
+    let flag = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
+    told | flag(ack.duplicate, DUPLICATE) | flag(ack.congested, CONGESTED)
 }
 
 /// What such a packet says.

@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(blocks(&[3, 5]), (1, vec![(5, 6), (2, 4)], false));
         assert_eq!(blocks(&[7, 9]), (1, vec![(9, 10), (7, 8), (5, 6)], false));
         assert_eq!(blocks(&[4]), (1, vec![(2, 6), (9, 10), (7, 8)], false));
-        assert_eq!(blocks(&[3]).2, true);
+        assert!(blocks(&[3]).2);
         assert_eq!(blocks(&[1]), (6, vec![(9, 10), (7, 8)], false));
         assert_eq!(blocks(&[6, 8]), (10, vec![], false));
     }

@@ -26,7 +26,7 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn new(stack: &Stack) -> Self {
         Self {
-            initial_window: u32::from(stack.initial_window_pkts),
+            initial_window: stack.initial_window_pkts,
             last_sent_ns: 0,
             limited: false,
             most_out: 0,
