@@ -130,7 +130,8 @@ impl Network {
             } = &*users.spec;
             let pairs = users.pairs.iter().flatten();
             let ways: Vec<u64> = pairs.map(|id| of_connection[id.index()]).collect();
-            let what = format!("{application:?}{source:?}{stack:?}");
+            // A stack's name: its constants grow in number, and these numbers should stay.
+            let what = format!("{application:?}{source:?}{}", stack.name);
             let times = [Some(*start_s), *stop_s, Some(*users_per_s)];
             let bits = times.map(|it| it.map(f64::to_bits));
             hash_of((what, bits, delayed_ack, packet_size_bytes.to_bits(), ways))

@@ -19,6 +19,8 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 const MIN_RTT_NS: u64 = 10_000_000_000;
 const PROBE_RTT_NS: u64 = 200_000_000;
 const LEAST_CWND: u32 = 4;
+/// Where delays are nothing, and rates without end, the model still says a number.
+const MOST_CWND: f64 = 1e8;
 /// The pipe is full if the bandwidth has not grown by a quarter in three round trips.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
@@ -169,7 +171,7 @@ impl Bbr {
     fn bdp(&self, bandwidth: f64, gain: f64) -> u32 {
         match self.min_rtt_ns {
             u64::MAX => 10,
-            rtt_ns => (bandwidth * rtt_ns as f64 * gain).ceil() as u32,
+            rtt_ns => (bandwidth * rtt_ns as f64 * gain).ceil().min(MOST_CWND) as u32,
         }
     }
 
@@ -360,7 +362,7 @@ impl Bbr {
 
     /// What comes in bursts needs more under way.
     fn aggregated(&self) -> u32 {
-        let most = (self.used_bandwidth() * AGGREGATED_NS) as u32;
+        let most = (self.used_bandwidth() * AGGREGATED_NS).min(MOST_CWND) as u32;
         match self.is_full {
             true => self.aggregation.extra[0]
                 .max(self.aggregation.extra[1])
