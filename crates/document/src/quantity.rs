@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-use netflow_units::{Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size, UnitError};
+use netflow_units::{Bytes, Packets, PacketsPerSecond, Rate, Room, Seconds, Size, UnitError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -114,6 +114,19 @@ impl Dimension for Size {
         } else {
             "pkt"
         }
+    }
+}
+
+impl Dimension for Room {
+    const NAME: &'static str = "Room";
+    const KIND: &'static str = "size, or time";
+    const ONE: Self = Room::Size(Size::ONE);
+    const DESCRIPTION: &'static str =
+        "A size with its unit, or a time at the link's rate: \"100 pkt\", \"150 KB\", \"50 ms\".";
+    const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h)";
+
+    fn likely_unit(key: &str, number: f64) -> &'static str {
+        Size::likely_unit(key, number)
     }
 }
 

@@ -4,7 +4,8 @@
 //!
 //! Every quantity is an `f64` in one base unit ([`Seconds`], [`BitsPerSecond`], [`Bytes`],
 //! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Where a setting may be given in two ways
-//! there is a sum type: [`Rate`] (bits or packets per second) and [`Size`] (bytes or packets).
+//! there is a sum type: [`Rate`] (bits or packets per second), [`Size`] (bytes or packets) and [`Room`]
+//! (that, or a time).
 //! Each one implements [`FromStr`](std::str::FromStr) and [`Display`](std::fmt::Display).
 //!
 //! | quantity | units |
@@ -63,5 +64,5 @@ pub use out_of_range::{OutOfRange, ensure};
 pub use quantile::quantile;
 pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
 pub use ragged::Ragged;
-pub use sum::{Rate, Size};
+pub use sum::{Rate, Room, Size};
 pub use time::ns;

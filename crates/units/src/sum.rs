@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::dimension::Dimension;
 use crate::error::UnitError;
-use crate::quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond};
+use crate::quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Seconds};
 use crate::read::read;
 
 /// A rate: `8 Mbit/s` or `1000 pkt/s`.
@@ -124,6 +124,56 @@ impl fmt::Display for Size {
     }
 }
 
+/// Room in a queue: `150 KB`, `100 pkt`, or `50 ms` at the rate of its link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Room {
+    /// Given in bytes or packets.
+    Size(Size),
+    /// Given as the time that the link takes to send what fits.
+    Time(Seconds),
+}
+
+impl Room {
+    /// The size at this rate; a time gives bytes.
+    pub fn at(self, rate: BitsPerSecond) -> Size {
+        match self {
+            Self::Size(size) => size,
+            Self::Time(time) => Size::Bytes(Bytes(time.get() * rate.get() / 8.0)),
+        }
+    }
+}
+
+impl FromStr for Room {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (dimension, value) = read(
+            text,
+            &[Dimension::Bytes, Dimension::Packets, Dimension::Time],
+        )?;
+        Ok(match dimension {
+            Dimension::Packets => Self::Size(Size::Packets(Packets(value))),
+            Dimension::Time => Self::Time(Seconds(value)),
+            _ => Self::Size(Size::Bytes(Bytes(value))),
+        })
+    }
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size(size) => size.fmt(f),
+            Self::Time(time) => time.fmt(f),
+        }
+    }
+}
+
+impl From<Size> for Room {
+    fn from(size: Size) -> Self {
+        Self::Size(size)
+    }
+}
+
 impl From<Bytes> for Size {
     fn from(size: Bytes) -> Self {
         Self::Bytes(size)
@@ -164,6 +214,16 @@ mod tests {
                 .get(),
             150_000.0
         );
+    }
+
+    #[test]
+    fn room_may_be_a_time() {
+        for (text, bytes) in [("50 ms", 12_500.0), ("150 KB", 150_000.0)] {
+            let room = text.parse::<Room>().unwrap();
+            assert_eq!(room.to_string(), text);
+            let size = room.at(BitsPerSecond(2e6));
+            assert_eq!(size, Size::Bytes(Bytes(bytes)));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! anywhere ([`netflow_units::Bounds`]).
 
 use netflow_document::{Allowed, Quantity, Spanned};
-use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
+use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
 
 use super::workload::Places;
 
@@ -49,12 +49,13 @@ pub(super) const INTERARRIVAL: Allowed<Time> = Allowed {
     test: |t| t.get() >= 1e-6,
     text: "at least 1 us",
 };
-pub(super) const BUFFER: Allowed<Quantity<Size>> = Allowed {
-    test: |size| match size.0 {
-        Size::Packets(packets) => packets.get() >= 1.0 && packets.get() <= 1e8,
-        Size::Bytes(bytes) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
+pub(super) const BUFFER: Allowed<Quantity<Room>> = Allowed {
+    test: |room| match room.0 {
+        Room::Size(Size::Packets(packets)) => packets.get() >= 1.0 && packets.get() <= 1e8,
+        Room::Size(Size::Bytes(bytes)) => bytes.get() >= 1.0 && bytes.get() <= 1e12,
+        Room::Time(time) => time.get() >= 1e-6 && time.get() <= 100.0,
     },
-    text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1000 GB",
+    text: "1 pkt (the one in service) to 1e8 pkt, or 1 B to 1000 GB, or 1 us to 100 s",
 };
 pub(super) const TRANSFER: Allowed<Quantity<Size>> = Allowed {
     test: |size| size.get() > 0.0 && size.get() <= 1e15,

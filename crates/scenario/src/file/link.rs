@@ -2,7 +2,7 @@
 
 use netflow_document::{Section, Spanned, Table, table};
 
-use super::{LinkClass, LossSetting, QueueSetting, RateSetting, SizeSetting, Time, allowed};
+use super::{LinkClass, LossSetting, QueueSetting, RateSetting, RoomSetting, Time, allowed};
 
 /// A link from one node to another, with the queue in front of it.
 #[table(name = "link", called = called, check = read_back)]
@@ -19,10 +19,10 @@ pub struct Link {
     /// Propagation delay. Default: 0 s.
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
-    /// How much the queue holds, the packet in service included: `"100 pkt"` or `"150 KB"`. Default: 100
-    /// pkt.
+    /// How much the queue holds, the packet in service included: `"100 pkt"`, `"150 KB"`, or what the link
+    /// sends in `"50 ms"`, at least one packet. Default: 100 pkt.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
-    pub buffer: Option<SizeSetting>,
+    pub buffer: Option<RoomSetting>,
     /// Whether there is the same link, with a queue of its own, in the other direction. Default:
     /// true.
     #[key(fixed, example = false)]

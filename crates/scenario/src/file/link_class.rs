@@ -2,7 +2,7 @@
 
 use netflow_document::{Spanned, table};
 
-use super::{QueueSetting, SizeSetting, allowed};
+use super::{QueueSetting, RoomSetting, allowed};
 
 /// A queue of its own for the packets of a class, on a link whose `queue` is "priority" or "wfq".
 /// What belongs to no class waits in the link's own queue, after the classes, with a weight of 1.
@@ -15,9 +15,9 @@ pub struct LinkClass {
     /// Its part of the bandwidth with "wfq", relative to the others. Default: 1.
     #[key(allowed = allowed::WEIGHT, example = 2)]
     pub weight: Option<Spanned<f64>>,
-    /// How much the queue holds. Default: 100 pkt.
+    /// How much the queue holds; a time is at the rate of the whole link. Default: 100 pkt.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
-    pub buffer: Option<SizeSetting>,
+    pub buffer: Option<RoomSetting>,
     /// Which packets it refuses when it fills. Default: drop-tail.
     #[key(example = "drop-tail")]
     pub queue: Option<Spanned<QueueSetting>>,

@@ -45,7 +45,7 @@ pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};
 use netflow_document::{
     Fields, FileId, Findings, Overrides, Place, Quantity, Section, Spanned, Table, table,
 };
-use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
+use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
 
 /// A time, such as `"20 ms"`.
 pub type Time = Spanned<Quantity<Seconds>>;
@@ -57,6 +57,8 @@ pub type ByteSize = Spanned<Quantity<Bytes>>;
 pub type PacketCount = Spanned<Quantity<Packets>>;
 /// A size in bytes or packets, such as `"150 KB"` or `"100 pkt"`.
 pub type SizeSetting = Spanned<Quantity<Size>>;
+/// Room in a queue, as a setting.
+pub type RoomSetting = Spanned<Quantity<Room>>;
 
 /// A network, the traffic in it, and how to evaluate it.
 ///

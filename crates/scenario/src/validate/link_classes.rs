@@ -57,7 +57,8 @@ impl Assembly<'_> {
                     "write \"drop-tail\", or a table with \"red\", \"rio\", \"rio-d\" or \"wred\"";
                 self.error(ProblemKind::Conflict, queue.place(), message, help);
             }
-            let buffer = self.buffer(class.buffer.as_ref());
+            let bandwidth_bps = self.rate_bps(link.bandwidth.0);
+            let buffer = self.buffer(class.buffer.as_ref(), bandwidth_bps);
             let queue = self.queue(class.queue.as_ref(), buffer);
             self.class_names.insert(class.name.to_string());
             classes.push(QueueClass {

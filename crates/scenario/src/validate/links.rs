@@ -5,10 +5,10 @@ use netflow_network::{
     Buffer, ClassedLink, DropPolicy, LinkSpec, NodeId, QueueClass, Red as FluidRed, Scheduler,
 };
 use netflow_queues::{CoDel, Discipline, FqCoDel, Pie};
-use netflow_units::{Bytes, Rate, Size};
+use netflow_units::{BitsPerSecond, Bytes, Rate, Room, Size};
 
 use super::{Assembly, PlacedLink};
-use crate::file::{Link, Node, QueueSetting, Red, SizeSetting, Time};
+use crate::file::{Link, Node, QueueSetting, Red, RoomSetting, Time};
 use crate::prepared::NodeNote;
 
 /// Room of a queue unless the link says otherwise.
@@ -136,11 +136,12 @@ impl Assembly<'_> {
             classes: _,
             back: _,
         } = link;
-        let buffer = self.buffer(buffer.as_ref());
+        let bandwidth_bps = self.rate_bps(bandwidth.0);
+        let buffer = self.buffer(buffer.as_ref(), bandwidth_bps);
         LinkSpec {
             from,
             to,
-            bandwidth_bps: self.rate_bps(bandwidth.0),
+            bandwidth_bps,
             delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
             buffer,
             queue: self.queue(queue.as_ref(), buffer),
@@ -246,12 +247,17 @@ impl Assembly<'_> {
         }
     }
 
-    pub(super) fn buffer(&mut self, setting: Option<&SizeSetting>) -> Buffer {
+    /// The room of a queue at a link of this rate.
+    pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>, bandwidth_bps: f64) -> Buffer {
+        let packet = self.settings.packet_size;
         match setting.map(|buffer| buffer.0) {
             None => BUFFER,
-            Some(Size::Packets(packets)) => Buffer::Packets(packets.get()),
-            Some(Size::Bytes(bytes)) => {
-                let packet = self.settings.packet_size;
+            Some(room @ Room::Time(_)) => {
+                let bytes = room.at(BitsPerSecond(bandwidth_bps)).bytes(packet);
+                Buffer::Bytes(bytes.get().max(packet.get()))
+            }
+            Some(Room::Size(Size::Packets(packets))) => Buffer::Packets(packets.get()),
+            Some(Room::Size(Size::Bytes(bytes))) => {
                 if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
                     let message =
                         format!("`buffer` holds no packet: {bytes}, and a packet is {packet}");

@@ -2,7 +2,7 @@
 
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
-use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Seconds, Size};
+use netflow_units::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Rate, Room, Seconds, Size};
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -32,6 +32,12 @@ fn bytes() -> impl Strategy<Value = ByteSize> {
 
 fn packets() -> impl Strategy<Value = PacketCount> {
     (1.0..1e9).prop_map(|packets| Quantity(Packets(packets)).into())
+}
+
+fn room(range: std::ops::Range<f64>) -> impl Strategy<Value = RoomSetting> {
+    let sizes = size(range).prop_map(|it| Room::Size(it.0));
+    let times = (1e-6..100.0).prop_map(|time| Room::Time(Seconds(time)));
+    prop_oneof![sizes, times].prop_map(|room| Quantity(room).into())
 }
 
 fn flag() -> impl Strategy<Value = Spanned<bool>> {
@@ -155,7 +161,7 @@ prop_compose! {
     fn link_class()(
         name in text(),
         weight in of(fraction()),
-        buffer in of(size(1.0..1e8)),
+        buffer in of(room(1.0..1e8)),
         queue in of(queue()),
     ) -> LinkClass {
         LinkClass { name, weight, buffer, queue }
@@ -212,7 +218,7 @@ prop_compose! {
         to in text(),
         bandwidth in rate(),
         delay in of(time(0.0..3600.0)),
-        buffer in of(size(1.0..1e8)),
+        buffer in of(room(1.0..1e8)),
         duplex in of(flag()),
         queue in of(queue()),
         loss in of(loss()),

@@ -32,7 +32,8 @@ impl Selective {
     }
 
     pub(super) fn schedule_probe(&mut self, now_ns: u64, advancing: bool) -> bool {
-        if !self.rules.probes || self.segments.out() == 0 || self.state != State::Open {
+        let is_open = matches!(self.state, State::Open | State::Reduced);
+        if !self.rules.probes || self.segments.out() == 0 || !is_open {
             return false;
         }
         let srtt_ns = self.rtt.srtt_ns();
