@@ -37,7 +37,7 @@ pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
-    BitErrors, CoDel, Discipline, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie,
+    Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie,
 };
 pub use netflow_tcpmodel::rounds::HEADER_BYTES;
 pub use netflow_workload::WaitFor;

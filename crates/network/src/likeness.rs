@@ -17,11 +17,7 @@ const ROUNDS: usize = 4;
 pub fn hash_of(value: impl Hash) -> u64 {
     let mut hasher = FnvHasher::default();
     value.hash(&mut hasher);
-    // Every bit of the sum moves all bits of the result (the end of SplitMix64).
-    let mut x = hasher.finish();
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    netflow_units::scramble(hasher.finish())
 }
 
 /// For each of several keys a number of its own: those that are alike are told apart by their turn

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_diffserv::Curve;
 use netflow_profile::Profile;
-use netflow_queues::{Discipline, LinkLoss};
+use netflow_queues::{Aqm, LinkLoss};
 use netflow_tcpmodel::Stack;
 
 use crate::{LinkId, NodeId, Rio, UserTraffic};
@@ -57,7 +57,7 @@ pub enum DropPolicy {
     /// RIO or WRED in front of the full buffer: each drop precedence has its own curve.
     Rio(Rio),
     /// By how long packets wait, decided when they come or when they are sent; only packets know it.
-    Managed(Discipline),
+    Managed(Aqm),
 }
 
 /// A directed link and the queue in front of it.

@@ -1,6 +1,6 @@
 //! A queue that is managed: who waits is known, and who is sent next is decided when the link is free.
 
-use netflow_queues::{Buffer, Discipline, Managed};
+use netflow_queues::{Aqm, Buffer, Managed};
 
 use crate::tcp::NEVER;
 use crate::wire::Packet;
@@ -28,7 +28,7 @@ pub(crate) struct ManagedQueue {
 impl ManagedQueue {
     /// One with room for so many packets, the one in service included; there is room for one that waits
     /// in any case.
-    pub fn new(discipline: Discipline, room_pkts: usize, seed: u64) -> ManagedQueue {
+    pub fn new(discipline: Aqm, room_pkts: usize, seed: u64) -> ManagedQueue {
         let waiting = Buffer::Packets(room_pkts.saturating_sub(1));
         ManagedQueue {
             queue: Managed::new(discipline, waiting, seed),

@@ -7,7 +7,7 @@ use netflow_network::{
     NodeId, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link};
-use netflow_queues::{CoDel, Discipline, FqCoDel, LinkLoss, Pie};
+use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::ns;
 use netflow_workload::{Application as Behaviour, Distribution, Http};
@@ -219,7 +219,7 @@ fn random_network(seed: u64) -> Network {
 }
 
 /// Any discipline, eager to drop.
-fn random_discipline(rng: &mut impl Rng) -> Discipline {
+fn random_discipline(rng: &mut impl Rng) -> Aqm {
     let codel = CoDel {
         target_ns: one_of(rng, &[1_000_000, 5_000_000, 20_000_000]),
         interval_ns: one_of(rng, &[10_000_000, 100_000_000]),
@@ -227,13 +227,13 @@ fn random_discipline(rng: &mut impl Rng) -> Discipline {
         ..CoDel::default()
     };
     match rng.random_range(0..3) {
-        0 => Discipline::CoDel(codel),
-        1 => Discipline::FqCoDel(FqCoDel {
+        0 => Aqm::CoDel(codel),
+        1 => Aqm::FqCoDel(FqCoDel {
             codel,
             flows: one_of(rng, &[2, 1024]),
             quantum_bytes: 1500,
         }),
-        _ => Discipline::Pie(Pie {
+        _ => Aqm::Pie(Pie {
             target_ns: codel.target_ns,
             ecn: codel.ecn,
             ..Pie::default()
@@ -250,7 +250,8 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
     let rate_pps = one_of(rng, &[20.0, 50.0, 125.0]);
     let profile = || netflow_profile::builtin("reno").map(Source::Profile);
     let stack = Stack::builtin(one_of(rng, builtin_names())).map(|mut stack| {
-        stack.set_congestion(one_of(rng, &CongestionControl::ALL));
+        let all: Vec<_> = CongestionControl::all().collect();
+        stack.set_congestion(one_of(rng, &all));
         stack.acks_compressed = rng.random_bool(0.5);
         stack.ecn = rng.random_bool(0.5);
         Source::Stack(Arc::new(stack))

@@ -6,8 +6,7 @@ use netflow_tcpmodel::tcp::TcpState;
 
 use crate::vegas::Vegas;
 
-/// No time at all.
-pub(crate) const NEVER: u64 = u64::MAX;
+pub(crate) use netflow_tcpmodel::tcp::NEVER;
 
 /// Seconds of a tick of the retransmission timer's clock.
 const TICK_S: f64 = 0.01;

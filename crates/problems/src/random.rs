@@ -125,7 +125,7 @@ fn carry_window(spec: &mut ConnectionSpec, rng: &mut impl Rng) {
     if rng.random_bool(0.3)
         && let Some(mut stack) = Stack::builtin("linux-6")
     {
-        let all = CongestionControl::ALL;
+        let all: Vec<_> = CongestionControl::all().collect();
         stack.set_congestion(all[rng.random_range(0..all.len())]);
         spec.source = Source::Stack(Arc::new(stack));
         return;

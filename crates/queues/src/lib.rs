@@ -27,7 +27,7 @@ use netflow_units::{Fifo, Size};
 
 pub use departures::Departures;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
-pub use managed::{CoDel, Discipline, FqCoDel, Managed, Pie, Sent, Waiting};
+pub use managed::{Aqm, CoDel, FqCoDel, Managed, Pie, Sent, Waiting};
 
 /// How much a link holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]

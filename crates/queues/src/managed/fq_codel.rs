@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use super::codel::{CoDel, Control};
-use super::{Line, Waiting, scramble};
+use netflow_units::scramble;
+
+use super::{Line, Waiting};
 use crate::Buffer;
 
 /// Queues that take turns by deficit round robin, new ones first, each under CoDel (RFC 8290). A flow's

@@ -12,6 +12,8 @@ pub use codel::CoDel;
 pub use fq_codel::FqCoDel;
 pub use pie::Pie;
 
+use netflow_units::SplitMix64;
+
 use crate::Buffer;
 use codel::Control;
 use fq_codel::Flows;
@@ -19,7 +21,7 @@ use pie::Early;
 
 /// What a queue does about congestion before its buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Discipline {
+pub enum Aqm {
     /// Drops at the head by how long packets have waited (RFC 8289).
     CoDel(CoDel),
     /// Flows in turn, each under CoDel (RFC 8290).
@@ -63,9 +65,9 @@ pub struct Sent<P> {
 /// a packet that does not fit; FQ-CoDel takes it, and drops others.
 ///
 /// ```
-/// use netflow_queues::{Buffer, CoDel, Discipline, Managed};
+/// use netflow_queues::{Buffer, CoDel, Aqm, Managed};
 ///
-/// let mut queue = Managed::new(Discipline::CoDel(CoDel::default()), Buffer::Packets(2), 1);
+/// let mut queue = Managed::new(Aqm::CoDel(CoDel::default()), Buffer::Packets(2), 1);
 /// let mut dropped = Vec::new();
 /// for (packet, flow) in [("first", 1), ("second", 2), ("third", 1)] {
 ///     queue.enqueue(0, packet, 1500, flow, false, &mut dropped);
@@ -100,17 +102,17 @@ struct Head<P> {
 impl<P> Managed<P> {
     /// An empty one. The seed tells which flows share a queue of FQ-CoDel, and which packets PIE drops: the
     /// same seed does the same everywhere.
-    pub fn new(discipline: Discipline, buffer: Buffer, seed: u64) -> Managed<P> {
-        let seed = scramble(seed.wrapping_add(STRIDE));
+    pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> Managed<P> {
+        let seed = SplitMix64::new(seed).bits();
         let state = match discipline {
-            Discipline::CoDel(rules) => State::CoDel(Head {
+            Aqm::CoDel(rules) => State::CoDel(Head {
                 rules,
                 control: Control::default(),
                 largest: 0,
                 line: Line::default(),
             }),
-            Discipline::FqCoDel(rules) => State::FqCoDel(Box::new(Flows::new(rules, seed))),
-            Discipline::Pie(rules) => State::Pie(Box::new(Early::new(rules, Random(seed)))),
+            Aqm::FqCoDel(rules) => State::FqCoDel(Box::new(Flows::new(rules, seed))),
+            Aqm::Pie(rules) => State::Pie(Box::new(Early::new(rules, SplitMix64::new(seed)))),
         };
         Managed { buffer, state }
     }
@@ -278,26 +280,4 @@ impl<P> Line<P> {
         dropped.extend(self.packets.drain(..).map(|packet| packet.packet));
         self.bytes = 0;
     }
-}
-
-/// SplitMix64 (Steele, Lea & Flood 2014): the scrambled count of the numbers drawn.
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
-
-impl Random {
-    /// The next number in [0, 1).
-    #[inline]
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(STRIDE);
-        (scramble(self.0) >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-    }
-}
-
-#[inline]
-fn scramble(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -1,6 +1,8 @@
 //! PIE: packets are dropped as they come, with a probability that holds the wait near a target (RFC 8033).
 
-use super::{Line, Random, Waiting};
+use netflow_units::SplitMix64;
+
+use super::{Line, Waiting};
 use crate::Buffer;
 
 /// A proportional integral controller, enhanced: packets are dropped as they arrive with a probability
@@ -129,7 +131,7 @@ impl Controller {
 
     /// Whether an arriving packet is to be dropped before the buffer is full (RFC 8033, sections 4.1
     /// and 5.4). `few`: there are but two packets or fewer.
-    fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut Random) -> bool {
+    fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
         let calm = self.old_delay_ns < rules.target_ns / 2 && self.probability < CALM;
         if self.burst_ns > 0 || calm || few {
             return false;
@@ -153,14 +155,14 @@ pub(super) struct Early<P> {
     rules: Pie,
     pub control: Controller,
     pub line: Line<P>,
-    random: Random,
+    random: SplitMix64,
     /// When the probability is computed next.
     next_ns: u64,
     largest: u32,
 }
 
 impl<P> Early<P> {
-    pub fn new(rules: Pie, random: Random) -> Early<P> {
+    pub fn new(rules: Pie, random: SplitMix64) -> Early<P> {
         Early {
             rules,
             control: Controller::new(&rules),
@@ -231,6 +233,6 @@ impl<P> Early<P> {
 
     #[cfg(test)]
     pub fn reseed(&mut self, seed: u64) {
-        self.random = Random(seed);
+        self.random = SplitMix64::new(seed);
     }
 }

@@ -32,12 +32,12 @@ pub use link_class::LinkClass;
 pub use loss::{Gilbert, LossCauses, LossSetting};
 pub use node::Node;
 pub use queue::{
-    CoDel, CoDelDiscipline, Curve, FqCoDel, FqCoDelDiscipline, Pie, PieDiscipline, Plain,
-    QueueSetting, Red, RedDiscipline, Rio, RioDiscipline,
+    CoDel, CoDelDiscipline, Curve, Pie, PieDiscipline, Plain, QueueSetting, Red, RedDiscipline,
+    Rio, RioDiscipline,
 };
 pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
 pub use source::SourceSetting;
-pub use stack::{CongestionSetting, StackSetting};
+pub use stack::StackSetting;
 pub use step::{Adaptive, Auto, StepSetting};
 pub use window::{VariantSetting, WindowSetting};
 pub use workload::{ApplicationName, Counts, Places, Sizes, Times, Workload};

@@ -20,10 +20,8 @@ pub enum QueueSetting {
     /// Early drops by precedence: `{ discipline = "rio", dp0 = { min = "40 pkt", max = "55 pkt",
     /// max-p = 0.02 }, dp1 = …, dp2 = … }`.
     Rio(Box<Rio>),
-    /// CoDel: `{ discipline = "codel", target = "5 ms" }`, or `"codel"`.
+    /// CoDel: `{ discipline = "codel", target = "5 ms" }`, `"codel"` or `"fq-codel"`.
     CoDel(CoDel),
-    /// Flows in turn, each under CoDel: `"fq-codel"`.
-    FqCoDel(FqCoDel),
     /// PIE: `"pie"`.
     Pie(Pie),
 }
@@ -73,10 +71,10 @@ pub enum RedDiscipline {
     Red,
 }
 
-/// Drops at the head of the queue while packets wait longer than `target` (RFC 8289).
+/// Drops at the head of the queue while packets wait longer than `target`.
 #[table]
 pub struct CoDel {
-    /// `"codel"`.
+    /// Whether all packets wait in one queue, or those of each flow in their own.
     #[key(example = "codel")]
     pub discipline: CoDelDiscipline,
     /// How long packets may wait. Default: 5 ms.
@@ -85,64 +83,25 @@ pub struct CoDel {
     /// For how long they must have, before anything is dropped. Default: 100 ms.
     #[key(allowed = allowed::SOJOURN, example = "100 ms")]
     pub interval: Option<Time>,
-    /// Whether packets of senders with ECN are marked instead. Default: false.
+    /// Whether packets of senders with ECN are marked instead. Default: true for `"fq-codel"`, else false.
     #[key(example = true)]
     pub ecn: Option<Spanned<bool>>,
     /// Packets of senders with ECN that have waited longer are marked in any case. Default: none are.
     #[key(allowed = allowed::SOJOURN, example = "1 ms")]
     pub ce_threshold: Option<Time>,
-}
-
-impl Default for CoDel {
-    fn default() -> CoDel {
-        CoDel {
-            discipline: CoDelDiscipline::CoDel,
-            target: None,
-            interval: None,
-            ecn: None,
-            ce_threshold: None,
-        }
-    }
-}
-
-/// The name of CoDel.
-#[words]
-pub enum CoDelDiscipline {
-    /// `"codel"`.
-    #[key(name = "codel")]
-    CoDel,
-}
-
-/// Flows are sent in turn, each from a queue of its own under CoDel (RFC 8290).
-#[table]
-pub struct FqCoDel {
-    /// `"fq-codel"`.
-    #[key(example = "fq-codel")]
-    pub discipline: FqCoDelDiscipline,
-    /// How long packets of a flow may wait. Default: 5 ms.
-    #[key(allowed = allowed::SOJOURN, example = "5 ms")]
-    pub target: Option<Time>,
-    /// For how long they must have, before anything is dropped. Default: 100 ms.
-    #[key(allowed = allowed::SOJOURN, example = "100 ms")]
-    pub interval: Option<Time>,
-    /// Whether packets of senders with ECN are marked instead. Default: true.
-    #[key(example = true)]
-    pub ecn: Option<Spanned<bool>>,
-    /// Packets of senders with ECN that have waited longer are marked in any case. Default: none are.
-    #[key(allowed = allowed::SOJOURN, example = "1 ms")]
-    pub ce_threshold: Option<Time>,
-    /// Queues that flows are spread over. Default: 1024.
+    /// fq-codel: queues that flows are spread over. Default: 1024.
     #[key(allowed = allowed::FLOWS, example = 1024)]
     pub flows: Option<Spanned<u64>>,
-    /// What a flow sends in its turn. Default: 1514 B.
+    /// fq-codel: what a flow sends in its turn. Default: 1514 B.
     #[key(allowed = allowed::QUANTUM, example = "1514 B")]
     pub quantum: Option<ByteSize>,
 }
 
-impl Default for FqCoDel {
-    fn default() -> FqCoDel {
-        FqCoDel {
-            discipline: FqCoDelDiscipline::FqCoDel,
+impl From<CoDelDiscipline> for CoDel {
+    /// The discipline with its defaults.
+    fn from(discipline: CoDelDiscipline) -> CoDel {
+        CoDel {
+            discipline,
             target: None,
             interval: None,
             ecn: None,
@@ -153,10 +112,13 @@ impl Default for FqCoDel {
     }
 }
 
-/// The name of FQ-CoDel.
+/// How packets wait under CoDel.
 #[words]
-pub enum FqCoDelDiscipline {
-    /// `"fq-codel"`.
+pub enum CoDelDiscipline {
+    /// In one queue (RFC 8289).
+    #[key(name = "codel")]
+    CoDel,
+    /// Those of each flow in a queue of its own; flows are sent in turn (RFC 8290).
     #[key(name = "fq-codel")]
     FqCoDel,
 }
@@ -253,15 +215,13 @@ enum Discipline {
     Plain(Plain),
     Red,
     Rio(RioDiscipline),
-    CoDel,
-    FqCoDel,
+    CoDel(CoDelDiscipline),
     Pie,
 }
 
 impl Discipline {
     fn read(value: &Value<'_>, findings: &mut Findings) -> Option<Discipline> {
-        let managed = CoDelDiscipline::names().chain(FqCoDelDiscipline::names());
-        let managed = managed.chain(PieDiscipline::names());
+        let managed = CoDelDiscipline::names().chain(PieDiscipline::names());
         let others = RedDiscipline::names().chain(RioDiscipline::names());
         let others = others.chain(managed);
         let names = Plain::names().chain(others);
@@ -279,8 +239,7 @@ impl Discipline {
         plain
             .or_else(|| RedDiscipline::named(word).map(|_| Discipline::Red))
             .or_else(|| RioDiscipline::named(word).map(Discipline::Rio))
-            .or_else(|| CoDelDiscipline::named(word).map(|_| Discipline::CoDel))
-            .or_else(|| FqCoDelDiscipline::named(word).map(|_| Discipline::FqCoDel))
+            .or_else(|| CoDelDiscipline::named(word).map(Discipline::CoDel))
             .or_else(|| PieDiscipline::named(word).map(|_| Discipline::Pie))
     }
 }
@@ -305,7 +264,6 @@ impl QueueSetting {
             QueueSetting::Red(red) => red.discipline.name(),
             QueueSetting::Rio(rio) => rio.discipline.name(),
             QueueSetting::CoDel(codel) => codel.discipline.name(),
-            QueueSetting::FqCoDel(fq_codel) => fq_codel.discipline.name(),
             QueueSetting::Pie(pie) => pie.discipline.name(),
         }
     }
@@ -313,8 +271,7 @@ impl QueueSetting {
 
 impl Read for QueueSetting {
     const KIND: &'static str = "a discipline, or a table";
-    const TABLES: &'static [&'static [Key]] =
-        &[Red::KEYS, Rio::KEYS, CoDel::KEYS, FqCoDel::KEYS, Pie::KEYS];
+    const TABLES: &'static [&'static [Key]] = &[Red::KEYS, Rio::KEYS, CoDel::KEYS, Pie::KEYS];
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<QueueSetting> {
         match value.kind {
@@ -334,8 +291,7 @@ impl Read for QueueSetting {
                         RIO_EXAMPLE,
                     ),
                     Discipline::Plain(plain) => Some(QueueSetting::Plain(plain)),
-                    Discipline::CoDel => Some(QueueSetting::CoDel(CoDel::default())),
-                    Discipline::FqCoDel => Some(QueueSetting::FqCoDel(FqCoDel::default())),
+                    Discipline::CoDel(codel) => Some(QueueSetting::CoDel(codel.into())),
                     Discipline::Pie => Some(QueueSetting::Pie(Pie::default())),
                 };
             }
@@ -355,8 +311,13 @@ impl Read for QueueSetting {
                 let rio = read_table(value, key, findings)?;
                 Some(QueueSetting::Rio(Box::new(rio)))
             }
-            Discipline::CoDel => read_table(value, key, findings).map(QueueSetting::CoDel),
-            Discipline::FqCoDel => read_table(value, key, findings).map(QueueSetting::FqCoDel),
+            Discipline::CoDel(codel) => {
+                if codel == CoDelDiscipline::CoDel {
+                    let why = "only a queue with `discipline = \"fq-codel\"` has it";
+                    s.refuse(&["flows", "quantum"], why);
+                }
+                read_table(value, key, findings).map(QueueSetting::CoDel)
+            }
             Discipline::Pie => read_table(value, key, findings).map(QueueSetting::Pie),
             Discipline::Plain(plain) => {
                 let why = format!("{} has no settings", plain.name());

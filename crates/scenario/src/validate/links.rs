@@ -4,11 +4,11 @@ use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
     Buffer, ClassedLink, DropPolicy, LinkSpec, NodeId, QueueClass, Red as FluidRed, Scheduler,
 };
-use netflow_queues::{CoDel, Discipline, FqCoDel, Pie};
 use netflow_units::{BitsPerSecond, Bytes, Rate, Room, Size};
 
+use super::queues::aqm;
 use super::{Assembly, PlacedLink};
-use crate::file::{Link, Node, QueueSetting, Red, RoomSetting, Time};
+use crate::file::{Link, Node, QueueSetting, Red, RoomSetting};
 use crate::prepared::NodeNote;
 
 /// Room of a queue unless the link says otherwise.
@@ -17,55 +17,6 @@ const BUFFER: Buffer = Buffer::Packets(100.0);
 const MAX_P: f64 = 0.1;
 /// Weight of a packet in a RED queue's average unless it says otherwise.
 pub(super) const WEIGHT: f64 = 0.002;
-
-/// The discipline that a setting asks for, if that is one that decides for each packet.
-fn managed(setting: &QueueSetting) -> Option<Discipline> {
-    let time_ns = |time: &Option<Time>, otherwise: u64| {
-        time.as_ref()
-            .map_or(otherwise, |time| netflow_units::ns(time.get()))
-    };
-    let flag =
-        |flag: &Option<Spanned<bool>>, otherwise| flag.as_deref().copied().unwrap_or(otherwise);
-    let marks = |time: &Option<Time>| time.as_ref().map(|time| netflow_units::ns(time.get()));
-    match setting {
-        QueueSetting::CoDel(it) => {
-            let default = CoDel::default();
-            Some(Discipline::CoDel(CoDel {
-                target_ns: time_ns(&it.target, default.target_ns),
-                interval_ns: time_ns(&it.interval, default.interval_ns),
-                ecn: flag(&it.ecn, default.ecn),
-                ce_threshold_ns: marks(&it.ce_threshold),
-            }))
-        }
-        QueueSetting::FqCoDel(it) => {
-            let default = FqCoDel::default();
-            Some(Discipline::FqCoDel(FqCoDel {
-                codel: CoDel {
-                    target_ns: time_ns(&it.target, default.codel.target_ns),
-                    interval_ns: time_ns(&it.interval, default.codel.interval_ns),
-                    ecn: flag(&it.ecn, default.codel.ecn),
-                    ce_threshold_ns: marks(&it.ce_threshold),
-                },
-                flows: it
-                    .flows
-                    .as_deref()
-                    .map_or(default.flows, |&flows| flows as u32),
-                quantum_bytes: (it.quantum.as_ref())
-                    .map_or(default.quantum_bytes, |quantum| quantum.get() as u32),
-            }))
-        }
-        QueueSetting::Pie(it) => {
-            let default = Pie::default();
-            Some(Discipline::Pie(Pie {
-                target_ns: time_ns(&it.target, default.target_ns),
-                update_ns: time_ns(&it.update, default.update_ns),
-                ecn: flag(&it.ecn, default.ecn),
-                ..default
-            }))
-        }
-        QueueSetting::Plain(_) | QueueSetting::Red(_) | QueueSetting::Rio(_) => None,
-    }
-}
 
 impl Assembly<'_> {
     /// The default packet size, for a value that is counted in packets.
@@ -239,10 +190,10 @@ impl Assembly<'_> {
             QueueSetting::Red(red) => self.red(red, buffer),
             QueueSetting::Rio(rio) => self.rio(rio, setting.place()),
             QueueSetting::Plain(_) => DropPolicy::DropTail,
-            QueueSetting::CoDel(_) | QueueSetting::FqCoDel(_) | QueueSetting::Pie(_) => {
+            QueueSetting::CoDel(_) | QueueSetting::Pie(_) => {
                 let what = format!("the queue discipline \"{}\"", setting.discipline());
                 self.of_packets.get_or_insert((setting.place(), what));
-                managed(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)
+                aqm(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)
             }
         }
     }

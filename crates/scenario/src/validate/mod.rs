@@ -11,6 +11,7 @@ mod links;
 mod names;
 mod paths;
 mod profiles;
+mod queues;
 mod simulation;
 mod stacks;
 mod tables;

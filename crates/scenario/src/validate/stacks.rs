@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use netflow_document::{ProblemKind, Spanned};
 use netflow_files::{Kind, read_text};
-use netflow_network::Source;
+use netflow_network::{HEADER_BYTES, Source};
 use netflow_tcpmodel::{Stack, builtin_names};
 use netflow_units::Bytes;
 
 use super::{Assembly, profiles, tables};
 use crate::file::StackSetting;
-
-/// Headers of a packet in bytes.
-const HEADER_BYTES: f64 = 40.0;
 
 impl Assembly<'_> {
     /// A stack by its name, or from its file.
@@ -61,7 +58,7 @@ impl Assembly<'_> {
                 let place = congestion.place();
                 self.warning(ProblemKind::WithoutEffect, place, &message, "");
             }
-            stack.set_congestion((**congestion).into());
+            stack.set_congestion(**congestion);
         }
         if let Some(window) = &setting.initial_window {
             stack.initial_window_pkts = window.get() as u32;

@@ -142,9 +142,11 @@ prop_compose! {
         flows in of((1_u64..65_537).prop_map(Spanned::from)),
     ) -> QueueSetting {
         match which {
-            0 => QueueSetting::CoDel(CoDel { target, interval, ecn, ce_threshold, ..CoDel::default() }),
-            1 => QueueSetting::FqCoDel(FqCoDel {
-                target, interval, ecn, ce_threshold, flows, ..FqCoDel::default()
+            0 => QueueSetting::CoDel(CoDel {
+                target, interval, ecn, ce_threshold, ..CoDelDiscipline::CoDel.into()
+            }),
+            1 => QueueSetting::CoDel(CoDel {
+                target, interval, ecn, ce_threshold, flows, ..CoDelDiscipline::FqCoDel.into()
             }),
             _ => QueueSetting::Pie(Pie { target, update: interval, ecn, ..Pie::default() }),
         }

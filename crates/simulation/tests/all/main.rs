@@ -25,6 +25,7 @@ mod threads;
 mod users;
 mod window;
 
+use netflow_simulation::{Model, Network, Options, Simulation};
 use proptest::prelude::ProptestConfig;
 
 /// So many cases, or as many as the environment's `PROPTEST_CASES` asks for.
@@ -33,4 +34,18 @@ fn cases(most: u32) -> ProptestConfig {
         Some(_) => ProptestConfig::default(),
         None => ProptestConfig::with_cases(most),
     }
+}
+
+/// A network that was followed to its end, packet by packet.
+fn as_packets(network: Network, duration_s: f64, seed: u64) -> Simulation {
+    let options = Options {
+        duration_s,
+        model: Model::PACKETS,
+        seed,
+    };
+    let mut simulation = Simulation::new(network, options).unwrap();
+    while !simulation.is_done() {
+        simulation.step().unwrap();
+    }
+    simulation
 }

@@ -2,8 +2,8 @@
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    ConnectionSpec, Model, Network, NetworkBuilder, NodeId, Options, Run, Simulation, Source,
-    TcpVariant, Totals, WindowSource,
+    ConnectionSpec, Network, NetworkBuilder, NodeId, Run, Simulation, Source, TcpVariant, Totals,
+    WindowSource,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -46,15 +46,7 @@ impl Lab {
 }
 
 fn totals(network: Network, duration_s: f64, seed: u64) -> (Totals, Simulation) {
-    let options = Options {
-        duration_s,
-        model: Model::PACKETS,
-        seed,
-    };
-    let mut simulation = Simulation::new(network, options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
+    let simulation = super::as_packets(network, duration_s, seed);
     (simulation.totals(), simulation)
 }
 

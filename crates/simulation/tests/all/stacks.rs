@@ -4,8 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use netflow_problems::{connection, link};
 use netflow_simulation::*;
 use netflow_tcpmodel::{CongestionControl, Stack};
+
+use super::as_packets;
 
 fn linux(congestion: CongestionControl) -> Source {
     let mut stack = Stack::builtin("linux-6").unwrap();
@@ -13,47 +16,28 @@ fn linux(congestion: CongestionControl) -> Source {
     Source::Stack(Arc::new(stack))
 }
 
-/// A sender of each kind, 100 ms after one another, behind one link with a buffer; back over one that is as
-/// fast.
+/// A sender of each kind, 100 ms after one another, behind one link, and what that is between two nodes;
+/// back over one with the same rate and delay, and room for all.
 fn bottleneck(
     sources: &[CongestionControl],
-    link: impl Fn(LinkSpec) -> LinkSpec,
-    spec: LinkSpec,
-) -> (NetworkBuilder, LinkId) {
+    link: impl Fn(NodeId, NodeId) -> LinkSpec,
+) -> (Network, LinkId) {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
-    let there = b.link(link(LinkSpec {
-        from,
-        to,
-        ..spec.clone()
-    }));
+    let there = b.link(link(from, to));
     b.link(LinkSpec {
-        from: to,
-        to: from,
         buffer: Buffer::Packets(1e5),
-        ..spec
+        queue: DropPolicy::DropTail,
+        ..link(to, from)
     });
     for (i, &congestion) in sources.iter().enumerate() {
         b.connection(ConnectionSpec {
             start_s: 0.1 * i as f64,
             packet_size_bytes: 1500.0,
-            ..netflow_problems::connection(&format!("c{i}"), from, to, linux(congestion))
+            ..connection(&format!("c{i}"), from, to, linux(congestion))
         });
     }
-    (b, there)
-}
-
-fn played(network: Network, duration_s: f64, seed: u64) -> Simulation {
-    let options = Options {
-        duration_s,
-        model: Model::PACKETS,
-        seed,
-    };
-    let mut simulation = Simulation::new(network, options).unwrap();
-    while !simulation.is_done() {
-        simulation.step().unwrap();
-    }
-    simulation
+    (b.build().unwrap(), there)
 }
 
 /// A row of the reference: what Linux did.
@@ -94,42 +78,37 @@ fn rows() -> Vec<Row> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// The same as a network of packets: the queueing delay in ms, what was dropped, Mbit/s of each sender and of
-/// all; means over seeds.
-fn as_packets(row: &Row) -> (f64, f64, Vec<f64>) {
+/// The same as a network of packets: the queueing delay in ms, what was dropped, Mbit/s of each sender;
+/// means over seeds.
+fn modelled(row: &Row) -> (f64, f64, Vec<f64>) {
     const SEEDS: u64 = 5;
-    let spec = LinkSpec {
-        delay_s: row.rtt_ms / 2e3,
-        buffer: Buffer::Packets(row.buffer_pkts),
-        ..LinkSpec::new(any_node(), any_node(), 1e6 * row.link_mbps)
-    };
-    let n = row.sources.len();
-    let (mut waiting_ms, mut dropped, mut mbps) = (0.0, 0.0, vec![0.0; n]);
+    let (mut waiting_ms, mut dropped, mut mbps) = (0.0, 0.0, vec![0.0; row.sources.len()]);
     for seed in 0..SEEDS {
-        let (b, link) = bottleneck(&row.sources, |link| link, spec.clone());
-        let simulation = played(b.build().unwrap(), 20.0, seed);
-        let totals = simulation.link_totals(link);
+        let (network, there) = bottleneck(&row.sources, |from, to| {
+            let (bps, delay_s) = (1e6 * row.link_mbps, row.rtt_ms / 2e3);
+            link(from, to, bps, delay_s, row.buffer_pkts)
+        });
+        let simulation = as_packets(network, 20.0, seed);
+        let totals = simulation.link_totals(there);
         waiting_ms += totals.queueing_delay_s.unwrap() * 1e3 / SEEDS as f64;
         dropped += totals.lost_pkts / SEEDS as f64;
         for (id, mbps) in simulation.network().connections().zip(&mut mbps) {
             let delivered = simulation.connection_totals(id).delivered_pkts;
-            *mbps += delivered * 1460.0 * 8.0 / 20.0 / 1e6 / SEEDS as f64;
+            *mbps += delivered * PAYLOAD_BYTES * 8.0 / 20.0 / 1e6 / SEEDS as f64;
         }
     }
     (waiting_ms, dropped, mbps)
 }
 
-/// One node of any network, to be replaced.
-fn any_node() -> NodeId {
-    NetworkBuilder::new().node("A")
-}
+/// What Linux puts into packets of 1500 B: beside headers of 40 B there are timestamps of 12.
+const PAYLOAD_BYTES: f64 = 1448.0;
 
 /// Linux 6.18 over an emulated link, 20 s each, once: queueing delays, drops, shares.
 #[test]
 fn stacks_fill_a_link_as_linux_does() {
     let mut sums: std::collections::BTreeMap<String, (f64, f64, f64, f64)> = Default::default();
     for row in rows() {
-        let (waiting_ms, dropped, mbps) = as_packets(&row);
+        let (waiting_ms, dropped, mbps) = modelled(&row);
         let real_ms = row.rtt_seen_ms - row.rtt_ms;
         println!(
             "{:?} x{} {} ms, {} pkt: queueing {waiting_ms:.1} ms, Linux {real_ms:.1}; dropped {dropped:.0}, \
@@ -170,22 +149,16 @@ fn stacks_fill_a_link_as_linux_does() {
     }
 }
 
-/// A queue with its sender: mean queueing delay in ms, what was lost, and the link's utilization.
-fn managed(discipline: Discipline, ecn: bool, count: u32) -> (f64, f64, f64) {
+/// So many senders of CUBIC over 20 Mbit/s with room for 1000 packets: mean queueing delay in ms, what was
+/// lost, and the link's utilization.
+fn managed(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
-    let queue = DropPolicy::Managed(discipline);
     let there = b.link(LinkSpec {
-        delay_s: 0.02,
-        buffer: Buffer::Packets(1000.0),
-        queue,
-        ..LinkSpec::new(from, to, 2e7)
+        queue: DropPolicy::Managed(aqm),
+        ..link(from, to, 2e7, 0.02, 1000.0)
     });
-    b.link(LinkSpec {
-        delay_s: 0.02,
-        buffer: Buffer::Packets(1000.0),
-        ..LinkSpec::new(to, from, 2e7)
-    });
+    b.link(link(to, from, 2e7, 0.02, 1000.0));
     let stack = Stack {
         ecn,
         ..Stack::builtin("linux-6").unwrap()
@@ -193,9 +166,9 @@ fn managed(discipline: Discipline, ecn: bool, count: u32) -> (f64, f64, f64) {
     b.connection(ConnectionSpec {
         count,
         packet_size_bytes: 1500.0,
-        ..netflow_problems::connection("c", from, to, Source::Stack(Arc::new(stack)))
+        ..connection("c", from, to, Source::Stack(Arc::new(stack)))
     });
-    let simulation = played(b.build().unwrap(), 30.0, 1);
+    let simulation = as_packets(b.build().unwrap(), 30.0, 1);
     let totals = simulation.link_totals(there);
     let waiting_ms = totals.queueing_delay_s.unwrap() * 1e3;
     (waiting_ms, totals.lost_pkts, totals.utilization)
@@ -206,42 +179,28 @@ fn managed(discipline: Discipline, ecn: bool, count: u32) -> (f64, f64, f64) {
 /// With ECN nothing is lost but what overflows in slow start.
 #[test]
 fn managed_queues_are_short_and_the_link_is_busy() {
-    let pie = |ecn| {
-        Discipline::Pie(Pie {
-            ecn,
-            ..Pie::default()
-        })
+    let codel = |ecn| CoDel {
+        ecn,
+        ..CoDel::default()
     };
-    let codel = |ecn| {
-        Discipline::CoDel(CoDel {
-            ecn,
-            ..CoDel::default()
-        })
-    };
-    let fq_codel = |ecn| {
-        let codel = CoDel {
-            ecn,
-            ..CoDel::default()
-        };
-        Discipline::FqCoDel(FqCoDel {
-            codel,
-            ..FqCoDel::default()
-        })
+    let fq_codel = |ecn| FqCoDel {
+        codel: codel(ecn),
+        ..FqCoDel::default()
     };
     for count in [1, 5, 20] {
-        for (discipline, most_ms) in [
-            (codel(false), 20.0),
-            (fq_codel(false), 20.0),
-            (pie(false), 35.0),
+        for (aqm, most_ms) in [
+            (Aqm::CoDel(codel(false)), 20.0),
+            (Aqm::FqCoDel(fq_codel(false)), 20.0),
+            (Aqm::Pie(Pie::default()), 35.0),
         ] {
-            let (waiting_ms, lost, utilization) = managed(discipline, false, count);
-            println!("{discipline:?} {count}: {waiting_ms:.1} ms, {lost} lost, {utilization:.3}");
+            let (waiting_ms, lost, utilization) = managed(aqm, false, count);
+            println!("{aqm:?} {count}: {waiting_ms:.1} ms, {lost} lost, {utilization:.3}");
             let most_ms = if count > 5 { 2.0 * most_ms } else { most_ms };
             assert!(waiting_ms < most_ms && utilization > 0.85 && lost > 0.0);
         }
-        for discipline in [codel(true), fq_codel(true)] {
-            let (waiting_ms, lost, utilization) = managed(discipline, true, count);
-            println!("{discipline:?} {count}: {waiting_ms:.1} ms, {lost} lost, {utilization:.3}");
+        for aqm in [Aqm::CoDel(codel(true)), Aqm::FqCoDel(fq_codel(true))] {
+            let (waiting_ms, lost, utilization) = managed(aqm, true, count);
+            println!("{aqm:?} {count}: {waiting_ms:.1} ms, {lost} lost, {utilization:.3}");
             assert!(waiting_ms < 45.0 && utilization > 0.85 && lost == 0.0);
         }
     }
@@ -250,33 +209,27 @@ fn managed_queues_are_short_and_the_link_is_busy() {
 /// Eight senders with 100 us there and back keep the queue of DCTCP at what is marked.
 #[test]
 fn dctcp_keeps_the_queue_where_packets_are_marked() {
-    let spec = LinkSpec {
-        delay_s: 50e-6,
-        buffer: Buffer::Packets(250.0),
-        ..LinkSpec::new(any_node(), any_node(), 1e9)
-    };
-    let marks = |link: LinkSpec| LinkSpec {
-        queue: DropPolicy::Managed(Discipline::CoDel(CoDel {
+    let plain = |from, to| link(from, to, 1e9, 50e-6, 250.0);
+    let marks = |from, to| LinkSpec {
+        queue: DropPolicy::Managed(Aqm::CoDel(CoDel {
             ce_threshold_ns: Some(100_000),
             ..CoDel::default()
         })),
-        ..link
+        ..plain(from, to)
     };
-    let (b, link) = bottleneck(&[CongestionControl::Dctcp; 8], marks, spec.clone());
-    let simulation = played(b.build().unwrap(), 2.0, 1);
-    let totals = simulation.link_totals(link);
+    let (network, there) = bottleneck(&[CongestionControl::Dctcp; 8], marks);
+    let totals = as_packets(network, 2.0, 1).link_totals(there);
     println!("{totals:?}");
     // 100 us are 8 packets of 12 us; windows of two packets each are 16.
     assert!(totals.mean_queue_pkts < 30.0 && totals.utilization > 0.97 && totals.lost_pkts == 0.0);
-    let (b, link) = bottleneck(&[CongestionControl::Cubic; 8], |link| link, spec);
-    let simulation = played(b.build().unwrap(), 2.0, 1);
-    assert!(simulation.link_totals(link).mean_queue_pkts > 100.0);
+    let (network, there) = bottleneck(&[CongestionControl::Cubic; 8], plain);
+    let totals = as_packets(network, 2.0, 1).link_totals(there);
+    assert!(totals.mean_queue_pkts > 100.0);
 }
 
 /// What only packets know is refused by fluids, with a word.
 #[test]
 fn fluids_refuse_stacks_and_managed_queues() {
-    let spec = LinkSpec::new(any_node(), any_node(), 1e6);
     let refused = |network: Network| {
         let options = Options {
             model: Model::FLUID,
@@ -284,12 +237,12 @@ fn fluids_refuse_stacks_and_managed_queues() {
         };
         Simulation::new(network, options).err().unwrap().to_string()
     };
-    let (b, _) = bottleneck(&[CongestionControl::Bbr], |link| link, spec.clone());
-    assert!(refused(b.build().unwrap()).contains("connection `c0`"));
-    let pie = |link: LinkSpec| LinkSpec {
-        queue: DropPolicy::Managed(Discipline::Pie(Pie::default())),
-        ..link
-    };
-    let (b, _) = bottleneck(&[], pie, spec);
-    assert!(refused(b.build().unwrap()).contains("link A->B"));
+    let plain = |from, to| link(from, to, 1e6, 0.01, 100.0);
+    let (network, _) = bottleneck(&[CongestionControl::Bbr], plain);
+    assert!(refused(network).contains("connection `c0`"));
+    let (network, _) = bottleneck(&[], |from, to| LinkSpec {
+        queue: DropPolicy::Managed(Aqm::Pie(Pie::default())),
+        ..plain(from, to)
+    });
+    assert!(refused(network).contains("link A->B"));
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_units::Size;
+use netflow_units::{Size, ns};
 use netflow_workload::{Exchange, Player, Session, WaitFor, Waits};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +18,7 @@ use super::{
     connection::{Connection, HEADER_BYTES, LISTENER, Notice, OPENER},
     path::Way,
 };
-use crate::tcp::{NEVER, ns};
+use crate::tcp::NEVER;
 use crate::{Error, Stack, error::ensure};
 
 /// A path between clients and servers.

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use netflow_queues::{Buffer, DropTail};
 
 use super::Direction;
-use crate::tcp::{Ack, NEVER, ns};
+use crate::tcp::{Ack, NEVER};
+use netflow_units::ns;
 
 /// What a packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

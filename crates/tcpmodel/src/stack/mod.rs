@@ -5,7 +5,7 @@ mod read;
 
 pub use builtin::builtin_names;
 
-use netflow_document::{FileId, Findings, Problems, Sources, words};
+use netflow_document::{FileId, Findings, Problems, Sources, Words, words};
 
 /// The constants of a TCP implementation: what makes one stack's transfer take longer than
 /// another's over the same path.
@@ -136,7 +136,7 @@ pub enum Recovery {
 }
 
 /// How a sender's congestion window moves.
-#[words(plain, lowercase)]
+#[words(lowercase)]
 pub enum CongestionControl {
     /// Additive increase, multiplicative decrease (RFC 5681).
     Reno,
@@ -151,12 +151,9 @@ pub enum CongestionControl {
 
 impl CongestionControl {
     /// All of them.
-    pub const ALL: [CongestionControl; 4] = [
-        CongestionControl::Reno,
-        CongestionControl::Cubic,
-        CongestionControl::Bbr,
-        CongestionControl::Dctcp,
-    ];
+    pub fn all() -> impl Iterator<Item = CongestionControl> {
+        Self::WORDS.iter().map(|word| word.meaning)
+    }
 }
 
 impl Stack {

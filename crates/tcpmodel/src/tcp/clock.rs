@@ -25,7 +25,7 @@ impl Clock {
     /// A clock that reads `phase` (from 0 to 1) of its longest period at time 0.
     pub(crate) fn new(stack: &Stack, phase: f64) -> Self {
         let jiffy_ns = match stack.rto_rule {
-            RtoRule::Linux => super::ns(stack.clock_s),
+            RtoRule::Linux => netflow_units::ns(stack.clock_s),
             RtoRule::Ticks | RtoRule::Rfc6298 => 0,
         };
         Self {

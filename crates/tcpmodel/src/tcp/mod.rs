@@ -64,8 +64,3 @@ impl Sacks {
         &self.blocks[..usize::from(self.count)]
     }
 }
-
-/// Seconds as whole nanoseconds.
-pub(crate) fn ns(time_s: f64) -> u64 {
-    (time_s * 1e9).round() as u64
-}

@@ -1,6 +1,8 @@
 //! The packets that open a connection, at one of its ends.
 
-use super::{Clock, NEVER, Sender, ns};
+use super::{Clock, NEVER, Sender};
+use netflow_units::ns;
+
 use crate::Stack;
 
 /// A SYN, or the answer to one, until the other end has answered.

@@ -19,8 +19,8 @@ impl Ranges {
         (number < run.1).then_some(run)
     }
 
-    /// Adds those from `from` to before `to`; `new` gets the runs of those that were not there.
-    pub(crate) fn add(&mut self, from: u32, to: u32, new: &mut Vec<(u32, u32)>) {
+    /// Adds those from `from` to before `to`; `new` is told the runs of those that were not there.
+    pub(crate) fn add(&mut self, from: u32, to: u32, mut new: impl FnMut((u32, u32))) {
         if from >= to {
             return;
         }
@@ -31,14 +31,14 @@ impl Ranges {
             && begins <= to
         {
             if at < begins {
-                new.push((at, begins));
+                new((at, begins));
             }
             at = at.max(ends);
             (low, high) = (low.min(begins), high.max(ends));
             end += 1;
         }
         if at < to {
-            new.push((at, to));
+            new((at, to));
         }
         if end == first + 1 {
             self.runs[first] = (low, high);
@@ -76,7 +76,7 @@ mod tests {
                 let from = rng.random_range(0..200_u32);
                 let to = from + rng.random_range(0..12_u32);
                 let mut new = Vec::new();
-                ours.add(from, to, &mut new);
+                ours.add(from, to, |run| new.push(run));
                 let told: Vec<u32> = new.iter().flat_map(|&(a, b)| a..b).collect();
                 let wanted: Vec<u32> = (from..to).filter(|&n| theirs.insert(n)).collect();
                 assert_eq!(told, wanted);

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use netflow_units::ns;
+
 use super::ranges::Ranges;
-use super::{Ack, Clock, MOST_BLOCKS, NEVER, Sacks, ns};
+use super::{Ack, Clock, MOST_BLOCKS, NEVER, Sacks};
 use crate::Stack;
 
 /// The receiving half of an end of a connection: what has arrived, and what an acknowledgement says of it.
@@ -150,7 +152,7 @@ impl Receiver {
         }
         (self.is_new, self.arrived_ns) = (false, now_ns);
         if segment != self.next {
-            self.beyond.add(segment, segment + 1, &mut Vec::new());
+            self.beyond.add(segment, segment + 1, |_| ());
             self.remember(segment);
             return (true, self.out_of_order(now_ns) || changed);
         }

@@ -1,6 +1,7 @@
 //! The smoothed round-trip time, and the retransmission timeout that follows from it.
 
-use super::ns;
+use netflow_units::ns;
+
 use crate::{RtoRule, Stack};
 
 /// What one end knows of round-trip times.
@@ -78,16 +79,14 @@ impl RttEstimator {
 
     /// The retransmission timeout, back-off included.
     pub(crate) fn timeout_ns(&self) -> u64 {
-        (self.base.max(self.min) * self.backoff)
-            .min(self.max)
-            .round() as u64
+        whole((self.base.max(self.min) * self.backoff).min(self.max))
     }
 
     /// The smoothed round-trip time; 0 until something was measured.
     pub(crate) fn srtt_ns(&self) -> u64 {
         match &self.state {
             State::Ticks { srtt, tick_ns, .. } => *srtt as u64 * tick_ns / 8,
-            State::Exact(measured) => measured.srtt.round() as u64,
+            State::Exact(measured) => whole(measured.srtt),
         }
     }
 
@@ -156,6 +155,12 @@ impl RttEstimator {
             }
         }
     }
+}
+
+/// The nearest whole number: asked for at every acknowledgement.
+#[inline]
+fn whole(time_ns: f64) -> u64 {
+    (time_ns + 0.5) as u64
 }
 
 impl Measured {

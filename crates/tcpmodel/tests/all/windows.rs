@@ -133,7 +133,7 @@ fn windows_are_what_they_were() {
         ("packets that find 30 before them are marked", &[], 30),
     ];
     let mut page = String::new();
-    for congestion in CongestionControl::ALL {
+    for congestion in CongestionControl::all() {
         for (what, lost, marks_at) in fates {
             let size = 100_000;
             let fate = Fate {

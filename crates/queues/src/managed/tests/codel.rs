@@ -16,7 +16,7 @@ fn default_queue(ecn: bool) -> Managed<usize> {
         ecn,
         ..CoDel::default()
     };
-    Managed::new(Discipline::CoDel(rules), Buffer::Unbounded, 0)
+    Managed::new(Aqm::CoDel(rules), Buffer::Unbounded, 0)
 }
 
 fn drops(fates: &[Fate]) -> Vec<u64> {
@@ -154,7 +154,7 @@ fn a_threshold_marks_by_the_wait() {
             ce_threshold_ns: Some(most_ns),
             ..CoDel::default()
         };
-        let mut queue = Managed::new(Discipline::CoDel(rules), Buffer::Unbounded, 0);
+        let mut queue = Managed::new(Aqm::CoDel(rules), Buffer::Unbounded, 0);
         for (packet, fate) in packets.iter().zip(play(&mut queue, &packets, ns_per_byte)) {
             let Fate::Sent { at_ns, marked: is } = fate else {
                 panic!("no packet is dropped");
@@ -322,7 +322,7 @@ fn it_does_what_the_pseudo_code_does() {
             _ => codel(&mut random),
         };
         let room = buffer(&mut random);
-        let mut ours = Managed::new(Discipline::CoDel(rules), room, 0);
+        let mut ours = Managed::new(Aqm::CoDel(rules), room, 0);
         let mut plain = Plain::new(rules, room);
         let fates = play(&mut ours, &packets, ns_per_byte);
         same(&fates, &play(&mut plain, &packets, ns_per_byte));

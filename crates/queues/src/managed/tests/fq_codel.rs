@@ -18,7 +18,7 @@ fn fair(codel: CoDel, room: Buffer) -> Managed<usize> {
         codel,
         ..FqCoDel::default()
     };
-    Managed::new(Discipline::FqCoDel(rules), room, 1)
+    Managed::new(Aqm::FqCoDel(rules), room, 1)
 }
 
 fn arrival(at_ns: u64, bytes: u32, flow: u64) -> Arrival {
@@ -149,8 +149,8 @@ fn one_queue_is_codel() {
             flows: 1,
             quantum_bytes: random.random_range(0..3000),
         };
-        let mut one = Managed::new(Discipline::FqCoDel(rules), Buffer::Unbounded, 0);
-        let mut other = Managed::new(Discipline::CoDel(codel), Buffer::Unbounded, 0);
+        let mut one = Managed::new(Aqm::FqCoDel(rules), Buffer::Unbounded, 0);
+        let mut other = Managed::new(Aqm::CoDel(codel), Buffer::Unbounded, 0);
         let fates = play(&mut one, &packets, ns_per_byte);
         same(&fates, &play(&mut other, &packets, ns_per_byte));
         dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
@@ -162,7 +162,7 @@ fn one_queue_is_codel() {
 #[test]
 fn flows_are_spread_over_queues() {
     let places = |seed, numbers: &dyn Fn(u64) -> u64| {
-        let mut flows: Flows<()> = Flows::new(FqCoDel::default(), scramble(seed));
+        let mut flows: Flows<()> = Flows::new(FqCoDel::default(), netflow_units::scramble(seed));
         let places: Vec<u32> = (0..1024).map(|k| flows.place(numbers(k))).collect();
         let again: Vec<u32> = (0..1024).map(|k| flows.place(numbers(k))).collect();
         assert_eq!(places, again);
@@ -284,7 +284,7 @@ fn it_does_what_the_rfc_says() {
             flows: 1 << 16,
             quantum_bytes: [100, 300, 1514, 9000][random.random_range(0..4)],
         };
-        let mut ours = Managed::new(Discipline::FqCoDel(rules), room, 3);
+        let mut ours = Managed::new(Aqm::FqCoDel(rules), room, 3);
         let mut plain = Plain {
             rules,
             room,

@@ -212,11 +212,11 @@ pub fn pie(random: &mut Pcg32) -> Pie {
     }
 }
 
-fn disciplines(random: &mut Pcg32) -> [Discipline; 3] {
+fn disciplines(random: &mut Pcg32) -> [Aqm; 3] {
     [
-        Discipline::CoDel(codel(random)),
-        Discipline::FqCoDel(fq_codel(random)),
-        Discipline::Pie(pie(random)),
+        Aqm::CoDel(codel(random)),
+        Aqm::FqCoDel(fq_codel(random)),
+        Aqm::Pie(pie(random)),
     ]
 }
 
@@ -357,56 +357,6 @@ fn the_seed_decides() {
             play(&mut queue, &packets, 1000)
         };
         assert_eq!(run(1), run(1));
-        assert_eq!(run(1) != run(2), matches!(discipline, Discipline::Pie(_)));
-    }
-}
-
-/// What a packet costs, of which a third more come than are sent:
-/// `cargo test --release -p netflow-queues cost -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints what a packet costs"]
-fn cost() {
-    let disciplines = [
-        Discipline::CoDel(CoDel::default()),
-        Discipline::FqCoDel(FqCoDel::default()),
-        Discipline::Pie(Pie::default()),
-    ];
-    for discipline in disciplines {
-        for (load, gap_ns) in [("light", 1_300_000), ("heavy", 750_000)] {
-            for flows in [1, 100] {
-                let mut queue = Managed::new(discipline, Buffer::Packets(1000), 1);
-                let mut dropped = Vec::new();
-                let (mut free_ns, mut sent, mut lost) = (0, 0_u64, 0);
-                // Of many pieces the fastest, whatever else the machine does.
-                let (mut ns, piece) = (f64::INFINITY, 20_000);
-                for first in (0..2_000_000_u64).step_by(piece) {
-                    let begins = std::time::Instant::now();
-                    for number in first..first + piece as u64 {
-                        let now_ns = number * gap_ns;
-                        while free_ns < now_ns
-                            && let Some(packet) = queue.dequeue(free_ns, &mut dropped)
-                        {
-                            free_ns += 1000 * u64::from(packet.bytes);
-                            sent += 1;
-                        }
-                        free_ns = free_ns.max(now_ns);
-                        let flow = number % flows;
-                        queue.enqueue(now_ns, number, 1000, flow, false, &mut dropped);
-                        lost += dropped.len();
-                        dropped.clear();
-                    }
-                    ns = (begins.elapsed().as_nanos() as f64 / piece as f64).min(ns);
-                }
-                let name = match discipline {
-                    Discipline::CoDel(_) => "CoDel",
-                    Discipline::FqCoDel(_) => "FQ-CoDel",
-                    Discipline::Pie(_) => "PIE",
-                };
-                println!(
-                    "{name:>8}, {load} load, {flows:>3} flows: {ns:5.1} ns a packet \
-                     ({sent} sent, {lost} dropped)"
-                );
-            }
-        }
+        assert_eq!(run(1) != run(2), matches!(discipline, Aqm::Pie(_)));
     }
 }

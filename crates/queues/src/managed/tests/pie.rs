@@ -14,7 +14,7 @@ struct Plain {
     rules: Pie,
     tail_drop: Buffer,
     queue: VecDeque<(usize, Arrival, bool)>,
-    random: Random,
+    random: SplitMix64,
     drop_prob: f64,
     accu_prob: f64,
     current_qdelay: f64,
@@ -28,7 +28,7 @@ struct Plain {
 }
 
 impl Plain {
-    fn new(rules: Pie, tail_drop: Buffer, random: Random) -> Plain {
+    fn new(rules: Pie, tail_drop: Buffer, random: SplitMix64) -> Plain {
         Plain {
             rules,
             tail_drop,
@@ -178,7 +178,7 @@ fn the_probability_is_that_of_the_pseudo_code() {
             _ => pie(&mut random),
         };
         let mut ours = Controller::new(&rules);
-        let mut plain = Plain::new(rules, Buffer::Unbounded, Random(0));
+        let mut plain = Plain::new(rules, Buffer::Unbounded, SplitMix64::new(0));
         let (mut around, mut empty) = (0, false);
         for _ in 0..1000 {
             if random.random_bool(0.03) {
@@ -215,12 +215,12 @@ fn it_does_what_the_pseudo_code_does() {
         }
         let rules = pie(&mut random);
         let room = buffer(&mut random);
-        let mut ours = Managed::new(Discipline::Pie(rules), room, seed);
+        let mut ours = Managed::new(Aqm::Pie(rules), room, seed);
         let State::Pie(early) = &mut ours.state else {
             panic!("it is PIE");
         };
         early.reseed(seed);
-        let mut plain = Plain::new(rules, room, Random(seed));
+        let mut plain = Plain::new(rules, room, SplitMix64::new(seed));
         let fates = play(&mut ours, &packets, ns_per_byte);
         same(&fates, &play(&mut plain, &packets, ns_per_byte));
         if room == Buffer::Unbounded {
@@ -239,11 +239,11 @@ fn it_does_what_the_pseudo_code_does() {
 fn a_long_overload_is_that_of_the_pseudo_code() {
     let packets: Vec<_> = steady(0, 160_000 * MS, MS / 2, 600, false).collect();
     let rules = Pie::default();
-    let mut ours = Managed::new(Discipline::Pie(rules), Buffer::Unbounded, 1);
+    let mut ours = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
     if let State::Pie(early) = &mut ours.state {
         early.reseed(5);
     }
-    let mut plain = Plain::new(rules, Buffer::Unbounded, Random(5));
+    let mut plain = Plain::new(rules, Buffer::Unbounded, SplitMix64::new(5));
     let fates = play(&mut ours, &packets, 1000);
     same(&fates, &play(&mut plain, &packets, 1000));
     assert!(plain.ends > 3, "{}", plain.ends);
@@ -258,7 +258,7 @@ fn a_silence_of_years_costs_little() {
             update_ns: 1000,
             ..Pie::default()
         };
-        let mut queue = Managed::new(Discipline::Pie(rules), Buffer::Unbounded, 1);
+        let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
         let packets: Vec<_> = steady(0, 1000 * MS, MS / 2, 1000, false).collect();
         play(&mut queue, &packets, 1000);
         assert!(queue.drop_probability() >= 0.0);
@@ -299,7 +299,7 @@ fn an_overload_waits_for_the_target() {
                 target_ns: target_ms * MS,
                 ..Pie::default()
             };
-            let mut queue = Managed::new(Discipline::Pie(rules), Buffer::Unbounded, 1);
+            let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
             // 10 Mbit/s.
             let gap_ns = (800_000.0 / load) as u64;
             let packets: Vec<_> = steady(0, 60_000 * MS, gap_ns, 1000, false).collect();
@@ -326,7 +326,7 @@ struct Source {
 
 /// The mean wait in ms from 20 s on, and how busy the link was, when so many sources share 20 Mbit/s with a round
 /// of 50 ms beside their wait.
-fn closed_loop(discipline: Discipline, sources: usize, ecn: bool) -> (f64, f64, usize) {
+fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) {
     let (round_ns, service_ns) = (50 * MS, 400_000);
     let mut queue = Managed::new(discipline, Buffer::Packets(1000), 1);
     let mut all: Vec<Source> = (0..sources)
@@ -414,7 +414,7 @@ fn sources_that_yield_wait_for_the_target() {
                 ecn,
                 ..Pie::default()
             };
-            let (wait_ms, busy, losses) = closed_loop(Discipline::Pie(rules), sources, ecn);
+            let (wait_ms, busy, losses) = closed_loop(Aqm::Pie(rules), sources, ecn);
             let what = format!("{sources} sources, ECN {ecn}: {wait_ms} ms, {busy}, {losses}");
             println!("{what}");
             assert!((10.0..20.0).contains(&wait_ms), "{what}");
@@ -425,7 +425,7 @@ fn sources_that_yield_wait_for_the_target() {
             target_ns: u64::MAX,
             ..CoDel::default()
         };
-        let (wait_ms, ..) = closed_loop(Discipline::CoDel(never), sources, false);
+        let (wait_ms, ..) = closed_loop(Aqm::CoDel(never), sources, false);
         assert!(wait_ms > 200.0, "{wait_ms} ms");
     }
 }
@@ -438,7 +438,7 @@ fn a_burst_is_let_through() {
             max_burst_ns,
             ..Pie::default()
         };
-        let mut queue = Managed::new(Discipline::Pie(rules), Buffer::Unbounded, 1);
+        let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
         let packets: Vec<_> = steady(5000 * MS, 7000 * MS, 200_000, 1000, false).collect();
         let fates = play(&mut queue, &packets, 800);
         let first = fates.iter().filter_map(|fate| fate.drop_ns()).min();
@@ -464,7 +464,7 @@ fn a_short_queue_is_left_alone() {
         })
         .collect();
     let run = |packets: &[Arrival]| {
-        let rules = Discipline::Pie(Pie::default());
+        let rules = Aqm::Pie(Pie::default());
         let mut queue = Managed::new(rules, Buffer::Unbounded, 1);
         let fates = play(&mut queue, packets, 40_000);
         fates.iter().filter_map(|fate| fate.drop_ns()).count()
@@ -486,7 +486,7 @@ fn a_high_probability_drops_all() {
         ..Pie::default()
     };
     for (load, marks) in [(1.05, true), (2.0, false)] {
-        let mut queue = Managed::new(Discipline::Pie(rules), Buffer::Packets(500), 1);
+        let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Packets(500), 1);
         let gap_ns = (800_000.0 / load) as u64;
         let packets: Vec<_> = steady(0, 60_000 * MS, gap_ns, 1000, true).collect();
         let fates = play(&mut queue, &packets, 800);

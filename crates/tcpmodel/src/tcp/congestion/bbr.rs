@@ -4,6 +4,8 @@
 //! Left out: what the kernel does to packets between a socket and the wire (queues of the host, bursts that
 //! timers make).
 
+use netflow_units::SplitMix64;
+
 use super::bandwidth::WindowedMax;
 use super::{Delivery, Repairs, Window};
 use crate::Stack;
@@ -56,7 +58,7 @@ pub(crate) enum Mode {
 pub(crate) struct Bbr {
     pub(crate) mode: Mode,
     packet_bits: f64,
-    random: u64,
+    random: SplitMix64,
     bandwidth: WindowedMax,
     min_rtt_ns: u64,
     min_rtt_at_ns: u64,
@@ -112,7 +114,7 @@ impl Bbr {
         let mut bbr = Self {
             mode: Mode::Startup,
             packet_bits: 8.0 * f64::from(stack.mss_bytes),
-            random: phase.to_bits(),
+            random: SplitMix64::new(phase.to_bits()),
             bandwidth: WindowedMax::default(),
             min_rtt_ns: u64::MAX,
             min_rtt_at_ns: 0,
@@ -393,15 +395,10 @@ impl Bbr {
         }
     }
 
-    /// Any phase of the cycle but the one that drains.
+    /// Any phase of the cycle but the one that drains, by chance.
     fn probe_bandwidth(&mut self, now_ns: u64) {
         self.mode = Mode::ProbeBandwidth;
-        // SplitMix64: which phase a connection begins with is a matter of chance.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.random;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let random = ((x ^ (x >> 31)) % 7) as usize;
+        let random = (self.random.bits() % 7) as usize;
         self.cycle = (CYCLE.len() - random) % CYCLE.len();
         self.cycle_at_ns = now_ns;
     }

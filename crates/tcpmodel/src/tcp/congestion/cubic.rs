@@ -199,7 +199,7 @@ mod tests {
     use super::super::NO_SSTHRESH;
     use super::*;
     use crate::Stack;
-    use crate::tcp::ns;
+    use netflow_units::ns;
 
     fn cubic() -> Cubic {
         let stack = Stack::builtin("linux-6").unwrap();
@@ -290,55 +290,44 @@ mod tests {
         assert_eq!((epoch.k_s, epoch.origin), (0.0, 500));
     }
 
-    /// Slow start ends when the least round trip of a round has grown by an eighth, at least by 4 ms.
+    /// Whether slow start ends with acknowledgements that come so far apart, of round trips in ms that their
+    /// numbers say, at a window of 20 packets.
+    fn slow_start_ends(gap_ms: u64, rtt_ms: impl Fn(u32) -> u64) -> bool {
+        let mut cubic = cubic();
+        let mut window = Window {
+            cwnd: 20,
+            ssthresh: NO_SSTHRESH,
+        };
+        for i in 0..40 {
+            let acked = Acked {
+                now_ns: 1_000_000 * gap_ms * u64::from(i),
+                delivered: 1,
+                may_grow: true,
+                // The first belongs to the round before.
+                acknowledged: i,
+                next: i + 60,
+                rtt_ns: Some(1_000_000 * rtt_ms(i)),
+                congested: false,
+            };
+            cubic.learn(&mut window, &acked);
+        }
+        window.ssthresh < NO_SSTHRESH
+    }
+
+    /// Slow start ends when the least of a round's first round trips has grown by an eighth, at least by 4 ms.
     #[test]
     fn hystart_sees_round_trips_grow() {
-        for (grown_ms, ends) in [(5, false), (6, true)] {
-            let mut cubic = cubic();
-            let mut window = Window {
-                cwnd: 20,
-                ssthresh: NO_SSTHRESH,
-            };
-            // 5 ms between acknowledgements: no trains.
-            for i in 0..40_u32 {
-                let rtt_ms = if i < 15 { 40 } else { 40 + grown_ms };
-                let acked = Acked {
-                    now_ns: 5_000_000 * u64::from(i),
-                    delivered: 1,
-                    may_grow: true,
-                    acknowledged: i,
-                    next: i + 20,
-                    rtt_ns: Some(1_000_000 * rtt_ms),
-                    congested: false,
-                };
-                cubic.learn(&mut window, &acked);
-            }
-            assert_eq!(window.ssthresh < NO_SSTHRESH, ends, "{grown_ms} ms");
-        }
+        let grown = |by_ms: u64| move |i| if i == 0 { 40 } else { 40 + by_ms };
+        // 5 ms between acknowledgements: no trains.
+        assert!(!slow_start_ends(5, grown(0)));
+        assert!(!slow_start_ends(5, grown(5)));
+        assert!(slow_start_ends(5, grown(6)));
     }
 
     /// And when a train of acknowledgements is as long as half of the least round trip.
     #[test]
     fn hystart_sees_long_trains() {
-        for (gap_ms, ends) in [(1, true), (3, false)] {
-            let mut cubic = cubic();
-            let mut window = Window {
-                cwnd: 100,
-                ssthresh: NO_SSTHRESH,
-            };
-            for i in 0..60_u32 {
-                let acked = Acked {
-                    now_ns: 1_000_000 * gap_ms * u64::from(i),
-                    delivered: 1,
-                    may_grow: true,
-                    acknowledged: i + 1,
-                    next: 200,
-                    rtt_ns: Some(40_000_000),
-                    congested: false,
-                };
-                cubic.learn(&mut window, &acked);
-            }
-            assert_eq!(window.ssthresh < NO_SSTHRESH, ends, "{gap_ms} ms");
-        }
+        assert!(slow_start_ends(1, |_| 40));
+        assert!(!slow_start_ends(3, |_| 40));
     }
 }

@@ -150,7 +150,7 @@ impl Selective {
                 rack: stack.recovery == Recovery::Rack,
                 probes: stack.tail_loss_probe && selective,
                 loss_at: stack.duplicate_acks,
-                min_rto_ns: super::super::ns(stack.min_rto_s),
+                min_rto_ns: netflow_units::ns(stack.min_rto_s),
             },
             clock,
             rtt: RttEstimator::new(stack, phase),
@@ -224,16 +224,16 @@ impl Selective {
 
     /// Sends new segments as the window allows.
     pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
-        let mut any = false;
+        let (mut any, mut rearms) = (false, false);
         while self.may_send_new()
             && self.segments.in_flight() < self.window.cwnd
             && self.pause.lets_go(now_ns, self.congestion.pacing())
         {
-            self.send_new(now_ns, out);
+            rearms |= self.send_new(now_ns, out);
             any = true;
         }
-        if any {
-            self.schedule_probe(now_ns, false);
+        if any && !self.schedule_probe(now_ns, false) && rearms {
+            self.rearm(now_ns);
         }
         let in_flight = self.segments.in_flight();
         if self.segments.next() >= self.offered
@@ -251,7 +251,8 @@ impl Selective {
         self.segments.next() < self.offered && self.segments.out() < self.most_out
     }
 
-    fn send_new(&mut self, now_ns: u64, out: &mut Vec<u32>) {
+    /// Sends the next segment. Whether the timer starts anew for it, if it is not set to probe.
+    fn send_new(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
         let was_empty = self.segments.out() == 0;
         if was_empty {
             let idle_ns = now_ns.saturating_sub(self.usage.last_sent_ns);
@@ -261,9 +262,7 @@ impl Selective {
         out.push(self.segments.send(now_ns, stamp));
         self.usage.last_sent_ns = now_ns;
         self.reduction.sent += 1;
-        if was_empty || (self.timer_ns < NEVER && self.timer == Timer::Probe) {
-            self.rearm(now_ns);
-        }
+        was_empty || self.timer_ns < NEVER && self.timer == Timer::Probe
     }
 
     fn send_again(&mut self, now_ns: u64, segment: u32, out: &mut Vec<u32>) {

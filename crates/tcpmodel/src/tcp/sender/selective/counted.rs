@@ -31,14 +31,14 @@ impl Selective {
         self.segments.sacked = self.segments.sacked.min(out - holes);
     }
 
-    /// Decides what state to be in, and what to send.
-    pub(super) fn judge_counted(&mut self, news: &mut News) -> Resend {
+    /// By counting: what to send, if that does not depend on what is lost.
+    pub(super) fn judge_counted(&mut self, news: &mut News) -> Option<Resend> {
         let recovered = self.acknowledged() >= self.high;
         if self.state == State::Recovery && recovered {
             self.segments.sacked = 0;
             if self.acknowledged() == self.high {
                 // Duplicates of what was sent again would look like another loss.
-                return Resend::Nothing;
+                return Some(Resend::Nothing);
             }
             self.end_reduction();
             self.state = State::Open;
@@ -48,7 +48,7 @@ impl Selective {
                 let frto_ends = !self.frto || !news.original;
                 if recovered && self.acknowledged() == self.high && frto_ends {
                     self.frto = false;
-                    return Resend::Nothing;
+                    return Some(Resend::Nothing);
                 }
                 let resend = self.after_timeout(news);
                 if self.state != State::Open {
@@ -57,7 +57,7 @@ impl Selective {
                     } else if news.advanced {
                         self.segments.sacked = 0;
                     }
-                    return resend;
+                    return Some(resend);
                 }
             }
             State::Recovery if !news.advanced => self.count_duplicate(news),
@@ -72,14 +72,7 @@ impl Selective {
                 }
             }
         }
-        if self.state != State::Recovery {
-            if self.segments.lost == 0 {
-                self.try_to_open(news);
-                return Resend::Nothing;
-            }
-            self.enter_recovery();
-        }
-        Resend::Lost
+        None
     }
 
     /// The first segment that is not acknowledged is lost.

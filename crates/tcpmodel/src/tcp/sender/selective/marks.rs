@@ -70,8 +70,8 @@ impl Selective {
         let mut new = std::mem::take(&mut self.new);
         for &(first, end) in ack.sacks.blocks() {
             let first = first.max(self.segments.first());
-            self.known
-                .add(first, end.min(self.segments.next()), &mut new);
+            let end = end.min(self.segments.next());
+            self.known.add(first, end, |run| new.push(run));
         }
         new.sort_unstable();
         let mut first_ns = None;

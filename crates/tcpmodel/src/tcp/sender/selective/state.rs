@@ -10,22 +10,12 @@ impl Selective {
             self.end_reduction();
             self.state = State::Open;
         }
-        if !self.rules.selective {
-            return self.judge_counted(news);
-        }
-        if self.acknowledged() >= self.high && self.state == State::Recovery {
-            self.end_reduction();
-            self.state = State::Open;
-        }
-        if self.state == State::Loss {
-            let resend = self.after_timeout(news);
-            self.find_lost(now_ns, news);
-            let reopened = self.state == State::Open;
-            if !(reopened || news.lost_again) {
-                return resend;
-            }
-        } else {
-            self.find_lost(now_ns, news);
+        let decided = match self.rules.selective {
+            true => self.judge_selective(now_ns, news),
+            false => self.judge_counted(news),
+        };
+        if let Some(resend) = decided {
+            return resend;
         }
         if self.state != State::Recovery {
             if self.segments.lost == 0 {
@@ -37,9 +27,25 @@ impl Selective {
         Resend::Lost
     }
 
+    /// With selective acknowledgements: what to send, if that does not depend on what is lost.
+    fn judge_selective(&mut self, now_ns: u64, news: &mut News) -> Option<Resend> {
+        if self.acknowledged() >= self.high && self.state == State::Recovery {
+            self.end_reduction();
+            self.state = State::Open;
+        }
+        if self.state != State::Loss {
+            self.find_lost(now_ns, news);
+            return None;
+        }
+        let resend = self.after_timeout(news);
+        self.find_lost(now_ns, news);
+        let reopened = self.state == State::Open;
+        (!reopened && !news.lost_again).then_some(resend)
+    }
+
     /// Nothing is lost. If packets met congestion, the window is reduced as for a loss, once a round trip
     /// (RFC 3168, 6.1.2).
-    pub(super) fn try_to_open(&mut self, news: &News) {
+    fn try_to_open(&mut self, news: &News) {
         if news.congested && self.state != State::Reduced {
             self.state = State::Reduced;
             self.high = self.segments.next();

@@ -1,0 +1,48 @@
+//! What a packet costs at a managed queue: packets of 1000 B come at a link that sends one in 1 ms, three
+//! for four that it could send, or four for three.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use netflow_queues::{Aqm, Buffer, CoDel, FqCoDel, Managed, Pie};
+
+const PACKETS: u64 = 20_000;
+const SERVICE_NS: u64 = 1_000_000;
+
+/// So many packets, one every `gap_ns`, of 100 flows in turn; how many were sent.
+fn play(aqm: Aqm, gap_ns: u64) -> u64 {
+    let mut queue = Managed::new(aqm, Buffer::Packets(1000), 1);
+    let (mut dropped, mut free_ns, mut sent) = (Vec::new(), 0, 0);
+    for number in 0..PACKETS {
+        let now_ns = number * gap_ns;
+        while free_ns < now_ns && queue.dequeue(free_ns, &mut dropped).is_some() {
+            free_ns += SERVICE_NS;
+            sent += 1;
+        }
+        free_ns = free_ns.max(now_ns);
+        queue.enqueue(now_ns, number, 1000, number % 100, false, &mut dropped);
+        dropped.clear();
+    }
+    sent
+}
+
+fn managed(c: &mut Criterion) {
+    let each = [
+        ("codel", Aqm::CoDel(CoDel::default())),
+        ("fq-codel", Aqm::FqCoDel(FqCoDel::default())),
+        ("pie", Aqm::Pie(Pie::default())),
+    ];
+    let mut group = c.benchmark_group("managed");
+    group.throughput(Throughput::Elements(PACKETS));
+    for (name, aqm) in each {
+        for (load, gap_ns) in [("light", SERVICE_NS * 4 / 3), ("heavy", SERVICE_NS * 3 / 4)] {
+            group.bench_function(format!("{name}/{load}"), |b| {
+                b.iter(|| play(black_box(aqm), gap_ns))
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, managed);
+criterion_main!(benches);

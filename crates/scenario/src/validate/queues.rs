@@ -1,0 +1,51 @@
+//! Queues that are managed.
+
+use netflow_queues::{Aqm, CoDel, FqCoDel, Pie};
+use netflow_units::ns;
+
+use crate::file::{self, CoDelDiscipline, QueueSetting, Time};
+
+/// How a queue is to be managed, if it is.
+pub(super) fn aqm(setting: &QueueSetting) -> Option<Aqm> {
+    match setting {
+        QueueSetting::CoDel(it) => Some(match it.discipline {
+            CoDelDiscipline::CoDel => Aqm::CoDel(codel(it, CoDel::default())),
+            CoDelDiscipline::FqCoDel => {
+                let default = FqCoDel::default();
+                let quantum = it.quantum.as_ref();
+                Aqm::FqCoDel(FqCoDel {
+                    codel: codel(it, default.codel),
+                    flows: it
+                        .flows
+                        .as_deref()
+                        .map_or(default.flows, |&flows| flows as u32),
+                    quantum_bytes: quantum
+                        .map_or(default.quantum_bytes, |quantum| quantum.get() as u32),
+                })
+            }
+        }),
+        QueueSetting::Pie(it) => {
+            let default = Pie::default();
+            Some(Aqm::Pie(Pie {
+                target_ns: time_ns(&it.target).unwrap_or(default.target_ns),
+                update_ns: time_ns(&it.update).unwrap_or(default.update_ns),
+                ecn: it.ecn.as_deref().copied().unwrap_or(default.ecn),
+                ..default
+            }))
+        }
+        QueueSetting::Plain(_) | QueueSetting::Red(_) | QueueSetting::Rio(_) => None,
+    }
+}
+
+fn codel(setting: &file::CoDel, default: CoDel) -> CoDel {
+    CoDel {
+        target_ns: time_ns(&setting.target).unwrap_or(default.target_ns),
+        interval_ns: time_ns(&setting.interval).unwrap_or(default.interval_ns),
+        ecn: setting.ecn.as_deref().copied().unwrap_or(default.ecn),
+        ce_threshold_ns: time_ns(&setting.ce_threshold).or(default.ce_threshold_ns),
+    }
+}
+
+fn time_ns(setting: &Option<Time>) -> Option<u64> {
+    setting.as_ref().map(|time| ns(time.get()))
+}
