@@ -53,6 +53,7 @@ pub struct Channel {
     losses: Losses<ChaCha8Rng>,
     link: DropTail<f64>,
     last_ns: u64,
+    queued_ns: u64,
 }
 
 /// Times are nanoseconds.
@@ -72,7 +73,14 @@ impl Channel {
             }),
             link: DropTail::default(),
             last_ns: 0,
+            queued_ns: 0,
         }
+    }
+
+    /// Nanoseconds that all packets together have waited for the transmitter and been sent; over a time,
+    /// the mean number of packets in the queue (Little's law).
+    pub fn queued_ns(&self) -> u64 {
+        self.queued_ns
     }
 
     /// A packet of `bytes` comes in at `now_ns`. Times must not go back; one that does counts as the
@@ -83,7 +91,10 @@ impl Channel {
         let sent_ns = match self.rate {
             None => self.last_ns,
             Some(rate) => match self.queue(rate, bytes) {
-                Some(sent_ns) => sent_ns,
+                Some(sent_ns) => {
+                    self.queued_ns += sent_ns.saturating_sub(self.last_ns);
+                    sent_ns
+                }
                 None => return Fate::Dropped(DropReason::Buffer),
             },
         };

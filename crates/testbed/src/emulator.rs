@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -17,9 +18,10 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tun_rs::SyncDevice;
 
 use crate::Error;
+use crate::awake::Awake;
 use crate::capture::CaptureWriter;
 use crate::channel::{Channel, DropReason, Fate};
-use crate::options::{End, LinkOptions};
+use crate::options::{Detour, End, LinkOptions};
 use crate::priority::{Urgency, hurry};
 use crate::report::{DirectionReport, Lateness, LinkReport};
 
@@ -27,7 +29,10 @@ use crate::report::{DirectionReport, Lateness, LinkReport};
 #[derive(Debug)]
 pub(crate) struct Emulator {
     stop: OwnedFd,
+    /// From A and from B.
+    refused_pkts: [Arc<AtomicU64>; 2],
     thread: Option<JoinHandle<LinkReport>>,
+    _awake: Arc<Awake>,
 }
 
 impl Emulator {
@@ -46,21 +51,28 @@ impl Emulator {
             .try_clone()
             .map_err(|error| Error::system("copy an event descriptor", error))?;
         let [a, b] = devices;
-        let channels = [
-            Channel::new(&options.out, options.seed, 0),
-            Channel::new(&options.back, options.seed, 1),
-        ];
+        let out = Direction::new(End::A, Channel::new(&options.out, options.seed, 0));
+        let mut back = Direction::new(End::B, Channel::new(&options.back, options.seed, 1));
+        back.detour = options.detour;
+        let refused_pkts = [out.refused_pkts.clone(), back.refused_pkts.clone()];
         let thread = thread::Builder::new()
             .name("link".to_owned())
             .spawn(move || {
                 let realtime = hurry(Urgency::Link);
-                Link::new([a, b], channels, capture, realtime).run(&stopped)
+                Link::new([a, b], [out, back], capture, realtime).run(&stopped)
             })
             .map_err(|error| Error::system("start the link's thread", error))?;
         Ok(Emulator {
             stop,
+            refused_pkts,
             thread: Some(thread),
+            _awake: Awake::keep(),
         })
+    }
+
+    /// Packets from this end that found the buffer full so far.
+    pub(crate) fn refused_pkts(&self, from: End) -> u64 {
+        self.refused_pkts[from as usize].load(Ordering::Relaxed)
     }
 
     /// Stops the link; what is on its way is lost.
@@ -128,15 +140,15 @@ impl Clock {
 impl Link {
     fn new(
         [a, b]: [SyncDevice; 2],
-        [out, back]: [Channel; 2],
+        [out, back]: [Direction; 2],
         capture: Option<(CaptureWriter, End)>,
         realtime: bool,
     ) -> Link {
         Link {
             a,
             b,
-            out: Direction::new(End::A, out),
-            back: Direction::new(End::B, back),
+            out,
+            back,
             clock: Clock(Instant::now()),
             waking: Waking::new(),
             capture,
@@ -194,18 +206,16 @@ impl Link {
     }
 
     fn next_due_ns(&self) -> Option<u64> {
-        let first = |direction: &Direction| direction.in_flight.front().map(|&(due_ns, _)| due_ns);
-        match (first(&self.out), first(&self.back)) {
-            (Some(out), Some(back)) => Some(out.min(back)),
-            (out, back) => out.or(back),
-        }
+        let first = |direction: &Direction| Some(direction.first()?.0);
+        earlier(first(&self.out), first(&self.back))
     }
 
     fn finish(self) -> LinkReport {
+        let seconds = self.clock.now_ns() as f64 * 1e-9;
         LinkReport {
-            out: self.out.finish(),
-            back: self.back.finish(),
-            seconds: self.clock.now_ns() as f64 * 1e-9,
+            out: self.out.finish(seconds),
+            back: self.back.finish(seconds),
+            seconds,
             realtime: self.realtime,
             capture_failures: self.capture.map_or(0, |(writer, _)| writer.finish()),
         }
@@ -271,13 +281,24 @@ impl Drop for Waking {
     }
 }
 
+/// The earlier of two times, of which neither need be.
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// One direction with the packets on their way.
 struct Direction {
     from: End,
     channel: Channel,
-    /// When each is due, in nanoseconds.
-    in_flight: VecDeque<(u64, Vec<u8>)>,
+    /// Whose packets take longer.
+    detour: Option<Detour>,
+    /// On the straight way and on the detour, when each is due, in nanoseconds.
+    in_flight: [VecDeque<(u64, Vec<u8>)>; 2],
     in_flight_bytes: usize,
+    refused_pkts: Arc<AtomicU64>,
     /// Buffers to be used again.
     spare: Vec<Vec<u8>>,
     lateness_ns: Histogram<u64>,
@@ -295,8 +316,10 @@ impl Direction {
         Direction {
             from,
             channel,
-            in_flight: VecDeque::new(),
+            detour: None,
+            in_flight: Default::default(),
             in_flight_bytes: 0,
+            refused_pkts: Arc::default(),
             spare: Vec::new(),
             lateness_ns: Histogram::new(LATENESS_DIGITS).expect("digits from 0 to 5"),
             report: DirectionReport::default(),
@@ -332,9 +355,21 @@ impl Direction {
     fn accept(&mut self, now_ns: u64, packet: &[u8]) {
         self.report.offered.add(packet.len());
         let due_ns = match self.channel.offer(now_ns, packet.len()) {
-            Fate::Dropped(why) => return self.report.drops.add(why),
+            Fate::Dropped(why) => {
+                self.report.drops.add(why);
+                let refused_pkts = self.report.drops.buffer;
+                return self.refused_pkts.store(refused_pkts, Ordering::Relaxed);
+            }
             Fate::Delivered(due_ns) => due_ns,
         };
+        let detour = self
+            .detour
+            .filter(|detour| tcp_source(packet) == Some(detour.port));
+        let (way, more_s) = match detour {
+            Some(detour) => (1, detour.delay.get()),
+            None => (0, 0.0),
+        };
+        let due_ns = due_ns.saturating_add((more_s * 1e9).round() as u64);
         if self.in_flight_bytes + packet.len() > MOST_IN_FLIGHT_BYTES {
             return self.report.drops.add(DropReason::Overflow);
         }
@@ -342,7 +377,16 @@ impl Direction {
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(packet);
-        self.in_flight.push_back((due_ns, kept));
+        self.in_flight[way].push_back((due_ns, kept));
+    }
+
+    /// When the next packet is due, and which way it comes.
+    fn first(&self) -> Option<(u64, usize)> {
+        let of = |way: usize| Some((self.in_flight[way].front()?.0, way));
+        match (of(0), of(1)) {
+            (Some(straight), Some(round)) => Some(straight.min(round)),
+            (straight, round) => straight.or(round),
+        }
     }
 
     /// Hands what is due to the receiving end's device, a turn of it.
@@ -354,14 +398,9 @@ impl Direction {
     ) {
         for _ in 0..TURN_PKTS {
             let now_ns = clock.now_ns();
-            if self
-                .in_flight
-                .front()
-                .is_none_or(|&(due_ns, _)| due_ns > now_ns)
-            {
-                return;
-            }
-            let Some((due_ns, packet)) = self.in_flight.pop_front() else {
+            let due = self.first().filter(|&(due_ns, _)| due_ns <= now_ns);
+            let next = due.and_then(|(_, way)| self.in_flight[way].pop_front());
+            let Some((due_ns, packet)) = next else {
                 return;
             };
             self.in_flight_bytes -= packet.len();
@@ -385,11 +424,20 @@ impl Direction {
         }
     }
 
-    fn finish(self) -> DirectionReport {
+    fn finish(self, seconds: f64) -> DirectionReport {
         DirectionReport {
-            in_flight_pkts: self.in_flight.len() as u64,
+            mean_queue_pkts: self.channel.queued_ns() as f64 * 1e-9 / seconds,
+            in_flight_pkts: self.in_flight.iter().map(VecDeque::len).sum::<usize>() as u64,
             lateness: Lateness::of(&self.lateness_ns),
             ..self.report
         }
     }
+}
+
+/// The source port of a TCP segment in a whole IPv4 packet.
+fn tcp_source(packet: &[u8]) -> Option<u16> {
+    const TCP: u8 = 6;
+    let header_bytes = 4 * usize::from(packet.first()? & 0x0f);
+    let port = packet.get(header_bytes..header_bytes + 2)?;
+    (packet[0] >> 4 == 4 && *packet.get(9)? == TCP).then(|| u16::from_be_bytes([port[0], port[1]]))
 }

@@ -19,6 +19,8 @@ mod report;
 mod stack;
 
 #[cfg(target_os = "linux")]
+mod awake;
+#[cfg(target_os = "linux")]
 mod bulk;
 #[cfg(target_os = "linux")]
 mod cage;
@@ -52,7 +54,7 @@ pub use error::Error;
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, become_root};
 pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss};
-pub use options::{Capture, DirectionOptions, End, LinkOptions, OptionError};
+pub use options::{Capture, Detour, DirectionOptions, End, LinkOptions, OptionError};
 pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_doubt};
 #[cfg(target_os = "linux")]
 pub use priority::{Urgency, hurry};

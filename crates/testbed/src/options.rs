@@ -31,6 +31,16 @@ impl Default for DirectionOptions {
     }
 }
 
+/// Connections to a TCP port of end B that are further away than the others that share the link: what
+/// B answers them takes longer on its way back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Detour {
+    /// The port at end B.
+    pub port: u16,
+    /// What comes on top of the delay from B to A.
+    pub delay: Seconds,
+}
+
 /// A link with two ends, A and B.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkOptions {
@@ -38,6 +48,8 @@ pub struct LinkOptions {
     pub out: DirectionOptions,
     /// From B to A.
     pub back: DirectionOptions,
+    /// Who is further away than the others.
+    pub detour: Option<Detour>,
     /// Largest IP packet in bytes.
     pub mtu: u16,
     /// What every loss depends on.
@@ -52,6 +64,7 @@ impl Default for LinkOptions {
         LinkOptions {
             out: DirectionOptions::default(),
             back: DirectionOptions::default(),
+            detour: None,
             mtu: 1500,
             seed: 1,
             capture: None,
@@ -80,6 +93,12 @@ impl LinkOptions {
     pub fn check(&self) -> Result<(), OptionError> {
         self.out.check("a to b")?;
         self.back.check("b to a")?;
+        if let Some(detour) = self.detour
+            && !(0.0..=LONGEST_DELAY_S).contains(&detour.delay.get())
+        {
+            let allowed = "from 0 s to 1 h";
+            return Err(OptionError::new("detour", "delay", detour.delay, allowed));
+        }
         let allowed = "from 68 to 65535 B";
         if self.mtu < 68 {
             let mtu = Bytes(f64::from(self.mtu));

@@ -87,6 +87,8 @@ pub struct DirectionReport {
     pub delivered: Count,
     /// What was dropped by design.
     pub drops: Drops,
+    /// Mean queue in packets, the one that is being sent included; 0 without a rate.
+    pub mean_queue_pkts: f64,
     /// What was still on its way at the end.
     pub in_flight_pkts: u64,
     /// Packets that the device of the other end did not take.

@@ -109,6 +109,11 @@ impl Testbed {
         spawned.map_err(|error| Error::system(format!("start {name}"), error))
     }
 
+    /// Packets from this end that found the buffer full so far.
+    pub fn refused_pkts(&self, from: End) -> u64 {
+        self.emulator.refused_pkts(from)
+    }
+
     /// Whether the link still works.
     pub fn alive(&self) -> bool {
         self.emulator.alive()

@@ -126,6 +126,8 @@ proptest! {
             }
         }
         prop_assert_eq!(channel.offer(0, bytes), Fate::Dropped(DropReason::Buffer));
+        let expected_ns = (room * (room + 1) / 2) as f64 * 8.0 * bytes as f64 / 10e6 * 1e9;
+        prop_assert!((channel.queued_ns() as f64 - expected_ns).abs() <= room as f64);
         // When the first has been sent there is room for one.
         let sent_ns = (8.0 * bytes as f64 / 10e6 * 1e9).ceil() as u64;
         prop_assert!(matches!(channel.offer(sent_ns, bytes), Fate::Delivered(_)));

@@ -10,7 +10,8 @@ use std::{fs, thread};
 
 use netflow_needs::{Need, skip};
 use netflow_testbed::{
-    Capture, DirectionOptions, End, Error, LinkOptions, LinkReport, StackOptions, Testbed, transfer,
+    Capture, Detour, DirectionOptions, End, Error, LinkOptions, LinkReport, StackOptions, Testbed,
+    transfer,
 };
 use netflow_units::{Packets, Seconds, Size};
 
@@ -99,6 +100,37 @@ fn a_handshake_takes_a_round_trip() {
     balanced(&testbed.stop().unwrap());
     // The best of five: the machine may be busy, but nothing is faster than the link.
     assert!((0.060..0.065).contains(&best_s), "{best_s} s");
+}
+
+#[test]
+fn connections_with_a_detour_are_further_away() {
+    let link = LinkOptions {
+        detour: Some(Detour {
+            port: 10,
+            delay: Seconds(0.040),
+        }),
+        ..delay(0.010)
+    };
+    let Some(testbed) = testbed(&link, &StackOptions::linux_6()) else {
+        return;
+    };
+    let handshake_s = |port: u16| {
+        let place = (testbed.address(End::B), port);
+        let listener = testbed.run_in(End::B, || TcpListener::bind(place));
+        let listener = listener.unwrap().unwrap();
+        let mut best_s = f64::INFINITY;
+        for _ in 0..5 {
+            let begin = Instant::now();
+            let stream = testbed.run_in(End::A, || TcpStream::connect(place));
+            best_s = best_s.min(begin.elapsed().as_secs_f64());
+            drop((stream.unwrap().unwrap(), listener.accept().unwrap()));
+        }
+        best_s
+    };
+    let (near_s, far_s) = (handshake_s(9), handshake_s(10));
+    balanced(&testbed.stop().unwrap());
+    assert!((0.020..0.025).contains(&near_s), "{near_s} s");
+    assert!((0.060..0.065).contains(&far_s), "{far_s} s");
 }
 
 #[test]

@@ -203,7 +203,7 @@ impl Cell {
             back: direction,
             mtu: self.mtu(),
             seed,
-            capture: None,
+            ..LinkOptions::default()
         })
     }
 

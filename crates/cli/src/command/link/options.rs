@@ -135,6 +135,7 @@ impl LinkArguments {
         let options = LinkOptions {
             out,
             back,
+            detour: None,
             mtu: self.mtu,
             seed: self.seed,
             capture,

@@ -68,6 +68,7 @@ fn lines(
         .number("lost", |it| pkts(it.report.drops.loss))
         .number("in bursts", |it| pkts(it.report.drops.gilbert))
         .number("bit errors", |it| pkts(it.report.drops.bit_errors))
+        .number("mean queue pkt", |it| short(it.report.mean_queue_pkts))
         .number("under way", |it| pkts(it.report.in_flight_pkts))
         .number("late p50 us", |it| late(it, it.report.lateness.p50_us))
         .number("p90 us", |it| late(it, it.report.lateness.p90_us))
