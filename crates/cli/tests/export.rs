@@ -16,7 +16,7 @@ fn the_file_is_what_the_standard_output_would_be() {
     let nothing = place.expect("export dumbbell.toml --to ns2 -o script.tcl", 0);
     assert!(nothing.stdout.is_empty() && nothing.stderr.is_empty());
     assert_eq!(fs::read(place.path("script.tcl")).unwrap(), printed);
-    assert!(text(&printed).contains("tcp second B S {Agent/TCP/Reno packetSize_ 960"));
+    assert!(text(&printed).contains("tcp second B S {Agent/TCP/Reno packetSize_ 1460"));
 }
 
 /// A file is replaced as a whole, but `/dev/null` must stay what it is.

@@ -38,8 +38,8 @@ pub use conditioner::{
     Ratio,
 };
 pub use dropper::{
-    ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Load, RedAverage, Relaxation,
-    Spread,
+    ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Early, Load, RedAverage,
+    Relaxation, Spread,
 };
 pub use error::Error;
 pub use marker::{SrTcm, TrTcm};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::buffers::Crossed;
 use crate::ids::Owner;
 use crate::routing::{Request, Router};
 use crate::scheduling::{ClassedLink, Expanded};
@@ -303,7 +304,13 @@ impl NetworkBuilder {
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&classes, &events)?;
-        let buffer_pkts = self.buffers_pkts(&classes, &routes);
+        let crossed = Crossed {
+            links: &self.links,
+            connections: &self.connections,
+            classes: &classes,
+            routes: &routes,
+        };
+        let buffer_pkts = crossed.buffers_pkts();
         Ok(Network {
             inner: Arc::new(Tables {
                 owner: self.owner,
@@ -350,6 +357,7 @@ impl NetworkBuilder {
             match link.buffer {
                 Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
                 Buffer::Bytes(n) => check("buffer in bytes", n, Allowed::AtLeastOne),
+                Buffer::BandwidthDelay => {}
             }
             if let DropPolicy::Red(red) = link.queue {
                 check("red min_pkts", red.min_pkts, Allowed::NotNegative);
@@ -658,10 +666,10 @@ fn check_range(
 }
 
 /// Who goes where, and when.
-struct Routes {
-    branches: Vec<Branch>,
+pub(crate) struct Routes {
+    pub branches: Vec<Branch>,
     path_links: Vec<u32>,
-    epochs: Vec<Epoch>,
+    pub epochs: Vec<Epoch>,
 }
 
 /// Both ways of a class, for one set of working links.
@@ -866,27 +874,6 @@ impl NetworkBuilder {
             to: self.name(to).to_owned(),
         }
     }
-
-    /// The buffer of every link in packets; one given in bytes holds packets of the mean size of the
-    /// data that crosses it, or of acknowledgements where only those do.
-    fn buffers_pkts(&self, classes: &[Class], routes: &Routes) -> Vec<f64> {
-        let mut data = vec![(0.0, 0.0); self.links.len()]; // connections, their packets' bytes
-        for b in &routes.branches {
-            let class = &classes[b.class as usize];
-            let size = self.connections[class.connection as usize].packet_size_bytes;
-            for &link in routes.links(b.data) {
-                let (n, bytes) = &mut data[link as usize];
-                *n += class.weight;
-                *bytes += class.weight * size;
-            }
-        }
-        let pkts = |(link, &(n, bytes)): (&LinkSpec, &(f64, f64))| match link.buffer {
-            Buffer::Packets(pkts) => pkts,
-            Buffer::Bytes(size) if n > 0.0 => (size * n / bytes).max(1.0),
-            Buffer::Bytes(size) => (size / ACK_BYTES).max(1.0),
-        };
-        self.links.iter().zip(&data).map(pkts).collect()
-    }
 }
 
 fn request(from: NodeId, to: NodeId) -> Request {
@@ -946,7 +933,7 @@ impl Routes {
         first
     }
 
-    fn links(&self, (start, end): (u32, u32)) -> &[u32] {
+    pub fn links(&self, (start, end): (u32, u32)) -> &[u32] {
         &self.path_links[start as usize..end as usize]
     }
 

@@ -9,6 +9,7 @@
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
+mod buffers;
 mod builder;
 mod classes;
 mod columns;

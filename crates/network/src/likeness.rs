@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use fnv::FnvHasher;
 
 use crate::tables::{NO_BRANCH, Tables, Way};
-use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, Source};
+use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, Red, Source};
 
 /// How far around a link is looked at: what is alike until there is hardly different.
 const ROUNDS: usize = 4;
@@ -68,10 +68,11 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
     let buffer = match buffer {
         Buffer::Packets(pkts) => (0, pkts.to_bits()),
         Buffer::Bytes(bytes) => (1, bytes.to_bits()),
+        Buffer::BandwidthDelay => (2, 0),
     };
     let mut queue = match queue {
         DropPolicy::DropTail => String::new(),
-        DropPolicy::Red(red) => format!("{red:?}"),
+        DropPolicy::Red(red) => red_itself(red),
         DropPolicy::Rio(rio) => format!("{rio:?}"),
         DropPolicy::Managed(discipline) => format!("{discipline:?}"),
     };
@@ -79,6 +80,23 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
         queue += &format!("{loss:?}");
     }
     hash_of((bandwidth_bps.to_bits(), delay_s.to_bits(), buffer, queue))
+}
+
+/// As it was told before there was ECN, which numbers follow from that should stay.
+fn red_itself(red: &Red) -> String {
+    let Red {
+        min_pkts,
+        max_pkts,
+        max_p,
+        weight,
+        gentle,
+        ecn,
+    } = red;
+    let ecn = if *ecn { "Ecn" } else { "" };
+    format!(
+        "Red{ecn} {{ min_pkts: {min_pkts:?}, max_pkts: {max_pkts:?}, max_p: {max_p:?}, weight: {weight:?}, \
+         gentle: {gentle:?} }}"
+    )
 }
 
 /// Numbers for links and connections that follow from what they are and from what they meet: the

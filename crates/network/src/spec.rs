@@ -17,6 +17,11 @@ pub enum Buffer {
     /// This many bytes: turned into packets of the mean size of the data packets that cross the
     /// link (of the acknowledgements where only those cross it).
     Bytes(f64),
+    /// The bandwidth-delay product: what the link sends during the longest round trip, queues aside, of the
+    /// connections that cross it at the start, in packets of the mean size of their data; at least 10
+    /// packets, and at least twice the upper threshold of RED and RIO. Where nothing crosses, what it sends
+    /// in 100 ms, in packets of 1500 B.
+    BandwidthDelay,
 }
 
 /// Random early detection: its drop probability rises with the average queue.
@@ -32,6 +37,9 @@ pub struct Red {
     pub weight: f64,
     /// Whether the probability rises on to 1 at twice `max_pkts` instead of jumping there.
     pub gentle: bool,
+    /// Whether packets of senders with ECN are marked where others are dropped by chance; packets only,
+    /// since fluids know no such senders.
+    pub ecn: bool,
 }
 
 impl Red {

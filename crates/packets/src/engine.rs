@@ -103,6 +103,7 @@ impl Engine {
                             red.weight,
                             MEAN_BITS / spec.bandwidth_bps * 1e9,
                         ),
+                        red.ecn,
                         random(seed, Purpose::Queue, numbers.links[i]),
                     ),
                 },

@@ -181,6 +181,7 @@ fn random_network(seed: u64) -> Network {
                     max_p: 0.1,
                     weight: 0.01,
                     gentle: true,
+                    ecn: bps > 1.5e6,
                 });
             }
             if rng.random_bool(0.3) {

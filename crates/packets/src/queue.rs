@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{ActiveQueue, DropPrecedence, RedAverage};
+use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
 use netflow_queues::{Departures, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -138,7 +138,7 @@ impl Arrivals {
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     link: Departures,
-    red: Option<Box<Early>>,
+    red: Option<Box<RedQueue>>,
     rio: Option<Box<Precedences>>,
     pub managed: Option<Box<ManagedQueue>>,
     /// Whether the link has failed: nothing gets through.
@@ -159,8 +159,10 @@ pub(crate) struct LinkCounts {
 
 /// Random early detection in front of the queue.
 #[derive(Clone, Debug)]
-struct Early {
+struct RedQueue {
     average: RedAverage,
+    /// Whether packets of senders with ECN are marked.
+    marks: bool,
     random: Pcg32,
 }
 
@@ -183,9 +185,14 @@ impl Queue {
     }
 
     /// One with random early detection in front.
-    pub fn with_red(buffer_pkts: usize, average: RedAverage, random: Pcg32) -> Queue {
+    pub fn with_red(buffer_pkts: usize, average: RedAverage, marks: bool, random: Pcg32) -> Queue {
+        let red = RedQueue {
+            average,
+            marks,
+            random,
+        };
         Queue {
-            red: Some(Box::new(Early { average, random })),
+            red: Some(Box::new(red)),
             ..Queue::new(buffer_pkts)
         }
     }
@@ -236,7 +243,7 @@ impl Queue {
     /// As [`Queue::arrive`], of a packet with a drop precedence.
     pub fn arrive_marked(&mut self, now_ns: u64, service_ns: u64, precedence: u8) -> Option<u64> {
         let Some(mut rio) = self.rio.take() else {
-            return self.arrive(now_ns, service_ns);
+            return self.arrive(now_ns, service_ns, None);
         };
         let p = usize::from(precedence).min(2);
         let marked = DropPrecedence::ALL[p];
@@ -247,7 +254,7 @@ impl Queue {
             None
         } else {
             let begins_ns = self.link.free().max(now_ns);
-            let left_ns = self.arrive(now_ns, service_ns);
+            let left_ns = self.arrive(now_ns, service_ns, None);
             match left_ns {
                 Some(_) => rio.waiting.push_back((begins_ns, marked)),
                 None => rio.active.depart(now_ns, 1, marked),
@@ -259,10 +266,16 @@ impl Queue {
         left_ns
     }
 
-    /// A packet arrives that takes `service_ns` to transmit: when it has left, if it is not lost.
+    /// A packet arrives that takes `service_ns` to transmit: when it has left, if it is not lost. If its
+    /// sender has ECN, whether it `congested` the queue is told instead of dropping it.
     #[inline]
-    pub fn arrive(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
-        if self.down || self.drops_early(now_ns) {
+    pub fn arrive(
+        &mut self,
+        now_ns: u64,
+        service_ns: u64,
+        congested: Option<&mut bool>,
+    ) -> Option<u64> {
+        if self.down || self.drops_early(now_ns, congested) {
             self.counts.lost += 1;
             return None;
         }
@@ -417,7 +430,7 @@ impl Queue {
         self.down = false;
     }
 
-    fn drops_early(&mut self, now_ns: u64) -> bool {
+    fn drops_early(&mut self, now_ns: u64, congested: Option<&mut bool>) -> bool {
         let Some(red) = &mut self.red else {
             return false;
         };
@@ -427,7 +440,15 @@ impl Queue {
         // ns-2 counts those that wait.
         let waiting = length.saturating_sub(1);
         let random = &mut red.random;
-        red.average.drops(waiting, idle_ns, || random.random())
+        let early = red.average.judge(waiting, idle_ns, || random.random());
+        match (early, congested) {
+            (Early::Taken, _) => false,
+            (Early::ByChance, Some(congested)) if red.marks => {
+                *congested = true;
+                false
+            }
+            (Early::ByChance | Early::All, _) => true,
+        }
     }
 }
 

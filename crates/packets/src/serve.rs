@@ -1,7 +1,7 @@
 //! What arrives at a link: gathered from its wires, brought in order, served.
 
 use crate::engine::{Engine, lose};
-use crate::managed::Waits;
+use crate::managed::{CONGESTED, Waits};
 use crate::plan::VARIED;
 use crate::queue::service_ns;
 use crate::wire::{Packet, before};
@@ -123,7 +123,16 @@ impl Engine {
             return self.serve_managed(l, Waits { packet, bits });
         }
         let left_ns = match link.queue.has_rio() {
-            false => link.queue.arrive(packet.time_ns, service_ns),
+            false => {
+                let mut congested = false;
+                // A SYN asks for ECN before it may be marked itself (RFC 3168, 6.1.1).
+                let asks = (spec.ecn && packet.seq != 0).then_some(&mut congested);
+                let left_ns = link.queue.arrive(packet.time_ns, service_ns, asks);
+                if congested {
+                    packet.tells |= CONGESTED;
+                }
+                left_ns
+            }
             true => link
                 .queue
                 .arrive_marked(packet.time_ns, service_ns, spec.precedence),

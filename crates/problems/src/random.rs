@@ -66,6 +66,7 @@ pub fn random_network(r: RandomNetwork) -> Network {
             max_p: 0.1,
             weight: 0.002,
             gentle: rng.random(),
+            ecn: false,
         };
         let spec = LinkSpec {
             queue: if !r.plain && rng.random_bool(0.2) {

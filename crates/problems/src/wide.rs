@@ -63,6 +63,7 @@ pub fn wide_network(seed: u64) -> WideNetwork {
             max_p: 0.1,
             weight: 0.002,
             gentle: true,
+            ecn: false,
         };
         let link = LinkSpec {
             queue: match room > 20.0 && rng.random_bool(0.15) {

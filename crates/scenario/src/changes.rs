@@ -4,9 +4,9 @@ use netflow_document::{Findings, ProblemKind};
 use std::fmt;
 use std::str::FromStr;
 
-use netflow_network::{FluidOptions, Model, Network, Options, Source};
+use netflow_network::{Buffer, FluidOptions, Model, Network, Options, Source};
 
-use crate::file::Scenario;
+use crate::file::{Connection, Scenario};
 
 /// A version of netflow, as `written-for` tells it: what follows the second number does not change
 /// answers.
@@ -67,6 +67,30 @@ const V0_2: Version = Version { major: 0, minor: 2 };
 
 /// All of them, the latest version last. `CHANGELOG.md` tells of each; a test says so.
 pub const CHANGES: &[Change] = &[
+    Change {
+        since: V0_2,
+        key: "simulation.packet-size",
+        old: "1000 B",
+        new: "1500 B",
+        note: "`packet-size = \"1000 B\"` asks for the old one",
+        relies: |scenario, _, _| {
+            let say = |it: &Connection| it.packet_size.is_some();
+            let elsewhere = (scenario.include.as_ref()).is_some_and(|it| it.connections.is_some());
+            scenario.simulation.packet_size.is_none()
+                && (elsewhere || !scenario.connections.iter().all(say))
+        },
+    },
+    Change {
+        since: V0_2,
+        key: "link.buffer",
+        old: "100 pkt",
+        new: "the bandwidth-delay product",
+        note: "`netflow check` shows how many packets that is; `buffer = \"100 pkt\"` asks for the old one",
+        relies: |_, network, _| {
+            let mut links = network.links();
+            links.any(|id| network.link_spec(id).buffer == Buffer::BandwidthDelay)
+        },
+    },
     Change {
         since: V0_2,
         key: "simulation.step",

@@ -119,6 +119,7 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
         max_p: 0.1,
         weight: 0.002,
         gentle: false,
+        ecn: false,
     };
     let link = |from, to, bandwidth_bps, room| LinkSpec {
         delay_s: 0.025,

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use netflow::number::count;
+use netflow::network::{Buffer, LinkId, Network};
+use netflow::number::{count, plain};
 use netflow::prelude::Simulation;
 use netflow::scenario::{Prepared, Problem};
 use serde::Serialize;
@@ -97,6 +98,9 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
     {
         writeln!(out, " steps of {}", range(steps_s))?;
     }
+    if let Some(text) = default_buffers(network) {
+        writeln!(out, " {text}")?;
+    }
     for id in network.connections() {
         for outage in network.without_route(id, 0.0, scenario.options.duration_s) {
             let name = network.connection_name(id);
@@ -104,6 +108,25 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Links whose buffers are told one by one.
+const TOLD_LINKS: usize = 6;
+
+/// What the queues hold of links that do not say it; nothing if all do.
+fn default_buffers(network: &Network) -> Option<String> {
+    let is_default = |id: &LinkId| network.link_spec(*id).buffer == Buffer::BandwidthDelay;
+    let ids: Vec<LinkId> = network.links().filter(is_default).collect();
+    let pkts = |id: &LinkId| network.buffer_pkts(*id);
+    let least = ids.iter().map(pkts).reduce(f64::min)?;
+    let most = ids.iter().map(pkts).reduce(f64::max)?;
+    let told = |id: &LinkId| format!("{} {} pkt", network.link_name(*id), plain(pkts(id)));
+    let list = match ids.len() {
+        ..=TOLD_LINKS => ids.iter().map(told).collect::<Vec<_>>().join(", "),
+        links if least == most => format!("{} pkt at {links} links", plain(least)),
+        links => format!("{} to {} pkt at {links} links", plain(least), plain(most)),
+    };
+    Some(format!("buffers by default: {list}"))
 }
 
 #[derive(Clone, Copy, Serialize)]

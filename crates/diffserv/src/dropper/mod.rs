@@ -10,7 +10,7 @@ mod spread;
 pub use active_queue::ActiveQueue;
 pub use average::Relaxation;
 pub use curve::Curve;
-pub use red::RedAverage;
+pub use red::{Early, RedAverage};
 pub use spec::{Counting, Discipline, DropperSpec};
 pub use spread::Spread;
 

@@ -3,6 +3,17 @@
 use super::curve::Slopes;
 use super::{Curve, Spread};
 
+/// What random early detection says of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Early {
+    /// It is taken.
+    Taken,
+    /// It is dropped by chance; where its sender has ECN it may be marked instead (RFC 3168, section 7).
+    ByChance,
+    /// It is dropped because all are.
+    All,
+}
+
 /// The average queue and what it drops: drops are spread uniformly and are at least 1/p packets apart. In
 /// this it differs from [`ActiveQueue`](super::ActiveQueue), which is ns-2's DiffServ module: an idle link
 /// could have sent whole packets only, and a packet that finds at most one other waiting is never dropped.
@@ -34,14 +45,14 @@ impl RedAverage {
         }
     }
 
-    /// Whether a packet is dropped that finds so many waiting, after `idle_ns` with nobody there if
+    /// What becomes of a packet that finds so many waiting, after `idle_ns` with nobody there if
     /// there is nobody; a random number in [0, 1) is drawn where it matters.
-    pub fn drops(
+    pub fn judge(
         &mut self,
         waiting: usize,
         idle_ns: Option<u64>,
         uniform: impl FnOnce() -> f64,
-    ) -> bool {
+    ) -> Early {
         if let Some(idle_ns) = idle_ns {
             let missed = (idle_ns as f64 * self.packets_per_ns).floor();
             self.average_pkts *= (1.0 - self.weight).powf(missed);
@@ -50,20 +61,24 @@ impl RedAverage {
         self.since_drop += 1.0;
         if self.average_pkts < self.min_pkts || waiting <= 1 {
             self.above = false;
-            return false;
+            return Early::Taken;
         }
         let p = self.slopes.probability(self.average_pkts);
-        let drops = if p < 1.0 && !self.above {
+        let early = if p >= 1.0 {
+            Early::All
+        } else if !self.above {
             self.above = true;
             self.since_drop = 1.0;
-            false
+            Early::Taken
+        } else if Spread::Wait.drops(p, self.since_drop, 1.0, uniform()) {
+            Early::ByChance
         } else {
-            p >= 1.0 || Spread::Wait.drops(p, self.since_drop, 1.0, uniform())
+            Early::Taken
         };
-        if drops {
+        if early != Early::Taken {
             self.since_drop = 0.0;
         }
-        drops
+        early
     }
 
     /// The queue was full: what was refused counts as dropped.

@@ -20,7 +20,10 @@ pub struct Link {
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
     /// How much the queue holds, the packet in service included: `"100 pkt"`, `"150 KB"`, or what the link
-    /// sends in `"50 ms"`, at least one packet. Default: 100 pkt.
+    /// sends in `"50 ms"`, at least one packet. Default: what it sends during the longest round trip, queues
+    /// aside, of the connections that cross it at the start (the bandwidth-delay product), at least 10
+    /// packets and twice the upper threshold of a RED queue; in 100 ms where nothing crosses it. `netflow
+    /// check` shows it.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<RoomSetting>,
     /// Whether there is the same link, with a queue of its own, in the other direction. Default:

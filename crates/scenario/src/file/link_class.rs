@@ -15,7 +15,8 @@ pub struct LinkClass {
     /// Its part of the bandwidth with "wfq", relative to the others. Default: 1.
     #[key(allowed = allowed::WEIGHT, example = 2)]
     pub weight: Option<Spanned<f64>>,
-    /// How much the queue holds; a time is at the rate of the whole link. Default: 100 pkt.
+    /// How much the queue holds; a time is at the rate of the whole link. Default: as for a
+    /// whole link.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<RoomSetting>,
     /// Which packets it refuses when it fills. Default: drop-tail.

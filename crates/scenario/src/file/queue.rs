@@ -62,6 +62,10 @@ pub struct Red {
     /// false.
     #[key(example = true)]
     pub gentle: Option<Spanned<bool>>,
+    /// Whether packets of senders with ECN are marked instead, below the length at which all are refused.
+    /// Default: false.
+    #[key(example = true)]
+    pub ecn: Option<Spanned<bool>>,
 }
 
 /// The name of random early detection.

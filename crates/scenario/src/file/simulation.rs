@@ -22,7 +22,7 @@ pub struct Simulation {
     #[key(example = "50 ms")]
     pub step: Option<Spanned<StepSetting>>,
     /// Size of a data packet on the wire for connections that do not say; rates in pkt/s and
-    /// sizes in pkt count packets of this size. Default: 1000 B.
+    /// sizes in pkt count packets of this size. Default: 1500 B.
     #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
     pub packet_size: Option<ByteSize>,
     /// Anything random depends on it and on nothing else. Default: 1.

@@ -11,8 +11,6 @@ use super::{Assembly, PlacedLink};
 use crate::file::{Link, Node, QueueSetting, Red, RoomSetting};
 use crate::prepared::NodeNote;
 
-/// Room of a queue unless the link says otherwise.
-const BUFFER: Buffer = Buffer::Packets(100.0);
 /// Probability at a RED queue's upper threshold unless it says otherwise.
 const MAX_P: f64 = 0.1;
 /// Weight of a packet in a RED queue's average unless it says otherwise.
@@ -202,7 +200,7 @@ impl Assembly<'_> {
     pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>, bandwidth_bps: f64) -> Buffer {
         let packet = self.settings.packet_size;
         match setting.map(|buffer| buffer.0) {
-            None => BUFFER,
+            None => Buffer::BandwidthDelay,
             Some(room @ Room::Time(_)) => {
                 let bytes = room.at(BitsPerSecond(bandwidth_bps)).bytes(packet);
                 Buffer::Bytes(bytes.get().max(packet.get()))
@@ -238,6 +236,8 @@ impl Assembly<'_> {
         let room = match buffer {
             Buffer::Packets(packets) => packets,
             Buffer::Bytes(bytes) => bytes / self.settings.packet_size.get(),
+            // It is made for its thresholds.
+            Buffer::BandwidthDelay => f64::INFINITY,
         };
         if max_pkts > room {
             let message = format!(
@@ -253,6 +253,7 @@ impl Assembly<'_> {
             max_p: red.max_p.as_deref().copied().unwrap_or(MAX_P),
             weight: red.weight.as_deref().copied().unwrap_or(WEIGHT),
             gentle: red.gentle.as_deref().copied().unwrap_or(false),
+            ecn: red.ecn.as_deref().copied().unwrap_or(false),
         })
     }
 

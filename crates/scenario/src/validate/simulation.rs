@@ -9,7 +9,7 @@ use netflow_units::{Bytes, Seconds};
 use crate::file::{Adaptive, CouplingSetting, Scenario, Simulation, StepSetting, TransportSetting};
 
 /// Packets on the wire unless somebody says otherwise.
-const PACKET_SIZE: Bytes = Bytes(1000.0);
+const PACKET_SIZE: Bytes = Bytes(1500.0);
 
 /// More steps than this take days.
 const MOST_STEPS: f64 = 1e10;

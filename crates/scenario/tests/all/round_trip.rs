@@ -108,8 +108,9 @@ prop_compose! {
         max_p in of(fraction()),
         weight in of(fraction()),
         gentle in of(flag()),
+        ecn in of(flag()),
     ) -> QueueSetting {
-        QueueSetting::Red(Red { discipline: RedDiscipline::Red, min, max, max_p, weight, gentle })
+        QueueSetting::Red(Red { discipline: RedDiscipline::Red, min, max, max_p, weight, gentle, ecn })
     }
 }
 

@@ -60,7 +60,7 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!((link.bandwidth_bps, link.delay_s), (8e6, 0.0));
     assert_eq!(
         (link.buffer, link.queue),
-        (Buffer::Packets(100.0), DropPolicy::DropTail)
+        (Buffer::BandwidthDelay, DropPolicy::DropTail)
     );
     let connection = network.connection_spec(network.connection_by_name("c1").unwrap());
     assert!(matches!(&connection.source, Source::Profile(profile) if profile.name() == "ns-reno"));
@@ -71,7 +71,7 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!((connection.count, connection.max_window_pkts), (1, None));
     assert_eq!(
         (connection.packet_size_bytes, connection.acks),
-        (1000.0, Acks::EveryPacket)
+        (1500.0, Acks::EveryPacket)
     );
 }
 
@@ -301,7 +301,7 @@ fn settings_without_effect_are_said() {
             &[
                 START,
                 LINK,
-                "queue = { discipline = \"red\", min = \"10 pkt\", max = \"400 pkt\" }\n",
+                "buffer = \"100 pkt\"\nqueue = { discipline = \"red\", min = \"10 pkt\", max = \"400 pkt\" }\n",
                 CONNECTION,
             ],
             "`max` is 400 pkt, above the room of the queue, 100 pkt",
@@ -516,13 +516,20 @@ fn a_default_that_changed_since_a_scenario_was_written_is_named() {
         said.collect::<Vec<_>>()
     };
     let said = written("0.1", "");
-    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(said.len(), 4, "{said:?}");
+    assert!(
+        said[0].contains("`simulation.packet-size` changed in 0.2: it was 1000 B, it is 1500 B")
+    );
+    assert!(said[1].contains("`link.buffer` changed in 0.2: it was 100 pkt"));
     assert_eq!(
-        said[0],
+        said[2],
         "the default of `simulation.step` changed in 0.2: it was 50 ms, it is chosen from the network"
     );
-    assert!(said[1].starts_with("the default of `connection.source.profile` changed in 0.2"));
-    assert_eq!(written("0.1.0", "step = \"20 ms\"\n").len(), 1);
+    assert!(said[3].starts_with("the default of `connection.source.profile` changed in 0.2"));
+    assert_eq!(
+        written("0.1.0", "step = \"20 ms\"\npacket-size = \"1000 B\"\n").len(),
+        2
+    );
     assert!(written("0.2", "").is_empty());
     let said = written("99.0", "");
     assert!(

@@ -59,6 +59,7 @@ fn only_busy_drop_tail_queues_filled_by_profiles_are_estimates() {
         max_p: 0.1,
         weight: 0.002,
         gentle: true,
+        ecn: false,
     });
     let fluid = |queue: &DropPolicy, sources: &[Source], application| {
         estimates(&network(*queue, sources, application), Model::FLUID)

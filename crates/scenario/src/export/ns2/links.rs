@@ -143,7 +143,7 @@ impl Export<'_> {
             (DropPolicy::Red(red), buffer) => {
                 in_packets(match buffer {
                     Buffer::Bytes(_) => ": RED counts packets here",
-                    Buffer::Packets(_) => "",
+                    Buffer::Packets(_) | Buffer::BandwidthDelay => "",
                 });
                 Ok(red_queue(&red, whole_pkts, load))
             }
@@ -153,7 +153,7 @@ impl Export<'_> {
             (DropPolicy::Rio(_), _) => Err(ExportError::Precedences {
                 link: network.link_name(id).to_owned(),
             }),
-            (DropPolicy::DropTail, Buffer::Packets(_)) => {
+            (DropPolicy::DropTail, Buffer::Packets(_) | Buffer::BandwidthDelay) => {
                 in_packets("");
                 Ok(format!("{{DropTail limit_ {whole_pkts}}}"))
             }

@@ -10,6 +10,7 @@ use super::ns::{lines, node_numbers, prepared, run, sums, traced};
 const TWO_WAYS: &str = r#"
 [simulation]
 duration = "10.3 s"
+packet-size = "1000 B"
 
 [[link]]
 from = "A"
@@ -170,7 +171,7 @@ fn a_buffer_has_room_for_as_many_as_it_says() {
     // 30 packets of 1000 B in a microsecond each meet a link that needs 8 ms for one.
     let burst = |buffer: &str, queue: &str| {
         format!(
-            "[simulation]\nduration = \"5 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
+            "[simulation]\nduration = \"5 s\"\npacket-size = \"1000 B\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
              bandwidth = \"1 Mbit/s\"\nbuffer = \"{buffer}\"\n{queue}\n\
              [[connection]]\nname = \"burst\"\nfrom = \"A\"\nto = \"B\"\n\
              source = {{ constant = \"1000000 pkt/s\" }}\nsize = \"30 KB\"\n"
@@ -389,7 +390,7 @@ fn only_the_links_named_are_traced() {
 /// ns-2 gives packets a time to live of 32.
 #[test]
 fn paths_may_be_long() {
-    let mut text = String::from("[simulation]\nduration = \"5 s\"\n");
+    let mut text = String::from("[simulation]\nduration = \"5 s\"\npacket-size = \"1000 B\"\n");
     for node in 0..45 {
         text += &format!(
             "[[link]]\nfrom = \"n{node}\"\nto = \"n{}\"\nbandwidth = \"8 Mbit/s\"\ndelay = \"1 ms\"\n",

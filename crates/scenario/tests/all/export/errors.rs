@@ -6,7 +6,7 @@ use super::ns::prepared;
 
 fn scenario(link: &str, connection: &str) -> String {
     format!(
-        "[simulation]\nduration = \"10 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
+        "[simulation]\nduration = \"10 s\"\npacket-size = \"1000 B\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
          bandwidth = \"8 Mbit/s\"\n{link}\n[[connection]]\nname = \"c\"\nfrom = \"A\"\nto = \"B\"\n\
          {connection}\n"
     )

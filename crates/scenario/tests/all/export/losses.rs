@@ -9,6 +9,7 @@ fn lossy(loss: &str) -> String {
         r#"
 [simulation]
 duration = "100 s"
+packet-size = "1000 B"
 
 [[link]]
 from = "A"

@@ -7,6 +7,7 @@ use super::ns::prepared;
 const SCENARIO: &str = r#"
 [simulation]
 duration = "60 s"
+packet-size = "1000 B"
 
 [[link]]
 from = "A"

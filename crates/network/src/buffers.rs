@@ -1,0 +1,211 @@
+//! How many packets the queue of every link holds.
+
+use crate::builder::{ACK_BYTES, Routes};
+use crate::tables::{Class, NO_BRANCH};
+use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec};
+
+/// Least room of a queue that is to hold a bandwidth-delay product, in packets.
+const LEAST_PKTS: f64 = 10.0;
+/// What such a queue holds where nothing crosses the link: what is sent in so many seconds,
+const IDLE_S: f64 = 0.1;
+/// in packets of so many bytes.
+const IDLE_BYTES: f64 = 1500.0;
+
+/// Links, and what crosses them.
+pub(crate) struct Crossed<'a> {
+    pub links: &'a [LinkSpec],
+    pub connections: &'a [ConnectionSpec],
+    pub classes: &'a [Class],
+    pub routes: &'a Routes,
+}
+
+/// Connections, and the bytes of one data packet of each.
+#[derive(Clone, Copy, Default)]
+struct Sizes {
+    connections: f64,
+    bytes: f64,
+}
+
+impl Sizes {
+    fn add(&mut self, connections: f64, bytes: f64) {
+        self.connections += connections;
+        self.bytes += connections * bytes;
+    }
+
+    fn mean_bytes(&self) -> Option<f64> {
+        (self.connections > 0.0).then(|| self.bytes / self.connections)
+    }
+}
+
+/// The longest round trip over a link without queues, and whose data there is or is acknowledged.
+#[derive(Clone, Copy, Default)]
+struct Trip {
+    longest_s: f64,
+    sizes: Sizes,
+}
+
+impl Crossed<'_> {
+    /// The buffer of every link in packets.
+    pub fn buffers_pkts(&self) -> Vec<f64> {
+        let data = self.data();
+        let needs_trips = |link: &LinkSpec| link.buffer == Buffer::BandwidthDelay;
+        let trips = match self.links.iter().any(needs_trips) {
+            true => self.trips(),
+            false => vec![Trip::default(); self.links.len()],
+        };
+        let room = |((link, data), trip): ((&LinkSpec, &Sizes), &Trip)| match link.buffer {
+            Buffer::Packets(pkts) => pkts,
+            Buffer::Bytes(bytes) => (bytes / data.mean_bytes().unwrap_or(ACK_BYTES)).max(1.0),
+            Buffer::BandwidthDelay => bandwidth_delay_pkts(link, trip),
+        };
+        self.links.iter().zip(&data).zip(&trips).map(room).collect()
+    }
+
+    /// Whose data crosses each link at any time.
+    fn data(&self) -> Vec<Sizes> {
+        let mut data = vec![Sizes::default(); self.links.len()];
+        for branch in &self.routes.branches {
+            let class = &self.classes[branch.class as usize];
+            for &link in self.routes.links(branch.data) {
+                data[link as usize].add(class.weight, self.packet_bytes(class));
+            }
+        }
+        data
+    }
+
+    /// The round trips over each link at the start.
+    fn trips(&self) -> Vec<Trip> {
+        let mut trips = vec![Trip::default(); self.links.len()];
+        let at_start = self.routes.epochs.first();
+        let branches = at_start.map_or(&[][..], |epoch| &epoch.branch_of);
+        for (class, &branch) in self.classes.iter().zip(branches) {
+            if branch == NO_BRANCH {
+                continue;
+            }
+            let branch = self.routes.branches[branch as usize];
+            let ways = [branch.data, branch.back].map(|way| self.routes.links(way));
+            let bytes = self.packet_bytes(class);
+            let there_s = self.empty_s(ways[0], bytes);
+            let trip_s = match ways[1] {
+                // Nobody answers; what comes back to others comes the same way.
+                [] => 2.0 * there_s,
+                back => there_s + self.empty_s(back, ACK_BYTES),
+            };
+            for &link in ways.into_iter().flatten() {
+                let trip = &mut trips[link as usize];
+                trip.longest_s = trip.longest_s.max(trip_s);
+                trip.sizes.add(class.weight, bytes);
+            }
+        }
+        trips
+    }
+
+    /// What a packet takes on a way without queues, in seconds.
+    fn empty_s(&self, way: &[u32], bytes: f64) -> f64 {
+        let links = way.iter().map(|&link| &self.links[link as usize]);
+        links
+            .map(|link| link.delay_s + 8.0 * bytes / link.bandwidth_bps)
+            .sum()
+    }
+
+    fn packet_bytes(&self, class: &Class) -> f64 {
+        self.connections[class.connection as usize].packet_size_bytes
+    }
+}
+
+fn bandwidth_delay_pkts(link: &LinkSpec, trip: &Trip) -> f64 {
+    let mean_bytes = trip.sizes.mean_bytes();
+    let (seconds, bytes) = mean_bytes.map_or((IDLE_S, IDLE_BYTES), |it| (trip.longest_s, it));
+    let pkts = (link.bandwidth_bps * seconds / (8.0 * bytes)).ceil();
+    let threshold_pkts = match link.queue {
+        DropPolicy::Red(red) => red.max_pkts,
+        DropPolicy::Rio(rio) => rio
+            .curves
+            .map(|it| it.max_pkts)
+            .into_iter()
+            .fold(0.0, f64::max),
+        DropPolicy::DropTail | DropPolicy::Managed(_) => 0.0,
+    };
+    pkts.max(LEAST_PKTS).max(2.0 * threshold_pkts.ceil())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::*;
+
+    fn connection(b: &mut NetworkBuilder, from: NodeId, to: NodeId, bytes: f64) {
+        let name = format!("c{}", from.index() * 10 + to.index());
+        b.connection(ConnectionSpec {
+            name,
+            from,
+            to,
+            source: Source::Constant { rate_pps: 1.0 },
+            application: Application::Bulk,
+            start_s: 0.0,
+            stop_s: None,
+            size_pkts: None,
+            count: 1,
+            max_window_pkts: None,
+            packet_size_bytes: bytes,
+            path: None,
+            return_path: None,
+            acks: Acks::EveryPacket,
+        });
+    }
+
+    /// A—B 12 Mbit/s and 20 ms, B—C 1.2 Mbit/s and 30 ms, C—D nobody's, both ways each.
+    fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
+        let mut b = NetworkBuilder::new();
+        let nodes = ["A", "B", "C", "D"].map(|name| b.node(name));
+        for (i, (bps, delay_s)) in [(12e6, 0.020), (1.2e6, 0.030), (12e6, 0.0)]
+            .iter()
+            .enumerate()
+        {
+            for (from, to) in [(i, i + 1), (i + 1, i)] {
+                b.link(LinkSpec {
+                    delay_s: *delay_s,
+                    buffer: Buffer::BandwidthDelay,
+                    queue: queue.clone(),
+                    ..LinkSpec::new(nodes[from], nodes[to], *bps)
+                });
+            }
+        }
+        for &(from, to, bytes) in pairs {
+            connection(&mut b, nodes[from], nodes[to], bytes);
+        }
+        let network = b.build().unwrap();
+        network.links().map(|id| network.buffer_pkts(id)).collect()
+    }
+
+    /// From A to C and back 100 ms of propagation, 1500 B in 1 ms and 10 ms, 40 B in 27 us and 267 us:
+    /// 111.3 ms, which are 111.3 packets at 12 Mbit/s and 11.13 at 1.2 Mbit/s. From A to B alone 41.03 ms.
+    #[test]
+    fn a_queue_holds_the_longest_round_trip() {
+        let both = [(0, 2, 1500.0), (0, 1, 1500.0)];
+        let pkts = line(DropPolicy::DropTail, &both);
+        // What nobody crosses: 100 ms at 12 Mbit/s.
+        assert_eq!(pkts, [112.0, 112.0, 12.0, 12.0, 100.0, 100.0]);
+        let near = line(DropPolicy::DropTail, &both[1..]);
+        // 100 ms at 1.2 Mbit/s.
+        assert_eq!(near, [42.0, 42.0, 10.0, 10.0, 100.0, 100.0]);
+        // 106.2 ms, in packets of 750 B.
+        let small = line(DropPolicy::DropTail, &[(0, 2, 750.0)]);
+        assert_eq!(small[..4], [212.0, 212.0, 22.0, 22.0]);
+    }
+
+    #[test]
+    fn thresholds_of_red_are_within_the_queue() {
+        let red = DropPolicy::Red(Red {
+            min_pkts: 10.0,
+            max_pkts: 40.0,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle: true,
+            ecn: false,
+        });
+        assert_eq!(
+            line(red, &[(0, 2, 1500.0)])[..4],
+            [112.0, 112.0, 80.0, 80.0]
+        );
+    }
+}
