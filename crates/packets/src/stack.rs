@@ -5,6 +5,7 @@
 //! bytes beyond the 40 B of headers, the receive window that grows with what is read (the window's limit
 //! stands for it), what hosts add between a socket and the wire.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netflow_network::{Application, ConnectionSpec, Limit};
@@ -14,7 +15,13 @@ use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::generator::PacketGenerator;
+use crate::tcp::NEVER;
 use crate::told::{SYN_ANSWERED, pack, unpack};
+
+/// How long a host may keep an acknowledgement at most, in nanoseconds: interrupts and whoever else runs.
+/// Without it phases lock behind a drop-tail queue, and always the same connections lose (Floyd & Jacobson,
+/// 1992).
+const MOST_HELD_NS: f64 = 100_000.0;
 
 /// More than any transfer sends.
 const ENDLESS: u32 = i32::MAX as u32 - 1;
@@ -29,6 +36,9 @@ pub(crate) struct StackSender {
     application: PacketGenerator,
     /// Segments that the application makes at most.
     size: u32,
+    /// Acknowledgements that the host has not taken to the sender yet: when it will, and what they say.
+    held: VecDeque<(u64, i32, u64)>,
+    random: Pcg32,
     /// Segments to be sent now.
     out: Vec<u32>,
     /// Packets sent, the SYNs included.
@@ -41,7 +51,7 @@ impl StackSender {
         spec: &ConnectionSpec,
         limit: f64,
         application: PacketGenerator,
-        random: &mut Pcg32,
+        mut random: Pcg32,
     ) -> StackSender {
         let mut phase = || random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
@@ -59,6 +69,8 @@ impl StackSender {
             sender,
             application,
             size,
+            held: VecDeque::new(),
+            random,
             out: Vec::new(),
             sent: 0,
         }
@@ -78,11 +90,21 @@ impl StackSender {
             true => self.sender.timer_ns(),
             false => self.opening.timer_ns(),
         };
-        timer_ns.min(self.application.next_ns())
+        let held_ns = self.held.front().map_or(NEVER, |&(at_ns, ..)| at_ns);
+        timer_ns.min(self.application.next_ns()).min(held_ns)
     }
 
-    /// An acknowledgement arrives.
+    /// An acknowledgement arrives at the host, which takes it to the sender a little later.
     pub fn acknowledge(&mut self, now_ns: u64, seq: i32, told: u64) {
+        let most_ns = MOST_HELD_NS.min(1e9 * self.sender.srtt_s() / 16.0);
+        let at_ns = now_ns + (most_ns * self.random.random::<f64>()) as u64;
+        // Their order stays.
+        let last_ns = self.held.back().map_or(at_ns, |&(last_ns, ..)| last_ns);
+        self.held.push_back((at_ns.max(last_ns), seq, told));
+    }
+
+    /// An acknowledgement comes to the sender.
+    fn take(&mut self, now_ns: u64, seq: i32, told: u64) {
         if self.is_open {
             if seq != SYN_ANSWERED {
                 let ack = unpack(seq, told);
@@ -98,7 +120,12 @@ impl StackSender {
 
     /// Something is due; `send_syn` is called if that is a SYN.
     pub fn time_has_come(&mut self, now_ns: u64, send_syn: impl FnOnce(i32)) {
-        if self.application.next_ns() == now_ns {
+        if let Some(&(at_ns, seq, told)) = self.held.front()
+            && at_ns == now_ns
+        {
+            self.held.pop_front();
+            self.take(now_ns, seq, told);
+        } else if self.application.next_ns() == now_ns {
             let offered = self.sender.offered() + 1;
             if self.is_open {
                 self.sender.wake(now_ns);

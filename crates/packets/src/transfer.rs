@@ -130,8 +130,8 @@ impl Transfer {
             Source::Stack(stack) => {
                 let application =
                     PacketGenerator::of_application(spec.application, start_ns, of_application);
-                let (limit, mut random) = (window_limit(spec), of_sender);
-                let sender = StackSender::new(stack, spec, limit, application, &mut random);
+                let limit = window_limit(spec);
+                let sender = StackSender::new(stack, spec, limit, application, of_sender);
                 Kind::Stack(Box::new(sender))
             }
             Source::Window(window) => {
@@ -533,6 +533,7 @@ impl Transfer {
             if now_ns >= until_ns {
                 break;
             }
+            let (sum_before_s, rtts_before) = self.kind.rtt_sum();
             if stop_ns == now_ns {
                 self.stopped = true;
                 match &mut self.kind {
@@ -546,7 +547,6 @@ impl Transfer {
             {
                 taken += 1;
                 self.acks_arrived += u64::from(self.counts_acks);
-                let (sum_before_s, rtts_before) = self.kind.rtt_sum();
                 match &mut self.kind {
                     Kind::Tcp(tcp) => {
                         if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
@@ -566,11 +566,6 @@ impl Transfer {
                     }
                     Kind::Open(_) => {}
                 }
-                let (sum_s, rtts) = self.kind.rtt_sum();
-                if rtts > rtts_before {
-                    let rtt_ns = (sum_s - sum_before_s) * 1e9;
-                    self.rtts_ns.push(rtt_ns.round() as u64);
-                }
             } else {
                 match &mut self.kind {
                     Kind::Tcp(tcp) => tcp.time_has_come(now_ns),
@@ -589,6 +584,11 @@ impl Transfer {
                         out.send(now_ns, 1);
                     }
                 }
+            }
+            let (sum_s, rtts) = self.kind.rtt_sum();
+            if rtts > rtts_before {
+                let rtt_ns = (sum_s - sum_before_s) * 1e9;
+                self.rtts_ns.push(rtt_ns.round() as u64);
             }
             match &mut self.kind {
                 Kind::Tcp(tcp) => tcp.emit(now_ns, &mut out),

@@ -50,6 +50,7 @@ fn linux_2_0_34() -> Stack {
         ack_delay_s: 0.2,
         ack_delay_beats: false,
         quick_acks: 0,
+        quick_while_growing: false,
         acks_compressed: false,
     }
 }
@@ -85,13 +86,14 @@ fn ns_2_35() -> Stack {
         ack_delay_s: 0.1,
         ack_delay_beats: true,
         quick_acks: 0,
+        quick_while_growing: false,
         acks_compressed: false,
     }
 }
 
 /// Timers of 4 ms are those of a kernel with 250 jiffies a second.
-/// Acknowledgements are never delayed: they are quick for 16 packets, and again whenever the
-/// receive window grows, as it does all through a short transfer.
+/// Acknowledgements are quick for 16 packets, and while the receive window grows, as it does all through a
+/// short transfer.
 pub(super) fn linux_6() -> Stack {
     Stack {
         name: "linux-6".to_owned(),
@@ -121,7 +123,8 @@ pub(super) fn linux_6() -> Stack {
         segments_per_ack: 2,
         ack_delay_s: 0.04,
         ack_delay_beats: false,
-        quick_acks: u32::MAX,
+        quick_acks: 16,
+        quick_while_growing: true,
         acks_compressed: true,
     }
 }
@@ -144,7 +147,7 @@ fn legacy() -> Stack {
         congestion: CongestionControl::Reno,
         ecn: false,
         receive_window_bytes: Some(16_384),
-        quick_acks: 16,
+        quick_while_growing: false,
         acks_compressed: false,
         ..linux_6()
     }
@@ -183,6 +186,7 @@ fn rfc6298() -> Stack {
         ack_delay_s: 0.2,
         ack_delay_beats: false,
         quick_acks: 0,
+        quick_while_growing: false,
         acks_compressed: false,
     }
 }

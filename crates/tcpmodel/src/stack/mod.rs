@@ -102,6 +102,9 @@ pub struct Stack {
     /// So many first segments of a connection are acknowledged at once, and so many after a pause
     /// (Linux).
     pub quick_acks: u32,
+    /// Are segments also acknowledged at once while the receive window grows, because more arrives in a round
+    /// trip than ever before (Linux)?
+    pub quick_while_growing: bool,
     /// Are acknowledgements after the third duplicate put together (Linux)?
     pub acks_compressed: bool,
 }

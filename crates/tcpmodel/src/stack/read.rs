@@ -103,6 +103,9 @@ struct StackFile {
     /// So many first segments are acknowledged at once.
     #[key(allowed = U32, example = 16)]
     quick_acks: Option<Count>,
+    /// Are segments acknowledged at once while the receive window grows?
+    #[key(example = true)]
+    quick_while_growing: Option<Flag>,
     /// Are acknowledgements after the third duplicate put together?
     #[key(example = true)]
     acks_compressed: Option<Flag>,
@@ -207,6 +210,7 @@ fn over(file: StackFile) -> Stack {
         ack_delay,
         ack_delay_beats,
         quick_acks,
+        quick_while_growing,
         acks_compressed,
     } = file;
     let mut stack = like.into_inner().0;
@@ -257,6 +261,9 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.ack_delay_s, ack_delay, seconds);
     set(&mut stack.ack_delay_beats, ack_delay_beats, |it| *it);
     set(&mut stack.quick_acks, quick_acks, count);
+    set(&mut stack.quick_while_growing, quick_while_growing, |it| {
+        *it
+    });
     set(&mut stack.acks_compressed, acks_compressed, |it| *it);
     stack
 }

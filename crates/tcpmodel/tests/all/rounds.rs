@@ -213,6 +213,7 @@ prop_compose! {
             window_after_loss,
             segments_per_ack,
             quick_acks,
+            quick_while_growing: false,
             timestamps: flags[0],
             limited_transmit: flags[1],
             early_retransmit: flags[2],
