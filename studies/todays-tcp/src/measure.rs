@@ -1,0 +1,173 @@
+//! Cells measured, side by side, as many as this machine carries without being late.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use netflow_testbed::Outcome;
+
+use crate::cell::Cell;
+use crate::row::{self, Found, Row};
+
+/// Packets per second of all links together that two processors carry without being late.
+pub const BUDGET_PPS: f64 = 26_000.0;
+
+/// A run that was not conclusive is made again, so many times in all.
+const TRIES: u32 = 3;
+
+/// Runs of each cell.
+pub const REPETITIONS: u32 = 3;
+
+/// Measures what a file has no line of yet, and adds a line as soon as there is one: what was interrupted
+/// goes on. Says what could not be measured.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn measure(
+    cells: &[Cell],
+    repetitions: u32,
+    budget_pps: f64,
+    path: &Path,
+) -> Result<Outcome, Box<dyn Error>> {
+    let known = row::read(path)?;
+    let is_known = |cell: &Cell, repetition: u32| {
+        let mut of_cell = known.iter().filter(|row| row.is_of(cell));
+        of_cell.any(|row| row.repetition == repetition)
+    };
+    let runs = (0..repetitions).flat_map(|repetition| cells.iter().map(move |it| (it, repetition)));
+    let runs: Vec<(&Cell, u32)> = runs
+        .filter(|(cell, repetition)| !is_known(cell, *repetition))
+        .collect();
+    let (room, file) = (Room::new(budget_pps), Mutex::new(()));
+    let worst = thread::scope(|scope| {
+        let running: Vec<_> = runs
+            .iter()
+            .map(|&(cell, repetition)| {
+                let (room, file) = (&room, &file);
+                let pass = room.enter(cell.most_pps());
+                scope.spawn(move || {
+                    let found = until_conclusive(cell);
+                    drop(pass);
+                    keep(cell, repetition, found, path, file)
+                })
+            })
+            .collect();
+        let outcomes = running.into_iter().map(|thread| {
+            let died = |_| Outcome::Failed("a measurement died".to_owned());
+            thread.join().unwrap_or_else(died)
+        });
+        outcomes.fold(Outcome::Passed, worse)
+    });
+    row::write(path, cells, row::read(path)?)?;
+    Ok(worst)
+}
+
+/// The one that tells more of what went wrong.
+fn worse(one: Outcome, other: Outcome) -> Outcome {
+    let rank = |outcome: &Outcome| match outcome {
+        Outcome::Passed => 0,
+        Outcome::Inconclusive(_) => 1,
+        Outcome::Skipped(_) => 2,
+        Outcome::Failed(_) => 3,
+    };
+    if rank(&other) > rank(&one) {
+        other
+    } else {
+        one
+    }
+}
+
+fn keep(
+    cell: &Cell,
+    repetition: u32,
+    found: Result<Found, Outcome>,
+    path: &Path,
+    file: &Mutex<()>,
+) -> Outcome {
+    let named = format!(
+        "{} at {} ms, {} pkt, {} Mbit/s, {repetition}",
+        cell.name(),
+        cell.rtt_ms,
+        cell.buffer_pkts,
+        cell.link_mbps
+    );
+    let outcome = match found {
+        Ok(found) => {
+            let _one_at_a_time = file.lock().unwrap_or_else(PoisonError::into_inner);
+            match row::append(path, &Row::of(cell, repetition, &found)) {
+                Ok(()) => Outcome::Passed,
+                Err(error) => Outcome::Failed(error.to_string()),
+            }
+        }
+        Err(outcome) => outcome,
+    };
+    eprintln!("{named}: {outcome}");
+    outcome
+}
+
+fn until_conclusive(cell: &Cell) -> Result<Found, Outcome> {
+    let mut tries = 1;
+    loop {
+        match measure_once(cell) {
+            Err(Outcome::Inconclusive(_)) if tries < TRIES => tries += 1,
+            other => return other,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn measure_once(cell: &Cell) -> Result<Found, Outcome> {
+    crate::senders::run(cell)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn measure_once(_: &Cell) -> Result<Found, Outcome> {
+    Err(Outcome::Skipped(
+        "network namespaces are Linux's".to_owned(),
+    ))
+}
+
+/// Room for links by what they carry.
+struct Room {
+    budget_pps: f64,
+    left_pps: Mutex<f64>,
+    changed: Condvar,
+}
+
+/// A place in it.
+struct Pass<'a> {
+    room: &'a Room,
+    pps: f64,
+}
+
+impl Room {
+    fn new(budget_pps: f64) -> Room {
+        Room {
+            budget_pps,
+            left_pps: Mutex::new(budget_pps),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Waits for a place.
+    fn enter(&self, pps: f64) -> Pass<'_> {
+        let pps = pps.min(self.budget_pps);
+        // Nothing panics while it holds the lock.
+        let mut left_pps = self.left_pps.lock().unwrap_or_else(PoisonError::into_inner);
+        while *left_pps < pps {
+            let woken = self.changed.wait(left_pps);
+            left_pps = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        *left_pps -= pps;
+        Pass { room: self, pps }
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        let left_pps = self.room.left_pps.lock();
+        *left_pps.unwrap_or_else(PoisonError::into_inner) += self.pps;
+        self.room.changed.notify_all();
+    }
+}

@@ -1,0 +1,127 @@
+//! Cells evaluated, packet by packet.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use netflow_simulation::{
+    Acks, Application, Buffer, ConnectionSpec, LinkId, LinkSpec, Model, Network, NetworkBuilder,
+    NodeId, Options, Run, Simulation, Source,
+};
+use netflow_tcpmodel::{CongestionControl, Stack};
+use rayon::prelude::*;
+
+use crate::cell::{Cell, OVERSHOOT_S, PACKET_BYTES};
+use crate::row::{Found, Row, payload_bytes};
+
+/// Seeds of each cell.
+pub const SEEDS: u32 = 5;
+
+/// So fast that packets do not wait, in bit/s.
+const FAST_BPS: f64 = 1e11;
+
+/// Room for everything.
+const ROOM_PKTS: f64 = 1e5;
+
+/// Every cell with every seed.
+///
+/// # Errors
+/// A cell is no network.
+pub fn model(cells: &[Cell]) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
+    let runs: Vec<(&Cell, u32)> = cells
+        .iter()
+        .flat_map(|cell| (0..SEEDS).map(move |seed| (cell, seed)))
+        .collect();
+    runs.into_par_iter()
+        .map(|(cell, seed)| run(cell, seed))
+        .collect()
+}
+
+/// A cell with a seed.
+///
+/// # Errors
+/// It is no network.
+pub fn run(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> {
+    let (network, bottleneck) = network(cell)?;
+    let options = Options {
+        duration_s: f64::from(cell.seconds),
+        model: Model::PACKETS,
+        seed: seed.into(),
+    };
+    let mut simulation = Simulation::new(network, options)?;
+    let mut early_drops_pkts = 0.0;
+    while !simulation.is_done() {
+        simulation.step()?;
+        if simulation.time_s() <= OVERSHOOT_S {
+            early_drops_pkts = simulation.link_totals(bottleneck).lost_pkts;
+        }
+    }
+    let link = simulation.link_totals(bottleneck);
+    let connections = simulation.network().connections();
+    let totals: Vec<_> = connections
+        .map(|id| simulation.connection_totals(id))
+        .collect();
+    let timeouts: f64 = totals.iter().filter_map(|it| it.timeouts).sum();
+    let found = Found {
+        utilization: link.utilization,
+        queue_pkts: link.mean_queue_pkts,
+        offered_pkts: link.offered_pkts as u64,
+        dropped_pkts: link.lost_pkts as u64,
+        early_drops_pkts: early_drops_pkts as u64,
+        retransmitted_pkts: None,
+        timeouts: timeouts as u64,
+        received_bytes: totals
+            .iter()
+            .map(|it| payload_bytes(it.delivered_pkts))
+            .collect(),
+    };
+    Ok(Row::of(cell, seed, &found))
+}
+
+/// The senders at A, and the last at F behind a way back that takes longer, if it does; the link from A to
+/// B.
+fn network(cell: &Cell) -> Result<(Network, LinkId), Box<dyn Error + Send + Sync>> {
+    let mut b = NetworkBuilder::new();
+    let (near, far, to) = (b.node("A"), b.node("F"), b.node("B"));
+    let oneway_s = 0.5e-3 * f64::from(cell.rtt_ms);
+    let plain = |from: NodeId, to: NodeId, bps: f64, delay_s: f64, room_pkts: f64| LinkSpec {
+        delay_s,
+        buffer: Buffer::Packets(room_pkts),
+        ..LinkSpec::new(from, to, bps)
+    };
+    let rate_bps = 1e6 * f64::from(cell.link_mbps);
+    let room_pkts = f64::from(cell.buffer_pkts);
+    let bottleneck = b.link(plain(near, to, rate_bps, oneway_s, room_pkts));
+    b.link(plain(to, near, FAST_BPS, oneway_s, ROOM_PKTS));
+    b.link(plain(far, near, FAST_BPS, 0.0, ROOM_PKTS));
+    let detour_s = 1e-3 * f64::from(cell.detour_ms);
+    b.link(plain(near, far, FAST_BPS, detour_s, ROOM_PKTS));
+    let senders = cell.senders();
+    let last = senders.len() - 1;
+    for (i, &congestion) in senders.iter().enumerate() {
+        let is_far = cell.detour_ms > 0 && i == last;
+        b.connection(ConnectionSpec {
+            name: format!("c{i}"),
+            from: if is_far { far } else { near },
+            to,
+            source: linux(congestion)?,
+            application: Application::Bulk,
+            start_s: Cell::start_s(i),
+            stop_s: None,
+            size_pkts: None,
+            count: 1,
+            max_window_pkts: None,
+            packet_size_bytes: PACKET_BYTES,
+            path: None,
+            return_path: None,
+            acks: Acks::EveryPacket,
+        });
+    }
+    let told = |problems: Vec<_>| format!("{problems:?}");
+    Ok((b.build().map_err(told)?, bottleneck))
+}
+
+fn linux(congestion: CongestionControl) -> Result<Source, Box<dyn Error + Send + Sync>> {
+    let mut stack = Stack::builtin("linux-6").ok_or("linux-6 is no stack")?;
+    stack.set_congestion(congestion);
+    Ok(Source::Stack(Arc::new(stack)))
+}

@@ -1,0 +1,216 @@
+//! The page: what Linux did, what netflow says, and where they differ.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::cell::{CONGESTION, Cell, Group, cells};
+use crate::row::{self, Row};
+use crate::verdict::{Both, Pair, Rule};
+
+/// Everything that is known.
+pub struct Study {
+    cells: Vec<Cell>,
+    measured: Vec<Row>,
+    modelled: Vec<Row>,
+}
+
+impl Study {
+    /// Reads both files of a directory.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is something else.
+    pub fn read(directory: &Path) -> Result<Study, Box<dyn Error>> {
+        Ok(Study {
+            cells: cells(),
+            measured: row::read(&directory.join("measured.csv"))?,
+            modelled: row::read(&directory.join("modelled.csv"))?,
+        })
+    }
+
+    /// Every cell that both know.
+    pub fn cells(&self) -> Vec<Both<'_>> {
+        let both = |cell| Both::of(cell, &self.measured, &self.modelled);
+        self.cells.iter().filter_map(both).collect()
+    }
+
+    /// Σ|error| / Σ of the mean queues of one congestion control.
+    pub fn queue_error(&self, congestion: &str) -> f64 {
+        let all = self.cells();
+        let queues: Vec<Pair> = alike(&all, congestion).map(Both::queue).collect();
+        let errors: f64 = queues.iter().map(|queue| queue.error().abs()).sum();
+        errors / queues.iter().map(|queue| queue.measured).sum::<f64>()
+    }
+
+    /// Of the cells of one congestion control to which a rule applies, those where it holds, and all.
+    pub fn holds(&self, congestion: &str, rule: Rule) -> (usize, usize) {
+        let all = self.cells();
+        count(alike(&all, congestion), rule)
+    }
+
+    /// The same of all cells with two senders of different kinds or ways, or as pairs.
+    pub fn shares(&self) -> (usize, usize) {
+        count(self.cells().iter(), Rule::Share)
+    }
+}
+
+fn alike<'a>(all: &'a [Both<'a>], congestion: &str) -> impl Iterator<Item = &'a Both<'a>> {
+    let begins = congestion.to_owned();
+    all.iter().filter(move |both| {
+        both.cell.group() == Group::Alike && both.cell.congestion.starts_with(&begins)
+    })
+}
+
+fn count<'a>(all: impl Iterator<Item = &'a Both<'a>>, rule: Rule) -> (usize, usize) {
+    let verdicts = all.flat_map(Both::verdicts).filter(|(of, _)| *of == rule);
+    verdicts.fold((0, 0), |(held, all), (_, holds)| {
+        (held + usize::from(holds), all + 1)
+    })
+}
+
+const HEAD: &str = include_str!("head.md");
+
+/// The page.
+pub fn page(study: &Study) -> String {
+    let mut page = HEAD.to_owned();
+    // Writing to a string does not fail.
+    let _ = summary(study, &mut page);
+    let _ = mixed(study, &mut page);
+    for congestion in CONGESTION {
+        let _ = table(study, congestion, &mut page);
+    }
+    page
+}
+
+fn summary(study: &Study, out: &mut String) -> std::fmt::Result {
+    let runs: usize = study.cells().iter().map(Both::runs).sum();
+    writeln!(
+        out,
+        "\n## In short\n\n{} cells, {runs} runs of Linux, {} of netflow. Cells within the limits:\n",
+        study.cells().len(),
+        study.modelled.len()
+    )?;
+    writeln!(
+        out,
+        "| congestion control | mean queue, Σ\\|error\\|/Σ | utilization within 2 points | loss within a factor of 1.3 | Jain's index within 0.05 | lost in the first 2 s within 20 % |\n\
+         |---|---|---|---|---|---|"
+    )?;
+    for congestion in CONGESTION {
+        let cell = |rule| {
+            let (held, all) = study.holds(congestion, rule);
+            format!("{held} of {all}")
+        };
+        writeln!(
+            out,
+            "| {congestion} | {:.1} % | {} | {} | {} | {} |",
+            100.0 * study.queue_error(congestion),
+            cell(Rule::Utilization),
+            cell(Rule::Loss),
+            cell(Rule::Jain),
+            cell(Rule::Overshoot)
+        )?;
+    }
+    let (held, all) = study.shares();
+    writeln!(
+        out,
+        "\nShares of two senders within 10 points: {held} of {all}."
+    )
+}
+
+fn mixed(study: &Study, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "\n## Two senders\n\nThe first one's part of what both get.\n\n\
+         | senders | Mbit/s | round trip | buffer | share: Linux | netflow | mean queue: Linux | netflow |\n\
+         |---|---|---|---|---|---|---|---|"
+    )?;
+    let all = study.cells();
+    for both in all.iter().filter(|it| it.cell.group() != Group::Alike) {
+        let cell = both.cell;
+        let far = match cell.detour_ms {
+            0 => String::new(),
+            detour_ms => format!(" and {}", cell.rtt_ms + detour_ms),
+        };
+        let (share, queue) = (both.pair(Row::share), both.queue());
+        let holds = both.verdicts().iter().all(|(_, holds)| *holds);
+        writeln!(
+            out,
+            "| {} | {} | {}{far} ms | {} pkt | {} | {}{} | {} | {:.1} |",
+            cell.name(),
+            cell.link_mbps,
+            cell.rtt_ms,
+            cell.buffer_pkts,
+            with_half(share, 2),
+            decimals(share.modelled, 2),
+            mark(holds),
+            with_half(queue, 1),
+            queue.modelled
+        )?;
+    }
+    Ok(())
+}
+
+fn table(study: &Study, congestion: &str, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "\n## {congestion}\n\n\
+         | senders | Mbit/s | round trip | buffer | mean queue: Linux | netflow | utilization: Linux | netflow | lost: Linux | netflow | Jain: Linux | netflow | lost in 2 s: Linux | netflow | sent again by Linux | timeouts: Linux | netflow |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    )?;
+    let all = study.cells();
+    for both in alike(&all, congestion) {
+        let cell = both.cell;
+        let verdicts = both.verdicts();
+        let missed = |rule: Rule| mark(verdicts.iter().all(|(of, holds)| *of != rule || *holds));
+        let queue = both.queue();
+        let utilization = both.pair(|row| 100.0 * row.utilization);
+        let loss = both.pair(|row| 100.0 * row.loss());
+        let jain = both.pair(Row::jain);
+        let early = both.pair(|row| row.early_drops_pkts as f64);
+        let again = both.pair(|row| row.retransmitted_pkts.unwrap_or_default() as f64);
+        let timeouts = both.pair(|row| row.timeouts as f64);
+        writeln!(
+            out,
+            "| {} | {} | {} ms | {} pkt | {} | {:.1} | {} | {:.1} %{} | {} | {} %{} | {} | {:.3}{} | {} | {:.0}{} | {:.0} | {:.0} | {:.0} |",
+            cell.senders().len(),
+            cell.link_mbps,
+            cell.rtt_ms,
+            cell.buffer_pkts,
+            with_half(queue, 1),
+            queue.modelled,
+            with_half(utilization, 1),
+            utilization.modelled,
+            missed(Rule::Utilization),
+            with_half(loss, 3),
+            decimals(loss.modelled, 3),
+            missed(Rule::Loss),
+            with_half(jain, 3),
+            jain.modelled,
+            missed(Rule::Jain),
+            with_half(early, 0),
+            early.modelled,
+            missed(Rule::Overshoot),
+            again.measured,
+            timeouts.measured,
+            timeouts.modelled
+        )?;
+    }
+    Ok(())
+}
+
+/// What is outside its limit.
+fn mark(holds: bool) -> &'static str {
+    if holds { "" } else { " **✗**" }
+}
+
+fn decimals(value: f64, digits: usize) -> String {
+    format!("{value:.digits$}")
+}
+
+fn with_half(pair: Pair, digits: usize) -> String {
+    let measured = decimals(pair.measured, digits);
+    match pair.half {
+        Some(half) => format!("{measured} ± {}", decimals(half, digits)),
+        None => measured,
+    }
+}

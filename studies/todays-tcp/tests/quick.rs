@@ -1,0 +1,102 @@
+//! What the page says holds, is what was measured, and is what the model still gives.
+
+use std::path::Path;
+use std::process::Command;
+
+use netflow_needs::{Need, skip};
+use study_todays_tcp::cell::{CONGESTION, cells};
+use study_todays_tcp::model;
+use study_todays_tcp::page::{Study, page};
+use study_todays_tcp::row;
+use study_todays_tcp::verdict::{QUEUE_ERROR, Rule};
+
+fn directory() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn study() -> Study {
+    Study::read(directory()).unwrap()
+}
+
+#[test]
+fn the_page_is_what_was_measured_and_modelled() {
+    let written = std::fs::read_to_string(directory().join("README.md")).unwrap();
+    assert_eq!(
+        written,
+        page(&study()),
+        "the study's command writes it again"
+    );
+}
+
+/// Every cell was measured, and modelled.
+#[test]
+fn no_cell_is_missing() {
+    assert_eq!(study().cells().len(), cells().len());
+}
+
+/// Some cells, modelled again.
+#[test]
+fn the_model_is_what_it_was() {
+    let modelled = row::read(&directory().join("modelled.csv")).unwrap();
+    for cell in cells().iter().step_by(23) {
+        let again = model::run(cell, 1).unwrap();
+        let before = modelled
+            .iter()
+            .find(|row| row.is_of(cell) && row.repetition == 1);
+        assert_eq!(
+            Some(&again),
+            before,
+            "the study's command models all cells again"
+        );
+    }
+}
+
+/// What holds of how many cells; more of them is better, and fewer a fault.
+#[test]
+fn what_held_holds() {
+    let study = study();
+    for congestion in CONGESTION {
+        let queue = study.queue_error(congestion);
+        assert!(queue <= QUEUE_ERROR / 2.0, "{congestion}: {queue}");
+        for rule in Rule::ALL {
+            let (held, all) = study.holds(congestion, rule);
+            println!("{congestion} {rule:?}: {held} of {all}");
+            let least = match rule {
+                Rule::Utilization => 0.8,
+                Rule::Loss => 0.72,
+                Rule::Jain => 0.6,
+                Rule::Overshoot => 0.5,
+                Rule::Share => 0.0,
+            };
+            assert!(
+                held as f64 >= least * all as f64,
+                "{congestion} {rule:?}: {held} of {all}"
+            );
+        }
+    }
+    let (held, all) = study.shares();
+    assert!(held + 1 >= all, "shares: {held} of {all}");
+}
+
+#[test]
+fn a_cell_can_be_measured() {
+    let output = Command::new(env!("CARGO_BIN_EXE_study-todays-tcp"))
+        .arg("--quick")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if text.contains("skipped") || errors.contains("not available") {
+        skip(Need::Namespaces, &text);
+        return;
+    }
+    assert!(output.status.success(), "{text}{errors}");
+    if text.contains("inconclusive") {
+        skip(Need::Quiet, &text);
+        return;
+    }
+    assert!(
+        text.contains("congestion: \"reno\"") && text.contains("passed"),
+        "{text}{errors}"
+    );
+}
