@@ -12,6 +12,7 @@ mod fluid;
 pub mod mm1k;
 mod ramp;
 mod replay;
+pub mod rest;
 mod state;
 
 pub use delays::BranchDelays;

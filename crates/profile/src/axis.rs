@@ -102,6 +102,11 @@ impl Axis {
         let interval = &self.intervals[i];
         (i, (x - interval.low) * interval.inverse_width)
     }
+
+    /// One over the width of an interval; 0 of none.
+    pub(crate) fn inverse_width(&self, interval: usize) -> f64 {
+        self.intervals[interval].inverse_width
+    }
 }
 
 #[cfg(test)]

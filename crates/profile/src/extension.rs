@@ -81,6 +81,32 @@ impl Extension {
     }
 }
 
+impl Extension {
+    /// d ln p of [`log_loss`](Self::log_loss) by the loss, and of what [`split`](Self::split) makes of
+    /// it d(nearest) and d(added) by ln p: in the region to the right.
+    pub(crate) fn slopes(&self, loss: f64) -> [f64; 3] {
+        if !(loss >= self.least && loss < 1.0) {
+            return [0.0; 3];
+        }
+        let log_loss = self.log_loss(loss);
+        let [inside, beyond] = match log_loss {
+            x if x < self.log_first => [0.0, -self.low],
+            x if x >= self.log_last => [0.0, -self.high],
+            _ => [1.0, 0.0],
+        };
+        [1.0 / loss, inside, beyond]
+    }
+}
+
+/// d ln of the round-trip time's nearest one in the domain, by ln rtt; what remains to one is lost
+/// by the window that stays the same.
+#[inline]
+pub(crate) fn inside_slope(domain: Domain, rtt_s: f64) -> f64 {
+    f64::from(u8::from(
+        rtt_s >= domain.rtt_min_s && rtt_s < domain.rtt_max_s,
+    ))
+}
+
 /// −d ln F / d ln p over some rows by least squares, each round-trip time with a level of its own.
 fn exponent(rows: &[(f64, Vec<f64>)]) -> f64 {
     let n = rows.len() as f64;

@@ -6,10 +6,10 @@ use crate::axis::Axis;
 use crate::error::{
     ProfileError, ensure, ensure_increasing, ensure_losses, ensure_rtt, ensure_window,
 };
-use crate::extension::{Extension, Reach, same_window};
+use crate::extension::{Extension, Reach, inside_slope, same_window};
 use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
-use crate::{Domain, Place, Profile, ProfileUse};
+use crate::{Domain, Place, Profile, ProfileUse, Slopes};
 
 /// One row of a grid: a loss probability and the throughput at every round-trip time.
 #[derive(Debug, Clone, PartialEq)]
@@ -294,6 +294,36 @@ impl Grid {
         )
     }
 
+    /// d ln F by the loss and by ln rtt within the axes: of the rows with a loss, and of F₀.
+    fn bare_slopes(&self, loss: f64, rtt_s: f64) -> ([f64; 2], f64) {
+        let [by_loss, inside, beyond] = self.extension.slopes(loss);
+        let (log_loss, _) = self.extension.split(self.extension.log_loss(loss));
+        let (_, rtt) = self.domain.clamp(loss, rtt_s);
+        let (i, u) = self.losses.locate(log_loss);
+        let (j, t) = self.rtts.locate(ln(rtt));
+        let cell = &self.cells[i * self.rtts.intervals() + j];
+        let within = inside_slope(self.domain, rtt_s);
+        let across = (cell.across + t * cell.twist) * self.losses.inverse_width(i);
+        let along = (cell.along + u * cell.twist) * self.rtts.inverse_width(j) * within;
+        let lossless = match &self.lossless {
+            Some(Lossless::Row(rows)) => rows[j].1 * self.rtts.inverse_width(j) * within,
+            Some(Lossless::Window(_)) => -within,
+            None => 0.0,
+        };
+        let by_loss = by_loss * (across * inside + beyond);
+        ([by_loss, along], lossless)
+    }
+
+    /// ln of F₁/F₀ at this round-trip time.
+    fn log_ratio(&self, lossless: &Lossless, rtt: f64) -> f64 {
+        let log_first = ln(self.first_loss);
+        let (log_rate, j, t) = self.log_rate(log_first, ln(rtt));
+        match lossless {
+            Lossless::Row(rows) => log_rate - (rows[j].0 + t * rows[j].1),
+            Lossless::Window(window) => log_rate + ln(rtt) - ln(*window),
+        }
+    }
+
     /// Both rules in one, without a branch on the loss: from the first positive loss on, s is 1
     /// and the divisor exactly 1. `rate` is F there or beyond, `ratio` is F₁/F₀.
     #[inline(always)]
@@ -413,6 +443,35 @@ impl Profile for Grid {
                 ProfileUse::Extended
             }
             rests_on => rests_on,
+        }
+    }
+
+    fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
+        if self.throughput(loss, rtt_s) * rtt_s >= self.window_pkts * (1.0 - 1e-12) {
+            return Slopes {
+                by_loss: 0.0,
+                by_rtt: -1.0 / rtt_s,
+            };
+        }
+        let ([mut by_loss, mut along], lossless) = self.bare_slopes(loss, rtt_s);
+        if let Some(rows) = &self.lossless
+            && loss < self.first_loss
+        {
+            // ln F = ln F₁ − ½ ln D, D = s + (1 − s) q, s = p/p₁, q = (F₁/F₀)²
+            let (_, rtt) = self.domain.clamp(loss, rtt_s);
+            let s = within(loss * self.inverse_first_loss, 0.0, 1.0);
+            let q = exp(2.0 * self.log_ratio(rows, rtt));
+            let divisor = s + (1.0 - s) * q;
+            by_loss = match loss >= 0.0 {
+                true => -0.5 * (1.0 - q) * self.inverse_first_loss / divisor,
+                false => 0.0,
+            };
+            along -= (1.0 - s) * q * (along - lossless) / divisor;
+        }
+        let same_window = 1.0 - inside_slope(self.domain, rtt_s);
+        Slopes {
+            by_loss,
+            by_rtt: (along - same_window) / rtt_s,
         }
     }
 

@@ -5,10 +5,10 @@ use netflow_units::math::{exp, ln, within};
 use crate::axis::Axis;
 use crate::domain::positive;
 use crate::error::{ProfileError, ensure, ensure_losses, ensure_rtt};
-use crate::extension::{Extension, same_window};
+use crate::extension::{Extension, inside_slope, same_window};
 use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
-use crate::{Domain, Place, Profile};
+use crate::{Domain, Place, Profile, Slopes};
 
 /// One row of a power law's table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -248,6 +248,33 @@ impl Profile for PowerLaw {
             self.in_blocks::<SMALL_BLOCK>(loss, rtt_s, out);
         } else {
             self.in_blocks::<BLOCK>(loss, rtt_s, out);
+        }
+    }
+
+    /// ln F = ln B − (A + c·rtt·p) ln rtt, A and B linear in p.
+    fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
+        let (p, nearest_s) = self.domain.clamp(loss, rtt_s);
+        let rtt_ms = nearest_s * 1000.0;
+        let (i, t) = self.losses.locate(p);
+        let (cell, per_loss) = (&self.cells[i], self.losses.inverse_width(i));
+        let c = self.spec.loss_rtt_exponent;
+        let by_loss = match loss >= self.domain.loss_min && loss < self.domain.loss_max {
+            true => {
+                let b = cell.b + t * cell.b_rise;
+                let exponent = cell.a_rise * per_loss + c * rtt_ms;
+                cell.b_rise * per_loss / b - exponent * ln(rtt_ms)
+            }
+            false => self.extension.as_ref().map_or(0.0, |extension| {
+                let [by_loss, _, beyond] = extension.slopes(loss);
+                by_loss * beyond
+            }),
+        };
+        let exponent = cell.a + t * cell.a_rise + c * rtt_ms * p;
+        let within = inside_slope(self.domain, rtt_s);
+        let by_ln_rtt = -exponent - c * rtt_ms * p * ln(rtt_ms);
+        Slopes {
+            by_loss,
+            by_rtt: (within * by_ln_rtt - (1.0 - within)) / rtt_s,
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use crate::extension::Reach;
 use crate::file::Definition;
+use crate::slopes::{Slopes, by_differences};
 use crate::{Domain, ProfileUse};
 
 /// How many evaluations the tight loops keep between two passes.
@@ -43,6 +44,12 @@ pub trait Profile: Send + Sync + Debug {
         for ((out, &loss), &rtt_s) in out.iter_mut().zip(loss).zip(rtt_s) {
             *out = self.throughput(loss, rtt_s);
         }
+    }
+
+    /// How ln F changes at this point, where it may bend: in the region to its right. By differences
+    /// where a profile does not know it, which is good to nine digits.
+    fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
+        by_differences(self, loss, rtt_s)
     }
 
     /// Whether this point is outside the domain, so that the value there is extended.

@@ -110,6 +110,20 @@ impl Learnt {
     }
 }
 
+/// The rate, in packets/s, that slow start begins with.
+pub(crate) fn first_pps(rtt_s: f64) -> f64 {
+    2.0 * std::f64::consts::LN_2 / rtt_s
+}
+
+/// The loss that a source learns of a path that loses this part of its packets, with so many in a round
+/// trip: several losses among them count as one.
+pub fn learnt_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
+    match lost_pkts {
+        lost if lost > 0.0 => lost.min(1.0) / window_pkts,
+        _ => 0.0,
+    }
+}
+
 /// What was delivered in the step before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
@@ -190,10 +204,7 @@ impl BranchState {
         let middle = learnt.at(looks, now, 0.5 * (before.time_s + last.time_s), &mut newer);
         let window = learnt.at(looks, now, middle.time_s - middle.rtt_s, &mut newer);
         let window_pkts = middle.sent_pkts - window.sent_pkts;
-        let loss = match middle.lost_pkts - window.lost_pkts {
-            lost if lost > 0.0 => lost.min(1.0) / window_pkts,
-            _ => 0.0,
-        };
+        let loss = learnt_loss(middle.lost_pkts - window.lost_pkts, window_pkts);
         [
             learnt.learn(loss, last.sent_pkts - before.sent_pkts),
             learnt.rtt_s,
@@ -215,7 +226,7 @@ impl BranchState {
     ) -> f64 {
         let rtt_s = self.learnt.rtt_s;
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
-        let first_pps = 2.0 * std::f64::consts::LN_2 / rtt_s;
+        let first_pps = first_pps(rtt_s);
         // The same window takes longer through longer queues.
         let window_pps = self.rate_pps * self.learnt.before_rtt_s / rtt_s;
         let mut target_pps = target_pps;

@@ -144,10 +144,15 @@ impl BranchState {
     }
 }
 
+/// Packets/s of one connection, its profile giving this, with the largest window it may have.
+#[inline]
+pub fn within_window(profile_pps: f64, window_pkts: f64, rtt_s: f64) -> f64 {
+    profile_pps.min(window_pkts / rtt_s)
+}
+
 impl BranchPlan {
-    /// Packets/s of one connection, its profile giving this, with the largest window it may have.
     fn within_window(&self, profile_pps: f64, rtt_s: f64) -> f64 {
-        profile_pps.min(self.window_pkts / rtt_s)
+        within_window(profile_pps, self.window_pkts, rtt_s)
     }
 
     /// Which limit applied to a source that may send `may_pps`, its profile giving `profile_pps`, and

@@ -5,7 +5,7 @@ mod events;
 mod explain;
 pub(crate) mod feedback;
 mod fifo;
-mod law;
+pub(crate) mod law;
 mod literal;
 pub(crate) mod marked;
 pub(crate) mod order;

@@ -721,7 +721,7 @@ impl Kinds {
 }
 
 /// Acknowledgements per data packet (irrelevant where there are none).
-pub(crate) fn packets_per_data(acks: Acks) -> f64 {
+pub fn packets_per_data(acks: Acks) -> f64 {
     match acks {
         Acks::EverySecond => 0.5,
         Acks::None | Acks::EveryPacket => 1.0,

@@ -14,7 +14,7 @@ use netflow_network::Red;
 use crate::mm1k::{Equilibrium, equilibrium};
 
 /// Below this, adding to or taking from one changes nothing: such a loss is none.
-const NEGLIGIBLE: f64 = 1e-17;
+pub(crate) const NEGLIGIBLE: f64 = 1e-17;
 
 /// So few packets are none; their inverse would not be a number.
 pub(crate) const NOTHING: f64 = 1e-200;
@@ -96,7 +96,7 @@ impl RedStep {
 /// Drops are spread evenly: at least 1/p_b packets, at most 2/p_b, lie between two of them, so the
 /// fraction dropped is p_b/1.5 (as ns-2 does with its default `wait_`; the 1993 paper's count spreads
 /// over 1…1/p_b instead).
-fn red_drop(red: &Red, average: f64) -> f64 {
+pub(crate) fn red_drop(red: &Red, average: f64) -> f64 {
     match red.marking_probability(average) {
         p if p < 1.0 => p / 1.5,
         _ => 1.0,

@@ -32,7 +32,7 @@ impl Condition {
 }
 
 /// ln(1 − B), finite: what gets through nowhere is not looked at more closely.
-pub(crate) fn ln_pass(refused: f64) -> f64 {
+pub fn ln_pass(refused: f64) -> f64 {
     (-refused).ln_1p().max(-700.0)
 }
 

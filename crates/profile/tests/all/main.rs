@@ -7,4 +7,5 @@ mod fit;
 mod formulas;
 mod grids;
 mod robustness;
+mod slopes;
 mod surfaces;

@@ -1,0 +1,301 @@
+//! What a fluid does when nothing changes any more: the equations of a step whose end is its beginning.
+//!
+//! A queue's balance over a step, N + δ(μU − λ(1−D)) = N₀ with 1−D = (1−B)(1−R), is
+//!
+//! > μ U(x) = λ (1−B(x)) (1−R(N(x)))
+//!
+//! at N = N₀, whatever the length of the step; with U = ρ(1−B), \[Prof\] §3.3, that is
+//! e^x = (λ/μ)(1−R): without early drops ln ρ is that of what is offered. Random early detection's
+//! average is the queue itself.
+
+use netflow_network::{ACK_BYTES, Acks, Red};
+
+use crate::engine::queue::{NEGLIGIBLE, red_drop};
+use crate::mm1k::{Equilibrium, equilibrium};
+
+pub use crate::engine::feedback::learnt_loss;
+pub use crate::engine::law::within_window;
+pub use crate::engine::plan::packets_per_data;
+pub use crate::engine::sources::ln_pass;
+
+/// Bits of an acknowledgement, of those for one packet of data.
+pub fn ack_bits_per_data(acks: Acks) -> f64 {
+    8.0 * ACK_BYTES * packets_per_data(acks)
+}
+
+/// A queue without a memory of how it was filled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Queue {
+    /// Its room in packets, the place in service included.
+    pub buffer_pkts: f64,
+    /// Random early detection in front of it.
+    pub red: Option<Red>,
+}
+
+/// A queue at rest, and how it changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueAtRest {
+    /// ln ρ of the M/M/1/K queue behind what is dropped early.
+    pub ln_rho: f64,
+    /// Mean packets in it, the one in service included.
+    pub queue_pkts: f64,
+    /// Mean packets that a packet finds there which gets in: N/U − 1, by Little's law.
+    pub found_pkts: f64,
+    /// Part of the time that it sends.
+    pub utilization: f64,
+    /// ln of the part of what arrives that gets in.
+    pub ln_pass: f64,
+    /// Derivatives by ln of the load that is offered.
+    pub by_load: QueueSlopes,
+    /// Derivatives by the room in packets, the load offered being the same.
+    pub by_buffer: QueueSlopes,
+    /// The drop probability jumps where the queue stands: it stays there, and what is dropped balances it.
+    pub at_jump: bool,
+}
+
+/// By how much a queue changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueSlopes {
+    /// Of ln ρ.
+    pub ln_rho: f64,
+    /// Of the mean packets in it, and of those that are found.
+    pub queue_pkts: f64,
+    /// See [`QueueAtRest::found_pkts`].
+    pub found_pkts: f64,
+    /// Of ln of the part that gets in.
+    pub ln_pass: f64,
+}
+
+/// ln(1−B), to the last digit where B is nearly one: 1−B = U/ρ. Its slope by x is −B(K−N)/(1−B).
+fn ln_admitted(x: f64, k: f64, eq: &Equilibrium) -> (f64, f64) {
+    if x > 0.0 {
+        let busy = eq.utilization();
+        return (busy.ln() - x, eq.empty * eq.mean_pkts / busy - 1.0);
+    }
+    if eq.blocking < NEGLIGIBLE {
+        return (0.0, 0.0);
+    }
+    let slope = -eq.blocking * (k - eq.mean_pkts) / (1.0 - eq.blocking);
+    ((-eq.blocking).ln_1p(), slope)
+}
+
+/// Derivatives of the M/M/1/K queue by its room at the same x. With y = (K+1)x:
+/// d ln B/dK = −x/expm1(y), dN/dK = 1/(1−e^(−y)) − y/(4 sinh²(y/2)).
+fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 3] {
+    let y = (k + 1.0) * x;
+    let (ln_blocking, mean) = if y.abs() < 1e-4 {
+        ((-1.0 + 0.5 * y - y * y / 12.0) / (k + 1.0), 0.5 + y / 6.0)
+    } else if y.abs() > 700.0 {
+        (if y > 0.0 { 0.0 } else { x }, f64::from(u8::from(y > 0.0)))
+    } else {
+        let half = (0.5 * y).sinh();
+        let mean = -1.0 / (-y).exp_m1() - y / (4.0 * half * half);
+        (-x / y.exp_m1(), mean)
+    };
+    // U = 1 − π₀, and π₀(x) = B(−x).
+    let ln_empty = if y.abs() < 1e-4 {
+        (-1.0 - 0.5 * y - y * y / 12.0) / (k + 1.0)
+    } else if y.abs() > 700.0 {
+        if y > 0.0 { -x } else { 0.0 }
+    } else {
+        x / (-y).exp_m1()
+    };
+    let busy = -eq.empty * ln_empty;
+    let ln_admitted = match eq.blocking < NEGLIGIBLE {
+        true => 0.0,
+        false if x > 0.0 => busy / eq.utilization(), // 1−B = U/ρ
+        false => -eq.blocking * ln_blocking / (1.0 - eq.blocking),
+    };
+    [mean, busy, ln_admitted]
+}
+
+/// N/U − 1 and its slope, those of N and U being given.
+fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
+    let busy = eq.utilization();
+    if busy < 1e-9 {
+        // ρ/(1−ρ) = ρ: as many as there are.
+        return (eq.mean_pkts, mean_slope);
+    }
+    let there = eq.mean_pkts / busy;
+    (there - 1.0, mean_slope / busy - there * busy_slope / busy)
+}
+
+impl Queue {
+    /// At rest with this ln of the load that is offered to it, what service takes at full rate being one.
+    pub fn at_rest(&self, ln_offered: f64) -> QueueAtRest {
+        let k = self.buffer_pkts;
+        let Some(red) = self.red else {
+            return self.within(ln_offered, ln_offered, 1.0, 0.0, false);
+        };
+        let dropped = |x: f64| red_drop(&red, equilibrium(x, k).mean_pkts);
+        if dropped(ln_offered) == 0.0 {
+            return self.within(ln_offered, ln_offered, 1.0, 0.0, false);
+        }
+        // x − ln(1 − R(N(x))) rises: its only root, by halves, to the last digit.
+        let (mut low, mut high) = (ln_offered.min(0.0) - 1.0, ln_offered);
+        while dropped(low) > 0.0 && low > -700.0 {
+            low = 2.0 * low - 1.0;
+        }
+        let over = |x: f64| match dropped(x) {
+            all if all >= 1.0 => true,
+            part => x - (-part).ln_1p() > ln_offered,
+        };
+        loop {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            match over(middle) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        let x = low;
+        let eq = equilibrium(x, k);
+        let here = red_drop(&red, eq.mean_pkts);
+        let by_balance = -(x - ln_offered).exp_m1();
+        if (here - by_balance).abs() > 1e-9 {
+            return self.within(x, ln_offered, 0.0, 0.0, true);
+        }
+        // dR/dN is constant between two bends.
+        let aside = 1e-6 * (1.0 + eq.mean_pkts);
+        let rise = (red_drop(&red, eq.mean_pkts + aside) - here) / aside;
+        let slope = rise / (1.0 - here);
+        let follows = 1.0 / (1.0 + slope * eq.slope);
+        self.within(x, ln_offered, follows, slope, false)
+    }
+
+    /// With this ln ρ behind early drops, which follows the load offered by so much; `early` is −d ln(1−R)/dN.
+    fn within(&self, x: f64, offered: f64, follows: f64, early: f64, at_jump: bool) -> QueueAtRest {
+        let k = self.buffer_pkts;
+        let eq = equilibrium(x, k);
+        let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
+        let [mean_by_room, busy_by_room, admitted_by_room] = by_room(x, k, &eq);
+        let busy_by_x = eq.empty * eq.mean_pkts;
+        let (found_pkts, found_by_x) = found(&eq, eq.slope, busy_by_x);
+        let (_, found_by_room) = found(&eq, mean_by_room, busy_by_room);
+        // Where the drops jump, N stays at the threshold: x gives way to more room, and the drops to x.
+        let x_by_room = match at_jump {
+            true => -mean_by_room / eq.slope,
+            false => -early * mean_by_room * follows,
+        };
+        QueueAtRest {
+            ln_rho: x,
+            queue_pkts: eq.mean_pkts.clamp(0.0, k),
+            found_pkts: found_pkts.max(0.0),
+            utilization: eq.utilization(),
+            ln_pass: (ln_admitted + (x - offered)).max(-700.0),
+            by_load: QueueSlopes {
+                ln_rho: follows,
+                queue_pkts: eq.slope * follows,
+                found_pkts: found_by_x * follows,
+                ln_pass: by_x * follows + (follows - 1.0),
+            },
+            by_buffer: QueueSlopes {
+                ln_rho: x_by_room,
+                queue_pkts: mean_by_room + eq.slope * x_by_room,
+                found_pkts: found_by_room + found_by_x * x_by_room,
+                ln_pass: admitted_by_room + (by_x + 1.0) * x_by_room,
+            },
+            at_jump,
+        }
+    }
+}
+
+/// The rate that a TCP source keeps, in packets/s, that may send `may_pps` and of whose packets the part
+/// `loss` is lost: where more than half are, what is delivered does not let it double, and it sends no more
+/// than two windows of slow start's first round trip.
+pub fn rate_kept_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
+    match loss > 0.5 {
+        true => may_pps.min(crate::engine::feedback::first_pps(rtt_s)),
+        false => may_pps,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::queue::{RedStep, Step, light_rho};
+
+    fn red(gentle: bool) -> Red {
+        Red {
+            min_pkts: 5.0,
+            max_pkts: 20.0,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle,
+        }
+    }
+
+    fn queues() -> Vec<(Queue, f64)> {
+        let mut all = Vec::new();
+        for buffer_pkts in [1.0, 7.5, 50.0, 2000.0] {
+            for red in [None, Some(red(false)), Some(red(true))] {
+                for rho in [0.01, 0.6, 0.9, 0.99, 1.0, 1.01, 1.3, 3.0, 40.0] {
+                    all.push((Queue { buffer_pkts, red }, rho));
+                }
+            }
+        }
+        all
+    }
+
+    /// A queue at rest does not move in a step of any length.
+    #[test]
+    fn a_step_leaves_it_as_it_is() {
+        for (queue, rho) in queues() {
+            let rest = queue.at_rest(f64::ln(rho));
+            for service_pkts in [0.01, 3.0, 1e4] {
+                let step = Step {
+                    buffer_pkts: queue.buffer_pkts,
+                    light_rho: light_rho(queue.buffer_pkts),
+                    before_pkts: rest.queue_pkts,
+                    service_pkts,
+                    guess: rest.ln_rho,
+                    red: queue.red.map(|red| RedStep {
+                        red,
+                        average_before: rest.queue_pkts,
+                        memory: 0.5,
+                    }),
+                };
+                let end = step.solve(service_pkts * rho);
+                let near = |is: f64, should: f64| {
+                    let error = (is - should).abs() / (1e-6 + should.abs());
+                    assert!(error < 1e-6, "{queue:?} {rho} {service_pkts}: {end:?} {rest:?}");
+                };
+                near(end.queue_pkts, rest.queue_pkts);
+                near(end.utilization, rest.utilization);
+                near(1.0 - end.refused, rest.ln_pass.exp());
+            }
+        }
+    }
+
+    /// Derivatives by differences, on either side of which there is no bend.
+    #[test]
+    fn slopes_are_those_of_differences() {
+        for (queue, rho) in queues() {
+            let at = |u: f64, k: f64| {
+                let queue = Queue { buffer_pkts: k, ..queue };
+                queue.at_rest(u)
+            };
+            let (u, k) = (f64::ln(rho), queue.buffer_pkts);
+            let rest = at(u, k);
+            let near = |is: f64, more: f64, less: f64, h: f64, scale: f64| {
+                let should = (more - less) / (2.0 * h);
+                let error = (is - should).abs() / (should.abs() + 1e-3 * scale);
+                assert!(error < 1e-4, "{queue:?} {rho}: {is} {should} {rest:?}");
+            };
+            let h = 1e-6;
+            let (more, less) = (at(u + h, k), at(u - h, k));
+            near(rest.by_load.queue_pkts, more.queue_pkts, less.queue_pkts, h, 1.0);
+            near(rest.by_load.found_pkts, more.found_pkts, less.found_pkts, h, 1.0);
+            near(rest.by_load.ln_pass, more.ln_pass, less.ln_pass, h, 1.0);
+            near(rest.by_load.ln_rho, more.ln_rho, less.ln_rho, h, 1.0);
+            let h = 1e-6 * k;
+            let (more, less) = (at(u, k + h), at(u, k - h));
+            near(rest.by_buffer.queue_pkts, more.queue_pkts, less.queue_pkts, h, 1.0);
+            near(rest.by_buffer.found_pkts, more.found_pkts, less.found_pkts, h, 1.0);
+            near(rest.by_buffer.ln_pass, more.ln_pass, less.ln_pass, h, 1.0 / k);
+            near(rest.by_buffer.ln_rho, more.ln_rho, less.ln_rho, h, 1.0 / k);
+        }
+    }
+}

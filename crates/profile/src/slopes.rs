@@ -1,0 +1,46 @@
+//! How a profile's rate changes with the loss and the round-trip time.
+
+use crate::Profile;
+
+/// Derivatives of ln F at a point: of the region that begins there, where two meet.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Slopes {
+    /// d ln F / d loss.
+    pub by_loss: f64,
+    /// d ln F / d rtt, in 1/s.
+    pub by_rtt: f64,
+}
+
+/// The parts of a coordinate that differences are tried at, the largest first.
+const STEPS: [f64; 5] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
+/// Two of them that differ by no more lie in one region.
+const AGREE: f64 = 1e-6;
+/// Without a loss, the smallest that anything is told apart from.
+const LEAST: f64 = 1e-9;
+
+/// By differences to the right, of the fourth order: for profiles that do not say it themselves. The
+/// widest is taken that agrees with the next one, so that a bend further on does not count.
+pub(crate) fn by_differences(profile: &(impl Profile + ?Sized), loss: f64, rtt_s: f64) -> Slopes {
+    let by = |scale: f64, at: &dyn Fn(f64) -> f64| {
+        let f0 = at(0.0);
+        let slope = |step: f64| {
+            let h = step * scale;
+            let f = |n: f64| at(n * h) - f0;
+            (48.0 * f(1.0) - 36.0 * f(2.0) + 16.0 * f(3.0) - 3.0 * f(4.0)) / (12.0 * h)
+        };
+        let mut wide = slope(STEPS[0]);
+        for step in &STEPS[1..] {
+            let narrow = slope(*step);
+            if (wide - narrow).abs() <= AGREE * wide.abs() {
+                return wide;
+            }
+            wide = narrow;
+        }
+        wide
+    };
+    let ln_rate = |loss: f64, rtt_s: f64| profile.throughput(loss, rtt_s).ln();
+    Slopes {
+        by_loss: by(loss.max(LEAST), &|more| ln_rate(loss + more, rtt_s)),
+        by_rtt: by(rtt_s, &|more| ln_rate(loss, rtt_s + more)),
+    }
+}

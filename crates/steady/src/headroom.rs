@@ -1,0 +1,193 @@
+//! How much more a network carries within bounds.
+
+use netflow_network::{ConnectionId, LinkId};
+use serde::Serialize;
+
+use crate::solver::{Scale, Solver, check};
+use crate::{Steady, SteadyError, SteadyOptions};
+
+/// What may not be exceeded anywhere; infinity where nothing is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Part of the time that a link sends.
+    pub utilization: f64,
+    /// Mean time of a connection's packets from sending to arrival, in seconds.
+    pub delay_s: f64,
+    /// Loss probability of a connection.
+    pub loss: f64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            utilization: f64::INFINITY,
+            delay_s: f64::INFINITY,
+            loss: f64::INFINITY,
+        }
+    }
+}
+
+/// The bound that is met first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// The utilization of a link.
+    Utilization(LinkId),
+    /// The delay of a connection.
+    Delay(ConnectionId),
+    /// The loss of a connection.
+    Loss(ConnectionId),
+}
+
+/// How much more a network carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Headroom {
+    /// Demands may be so many times what the network says; `None` if bounds are broken however small they are.
+    pub factor: Option<f64>,
+    /// What is met there first; `None` if nothing is up to the largest factor tried.
+    pub binding: Option<Binding>,
+    /// The network at that factor, or at the smallest tried.
+    pub at: Steady,
+}
+
+/// How a network is scaled at most, and at least.
+const FACTORS: (f64, f64) = (1e-6, 1e6);
+/// Bounds are looked at in such steps, so that one which is broken and kept again in between is missed only
+/// if that happens within one of them.
+const STEP: f64 = 1.25;
+/// How exactly the factor is told.
+const EXACT: f64 = 1e-9;
+
+/// How near a state is to what is not allowed: the largest part of a bound, and which.
+#[derive(Clone, Copy, Debug)]
+struct Nearness {
+    part: f64,
+    binding: Option<Binding>,
+}
+
+impl Solver {
+    /// The largest factor of demands up to which all bounds are kept. Only connections that send at rates of
+    /// their own have demands; TCP takes what it gets.
+    ///
+    /// # Errors
+    /// As [`Solver::solve`]; [`SteadyError::NothingScales`] if no demand is scaled; [`SteadyError::BadOption`]
+    /// for a bound that is not positive.
+    pub fn headroom(
+        &mut self,
+        bounds: &Bounds,
+        scale: Scale,
+        options: &SteadyOptions,
+    ) -> Result<Headroom, SteadyError> {
+        for (name, bound) in [
+            ("max-utilization", bounds.utilization),
+            ("max-delay", bounds.delay_s),
+            ("max-loss", bounds.loss),
+        ] {
+            if bound.is_nan() || bound <= 0.0 {
+                check(name, bound, false, "positive")?;
+            }
+        }
+        if self.scale(scale, 1.0)? == 0 {
+            return Err(SteadyError::NothingScales);
+        }
+        let found = self.search(bounds, scale, options);
+        self.scale(scale, 1.0)?;
+        found
+    }
+
+    fn search(
+        &mut self,
+        bounds: &Bounds,
+        scale: Scale,
+        options: &SteadyOptions,
+    ) -> Result<Headroom, SteadyError> {
+        let mut at = self.solve(options)?;
+        let mut near = self.nearness(&at, bounds);
+        let (mut low, mut high) = (1.0_f64, 1.0_f64);
+        if near.part > 1.0 {
+            while near.part > 1.0 {
+                if low <= FACTORS.0 {
+                    return Ok(Headroom { factor: None, binding: near.binding, at });
+                }
+                (high, low) = (low, low / STEP);
+                (at, near) = self.looked_at(bounds, scale, low, &at, options)?;
+            }
+        } else {
+            while near.part <= 1.0 {
+                if high >= FACTORS.1 {
+                    let factor = Some(high);
+                    return Ok(Headroom { factor, binding: None, at });
+                }
+                (low, high) = (high, high * STEP);
+                (at, near) = self.looked_at(bounds, scale, high, &at, options)?;
+            }
+        }
+        let mut binding = near.binding;
+        while high / low > 1.0 + EXACT {
+            let middle = (low * high).sqrt();
+            (at, near) = self.looked_at(bounds, scale, middle, &at, options)?;
+            match near.part > 1.0 {
+                true => (high, binding) = (middle, near.binding),
+                false => low = middle,
+            }
+        }
+        let (at, near) = self.looked_at(bounds, scale, low, &at, options)?;
+        Ok(Headroom { factor: Some(low), binding: near.binding.or(binding), at })
+    }
+
+    fn looked_at(
+        &mut self,
+        bounds: &Bounds,
+        scale: Scale,
+        factor: f64,
+        from: &Steady,
+        options: &SteadyOptions,
+    ) -> Result<(Steady, Nearness), SteadyError> {
+        self.scale(scale, factor)?;
+        let at = self.solve_from(from, options)?;
+        let near = self.nearness(&at, bounds);
+        Ok((at, near))
+    }
+
+    fn nearness(&self, at: &Steady, bounds: &Bounds) -> Nearness {
+        let mut near = Nearness { part: 0.0, binding: None };
+        let mut look = |is: f64, bound: f64, binding: Binding| {
+            let part = is / bound;
+            if part > near.part {
+                near = Nearness { part, binding: Some(binding) };
+            }
+        };
+        for (id, link) in self.network().links().zip(&at.links) {
+            look(link.utilization, bounds.utilization, Binding::Utilization(id));
+        }
+        for (id, it) in self.network().connections().zip(&at.connections) {
+            if it.sending {
+                look(it.delay_s, bounds.delay_s, Binding::Delay(id));
+                look(it.loss_probability, bounds.loss, Binding::Loss(id));
+            }
+        }
+        near
+    }
+}
+
+impl Binding {
+    /// What it is called in tables.
+    pub fn kind(&self) -> BindingKind {
+        match self {
+            Binding::Utilization(_) => BindingKind::Utilization,
+            Binding::Delay(_) => BindingKind::Delay,
+            Binding::Loss(_) => BindingKind::Loss,
+        }
+    }
+}
+
+/// Which bound it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BindingKind {
+    /// A link's utilization.
+    Utilization,
+    /// A connection's delay.
+    Delay,
+    /// A connection's loss.
+    Loss,
+}

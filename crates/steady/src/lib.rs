@@ -1,0 +1,61 @@
+//! Where a network of fluids comes to rest, found without stepping.
+//!
+//! A run of netflow-fluid that settles ends where nothing changes any more: every queue takes in what it
+//! sends, every source sends what its profile gives for the loss and the round-trip time of its path. Here
+//! these equations are solved as they stand, by Newton's method, with the laws of
+//! [`netflow_fluid::rest`] that a step of the engine has too. Lengths of steps do not come in: the queue at
+//! the end of a step that changes nothing is the same for any length.
+//!
+//! What is found is an equilibrium. Whether a run stays there is another question: where delays are long
+//! beside the queues' room, and sources steep, a run may swing around it for ever.
+//!
+//! - [`solve()`] and [`Solver`] find the steady state,
+//! - [`Solver::sensitivities`] tells what a little more of anything anywhere changes,
+//! - [`Solver::headroom`] how much more the network carries.
+//!
+//! Not covered, and refused: congestion windows, managed queues, transfers that end, aggregates and drop
+//! precedences, links with several queues. Users send their mean traffic.
+#![warn(missing_docs)]
+
+mod error;
+mod gmres;
+mod headroom;
+mod linear;
+mod newton;
+mod options;
+mod point;
+mod problem;
+mod sensitivity;
+mod solver;
+mod steady;
+
+use netflow_network::Network;
+
+pub use error::SteadyError;
+pub use headroom::{Binding, BindingKind, Bounds, Headroom};
+pub use options::SteadyOptions;
+pub use point::Held;
+pub use sensitivity::{Measure, Sensitivities};
+pub use solver::{Scale, Solver};
+pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
+
+/// The steady state of a network as it is just before `at_s`; infinity is after all its events.
+///
+/// # Errors
+/// As [`Solver::new`] and [`Solver::solve`].
+pub fn solve(network: &Network, at_s: f64, options: &SteadyOptions) -> Result<Steady, SteadyError> {
+    Solver::new(network, at_s)?.solve(options)
+}
+
+/// The same from the steady state of another network with as many links, near which it may be.
+///
+/// # Errors
+/// As [`solve()`].
+pub fn solve_from(
+    network: &Network,
+    at_s: f64,
+    before: &Steady,
+    options: &SteadyOptions,
+) -> Result<Steady, SteadyError> {
+    Solver::new(network, at_s)?.solve_from(before, options)
+}

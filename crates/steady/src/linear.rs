@@ -1,0 +1,187 @@
+//! How the distance from rest changes with the guess: a matrix that is never written down, but applied,
+//! as it is and transposed, by one walk over all hops.
+
+use crate::point::Point;
+use crate::problem::{Flow, Problem};
+
+/// The derivative at a point of which slopes were asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Linear<'a> {
+    pub problem: &'a Problem,
+    pub point: &'a Point,
+}
+
+/// What a change of every link does to a packet: of ln of the part that gets in, and of the waiting time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looks {
+    pub ln_pass: Vec<f64>,
+    pub waiting_s: Vec<f64>,
+}
+
+/// What changes from outside at every flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pulls {
+    /// What a unit more of ln rate, of ln of what gets through, and of the round-trip time is worth.
+    pub ln_rate: Vec<f64>,
+    pub ln_pass: Vec<f64>,
+    pub rtt_s: Vec<f64>,
+}
+
+impl Looks {
+    pub fn new(problem: &Problem) -> Looks {
+        Looks {
+            ln_pass: vec![0.0; problem.links.len()],
+            waiting_s: vec![0.0; problem.links.len()],
+        }
+    }
+}
+
+impl Linear<'_> {
+    /// d(off rest) by a change of z.
+    pub fn apply(&self, change: &[f64], looks: &mut Looks, out: &mut [f64]) {
+        let Linear { problem, point } = *self;
+        out.fill(0.0);
+        for &l in &problem.used {
+            let l = l as usize;
+            let (at, [du, dv]) = (&point.links[l], [change[2 * l], change[2 * l + 1]]);
+            looks.ln_pass[l] = at.rest.by_load.ln_pass * du;
+            looks.waiting_s[l] =
+                at.packet_s * at.rest.by_load.queue_pkts * du + at.waiting_s * dv;
+        }
+        for (flow, at) in problem.flows.iter().zip(&point.flows) {
+            let sum = |which: &[f64], hops: std::ops::Range<usize>| -> f64 {
+                problem.hop_link[hops].iter().map(|&l| which[l as usize]).sum()
+            };
+            let rtt_s = sum(&looks.waiting_s, flow.data_hops())
+                + sum(&looks.waiting_s, flow.back_hops());
+            let mut d_ln = at.by_pass * sum(&looks.ln_pass, flow.data_hops()) + at.by_rtt * rtt_s;
+            for (hops, pkts, bits) in crossings(flow) {
+                for h in hops {
+                    let l = problem.hop_link[h] as usize;
+                    let change = point.hops[h] * d_ln;
+                    out[2 * l] += bits * change;
+                    out[2 * l + 1] += pkts * change;
+                    d_ln += looks.ln_pass[l];
+                }
+            }
+        }
+        for &l in &problem.used {
+            let l = l as usize;
+            let at = &point.links[l];
+            let (bits, pkts) = (out[2 * l] / at.bits_ps, out[2 * l + 1] / at.pkts_ps);
+            out[2 * l] = change[2 * l] - bits;
+            out[2 * l + 1] = change[2 * l + 1] - (bits - pkts);
+        }
+        for l in unused(problem) {
+            (out[2 * l], out[2 * l + 1]) = (change[2 * l], change[2 * l + 1]);
+        }
+    }
+
+    /// The transposed of [`apply`](Self::apply); `pulls` tells besides what every flow's rate, what gets
+    /// through its data's way and its round-trip time are worth, with `worth` as prices of the distances
+    /// from rest.
+    pub fn transpose(&self, worth: &[f64], looks: &mut Looks, pulls: Option<&mut Pulls>, out: &mut [f64]) {
+        let Linear { problem, point } = *self;
+        let prices = |l: usize| {
+            let at = &point.links[l];
+            let (u, v) = (worth[2 * l], worth[2 * l + 1]);
+            (-(u + v) / at.bits_ps, v / at.pkts_ps)
+        };
+        // By link: what a bit/s more, and a packet/s more, are worth.
+        looks.ln_pass.fill(0.0);
+        looks.waiting_s.fill(0.0);
+        let mut pulls = pulls;
+        for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
+            // From the last hop back: what is worth all that comes after.
+            let mut after = 0.0;
+            for (hops, pkts, bits) in crossings(flow).into_iter().rev() {
+                for h in hops.rev() {
+                    let l = problem.hop_link[h] as usize;
+                    let (per_bit, per_pkt) = prices(l);
+                    looks.ln_pass[l] += after;
+                    after += point.hops[h] * (bits * per_bit + pkts * per_pkt);
+                }
+            }
+            let (by_pass, by_rtt) = (at.by_pass * after, at.by_rtt * after);
+            self.hand_out(flow, by_pass, by_rtt, looks);
+            if let Some(pulls) = pulls.as_deref_mut() {
+                (pulls.ln_rate[i], pulls.ln_pass[i], pulls.rtt_s[i]) = (after, by_pass, by_rtt);
+            }
+        }
+        self.gather(looks, out);
+        for l in 0..problem.links.len() {
+            out[2 * l] += worth[2 * l];
+            out[2 * l + 1] += worth[2 * l + 1];
+        }
+    }
+
+    /// Adds to every link of a way what a unit of its ln of what gets through, and of its waiting time, is
+    /// worth to a flow.
+    pub fn hand_out(&self, flow: &Flow, by_pass: f64, by_rtt: f64, looks: &mut Looks) {
+        let links = &self.problem.hop_link;
+        for h in flow.data_hops() {
+            let l = links[h] as usize;
+            looks.ln_pass[l] += by_pass;
+            looks.waiting_s[l] += by_rtt;
+        }
+        for h in flow.back_hops() {
+            looks.waiting_s[links[h] as usize] += by_rtt;
+        }
+    }
+
+    /// What that is worth in terms of z.
+    pub fn gather(&self, looks: &Looks, out: &mut [f64]) {
+        let Linear { problem, point } = *self;
+        out.fill(0.0);
+        for &l in &problem.used {
+            let l = l as usize;
+            let at = &point.links[l];
+            let by_load = &at.rest.by_load;
+            out[2 * l] = by_load.ln_pass * looks.ln_pass[l]
+                + by_load.queue_pkts * at.packet_s * looks.waiting_s[l];
+            out[2 * l + 1] = at.waiting_s * looks.waiting_s[l];
+        }
+    }
+
+    /// The main diagonal, but for what a way that crosses a link twice does to itself.
+    pub fn diagonal(&self, out: &mut [f64]) {
+        let Linear { problem, point } = *self;
+        out.fill(0.0);
+        for (flow, at) in problem.flows.iter().zip(&point.flows) {
+            for (hops, pkts, bits) in crossings(flow) {
+                let forward = hops.start == flow.data.0 as usize;
+                for h in hops {
+                    let l = problem.hop_link[h] as usize;
+                    let link = &point.links[l];
+                    let by_pass = if forward { at.by_pass } else { 0.0 };
+                    let by_load = &link.rest.by_load;
+                    let by_u = by_pass * by_load.ln_pass + at.by_rtt * link.packet_s * by_load.queue_pkts;
+                    let by_v = at.by_rtt * link.waiting_s;
+                    let (bits, pkts) = (bits / link.bits_ps, pkts / link.pkts_ps);
+                    out[2 * l] -= point.hops[h] * bits * by_u;
+                    out[2 * l + 1] -= point.hops[h] * (bits - pkts) * by_v;
+                }
+            }
+        }
+        for it in out.iter_mut() {
+            *it += 1.0;
+        }
+    }
+}
+
+/// The hops on which a flow is traffic, with packets and bits per packet of data.
+fn crossings(flow: &Flow) -> [(std::ops::Range<usize>, f64, f64); 2] {
+    let back = match flow.answers {
+        true => flow.back_hops(),
+        false => flow.back.0 as usize..flow.back.0 as usize,
+    };
+    [
+        (flow.data_hops(), 1.0, flow.data_bits),
+        (back, flow.acks, flow.ack_bits),
+    ]
+}
+
+fn unused(problem: &Problem) -> impl Iterator<Item = usize> + '_ {
+    let mut used = problem.used.iter().copied().peekable();
+    (0..problem.links.len()).filter(move |&l| used.next_if_eq(&(l as u32)).is_none())
+}

@@ -1,0 +1,143 @@
+//! From a guess to rest: Newton's method, its linear equations solved by GMRES as exactly as the distance
+//! from rest is worth, each step tried and shortened until it leads nearer.
+
+use crate::gmres::Gmres;
+use crate::linear::{Linear, Looks};
+use crate::point::Point;
+use crate::problem::Problem;
+
+/// No number is moved further in one step: by a factor e² in load.
+const LONGEST: f64 = 2.0;
+/// A step is halved so often before the equations are damped instead.
+const HALVINGS: usize = 6;
+const MOST_PRODUCTS: usize = 400;
+
+/// Room for what is found on the way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Newton {
+    pub off: Vec<f64>,
+    diagonal: Vec<f64>,
+    step: Vec<f64>,
+    tried: Vec<f64>,
+    tried_off: Vec<f64>,
+    right: Vec<f64>,
+    pub looks: Looks,
+    pub gmres: Gmres,
+}
+
+/// How far it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reached {
+    /// The largest distance from rest.
+    pub residual: f64,
+    pub rounds: usize,
+    pub products: usize,
+}
+
+fn square(x: &[f64]) -> f64 {
+    let sum: f64 = x.iter().map(|x| x * x).sum();
+    if sum.is_nan() { f64::INFINITY } else { sum }
+}
+
+pub(crate) fn largest(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |most, x| match x.abs() {
+        x if x.is_nan() => f64::INFINITY,
+        x => x.max(most),
+    })
+}
+
+impl Newton {
+    pub fn new(problem: &Problem) -> Newton {
+        let zeros = vec![0.0; problem.size()];
+        Newton {
+            off: zeros.clone(),
+            diagonal: zeros.clone(),
+            step: zeros.clone(),
+            tried: zeros.clone(),
+            tried_off: zeros.clone(),
+            right: zeros,
+            looks: Looks::new(problem),
+            gmres: Gmres::default(),
+        }
+    }
+
+    /// Moves `z` until no number is further from rest than `tolerance`, or so many rounds are over. The
+    /// point is left at `z`, with slopes.
+    pub fn find(
+        &mut self,
+        problem: &Problem,
+        point: &mut Point,
+        z: &mut [f64],
+        tolerance: f64,
+        most_rounds: usize,
+    ) -> Reached {
+        let (mut damping, mut products) = (0.0_f64, 0);
+        point.evaluate(problem, z, true, &mut self.off);
+        let mut rounds = 0;
+        loop {
+            let residual = largest(&self.off);
+            if residual <= tolerance || rounds >= most_rounds || !residual.is_finite() {
+                return Reached { residual, rounds, products };
+            }
+            rounds += 1;
+            products += self.direction(problem, point, damping, residual);
+            match self.advance(problem, point, z) {
+                true => damping = if damping > 0.02 { damping * 0.2 } else { 0.0 },
+                false if damping > 1e6 => return Reached { residual, rounds, products },
+                false => {
+                    damping = (4.0 * damping).max(0.5);
+                    point.evaluate(problem, z, true, &mut self.off);
+                }
+            }
+        }
+    }
+
+    /// Where the linear equations lead, their diagonal enlarged by a part of it.
+    fn direction(&mut self, problem: &Problem, point: &Point, damping: f64, residual: f64) -> usize {
+        let linear = Linear { problem, point };
+        linear.diagonal(&mut self.diagonal);
+        let Newton { diagonal, looks, .. } = self;
+        for d in diagonal.iter_mut() {
+            // Where a rate rises with the loss it may be anything.
+            *d = d.abs().max(0.1);
+        }
+        for (right, off) in self.right.iter_mut().zip(&self.off) {
+            *right = -off;
+        }
+        let apply = |x: &[f64], out: &mut [f64]| {
+            linear.apply(x, looks, out);
+            if damping > 0.0 {
+                for ((out, x), d) in out.iter_mut().zip(x).zip(diagonal.iter()) {
+                    *out += damping * d * x;
+                }
+            }
+        };
+        let scaled: Vec<f64> = diagonal.iter().map(|d| d * (1.0 + damping)).collect();
+        let exact = (0.1 * residual).clamp(1e-9, 0.01);
+        let solved = self.gmres.solve(apply, &scaled, &self.right, exact, MOST_PRODUCTS, &mut self.step);
+        solved.products
+    }
+
+    /// Goes along the step as far as that leads nearer; whether it does.
+    fn advance(&mut self, problem: &Problem, point: &mut Point, z: &mut [f64]) -> bool {
+        let longest = largest(&self.step);
+        if !longest.is_finite() {
+            return false;
+        }
+        let before = square(&self.off);
+        let mut part = (LONGEST / longest.max(1e-300)).min(1.0);
+        for _ in 0..HALVINGS {
+            for ((tried, z), step) in self.tried.iter_mut().zip(&*z).zip(&self.step) {
+                *tried = z + part * step;
+            }
+            point.evaluate(problem, &self.tried, true, &mut self.tried_off);
+            if square(&self.tried_off) < before * (1.0 - 1e-4 * part) {
+                z.copy_from_slice(&self.tried);
+                std::mem::swap(&mut self.off, &mut self.tried_off);
+                return true;
+            }
+            part *= 0.5;
+        }
+        false
+    }
+}

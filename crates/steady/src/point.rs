@@ -1,0 +1,275 @@
+//! The network at one guess, how far it is from rest there, and how that changes.
+//!
+//! To be found are for every link u = ln(offered bits/s / bandwidth) and v = ln(mean bits of a packet).
+//! They tell what the link does to packets: ln(1−D), \[Prof\] §3.3, and how long they wait, N·e^v/bandwidth.
+//! That tells every source its loss p = 1 − Π(1−D) and its round-trip time; these its rate; and the rates,
+//! thinned link by link on their ways, what is offered. Off rest are
+//!
+//! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
+
+use netflow_fluid::rest::{QueueAtRest, learnt_loss, rate_kept_pps, within_window};
+use netflow_profile::Profile;
+
+use crate::problem::{Flow, NO_PROFILE, Problem};
+
+/// Sources evaluated at a time.
+const BATCH: usize = 64;
+
+/// Of so little the logarithm still is a number.
+const NOTHING: f64 = 1e-280;
+
+/// What one link does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkAt {
+    pub rest: QueueAtRest,
+    /// The part of what arrives that gets in.
+    pub pass: f64,
+    pub waiting_s: f64,
+    /// Seconds that a mean packet takes to send.
+    pub packet_s: f64,
+    /// What arrives.
+    pub bits_ps: f64,
+    pub pkts_ps: f64,
+}
+
+/// What one flow does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowAt {
+    /// Packets/s of one connection.
+    pub rate_pps: f64,
+    pub ln_pass: f64,
+    pub rtt_s: f64,
+    /// The loss that it reckons with.
+    pub learnt: f64,
+    /// d ln rate by ln of the part that gets through, and by the round-trip time in 1/s.
+    pub by_pass: f64,
+    pub by_rtt: f64,
+    pub limit: Held,
+}
+
+/// What holds a source where it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Held {
+    /// The rate it was given.
+    #[default]
+    Own,
+    /// Its profile.
+    Profile,
+    /// Its profile, with all losses of a round trip counting as one.
+    OneLossPerWindow,
+    /// The largest window it may have.
+    Window,
+    /// What its application makes.
+    Application,
+    /// More than half is lost: it cannot grow.
+    Start,
+}
+
+/// All of it, kept from guess to guess.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Point {
+    pub links: Vec<LinkAt>,
+    pub flows: Vec<FlowAt>,
+    /// Packets/s of data that enter each hop, or whose acknowledgements do.
+    pub hops: Vec<f64>,
+    pub fixed_s: Vec<f64>,
+}
+
+impl Point {
+    pub fn new(problem: &Problem) -> Point {
+        let mut point = Point {
+            links: vec![LinkAt::default(); problem.links.len()],
+            flows: vec![FlowAt::default(); problem.flows.len()],
+            hops: vec![0.0; problem.hop_link.len()],
+            fixed_s: Vec::new(),
+        };
+        point.inputs_changed(problem);
+        point
+    }
+
+    /// Bandwidths or delays are others than before.
+    pub fn inputs_changed(&mut self, problem: &Problem) {
+        self.fixed_s.clear();
+        let fixed_s = |flow| problem.fixed_s(flow).iter().sum::<f64>();
+        self.fixed_s.extend(problem.flows.iter().map(fixed_s));
+    }
+
+    /// Evaluates everything at `z`, and writes how far it is from rest; with slopes on demand.
+    pub fn evaluate(&mut self, problem: &Problem, z: &[f64], slopes: bool, off: &mut [f64]) {
+        self.look_at_links(problem, z);
+        self.send(problem, slopes);
+        self.forward(problem);
+        off.fill(0.0);
+        for &l in &problem.used {
+            let l = l as usize;
+            let at = &mut self.links[l];
+            at.bits_ps = at.bits_ps.max(NOTHING);
+            at.pkts_ps = at.pkts_ps.max(NOTHING);
+            (off[2 * l], off[2 * l + 1]) = (z[2 * l], z[2 * l + 1]);
+            off[2 * l] -= (at.bits_ps / problem.links[l].bandwidth_bps).ln();
+            off[2 * l + 1] -= (at.bits_ps / at.pkts_ps).ln();
+        }
+    }
+
+    fn look_at_links(&mut self, problem: &Problem, z: &[f64]) {
+        for &l in &problem.used {
+            let l = l as usize;
+            let link = &problem.links[l];
+            let rest = link.queue.at_rest(z[2 * l]);
+            let packet_s = z[2 * l + 1].exp() / link.bandwidth_bps;
+            self.links[l] = LinkAt {
+                rest,
+                pass: rest.ln_pass.exp(),
+                waiting_s: rest.queue_pkts * packet_s,
+                packet_s,
+                bits_ps: 0.0,
+                pkts_ps: 0.0,
+            };
+        }
+    }
+
+    fn send(&mut self, problem: &Problem, slopes: bool) {
+        for (profile, range) in &problem.groups {
+            let flows = &problem.flows[range.clone()];
+            let fixed_s = &self.fixed_s[range.clone()];
+            let at = &mut self.flows[range.clone()];
+            for ((at, flow), &fixed_s) in at.iter_mut().zip(flows).zip(fixed_s) {
+                let links = |hops: std::ops::Range<usize>| problem.hop_link[hops].iter().map(|&l| &self.links[l as usize]);
+                let data = flow.data_hops();
+                at.ln_pass = flow.ln_pass;
+                at.rtt_s = fixed_s;
+                for link in links(data) {
+                    at.ln_pass += link.rest.ln_pass;
+                    at.rtt_s += link.waiting_s;
+                }
+                at.rtt_s += links(flow.back_hops()).map(|link| link.waiting_s).sum::<f64>();
+            }
+            if *profile == NO_PROFILE {
+                for (at, flow) in at.iter_mut().zip(flows) {
+                    at.rate_pps = flow.rate_pps * flow.demand;
+                    (at.by_pass, at.by_rtt, at.limit) = (0.0, 0.0, Held::Own);
+                }
+                continue;
+            }
+            let profile = &*problem.profiles[*profile as usize];
+            let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
+            let mut from_profile = [0.0; BATCH];
+            for (at, flows) in at.chunks_mut(BATCH).zip(flows.chunks(BATCH)) {
+                let n = at.len();
+                for (i, at) in at.iter().enumerate() {
+                    (loss[i], rtt[i]) = (-at.ln_pass.exp_m1(), at.rtt_s);
+                }
+                profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
+                for (i, (at, flow)) in at.iter_mut().zip(flows).enumerate() {
+                    at.respond(profile, flow, from_profile[i], slopes);
+                }
+            }
+        }
+    }
+
+    fn forward(&mut self, problem: &Problem) {
+        for (flow, at) in problem.flows.iter().zip(&self.flows) {
+            let mut pps = flow.sent_pps(at.rate_pps);
+            let mut over = |hops: std::ops::Range<usize>, pkts: f64, bits: f64| {
+                for h in hops {
+                    let link = &mut self.links[problem.hop_link[h] as usize];
+                    self.hops[h] = pps;
+                    link.pkts_ps += pps * pkts;
+                    link.bits_ps += pps * bits;
+                    pps *= link.pass * problem.hop_pass[h];
+                }
+            };
+            over(flow.data_hops(), 1.0, flow.data_bits);
+            if flow.answers {
+                over(flow.back_hops(), flow.acks, flow.ack_bits);
+            }
+        }
+    }
+}
+
+impl FlowAt {
+    pub fn loss(&self) -> f64 {
+        -self.ln_pass.exp_m1()
+    }
+
+    /// The rate that a TCP source settles at, whose profile gives `profile_pps` for the loss of its path.
+    fn respond(&mut self, profile: &dyn Profile, flow: &Flow, profile_pps: f64, slopes: bool) {
+        let (loss, rtt_s) = (self.loss(), self.rtt_s);
+        let through = self.ln_pass.exp();
+        let most_pps = |pps: f64| {
+            // What is lost is sent again.
+            let pps = within_window(pps, flow.window_pkts, rtt_s).min(flow.application_pps / through);
+            rate_kept_pps(pps, loss, rtt_s)
+        };
+        (self.rate_pps, self.learnt) = (most_pps(profile_pps), loss);
+        let mut profile_pps = profile_pps;
+        let mut one_loss = false;
+        let window_pkts = self.rate_pps * rtt_s;
+        if learnt_loss(loss * window_pkts, window_pkts) < loss * (1.0 - 1e-12) {
+            // Several losses in a window count as one: W = rtt · F(1/W, rtt).
+            let window_pkts = one_loss_per_window(profile, 1.0 / loss, rtt_s, |pps| {
+                most_pps(pps) * rtt_s
+            });
+            self.learnt = 1.0 / window_pkts;
+            profile_pps = profile.throughput(self.learnt, rtt_s);
+            self.rate_pps = window_pkts / rtt_s;
+            one_loss = true;
+        }
+        let rate_pps = self.rate_pps * (1.0 + 1e-12);
+        self.limit = if profile_pps <= rate_pps {
+            if one_loss { Held::OneLossPerWindow } else { Held::Profile }
+        } else if flow.window_pkts / rtt_s <= rate_pps {
+            Held::Window
+        } else if flow.application_pps / through <= rate_pps {
+            Held::Application
+        } else {
+            Held::Start
+        };
+        if !slopes {
+            return;
+        }
+        (self.by_pass, self.by_rtt) = match self.limit {
+            Held::Own => (0.0, 0.0),
+            Held::Profile => {
+                let slopes = profile.slopes(loss, rtt_s);
+                (-through * slopes.by_loss, slopes.by_rtt)
+            }
+            Held::OneLossPerWindow => {
+                let slopes = profile.slopes(self.learnt, rtt_s);
+                // d ln W (1 + p̂ ∂lnF/∂p̂) = (∂lnF/∂rtt + 1/rtt) d rtt
+                let by_rtt = (slopes.by_rtt + 1.0 / rtt_s) / (1.0 + self.learnt * slopes.by_loss);
+                (0.0, by_rtt - 1.0 / rtt_s)
+            }
+            Held::Window | Held::Start => (0.0, -1.0 / rtt_s),
+            Held::Application => (-1.0, 0.0),
+        };
+    }
+}
+
+/// The window of a source that learns a loss of one over its window: the least from `least_pkts` on that its
+/// profile gives back, by halves.
+fn one_loss_per_window(
+    profile: &dyn Profile,
+    least_pkts: f64,
+    rtt_s: f64,
+    window_at: impl Fn(f64) -> f64,
+) -> f64 {
+    let grows = |window_pkts: f64| {
+        window_at(profile.throughput(1.0 / window_pkts, rtt_s)) > window_pkts
+    };
+    let (mut low, mut high) = (least_pkts, 2.0 * least_pkts);
+    while grows(high) && high < 1e15 {
+        (low, high) = (high, 2.0 * high);
+    }
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        match grows(middle) {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    0.5 * (low + high)
+}

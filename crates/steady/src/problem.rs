@@ -1,0 +1,293 @@
+//! A network as it is at one time: who sends over which links, and what each link is.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use netflow_fluid::rest::{Queue, ack_bits_per_data, ln_pass, packets_per_data};
+use netflow_network::tables::{NO_BRANCH, Way};
+use netflow_network::{
+    ACK_BYTES, Change, ConnectionId, ConnectionSpec, DropPolicy, Network, Source,
+};
+use netflow_profile::Profile;
+
+use crate::SteadyError;
+
+/// The source has no profile: it sends at its own rate.
+pub(crate) const NO_PROFILE: u32 = u32::MAX;
+
+/// All that does not change while a steady state is looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub links: Vec<LinkOf>,
+    /// By profile, so that those of one are evaluated together; each profile's in order of classes.
+    pub flows: Vec<Flow>,
+    /// Links of all flows' ways, data first, then the way back.
+    pub hop_link: Vec<u32>,
+    /// What a link does not lose on the way of the packets of a hop.
+    pub hop_pass: Vec<f64>,
+    pub profiles: Vec<Arc<dyn Profile>>,
+    /// The flows of each profile, then those without.
+    pub groups: Vec<(u32, Range<usize>)>,
+    /// Flow of each class, if it sends.
+    pub flow_of: Vec<Option<u32>>,
+    /// The network's events later than the time looked at.
+    pub later_events: usize,
+    /// Connections that have no route.
+    pub without_route: Vec<ConnectionId>,
+    /// Links that some flow crosses, in order of their numbers.
+    pub used: Vec<u32>,
+}
+
+/// One link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkOf {
+    pub bandwidth_bps: f64,
+    pub delay_s: f64,
+    pub queue: Queue,
+}
+
+/// The connections of one class on their way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub class: u32,
+    /// How many connections.
+    pub weight: f64,
+    /// What they offer, in units of what the network says.
+    pub demand: f64,
+    /// Hops of the data, and of the way back.
+    pub data: (u32, u32),
+    pub back: (u32, u32),
+    /// Whether acknowledgements are traffic.
+    pub answers: bool,
+    pub profile: u32,
+    pub rate_pps: f64,
+    pub window_pkts: f64,
+    pub application_pps: f64,
+    pub data_bits: f64,
+    /// Acknowledgements, and their bits, per packet of data.
+    pub acks: f64,
+    pub ack_bits: f64,
+    /// ln of the part of the data that no link loses on the way.
+    pub ln_pass: f64,
+}
+
+impl Flow {
+    pub fn data_hops(&self) -> Range<usize> {
+        self.data.0 as usize..self.data.1 as usize
+    }
+
+    pub fn back_hops(&self) -> Range<usize> {
+        self.back.0 as usize..self.back.1 as usize
+    }
+
+    /// Packets/s of data that all its connections send, each at this rate.
+    pub fn sent_pps(&self, rate_pps: f64) -> f64 {
+        rate_pps * self.weight
+    }
+}
+
+/// What a steady state cannot mean, or is not known of.
+fn refuse(network: &Network) -> Result<(), SteadyError> {
+    let no = |what: String, reason: &'static str| Err(SteadyError::NotCovered { what, reason });
+    let inner = network.tables();
+    if let Some(aggregate) = inner.aggregates.first() {
+        return no(
+            format!("aggregate `{}`", aggregate.name),
+            "how its edge marks at rest is not solved for; a run finds it",
+        );
+    }
+    if let Some(link) = network.classed_links().next() {
+        return no(
+            format!("link {}", network.link_name(link)),
+            "how its queues share at rest is not solved for; a run finds it",
+        );
+    }
+    for id in network.links() {
+        let reason = match network.link_spec(id).queue {
+            DropPolicy::DropTail | DropPolicy::Red(_) => continue,
+            DropPolicy::Rio(_) => {
+                "its drop precedences at rest are not solved for; a run finds them"
+            }
+            DropPolicy::Managed(_) => {
+                "its queue decides for each packet, which only the window model follows"
+            }
+        };
+        return no(format!("link {}", network.link_name(id)), reason);
+    }
+    Ok(())
+}
+
+/// The same of one connection that would send.
+fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
+    let reason = match spec.source {
+        Source::Window(_) | Source::Stack(_) => {
+            "it has a congestion window, which swings instead of coming to rest; a fluid needs a profile there"
+        }
+        _ if spec.size_pkts.is_some() => {
+            "it has only so much to send, and ends; without `size` it has a steady state"
+        }
+        _ => return Ok(()),
+    };
+    let what = format!("connection `{}`", spec.name);
+    Err(SteadyError::NotCovered { what, reason })
+}
+
+impl Problem {
+    /// The network with the routes, bandwidths and senders of just before `at_s`.
+    pub fn new(network: &Network, at_s: f64) -> Result<Problem, SteadyError> {
+        if at_s.is_nan() || at_s <= 0.0 {
+            return Err(SteadyError::BadTime { at_s });
+        }
+        refuse(network)?;
+        let inner = network.tables();
+        let mut links: Vec<LinkOf> = inner.links.iter().zip(&inner.buffer_pkts).map(link_of).collect();
+        let begun = inner.events.partition_point(|e| e.at_s < at_s);
+        for event in &inner.events[..begun] {
+            if let Change::Bandwidth(bps) = event.change {
+                links[event.link as usize].bandwidth_bps = bps;
+            }
+        }
+        let epoch = inner.epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
+        let later = inner.epochs.len() - 1 - epoch;
+        let mut problem = Problem {
+            links,
+            flows: Vec::new(),
+            hop_link: Vec::new(),
+            hop_pass: Vec::new(),
+            profiles: Vec::new(),
+            groups: Vec::new(),
+            flow_of: vec![None; inner.classes.len()],
+            later_events: (inner.events.len() - begun).max(later),
+            without_route: Vec::new(),
+            used: Vec::new(),
+        };
+        let mut known: HashMap<*const (), u32> = HashMap::new();
+        for class in 0..inner.classes.len() {
+            let spec = inner.spec_of_class(class as u32);
+            let (start_s, stop_s) = match &spec.source {
+                Source::Users(traffic) => (traffic.workload.start_s, traffic.workload.stop_s),
+                _ => (spec.start_s, spec.stop_s),
+            };
+            if start_s >= at_s || stop_s.is_some_and(|stop_s| stop_s < at_s) {
+                continue;
+            }
+            refuse_connection(spec)?;
+            let branch = inner.epochs[epoch].branch_of[class];
+            if branch == NO_BRANCH {
+                let of_class = |&(_, &it): &(usize, &u32)| it as usize == class;
+                let ids = inner.class_of.iter().enumerate().filter(of_class);
+                let ids = ids.map(|(id, _)| ConnectionId::new(id as u32, inner.owner));
+                problem.without_route.extend(ids);
+                continue;
+            }
+            problem.add_flow(network, branch, &mut known);
+        }
+        problem.arrange();
+        Ok(problem)
+    }
+
+    fn add_flow(&mut self, network: &Network, branch: u32, known: &mut HashMap<*const (), u32>) {
+        let inner = network.tables();
+        let class = inner.branches[branch as usize].class;
+        let spec = inner.spec_of_class(class);
+        let way = Way::new(inner, branch);
+        let (profile, rate_pps) = match &spec.source {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => (NO_PROFILE, *rate_pps),
+            Source::Users(traffic) => (NO_PROFILE, traffic.mean_pps),
+            Source::Profile(p) => {
+                let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
+                    self.profiles.push(p.clone());
+                    self.profiles.len() as u32 - 1
+                });
+                (index, 0.0)
+            }
+            Source::Window(_) | Source::Stack(_) => (NO_PROFILE, 0.0),
+        };
+        if profile == NO_PROFILE && rate_pps <= 0.0 {
+            return; // it is silent
+        }
+        let pass = |l: u32, bytes: f64| 1.0 - inner.links[l as usize].loss.probability(bytes);
+        let first = self.hop_link.len() as u32;
+        let middle = first + way.data.len() as u32;
+        let end = middle + way.back.len() as u32;
+        self.hop_link.extend(way.data.iter().chain(way.back));
+        let bytes = spec.packet_size_bytes;
+        self.hop_pass.extend(way.data.iter().map(|&l| pass(l, bytes)));
+        self.hop_pass.extend(way.back.iter().map(|&l| pass(l, ACK_BYTES)));
+        let lost = way.data.iter().map(|&l| ln_pass(1.0 - pass(l, bytes)));
+        self.flows.push(Flow {
+            class,
+            weight: inner.classes[class as usize].weight,
+            demand: 1.0,
+            data: (first, middle),
+            back: (middle, end),
+            answers: !way.acks.is_empty(),
+            profile,
+            rate_pps,
+            window_pkts: spec.max_window_pkts.unwrap_or(f64::INFINITY),
+            application_pps: match profile {
+                NO_PROFILE => f64::INFINITY,
+                _ => spec.application.mean_pps(),
+            },
+            data_bits: 8.0 * bytes,
+            acks: packets_per_data(spec.acks),
+            ack_bits: ack_bits_per_data(spec.acks),
+            ln_pass: lost.sum(),
+        });
+    }
+
+    /// Puts the flows of one profile together.
+    fn arrange(&mut self) {
+        self.flows.sort_by_key(|flow| (flow.profile, flow.class));
+        let mut first = 0;
+        for same in self.flows.chunk_by(|a, b| a.profile == b.profile) {
+            self.groups.push((same[0].profile, first..first + same.len()));
+            first += same.len();
+        }
+        for (i, flow) in self.flows.iter().enumerate() {
+            self.flow_of[flow.class as usize] = Some(i as u32);
+        }
+        let mut used = vec![false; self.links.len()];
+        for flow in &self.flows {
+            let carried = if flow.answers { flow.back.1 } else { flow.data.1 };
+            for &l in &self.hop_link[flow.data.0 as usize..carried as usize] {
+                used[l as usize] = true;
+            }
+        }
+        let all = 0..self.links.len() as u32;
+        self.used = all.filter(|&l| used[l as usize]).collect();
+    }
+
+    /// Numbers to be found: two for every link.
+    pub fn size(&self) -> usize {
+        2 * self.links.len()
+    }
+
+    /// Propagation and the transmission of one's own packet and acknowledgement, in seconds: of the way
+    /// there, and of the way back.
+    pub fn fixed_s(&self, flow: &Flow) -> [f64; 2] {
+        let over = |hops: Range<usize>, bits: f64| -> f64 {
+            let links = self.hop_link[hops].iter().map(|&l| &self.links[l as usize]);
+            links.map(|l| l.delay_s + bits / l.bandwidth_bps).sum()
+        };
+        [
+            over(flow.data_hops(), flow.data_bits),
+            over(flow.back_hops(), 8.0 * ACK_BYTES),
+        ]
+    }
+}
+
+fn link_of((spec, &buffer_pkts): (&netflow_network::LinkSpec, &f64)) -> LinkOf {
+    LinkOf {
+        bandwidth_bps: spec.bandwidth_bps,
+        delay_s: spec.delay_s,
+        queue: Queue {
+            buffer_pkts,
+            red: match spec.queue {
+                DropPolicy::Red(red) => Some(red),
+                _ => None,
+            },
+        },
+    }
+}

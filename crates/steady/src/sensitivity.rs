@@ -1,0 +1,284 @@
+//! What a little more of anything anywhere changes: all derivatives of one number by one adjoint solution.
+//!
+//! At rest F(z, θ) = 0, so that dM/dθ = ∂M/∂θ + ψᵀ ∂F/∂θ with Jᵀψ = −∂M/∂z and J = ∂F/∂z: one system of linear
+//! equations for a measure M, whatever the number of parameters θ.
+
+use netflow_network::ConnectionId;
+
+use crate::linear::{Linear, Looks, Pulls};
+use crate::point::Held;
+use crate::problem::NO_PROFILE;
+use crate::solver::Solver;
+use crate::{Steady, SteadyError, SteadyOptions};
+
+/// How exactly the adjoint equations are solved.
+const EXACT: f64 = 1e-12;
+const MOST_PRODUCTS: usize = 2000;
+/// What the adjoint solution may be off to be worth telling.
+const WORTH_TELLING: f64 = 1e-7;
+/// So near, relatively, to where a profile or a limit bends, a state is at the bend.
+const AT_BEND: f64 = 1e-7;
+
+/// A number that depends on everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Bits/s of data that arrive, all connections together.
+    Goodput,
+    /// Mean time of a packet from sending to arrival, in seconds.
+    Delay,
+    /// Part of all data sent that is lost.
+    Loss,
+    /// Packets/s that a connection sends, all `count` of it together.
+    Rate(ConnectionId),
+    /// Packets/s of it that arrive.
+    GoodputOf(ConnectionId),
+}
+
+/// The derivatives of one measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivities {
+    /// The measure itself.
+    pub value: f64,
+    /// By the bandwidth of each link, per bit/s.
+    pub by_bandwidth: Vec<f64>,
+    /// By its propagation delay, per second.
+    pub by_delay: Vec<f64>,
+    /// By the room of its queue, per packet.
+    pub by_buffer: Vec<f64>,
+    /// By ln of what each connection offers: its rate, if it has one of its own, else the number of such
+    /// connections.
+    pub by_demand: Vec<f64>,
+    /// Connections whose profile or limit bends right where they are: derivatives are those of one side.
+    pub at_bends: Vec<ConnectionId>,
+    /// What is left of the adjoint equations, relatively.
+    pub residual: f64,
+}
+
+/// What a measure sees directly, at rates, what gets through, and delays that are taken as given.
+struct Direct {
+    value: f64,
+    /// By flow: by ln of what it sends, by ln of the part that gets through, by its delay.
+    ln_sent: Vec<f64>,
+    ln_pass: Vec<f64>,
+    delay: Vec<f64>,
+}
+
+impl Solver {
+    /// The derivatives of `measure` at a steady state of this network as it is now.
+    ///
+    /// # Errors
+    /// As [`Solver::solve`], if `at` is not one of this network.
+    pub fn sensitivities(&mut self, at: &Steady, measure: Measure) -> Result<Sensitivities, SteadyError> {
+        let exact = SteadyOptions { tolerance: 1e-12, ..SteadyOptions::default() };
+        let near = SteadyOptions::default();
+        let at = match self.solve_from(at, &exact) {
+            Ok(at) => at,
+            Err(_) => self.solve_from(at, &near)?,
+        };
+        let direct = self.direct(measure, &at);
+        let (problem, point) = (&self.problem, &self.point);
+        let linear = Linear { problem, point };
+        let n = problem.size();
+        // ∂M/∂z
+        let mut looks = Looks::new(problem);
+        let mut waits = vec![0.0; problem.links.len()];
+        for (i, flow) in problem.flows.iter().enumerate() {
+            let it = &point.flows[i];
+            let by_pass = direct.ln_pass[i] + it.by_pass * direct.ln_sent[i];
+            linear.hand_out(flow, by_pass, it.by_rtt * direct.ln_sent[i], &mut looks);
+            for h in flow.data_hops() {
+                waits[problem.hop_link[h] as usize] += direct.delay[i];
+            }
+        }
+        let mut right = vec![0.0; n];
+        linear.gather(&looks, &mut right);
+        for &l in &problem.used {
+            let l = l as usize;
+            let link = &point.links[l];
+            right[2 * l] += waits[l] * link.packet_s * link.rest.by_load.found_pkts;
+            right[2 * l + 1] += waits[l] * link.packet_s * link.rest.found_pkts;
+        }
+        right.iter_mut().for_each(|it| *it = -*it);
+        let mut diagonal = vec![0.0; n];
+        linear.diagonal(&mut diagonal);
+        diagonal.iter_mut().for_each(|d| *d = d.abs().max(0.1));
+        let mut worth = vec![0.0; n];
+        let mut scratch = Looks::new(problem);
+        let solved = self.newton.gmres.solve(
+            |x, out| linear.transpose(x, &mut scratch, None, out),
+            &diagonal,
+            &right,
+            EXACT,
+            MOST_PRODUCTS,
+            &mut worth,
+        );
+        if solved.left.is_nan() || solved.left > WORTH_TELLING {
+            return Err(SteadyError::Singular { left: solved.left });
+        }
+        let flows = problem.flows.len();
+        let mut pulls = Pulls {
+            ln_rate: vec![0.0; flows],
+            ln_pass: vec![0.0; flows],
+            rtt_s: vec![0.0; flows],
+        };
+        linear.transpose(&worth, &mut scratch, Some(&mut pulls), &mut vec![0.0; n]);
+        for (all, own) in [
+            (&mut scratch.ln_pass, &looks.ln_pass),
+            (&mut scratch.waiting_s, &looks.waiting_s),
+        ] {
+            all.iter_mut().zip(own).for_each(|(all, own)| *all += own);
+        }
+        Ok(self.gathered(&direct, &worth, &scratch, &waits, &pulls, solved.left))
+    }
+
+    fn gathered(
+        &self,
+        direct: &Direct,
+        worth: &[f64],
+        looks: &Looks,
+        waits: &[f64],
+        pulls: &Pulls,
+        residual: f64,
+    ) -> Sensitivities {
+        let (problem, point) = (&self.problem, &self.point);
+        let inner = self.network.tables();
+        let links = problem.links.len();
+        let mut all = Sensitivities {
+            value: direct.value,
+            by_bandwidth: vec![0.0; links],
+            by_delay: vec![0.0; links],
+            by_buffer: vec![0.0; links],
+            by_demand: vec![0.0; inner.connections.len()],
+            at_bends: Vec::new(),
+            residual,
+        };
+        for &l in &problem.used {
+            let l = l as usize;
+            let link = &point.links[l];
+            // By ln of the bandwidth: the load, and all that is sent at its rate.
+            all.by_bandwidth[l] = worth[2 * l]
+                - looks.waiting_s[l] * link.waiting_s
+                - waits[l] * link.rest.found_pkts * link.packet_s;
+            let by_buffer = &link.rest.by_buffer;
+            all.by_buffer[l] = looks.ln_pass[l] * by_buffer.ln_pass
+                + looks.waiting_s[l] * link.packet_s * by_buffer.queue_pkts
+                + waits[l] * link.packet_s * by_buffer.found_pkts;
+        }
+        let mut by_flow = vec![0.0; problem.flows.len()];
+        for (i, flow) in problem.flows.iter().enumerate() {
+            let by_rtt = pulls.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
+            let ways = [
+                (flow.data_hops(), flow.data_bits, by_rtt + direct.delay[i]),
+                (flow.back_hops(), 8.0 * netflow_network::ACK_BYTES, by_rtt),
+            ];
+            for (hops, bits, per_second) in ways {
+                for h in hops {
+                    let l = problem.hop_link[h] as usize;
+                    all.by_delay[l] += per_second;
+                    all.by_bandwidth[l] -= per_second * bits / problem.links[l].bandwidth_bps;
+                }
+            }
+            by_flow[i] = pulls.ln_rate[i] + direct.ln_sent[i];
+        }
+        for (by_bandwidth, link) in all.by_bandwidth.iter_mut().zip(&problem.links) {
+            *by_bandwidth /= link.bandwidth_bps;
+        }
+        let bends: Vec<bool> = (0..problem.flows.len()).map(|i| self.is_at_bend(i)).collect();
+        for id in self.network.connections() {
+            let class = inner.class_of[id.index()];
+            let Some(i) = problem.flow_of[class as usize] else { continue };
+            let count = f64::from(inner.connections[id.index()].count);
+            let part = count / inner.classes[class as usize].weight;
+            all.by_demand[id.index()] = by_flow[i as usize] * part;
+            if bends[i as usize] {
+                all.at_bends.push(id);
+            }
+        }
+        all
+    }
+
+    fn direct(&self, measure: Measure, at: &Steady) -> Direct {
+        let flows = self.problem.flows.len();
+        let mut direct = Direct {
+            value: 0.0,
+            ln_sent: vec![0.0; flows],
+            ln_pass: vec![0.0; flows],
+            delay: vec![0.0; flows],
+        };
+        let totals = &at.totals;
+        for (i, (flow, it)) in self.problem.flows.iter().zip(&self.point.flows).enumerate() {
+            let sent = flow.sent_pps(it.rate_pps);
+            let goodput = sent * it.ln_pass.exp();
+            let (all_sent, all_goodput) = (totals.rate_pps, totals.goodput_pps);
+            (direct.ln_sent[i], direct.ln_pass[i], direct.delay[i]) = match measure {
+                Measure::Goodput => {
+                    let bps = goodput * flow.data_bits;
+                    (bps, bps, 0.0)
+                }
+                Measure::Delay if all_goodput > 0.0 => {
+                    let part = goodput / all_goodput;
+                    let aside = part * (self.delay_s(i) - totals.delay_s);
+                    (aside, aside, part)
+                }
+                Measure::Loss if all_sent > 0.0 => {
+                    let lost = all_goodput * sent / (all_sent * all_sent);
+                    (lost - goodput / all_sent, -goodput / all_sent, 0.0)
+                }
+                _ => (0.0, 0.0, 0.0),
+            };
+        }
+        direct.value = match measure {
+            Measure::Goodput => totals.goodput_bps,
+            Measure::Delay => totals.delay_s,
+            Measure::Loss => totals.loss_probability,
+            Measure::Rate(id) | Measure::GoodputOf(id) => {
+                let it = at.connection(id);
+                let of_rate = matches!(measure, Measure::Rate(_));
+                let value = if of_rate { it.rate_pps } else { it.goodput_pps };
+                let class = self.network.tables().class_of[id.index()];
+                if let Some(i) = self.problem.flow_of[class as usize] {
+                    direct.ln_sent[i as usize] = value;
+                    direct.ln_pass[i as usize] = if of_rate { 0.0 } else { value };
+                }
+                value
+            }
+        };
+        direct
+    }
+
+    /// Whether the law of a flow's rate bends where it is.
+    fn is_at_bend(&self, i: usize) -> bool {
+        let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
+        if flow.profile == NO_PROFILE {
+            return false;
+        }
+        let profile = &*self.problem.profiles[flow.profile as usize];
+        let profile_pps = profile.throughput(at.learnt, at.rtt_s);
+        let limits = [
+            profile_pps,
+            flow.window_pkts / at.rtt_s,
+            flow.application_pps / at.ln_pass.exp(),
+        ];
+        let near = |pps: &&f64| (*pps / at.rate_pps - 1.0).abs() < AT_BEND;
+        if limits.iter().filter(near).count() > 1 {
+            return true;
+        }
+        if !matches!(at.limit, Held::Profile | Held::OneLossPerWindow) {
+            return false;
+        }
+        // Elasticities on either side.
+        let here = |loss: f64, rtt_s: f64| {
+            let slopes = profile.slopes(loss, rtt_s);
+            [slopes.by_loss * loss, slopes.by_rtt * rtt_s]
+        };
+        let (less, more) = (1.0 - AT_BEND, 1.0 + AT_BEND);
+        let sides = [
+            (here(at.learnt * less, at.rtt_s), here(at.learnt * more, at.rtt_s)),
+            (here(at.learnt, at.rtt_s * less), here(at.learnt, at.rtt_s * more)),
+        ];
+        sides.iter().any(|(a, b)| {
+            let pairs = a.iter().zip(b);
+            pairs.into_iter().any(|(a, b)| (a - b).abs() > 1e-4 * (1.0 + a.abs()))
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! Steady states of one network, one after the other: with other bandwidths, delays, rooms and demands.
+
+use netflow_network::{ConnectionId, LinkId, Network};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::newton::{Newton, Reached, largest};
+use crate::point::Point;
+use crate::problem::{NO_PROFILE, Problem};
+use crate::steady::Steady;
+use crate::{SteadyError, SteadyOptions};
+
+/// Loads that random starts lie between, as ln.
+const RANDOM: std::ops::Range<f64> = -1.5..1.5;
+/// Where the first start has a link that is offered more than it carries.
+const FULL: f64 = -0.05;
+/// Two states that differ by less at every link are one.
+const SAME: f64 = 1e-5;
+const MOST_ROUNDS: usize = 200;
+/// If the first start leads nowhere, so many random ones are tried.
+const OTHER_STARTS: u64 = 8;
+
+/// A network whose steady states are looked for, with all the room that takes.
+#[derive(Clone, Debug)]
+pub struct Solver {
+    pub(crate) network: Network,
+    pub(crate) problem: Problem,
+    pub(crate) point: Point,
+    pub(crate) newton: Newton,
+    pub(crate) at_s: f64,
+}
+
+/// What demands are scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Those of all connections that send at rates of their own.
+    All,
+    /// Those of this one.
+    One(ConnectionId),
+}
+
+impl Solver {
+    /// A network as it is just before `at_s`: with the routes and bandwidths that its events have left it by
+    /// then, and those connections that have started and not stopped. Infinity is after all of that.
+    ///
+    /// # Errors
+    /// [`SteadyError::NotCovered`] for what has no steady state, or none that is known;
+    /// [`SteadyError::BadTime`].
+    pub fn new(network: &Network, at_s: f64) -> Result<Solver, SteadyError> {
+        let problem = Problem::new(network, at_s)?;
+        let mut solver = Solver {
+            network: network.clone(),
+            point: Point::new(&problem),
+            newton: Newton::new(&problem),
+            problem,
+            at_s,
+        };
+        // The room for slopes of connections is made here, not in the first solution.
+        solver.point.inputs_changed(&solver.problem);
+        Ok(solver)
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Gives a link another bandwidth, in bit/s.
+    pub fn set_bandwidth(&mut self, link: LinkId, bandwidth_bps: f64) -> Result<(), SteadyError> {
+        check("bandwidth", bandwidth_bps, bandwidth_bps > 0.0, "positive")?;
+        self.problem.links[link.index()].bandwidth_bps = bandwidth_bps;
+        self.point.inputs_changed(&self.problem);
+        Ok(())
+    }
+
+    /// Gives a link another propagation delay, in seconds.
+    pub fn set_delay(&mut self, link: LinkId, delay_s: f64) -> Result<(), SteadyError> {
+        check("delay", delay_s, delay_s >= 0.0, "at least 0")?;
+        self.problem.links[link.index()].delay_s = delay_s;
+        self.point.inputs_changed(&self.problem);
+        Ok(())
+    }
+
+    /// Gives a queue room for so many packets.
+    pub fn set_buffer(&mut self, link: LinkId, buffer_pkts: f64) -> Result<(), SteadyError> {
+        check("buffer", buffer_pkts, buffer_pkts >= 1.0, "at least 1")?;
+        self.problem.links[link.index()].queue.buffer_pkts = buffer_pkts;
+        Ok(())
+    }
+
+    /// Lets connections that send at rates of their own offer so many times what the network says; how many
+    /// classes of connections that are.
+    pub fn scale(&mut self, scale: Scale, factor: f64) -> Result<usize, SteadyError> {
+        check("scale", factor, factor > 0.0, "positive")?;
+        let one = match scale {
+            Scale::All => None,
+            Scale::One(id) => Some(self.network.tables().class_of[id.index()]),
+        };
+        let mut scaled = 0;
+        for flow in &mut self.problem.flows {
+            let is_it = one.is_none_or(|class| flow.class == class);
+            if flow.profile == NO_PROFILE && is_it {
+                flow.demand = factor;
+                scaled += 1;
+            }
+        }
+        Ok(scaled)
+    }
+
+    /// Lets one connection, of any kind, offer so many times what the network says: its rate if it has one of
+    /// its own, else as many times as many connections.
+    pub fn set_demand(&mut self, id: ConnectionId, factor: f64) -> Result<(), SteadyError> {
+        check("demand", factor, factor > 0.0, "positive")?;
+        let class = self.network.tables().class_of[id.index()] as usize;
+        if let Some(i) = self.problem.flow_of[class] {
+            let flow = &mut self.problem.flows[i as usize];
+            match flow.profile {
+                NO_PROFILE => flow.demand = factor,
+                _ => flow.weight = self.network.tables().classes[class].weight * factor,
+            }
+        }
+        Ok(())
+    }
+
+    /// A steady state from nothing.
+    ///
+    /// # Errors
+    /// [`SteadyError::NotFound`] if no start leads to rest; [`SteadyError::BadOption`].
+    pub fn solve(&mut self, options: &SteadyOptions) -> Result<Steady, SteadyError> {
+        options.check()?;
+        let first = self.first_start();
+        let mut z = first.clone();
+        let mut reached = self.find(&mut z, options);
+        let mut tried = 1;
+        while reached.residual > options.tolerance && tried <= OTHER_STARTS {
+            let mut other = self.random_start(&first, options.seed, u64::MAX - tried);
+            let found = self.find(&mut other, options);
+            tried += 1;
+            if found.residual < reached.residual {
+                (z, reached) = (other, found);
+            }
+        }
+        if reached.residual > options.tolerance {
+            return Err(self.not_found(&z, tried as usize));
+        }
+        let mut others: Vec<Vec<f64>> = Vec::new();
+        let mut led = 0;
+        for start in 0..options.starts {
+            let mut other = self.random_start(&first, options.seed, u64::from(start));
+            if self.find(&mut other, options).residual > options.tolerance {
+                continue;
+            }
+            led += 1;
+            let differs = |known: &[f64]| {
+                let pairs = self.problem.used.iter().map(|&l| 2 * l as usize);
+                pairs.map(|i| (known[i] - other[i]).abs()).fold(0.0, f64::max) > SAME
+            };
+            if differs(&z) && others.iter().all(|known| differs(known)) {
+                others.push(other);
+            }
+        }
+        let mut steady = self.read(z, reached);
+        steady.starts = options.starts;
+        steady.starts_led = led;
+        steady.equilibria = 1 + others.len();
+        Ok(steady)
+    }
+
+    /// A steady state from one that was found before: near it, if the network changed little.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), which is tried if this does not lead to rest.
+    pub fn solve_from(&mut self, before: &Steady, options: &SteadyOptions) -> Result<Steady, SteadyError> {
+        options.check()?;
+        if before.z.len() != self.problem.size() {
+            return self.solve(options);
+        }
+        let mut z = before.z.clone();
+        let reached = self.find(&mut z, options);
+        match reached.residual <= options.tolerance {
+            true => Ok(self.read(z, reached)),
+            false => self.solve(options),
+        }
+    }
+
+    fn find(&mut self, z: &mut [f64], options: &SteadyOptions) -> Reached {
+        self.newton.find(&self.problem, &mut self.point, z, options.tolerance, MOST_ROUNDS)
+    }
+
+    /// Every link at the load that sources offer who see nothing of each other, or nearly full.
+    fn first_start(&mut self) -> Vec<f64> {
+        let mut z = vec![0.0; self.problem.size()];
+        for &l in &self.problem.used {
+            (z[2 * l as usize], z[2 * l as usize + 1]) = (-30.0, f64::ln(8000.0));
+        }
+        let mut off = vec![0.0; z.len()];
+        self.point.evaluate(&self.problem, &z, false, &mut off);
+        for ((i, z), off) in z.iter_mut().enumerate().zip(&off) {
+            *z -= off;
+            if i % 2 == 0 {
+                *z = z.min(FULL);
+            }
+        }
+        z
+    }
+
+    fn random_start(&self, first: &[f64], seed: u64, stream: u64) -> Vec<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(stream);
+        let mut z = first.to_vec();
+        for &l in &self.problem.used {
+            // No source sends more than on an empty network.
+            let load = rng.random_range(RANDOM);
+            let z = &mut z[2 * l as usize];
+            *z = if *z < FULL { z.min(load) } else { load };
+        }
+        z
+    }
+
+    fn read(&mut self, z: Vec<f64>, reached: Reached) -> Steady {
+        Steady::new(self, z, reached)
+    }
+
+    fn not_found(&mut self, z: &[f64], starts: usize) -> SteadyError {
+        let mut off = vec![0.0; z.len()];
+        self.point.evaluate(&self.problem, z, false, &mut off);
+        let residual = largest(&off);
+        let at = off.iter().position(|off| off.abs() == residual || !off.is_finite());
+        let names = &self.network.tables().link_names;
+        let link = at.and_then(|i| names.get(i / 2)).cloned().unwrap_or_default();
+        SteadyError::NotFound { starts, residual, link }
+    }
+}
+
+pub(crate) fn check(
+    option: &'static str,
+    value: f64,
+    good: bool,
+    allowed: &'static str,
+) -> Result<(), SteadyError> {
+    match good && value.is_finite() {
+        true => Ok(()),
+        false => Err(SteadyError::BadOption { option, value, allowed }),
+    }
+}

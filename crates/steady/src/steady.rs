@@ -1,0 +1,212 @@
+//! What a network at rest does.
+
+use netflow_network::{ConnectionId, LinkId};
+use netflow_profile::ProfileUse;
+use serde::Serialize;
+
+use crate::newton::Reached;
+use crate::point::Held;
+use crate::problem::NO_PROFILE;
+use crate::solver::Solver;
+
+/// A network at rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steady {
+    /// In the order of the network's links.
+    pub links: Vec<LinkSteady>,
+    /// In the order of the network's connections.
+    pub connections: Vec<ConnectionSteady>,
+    /// All data together.
+    pub totals: TotalsSteady,
+    /// How far the links are from rest: the largest relative difference between the load that one is taken
+    /// to be offered and the load that it then is offered.
+    pub residual: f64,
+    /// Newton steps that it took, and products with the equations' derivative.
+    pub rounds: usize,
+    /// See [`rounds`](Self::rounds).
+    pub products: usize,
+    /// Random starts that were tried besides, and how many of them led to rest.
+    pub starts: u32,
+    /// See [`starts`](Self::starts).
+    pub starts_led: u32,
+    /// Different steady states that were met, this one included: more may exist.
+    pub equilibria: usize,
+    /// Events after the time looked at, which are left out.
+    pub later_events: usize,
+    /// Connections that would send and have no route.
+    pub without_route: Vec<ConnectionId>,
+    pub(crate) z: Vec<f64>,
+}
+
+/// A link at rest. Packets are packets of any size, acknowledgements included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LinkSteady {
+    /// Packets/s that arrive, and bits/s.
+    pub offered_pps: f64,
+    /// See [`offered_pps`](Self::offered_pps).
+    pub offered_bps: f64,
+    /// Part of the time that it sends.
+    pub utilization: f64,
+    /// Mean queue, the packet in service included.
+    pub queue_pkts: f64,
+    /// What an arriving packet waits, as sources count it: the mean queue at the link's rate.
+    pub waiting_s: f64,
+    /// Mean time that a packet spends here which gets in, its own transmission included (Little's law).
+    pub delay_s: f64,
+    /// Probability that an arriving packet is refused, by the full buffer or early.
+    pub loss_probability: f64,
+    /// Whether random early detection's drop probability jumps at this queue: it stays there.
+    pub at_jump: bool,
+}
+
+/// A connection at rest; rates are of all `count` of it together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConnectionSteady {
+    /// Whether it sends at the time looked at, and has a route.
+    pub sending: bool,
+    /// Packets/s that it sends.
+    pub rate_pps: f64,
+    /// Packets/s that arrive.
+    pub goodput_pps: f64,
+    /// Probability that a packet is lost on its way.
+    pub loss_probability: f64,
+    /// Round-trip time as the source sees it; `None` of sources that hear nothing of their packets.
+    pub rtt_s: Option<f64>,
+    /// Mean time of a packet from sending to arrival.
+    pub delay_s: f64,
+    /// What holds it at that rate.
+    pub held: Held,
+    /// What its rate rests on.
+    pub rests_on: ProfileUse,
+}
+
+/// All data together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct TotalsSteady {
+    /// Packets/s sent.
+    pub rate_pps: f64,
+    /// Packets/s that arrive.
+    pub goodput_pps: f64,
+    /// Bits/s that arrive.
+    pub goodput_bps: f64,
+    /// Part of what is sent that is lost.
+    pub loss_probability: f64,
+    /// Mean time of a packet from sending to arrival; 0 if none arrives.
+    pub delay_s: f64,
+}
+
+impl Steady {
+    /// One link.
+    pub fn link(&self, id: LinkId) -> &LinkSteady {
+        &self.links[id.index()]
+    }
+
+    /// One connection.
+    pub fn connection(&self, id: ConnectionId) -> &ConnectionSteady {
+        &self.connections[id.index()]
+    }
+
+    /// The solver's point, which is at `z`, in numbers.
+    pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: Reached) -> Steady {
+        let inner = solver.network.tables();
+        let links = (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
+        let of_classes: Vec<ConnectionSteady> =
+            (0..inner.classes.len()).map(|class| solver.class_at(class)).collect();
+        let connections = inner.connections.iter().zip(&inner.class_of);
+        let connections = connections.map(|(spec, &class)| {
+            let part = f64::from(spec.count) / inner.classes[class as usize].weight;
+            let all = of_classes[class as usize];
+            ConnectionSteady {
+                rate_pps: all.rate_pps * part,
+                goodput_pps: all.goodput_pps * part,
+                ..all
+            }
+        });
+        Steady {
+            links,
+            connections: connections.collect(),
+            totals: solver.totals_at(),
+            residual: reached.residual,
+            rounds: reached.rounds,
+            products: reached.products,
+            starts: 0,
+            starts_led: 0,
+            equilibria: 1,
+            later_events: solver.problem.later_events,
+            without_route: solver.problem.without_route.clone(),
+            z,
+        }
+    }
+}
+
+impl Solver {
+    fn link_at(&self, l: usize) -> LinkSteady {
+        if self.problem.used.binary_search(&(l as u32)).is_err() {
+            return LinkSteady::default();
+        }
+        let at = &self.point.links[l];
+        LinkSteady {
+            offered_pps: at.pkts_ps,
+            offered_bps: at.bits_ps,
+            utilization: at.rest.utilization,
+            queue_pkts: at.rest.queue_pkts,
+            waiting_s: at.waiting_s,
+            delay_s: (at.rest.found_pkts + 1.0) * at.packet_s,
+            loss_probability: -at.rest.ln_pass.exp_m1(),
+            at_jump: at.rest.at_jump,
+        }
+    }
+
+    fn class_at(&self, class: usize) -> ConnectionSteady {
+        let Some(i) = self.problem.flow_of[class] else {
+            return ConnectionSteady::default();
+        };
+        let (flow, at) = (&self.problem.flows[i as usize], &self.point.flows[i as usize]);
+        let spec = self.network.tables().spec_of_class(class as u32);
+        let rate_pps = flow.sent_pps(at.rate_pps);
+        ConnectionSteady {
+            sending: true,
+            rate_pps,
+            goodput_pps: rate_pps * at.ln_pass.exp(),
+            loss_probability: at.loss(),
+            rtt_s: spec.source.is_answered().then_some(at.rtt_s),
+            delay_s: self.delay_s(i as usize),
+            held: at.limit,
+            rests_on: match flow.profile {
+                NO_PROFILE => ProfileUse::Measured,
+                p => self.problem.profiles[p as usize].rests_on(at.learnt, at.rtt_s),
+            },
+        }
+    }
+
+    /// Mean time of a flow's packets that arrive, from sending on.
+    pub(crate) fn delay_s(&self, i: usize) -> f64 {
+        let flow = &self.problem.flows[i];
+        let hops = &self.problem.hop_link[flow.data_hops()];
+        let waits = hops.iter().map(|&l| {
+            let at = &self.point.links[l as usize];
+            at.rest.found_pkts * at.packet_s
+        });
+        self.problem.fixed_s(flow)[0] + waits.sum::<f64>()
+    }
+
+    pub(crate) fn totals_at(&self) -> TotalsSteady {
+        let mut totals = TotalsSteady::default();
+        let mut delay = 0.0;
+        for (i, (flow, at)) in self.problem.flows.iter().zip(&self.point.flows).enumerate() {
+            let rate_pps = flow.sent_pps(at.rate_pps);
+            let goodput_pps = rate_pps * at.ln_pass.exp();
+            totals.rate_pps += rate_pps;
+            totals.goodput_pps += goodput_pps;
+            totals.goodput_bps += goodput_pps * flow.data_bits;
+            delay += goodput_pps * self.delay_s(i);
+        }
+        if totals.rate_pps > 0.0 {
+            totals.loss_probability = 1.0 - totals.goodput_pps / totals.rate_pps;
+        }
+        if totals.goodput_pps > 0.0 {
+            totals.delay_s = delay / totals.goodput_pps;
+        }
+        totals
+    }
+}
