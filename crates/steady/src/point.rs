@@ -87,8 +87,10 @@ impl Point {
         point
     }
 
-    /// Bandwidths or delays are others than before.
+    /// Bandwidths, delays or flows are others than before.
     pub fn inputs_changed(&mut self, problem: &Problem) {
+        self.flows.resize(problem.flows.len(), FlowAt::default());
+        self.hops.resize(problem.hop_link.len(), 0.0);
         self.fixed_s.clear();
         let fixed_s = |flow| problem.fixed_s(flow).iter().sum::<f64>();
         self.fixed_s.extend(problem.flows.iter().map(fixed_s));
@@ -146,7 +148,7 @@ impl Point {
             }
             if *profile == NO_PROFILE {
                 for (at, flow) in at.iter_mut().zip(flows) {
-                    at.rate_pps = flow.rate_pps * flow.demand;
+                    at.rate_pps = flow.rate_pps;
                     (at.by_pass, at.by_rtt, at.limit) = (0.0, 0.0, Held::Own);
                 }
                 continue;

@@ -1,6 +1,6 @@
 //! A network as it is at one time: who sends over which links, and what each link is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -30,7 +30,9 @@ pub(crate) struct Problem {
     /// The flows of each profile, then those without.
     pub groups: Vec<(u32, Range<usize>)>,
     /// Flow of each class, if it sends.
-    pub flow_of: Vec<Option<u32>>,
+    flow_of: Vec<Option<u32>>,
+    /// Flow of each connection that was taken out of its class.
+    alone: BTreeMap<u32, u32>,
     /// The network's events later than the time looked at.
     pub later_events: usize,
     /// Connections that have no route.
@@ -51,9 +53,11 @@ pub(crate) struct LinkOf {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub class: u32,
-    /// How many connections.
-    pub weight: f64,
-    /// What they offer, in units of what the network says.
+    /// The one connection of the class that it is, if it was taken out of it.
+    pub alone: Option<u32>,
+    /// How many connections, by the network.
+    pub count: f64,
+    /// How many times as many connections there are instead, or their rate is.
     pub demand: f64,
     /// Hops of the data, and of the way back.
     pub data: (u32, u32),
@@ -83,7 +87,7 @@ impl Flow {
 
     /// Packets/s of data that all its connections send, each at this rate.
     pub fn sent_pps(&self, rate_pps: f64) -> f64 {
-        rate_pps * self.weight
+        rate_pps * self.count * self.demand
     }
 }
 
@@ -158,6 +162,7 @@ impl Problem {
             profiles: Vec::new(),
             groups: Vec::new(),
             flow_of: vec![None; inner.classes.len()],
+            alone: BTreeMap::new(),
             later_events: (inner.events.len() - begun).max(later),
             without_route: Vec::new(),
             used: Vec::new(),
@@ -218,7 +223,8 @@ impl Problem {
         let lost = way.data.iter().map(|&l| ln_pass(1.0 - pass(l, bytes)));
         self.flows.push(Flow {
             class,
-            weight: inner.classes[class as usize].weight,
+            alone: None,
+            count: inner.classes[class as usize].weight,
             demand: 1.0,
             data: (first, middle),
             back: (middle, end),
@@ -239,14 +245,20 @@ impl Problem {
 
     /// Puts the flows of one profile together.
     fn arrange(&mut self) {
-        self.flows.sort_by_key(|flow| (flow.profile, flow.class));
+        self.flows.sort_by_key(|flow| (flow.profile, flow.class, flow.alone));
+        self.groups.clear();
         let mut first = 0;
         for same in self.flows.chunk_by(|a, b| a.profile == b.profile) {
             self.groups.push((same[0].profile, first..first + same.len()));
             first += same.len();
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            self.flow_of[flow.class as usize] = Some(i as u32);
+            match flow.alone {
+                None => self.flow_of[flow.class as usize] = Some(i as u32),
+                Some(connection) => {
+                    self.alone.insert(connection, i as u32);
+                }
+            }
         }
         let mut used = vec![false; self.links.len()];
         for flow in &self.flows {
@@ -257,6 +269,37 @@ impl Problem {
         }
         let all = 0..self.links.len() as u32;
         self.used = all.filter(|&l| used[l as usize]).collect();
+    }
+
+    /// The flow that a connection is of, if it sends.
+    pub fn flow_of(&self, network: &Network, id: ConnectionId) -> Option<usize> {
+        let class = network.tables().class_of[id.index()] as usize;
+        let alone = self.alone.get(&(id.index() as u32)).copied();
+        alone.or(self.flow_of[class]).map(|i| i as usize)
+    }
+
+    /// Makes a connection a flow of its own, to be given another demand than those that are as it; its flow,
+    /// if it sends.
+    pub fn take_out(&mut self, network: &Network, id: ConnectionId) -> Option<usize> {
+        let i = self.flow_of(network, id)?;
+        let count = f64::from(network.connection_spec(id).count);
+        if self.flows[i].count > count {
+            let mut alone = self.flows[i];
+            self.flows[i].count -= count;
+            (alone.count, alone.alone) = (count, Some(id.index() as u32));
+            let first = self.hop_link.len() as u32;
+            let old = alone.data.0;
+            let moved = |at: u32| first + at - old;
+            let hops = alone.data.0 as usize..alone.back.1 as usize;
+            self.hop_link.extend_from_within(hops.clone());
+            self.hop_pass.extend_from_within(hops);
+            let (data, back) = (alone.data, alone.back);
+            alone.data = (moved(data.0), moved(data.1));
+            alone.back = (moved(back.0), moved(back.1));
+            self.flows.push(alone);
+            self.arrange();
+        }
+        self.flow_of(network, id)
     }
 
     /// Numbers to be found: two for every link.

@@ -185,12 +185,10 @@ impl Solver {
         }
         let bends: Vec<bool> = (0..problem.flows.len()).map(|i| self.is_at_bend(i)).collect();
         for id in self.network.connections() {
-            let class = inner.class_of[id.index()];
-            let Some(i) = problem.flow_of[class as usize] else { continue };
+            let Some(i) = problem.flow_of(&self.network, id) else { continue };
             let count = f64::from(inner.connections[id.index()].count);
-            let part = count / inner.classes[class as usize].weight;
-            all.by_demand[id.index()] = by_flow[i as usize] * part;
-            if bends[i as usize] {
+            all.by_demand[id.index()] = by_flow[i] * count / problem.flows[i].count;
+            if bends[i] {
                 all.at_bends.push(id);
             }
         }
@@ -221,8 +219,8 @@ impl Solver {
                     (aside, aside, part)
                 }
                 Measure::Loss if all_sent > 0.0 => {
-                    let lost = all_goodput * sent / (all_sent * all_sent);
-                    (lost - goodput / all_sent, -goodput / all_sent, 0.0)
+                    let aside = sent / all_sent * (it.loss() - totals.loss_probability);
+                    (aside, -goodput / all_sent, 0.0)
                 }
                 _ => (0.0, 0.0, 0.0),
             };
@@ -235,10 +233,9 @@ impl Solver {
                 let it = at.connection(id);
                 let of_rate = matches!(measure, Measure::Rate(_));
                 let value = if of_rate { it.rate_pps } else { it.goodput_pps };
-                let class = self.network.tables().class_of[id.index()];
-                if let Some(i) = self.problem.flow_of[class as usize] {
-                    direct.ln_sent[i as usize] = value;
-                    direct.ln_pass[i as usize] = if of_rate { 0.0 } else { value };
+                if let Some(i) = self.problem.flow_of(&self.network, id) {
+                    direct.ln_sent[i] = value;
+                    direct.ln_pass[i] = if of_rate { 0.0 } else { value };
                 }
                 value
             }

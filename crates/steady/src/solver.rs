@@ -27,7 +27,6 @@ pub struct Solver {
     pub(crate) problem: Problem,
     pub(crate) point: Point,
     pub(crate) newton: Newton,
-    pub(crate) at_s: f64,
 }
 
 /// What demands are scaled.
@@ -48,16 +47,12 @@ impl Solver {
     /// [`SteadyError::BadTime`].
     pub fn new(network: &Network, at_s: f64) -> Result<Solver, SteadyError> {
         let problem = Problem::new(network, at_s)?;
-        let mut solver = Solver {
+        Ok(Solver {
             network: network.clone(),
             point: Point::new(&problem),
             newton: Newton::new(&problem),
             problem,
-            at_s,
-        };
-        // The room for slopes of connections is made here, not in the first solution.
-        solver.point.inputs_changed(&solver.problem);
-        Ok(solver)
+        })
     }
 
     /// The network.
@@ -66,6 +61,9 @@ impl Solver {
     }
 
     /// Gives a link another bandwidth, in bit/s.
+    ///
+    /// # Errors
+    /// [`SteadyError::BadOption`] if it is not positive.
     pub fn set_bandwidth(&mut self, link: LinkId, bandwidth_bps: f64) -> Result<(), SteadyError> {
         check("bandwidth", bandwidth_bps, bandwidth_bps > 0.0, "positive")?;
         self.problem.links[link.index()].bandwidth_bps = bandwidth_bps;
@@ -74,6 +72,9 @@ impl Solver {
     }
 
     /// Gives a link another propagation delay, in seconds.
+    ///
+    /// # Errors
+    /// [`SteadyError::BadOption`] if it is negative.
     pub fn set_delay(&mut self, link: LinkId, delay_s: f64) -> Result<(), SteadyError> {
         check("delay", delay_s, delay_s >= 0.0, "at least 0")?;
         self.problem.links[link.index()].delay_s = delay_s;
@@ -82,6 +83,9 @@ impl Solver {
     }
 
     /// Gives a queue room for so many packets.
+    ///
+    /// # Errors
+    /// [`SteadyError::BadOption`] if it has none for one.
     pub fn set_buffer(&mut self, link: LinkId, buffer_pkts: f64) -> Result<(), SteadyError> {
         check("buffer", buffer_pkts, buffer_pkts >= 1.0, "at least 1")?;
         self.problem.links[link.index()].queue.buffer_pkts = buffer_pkts;
@@ -89,17 +93,22 @@ impl Solver {
     }
 
     /// Lets connections that send at rates of their own offer so many times what the network says; how many
-    /// classes of connections that are.
+    /// connections, or classes of them, that are.
+    ///
+    /// # Errors
+    /// [`SteadyError::BadOption`] if the factor is not positive.
     pub fn scale(&mut self, scale: Scale, factor: f64) -> Result<usize, SteadyError> {
         check("scale", factor, factor > 0.0, "positive")?;
         let one = match scale {
             Scale::All => None,
-            Scale::One(id) => Some(self.network.tables().class_of[id.index()]),
+            Scale::One(id) => match self.take_out(id) {
+                None => return Ok(0),
+                flow => flow,
+            },
         };
         let mut scaled = 0;
-        for flow in &mut self.problem.flows {
-            let is_it = one.is_none_or(|class| flow.class == class);
-            if flow.profile == NO_PROFILE && is_it {
+        for (i, flow) in self.problem.flows.iter_mut().enumerate() {
+            if flow.profile == NO_PROFILE && one.is_none_or(|one| one == i) {
                 flow.demand = factor;
                 scaled += 1;
             }
@@ -107,19 +116,23 @@ impl Solver {
         Ok(scaled)
     }
 
-    /// Lets one connection, of any kind, offer so many times what the network says: its rate if it has one of
-    /// its own, else as many times as many connections.
+    /// Lets one connection, of any kind, offer so many times what the network says: as many times as many
+    /// connections, which is as many times its rate if it has one of its own.
+    ///
+    /// # Errors
+    /// [`SteadyError::BadOption`] if the factor is not positive.
     pub fn set_demand(&mut self, id: ConnectionId, factor: f64) -> Result<(), SteadyError> {
         check("demand", factor, factor > 0.0, "positive")?;
-        let class = self.network.tables().class_of[id.index()] as usize;
-        if let Some(i) = self.problem.flow_of[class] {
-            let flow = &mut self.problem.flows[i as usize];
-            match flow.profile {
-                NO_PROFILE => flow.demand = factor,
-                _ => flow.weight = self.network.tables().classes[class].weight * factor,
-            }
+        if let Some(flow) = self.take_out(id) {
+            self.problem.flows[flow].demand = factor;
         }
         Ok(())
+    }
+
+    fn take_out(&mut self, id: ConnectionId) -> Option<usize> {
+        let flow = self.problem.take_out(&self.network, id);
+        self.point.inputs_changed(&self.problem);
+        flow
     }
 
     /// A steady state from nothing.

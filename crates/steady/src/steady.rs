@@ -110,12 +110,15 @@ impl Steady {
     pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: Reached) -> Steady {
         let inner = solver.network.tables();
         let links = (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
-        let of_classes: Vec<ConnectionSteady> =
-            (0..inner.classes.len()).map(|class| solver.class_at(class)).collect();
-        let connections = inner.connections.iter().zip(&inner.class_of);
-        let connections = connections.map(|(spec, &class)| {
-            let part = f64::from(spec.count) / inner.classes[class as usize].weight;
-            let all = of_classes[class as usize];
+        let flows = 0..solver.problem.flows.len();
+        let flows: Vec<ConnectionSteady> = flows.map(|i| solver.flow_at(i)).collect();
+        let connections = solver.network.connections().map(|id| {
+            let Some(i) = solver.problem.flow_of(&solver.network, id) else {
+                return ConnectionSteady::default();
+            };
+            let count = f64::from(inner.connections[id.index()].count);
+            let part = count / solver.problem.flows[i].count;
+            let all = flows[i];
             ConnectionSteady {
                 rate_pps: all.rate_pps * part,
                 goodput_pps: all.goodput_pps * part,
@@ -157,12 +160,9 @@ impl Solver {
         }
     }
 
-    fn class_at(&self, class: usize) -> ConnectionSteady {
-        let Some(i) = self.problem.flow_of[class] else {
-            return ConnectionSteady::default();
-        };
-        let (flow, at) = (&self.problem.flows[i as usize], &self.point.flows[i as usize]);
-        let spec = self.network.tables().spec_of_class(class as u32);
+    fn flow_at(&self, i: usize) -> ConnectionSteady {
+        let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
+        let spec = self.network.tables().spec_of_class(flow.class);
         let rate_pps = flow.sent_pps(at.rate_pps);
         ConnectionSteady {
             sending: true,
@@ -170,7 +170,7 @@ impl Solver {
             goodput_pps: rate_pps * at.ln_pass.exp(),
             loss_probability: at.loss(),
             rtt_s: spec.source.is_answered().then_some(at.rtt_s),
-            delay_s: self.delay_s(i as usize),
+            delay_s: self.delay_s(i),
             held: at.limit,
             rests_on: match flow.profile {
                 NO_PROFILE => ProfileUse::Measured,
@@ -192,7 +192,7 @@ impl Solver {
 
     pub(crate) fn totals_at(&self) -> TotalsSteady {
         let mut totals = TotalsSteady::default();
-        let mut delay = 0.0;
+        let (mut delay, mut lost) = (0.0, 0.0);
         for (i, (flow, at)) in self.problem.flows.iter().zip(&self.point.flows).enumerate() {
             let rate_pps = flow.sent_pps(at.rate_pps);
             let goodput_pps = rate_pps * at.ln_pass.exp();
@@ -200,9 +200,10 @@ impl Solver {
             totals.goodput_pps += goodput_pps;
             totals.goodput_bps += goodput_pps * flow.data_bits;
             delay += goodput_pps * self.delay_s(i);
+            lost += rate_pps * at.loss();
         }
         if totals.rate_pps > 0.0 {
-            totals.loss_probability = 1.0 - totals.goodput_pps / totals.rate_pps;
+            totals.loss_probability = lost / totals.rate_pps;
         }
         if totals.goodput_pps > 0.0 {
             totals.delay_s = delay / totals.goodput_pps;
