@@ -24,6 +24,7 @@ pub enum Command {
     Run(command::run::RunArguments),
     Check(command::check::CheckArguments),
     Explain(command::explain::ExplainArguments),
+    Solve(command::solve::SolveArguments),
     New(command::new::NewArguments),
     Profile(command::profile::ProfileArguments),
     Latency(command::latency::LatencyArguments),

@@ -71,6 +71,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Run(arguments) => command::run::run(arguments, out),
         Command::Check(arguments) => command::check::check(arguments, out),
         Command::Explain(arguments) => command::explain::explain(arguments, out),
+        Command::Solve(arguments) => command::solve::solve(arguments, out),
         Command::New(arguments) => command::new::new(arguments, out),
         Command::Profile(arguments) => command::profile::profile(arguments, out),
         Command::Latency(arguments) => command::latency::latency(arguments, out),

@@ -15,6 +15,7 @@ pub mod profile;
 pub mod report;
 pub mod run;
 pub mod schema;
+pub mod solve;
 #[cfg(target_os = "linux")]
 pub mod testbed;
 pub mod trace;

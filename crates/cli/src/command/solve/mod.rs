@@ -1,0 +1,183 @@
+//! `netflow solve SCENARIO`
+
+mod headroom;
+mod print;
+mod rows;
+mod where_more;
+
+use std::io::Write;
+
+use clap::{ArgGroup, Args};
+use netflow::simulation::{Model, ModelName, Network};
+use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions};
+
+use crate::failure::Failure;
+use crate::input::{ScenarioArguments, unknown};
+use crate::output::csv;
+use crate::output::format::{Format, HELP};
+use crate::output::json::object;
+use crate::parse::{positive_time, probability};
+use crate::problems;
+
+/// Find where a scenario comes to rest, without stepping
+///
+/// Solves the equations that a settled run of the fluid model obeys: every queue's law and every source's
+/// profile. Prints the links, busiest first, and the connections, fastest first, how far all that is from
+/// rest, and how many different steady states random starts led to. What is found is an equilibrium; a run
+/// may swing around it for ever.
+#[derive(Args)]
+#[command(group(ArgGroup::new("bound").multiple(true)))]
+pub struct SolveArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// Look at the scenario as it is just before this time: its routes and bandwidths, and who sends
+    /// [default: the end of the run]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    at: Option<f64>,
+
+    /// Random starts besides the first, to see whether they lead to other steady states
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    starts: u32,
+
+    /// Tell what a little more of every link would change, and rank links by what they gain
+    #[arg(long = "where", conflicts_with = "headroom")]
+    ranks: bool,
+
+    /// Tell how many times the demands may be what they are, within bounds
+    #[arg(long, requires = "bound")]
+    headroom: bool,
+
+    /// No link may send for more than this part of the time
+    #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
+    max_utilization: Option<f64>,
+
+    /// No connection's packets may take longer than this on average, one way
+    #[arg(long, value_name = "TIME", value_parser = positive_time, group = "bound", requires = "headroom")]
+    max_delay: Option<f64>,
+
+    /// No connection may lose more than this part of its packets
+    #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
+    max_loss: Option<f64>,
+
+    /// Scale the demand of this connection only
+    #[arg(long, value_name = "CONNECTION", requires = "headroom")]
+    scale: Option<String>,
+
+    /// Rows of the printed tables at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+
+    /// The same as --format json
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let scenario = arguments.scenario.load()?;
+    problems::warn(&scenario);
+    let network = &scenario.network;
+    let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
+    let options = SteadyOptions {
+        starts: arguments.starts,
+        seed: scenario.options.seed,
+        ..SteadyOptions::default()
+    };
+    let mut solver = Solver::new(network, at_s).map_err(cannot)?;
+    let steady = solver.solve(&options).map_err(cannot)?;
+    for note in notes(network, &steady, at_s, scenario.options.model) {
+        problems::warn_of(&note);
+    }
+    let format = if arguments.json { Format::Json } else { arguments.format };
+    let seen = Seen { network, steady: &steady, at_s, format, top: arguments.top };
+    if arguments.ranks {
+        return where_more::answer(&seen, &mut solver, out);
+    }
+    if arguments.headroom {
+        let (bounds, scale) = arguments.bounds(network)?;
+        return headroom::answer(&seen, &mut solver, &bounds, scale, out);
+    }
+    let links = rows::links(network, &steady);
+    let connections = rows::connections(network, &steady);
+    let answer = object! {
+        at_s: at_s,
+        residual: steady.residual,
+        newton_steps: steady.rounds,
+        starts: steady.starts,
+        starts_led_to_rest: steady.starts_led,
+        equilibria: steady.equilibria,
+        totals: steady.totals,
+        links: &links,
+        connections: &connections,
+    };
+    Ok(format.answer(
+        out,
+        &answer,
+        |out| {
+            csv::write_any_named("links", &links, out)?;
+            csv::write_any_named("connections", &connections, out)
+        },
+        |out| print::print(&seen, &links, &connections, out),
+    )?)
+}
+
+/// What was found, and how it is to be told.
+struct Seen<'a> {
+    network: &'a Network,
+    steady: &'a Steady,
+    at_s: f64,
+    format: Format,
+    top: usize,
+}
+
+impl SolveArguments {
+    fn bounds(&self, network: &Network) -> Result<(Bounds, Scale), Failure> {
+        let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
+        let bounds = Bounds {
+            utilization: endless(self.max_utilization),
+            delay_s: endless(self.max_delay),
+            loss: endless(self.max_loss),
+        };
+        let Some(name) = &self.scale else {
+            return Ok((bounds, Scale::All));
+        };
+        match network.connection_by_name(name) {
+            Some(id) => Ok((bounds, Scale::One(id))),
+            None => {
+                let message = format!("the scenario has no connection `{name}`");
+                let known = network.connections().map(|id| network.connection_name(id));
+                Err(unknown(message, name, known, None))
+            }
+        }
+    }
+}
+
+fn cannot(error: SteadyError) -> Failure {
+    match error {
+        SteadyError::BadOption { .. } | SteadyError::BadTime { .. } | SteadyError::NothingScales => {
+            Failure::usage(error.to_string())
+        }
+        _ => Failure::Evaluation(error.to_string()),
+    }
+}
+
+/// What is left out, or not what the scenario asks for.
+fn notes(network: &Network, steady: &Steady, at_s: f64, model: Model) -> Vec<String> {
+    let mut notes = Vec::new();
+    let at_s = netflow::number::plain(at_s);
+    if steady.later_events > 0 {
+        let events = netflow::number::count(steady.later_events, "event");
+        notes.push(format!("{events} after {at_s} s left out"));
+    }
+    if !matches!(model.name(), ModelName::Fluid) {
+        notes.push("the scenario names another model; this is the steady state of `fluid`".to_owned());
+    }
+    for &id in &steady.without_route {
+        let name = network.connection_name(id);
+        notes.push(format!("{name} has no route at {at_s} s, and sends nothing"));
+    }
+    notes
+}

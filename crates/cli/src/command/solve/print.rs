@@ -1,0 +1,109 @@
+//! A steady state to read.
+
+use std::io::{self, Write};
+
+use netflow::number::{count, percent, plain, short};
+
+use super::Seen;
+use super::rows::{ConnectionRow, LinkRow};
+use crate::output::table::{Table, known};
+
+pub fn print(
+    seen: &Seen<'_>,
+    links: &[LinkRow<'_>],
+    connections: &[ConnectionRow<'_>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    print_links(links, seen.top, out)?;
+    writeln!(out)?;
+    print_connections(connections, seen.top, out)?;
+    writeln!(out)?;
+    print_totals(seen, out)?;
+    print_found(seen, out)
+}
+
+fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut used: Vec<_> = links.iter().filter(|it| it.offered_pps > 0.0).collect();
+    used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
+    let idle = links.len() - used.len();
+    Table::of(used)
+        .text("link", |it| it.link)
+        .number("utilization", |it| percent(it.utilization))
+        .number("offered Mbit/s", |it| short(it.offered_bps / 1e6))
+        .number("queue pkt", |it| short(it.queue_pkts))
+        .number("delay ms", |it| short(it.delay_s * 1e3))
+        .number("loss", |it| percent(it.loss_probability))
+        .print_top(top, "link", out)?;
+    match idle {
+        0 => Ok(()),
+        idle => writeln!(out, " {} without traffic", count(idle, "link")),
+    }
+}
+
+fn print_connections(rows: &[ConnectionRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut sending: Vec<_> = rows.iter().filter(|it| it.sending).collect();
+    sending.sort_by(|a, b| b.goodput_pps.total_cmp(&a.goodput_pps));
+    let silent = rows.len() - sending.len();
+    Table::of(sending)
+        .text("connection", |it| match it.count {
+            1 => it.connection.to_owned(),
+            n => format!("{} ×{n}", it.connection),
+        })
+        .number("sent pkt/s", |it| short(it.rate_pps))
+        .number("goodput pkt/s", |it| short(it.goodput_pps))
+        .number("goodput Mbit/s", |it| short(it.goodput_bps / 1e6))
+        .number("loss", |it| percent(it.loss_probability))
+        .number("delay ms", |it| short(it.delay_s * 1e3))
+        .number("rtt ms", |it| known(it.rtt_s, |rtt_s| short(rtt_s * 1e3), "-"))
+        .text("held by", |it| it.held_by.unwrap_or(""))
+        .text("outside profile", |it| it.profile_use)
+        .print_top(top, "connection", out)?;
+    match silent {
+        0 => Ok(()),
+        silent => writeln!(out, " {} not sending", count(silent, "connection")),
+    }
+}
+
+fn print_totals(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let totals = &seen.steady.totals;
+    writeln!(
+        out,
+        "goodput {} Mbit/s, {} pkt/s; loss {}; mean delay {} ms",
+        short(totals.goodput_bps / 1e6),
+        short(totals.goodput_pps),
+        percent(totals.loss_probability),
+        short(totals.delay_s * 1e3),
+    )
+}
+
+/// How it was found, and what else was.
+pub fn print_found(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let steady = seen.steady;
+    writeln!(
+        out,
+        "at rest as of {} s, after {}: no load is further from what it makes itself than {}",
+        plain(seen.at_s),
+        count(steady.rounds, "Newton step"),
+        match steady.residual < 1e-12 {
+            true => "1e-12".to_owned(),
+            false => format!("{:.0e}", steady.residual),
+        },
+    )?;
+    let (starts, led) = (steady.starts as usize, steady.starts_led as usize);
+    if starts == 0 {
+        return Ok(());
+    }
+    let besides = match steady.equilibria {
+        1 => "to no other steady state".to_owned(),
+        2 => "to another steady state, too: which one a run comes to depends on its past".to_owned(),
+        n => format!("to {} other steady states, too: which one a run comes to depends on its past", n - 1),
+    };
+    match starts - led {
+        0 => writeln!(out, "{} led {besides}", count(starts, "random start")),
+        lost => writeln!(
+            out,
+            "{} led {besides}; {lost} led nowhere",
+            count(starts, "random start"),
+        ),
+    }
+}

@@ -1,0 +1,53 @@
+//! Networks that tests share.
+
+use netflow_network::{
+    ConnectionId, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, Source, Transport,
+};
+use netflow_problems::{connection, link, one_way, wide_network};
+
+/// A random network of any scale whose connections all send for ever, with how its mix travels and a time
+/// that is long beside its delays.
+pub fn endless(seed: u64) -> (Network, Transport, f64) {
+    let mut wide = wide_network(seed);
+    for (_, _, connection) in &mut wide.connections {
+        connection.size_pkts = None;
+        connection.stop_s = None;
+        connection.start_s = 0.0;
+    }
+    (wide.build(), wide.transport, wide.duration_s)
+}
+
+/// Two nodes, a link and its way back; 1000 packets/s of 1000 bytes, 20 ms each way.
+pub struct Pair {
+    pub builder: NetworkBuilder,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub there: LinkId,
+}
+
+pub fn pair(room_pkts: f64) -> Pair {
+    let mut builder = NetworkBuilder::new();
+    let (from, to) = (builder.node("A"), builder.node("B"));
+    let there = builder.link(link(from, to, 8e6, 0.02, room_pkts));
+    builder.link(LinkSpec::new(to, from, 8e6));
+    Pair { builder, from, to, there }
+}
+
+impl Pair {
+    /// Poisson packets, of which nobody hears.
+    pub fn poisson(&mut self, name: &str, rate_pps: f64) -> ConnectionId {
+        let source = Source::Poisson { rate_pps };
+        self.builder.connection(one_way(name, self.from, self.to, source))
+    }
+
+    pub fn tcp(&mut self, name: &str, profile: &str, window_pkts: Option<f64>) -> ConnectionId {
+        let source = Source::Profile(netflow_profile::builtin(profile).unwrap());
+        let mut spec = connection(name, self.from, self.to, source);
+        spec.max_window_pkts = window_pkts;
+        self.builder.connection(spec)
+    }
+
+    pub fn build(self) -> Network {
+        self.builder.build().unwrap()
+    }
+}

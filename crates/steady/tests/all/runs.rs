@@ -1,0 +1,135 @@
+//! A run that settles ends where the steady state was found.
+
+use netflow_network::{Coupling, FluidOptions, Network, Options, Run, Source, Step, Transport};
+use netflow_simulation::Simulation;
+use netflow_steady::{Steady, SteadyOptions, solve};
+
+use crate::networks::endless;
+
+/// Of less in a queue nobody can tell a percent.
+const LITTLE_PKTS: f64 = 0.01;
+/// A run whose queues and rates change by no more is settled.
+const SETTLED: f64 = 1e-4;
+/// What the brief distance between a settled run and the steady state may be.
+const QUEUES: f64 = 0.01;
+const RATES: f64 = 0.001;
+
+/// A run until nothing moves any more, or so many steps are over.
+struct Settling {
+    simulation: Simulation,
+    /// By how much a queue, or a rate, still changed, relatively.
+    moved: f64,
+}
+
+/// TCP learns a loss of p from 1/p packets and more: so long it has to go on.
+fn learning_s(network: &Network, steady: &Steady) -> f64 {
+    let times = network.connections().map(|id| {
+        let (spec, it) = (network.connection_spec(id), steady.connection(id));
+        let losses_ps = it.loss_probability * it.rate_pps / f64::from(spec.count);
+        match spec.source {
+            Source::Profile(_) if it.loss_probability > 1e-12 => 30.0 / losses_ps,
+            _ => 0.0,
+        }
+    });
+    times.fold(0.0, f64::max)
+}
+
+fn settle(network: &Network, transport: Transport, first_s: f64, most_steps: u64) -> Settling {
+    let options = Options {
+        duration_s: 1e9,
+        model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    let queues = |s: &Simulation| -> Vec<f64> { network.links().map(|l| s.queue_pkts(l)).collect() };
+    let rates = |s: &Simulation| -> Vec<f64> { network.connections().map(|c| s.send_pps(c)).collect() };
+    let mut span_s = first_s;
+    let mut before = vec![0.0; network.connection_count()];
+    loop {
+        let until_s = simulation.time_s() + span_s;
+        let mut least = queues(&simulation);
+        let mut most = least.clone();
+        while simulation.time_s() < until_s && simulation.steps() < most_steps {
+            simulation.step().unwrap();
+            for (i, now) in queues(&simulation).into_iter().enumerate() {
+                (least[i], most[i]) = (least[i].min(now), most[i].max(now));
+            }
+        }
+        let swings = least.iter().zip(&most).map(|(l, m)| (m - l) / (LITTLE_PKTS + m));
+        let now = rates(&simulation);
+        let changes = before.iter().zip(&now).map(|(a, b)| (a - b).abs() / b.max(1e-300));
+        let moved = swings.chain(changes).fold(0.0, f64::max);
+        if moved < SETTLED || simulation.steps() >= most_steps {
+            return Settling { simulation, moved };
+        }
+        (before, span_s) = (now, simulation.time_s());
+    }
+}
+
+/// The largest error of a queue and of a rate, each as a part of what is allowed.
+fn errors(network: &Network, run: &Simulation, steady: &Steady) -> f64 {
+    let queues = network.links().map(|id| {
+        let is = run.queue_pkts(id);
+        (is - steady.link(id).queue_pkts).abs() / (LITTLE_PKTS + is) / QUEUES
+    });
+    let rates = network.connections().map(|id| {
+        let is = run.send_pps(id);
+        (is - steady.connection(id).rate_pps).abs() / is.max(1e-300) / RATES
+    });
+    queues.chain(rates).fold(0.0, f64::max)
+}
+
+fn compare(seeds: std::ops::Range<u64>, most_steps: u64, most_unsettled: usize) {
+    let (mut settled, mut unsettled, mut several) = (Vec::new(), Vec::new(), 0);
+    let mut bad = Vec::new();
+    for seed in seeds {
+        let (network, transport, duration_s) = endless(seed);
+        let options = SteadyOptions { starts: 5, ..SteadyOptions::default() };
+        let steady = match solve(&network, f64::INFINITY, &options) {
+            Ok(steady) => steady,
+            Err(no) => {
+                bad.push(format!("seed {seed}: {no}"));
+                continue;
+            }
+        };
+        several += usize::from(steady.equilibria > 1);
+        let first_s = duration_s.max(learning_s(&network, &steady).min(1e6));
+        let run = settle(&network, transport, first_s, most_steps);
+        let error = errors(&network, &run.simulation, &steady);
+        if run.moved >= SETTLED {
+            unsettled.push((seed, run.moved, error));
+            continue;
+        }
+        if error > 1.0 {
+            bad.push(format!("seed {seed}: {error:.2} of what is allowed"));
+        }
+        settled.push(error);
+    }
+    settled.sort_by(f64::total_cmp);
+    let at = |part: f64| settled[((part * settled.len() as f64) as usize).min(settled.len() - 1)];
+    println!(
+        "{} settled: median {:.1e}, 90 % {:.1e}, all {:.1e} of what is allowed; \
+         {} did not settle in {most_steps} steps; several equilibria met on {several}",
+        settled.len(),
+        at(0.5),
+        at(0.9),
+        at(1.0),
+        unsettled.len(),
+    );
+    for (seed, moved, error) in &unsettled {
+        println!("  seed {seed}: moves by {moved:.1e}, {error:.1e} of what is allowed away");
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    assert!(unsettled.len() <= most_unsettled, "{unsettled:?}");
+}
+
+#[test]
+fn runs_that_settle_end_there() {
+    compare(8..18, 30_000, 5);
+}
+
+#[test]
+#[ignore = "ten minutes in release: runs_that_settle_end_there on 300 networks"]
+fn runs_that_settle_end_there_on_300_networks() {
+    compare(0..300, 1_000_000, 90);
+}

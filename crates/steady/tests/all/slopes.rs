@@ -1,0 +1,114 @@
+//! Derivatives by the adjoint equations are those of differences.
+
+use netflow_network::Network;
+use netflow_steady::{Measure, Solver, Steady, SteadyOptions};
+
+use crate::networks::endless;
+
+const EXACT: SteadyOptions = SteadyOptions { tolerance: 1e-13, starts: 0, seed: 1 };
+
+fn value(at: &Steady, measure: Measure) -> f64 {
+    match measure {
+        Measure::Goodput => at.totals.goodput_bps,
+        Measure::Delay => at.totals.delay_s,
+        Measure::Loss => at.totals.loss_probability,
+        Measure::Rate(id) => at.connection(id).rate_pps,
+        Measure::GoodputOf(id) => at.connection(id).goodput_pps,
+    }
+}
+
+/// What was compared: the error of a derivative, and what it is of.
+type Compared = Vec<(f64, String)>;
+
+struct Comparison<'a> {
+    solver: Solver,
+    base: &'a Steady,
+    measure: Measure,
+    compared: &'a mut Compared,
+    seed: u64,
+}
+
+impl Comparison<'_> {
+    /// The derivative at `x` of what `set` sets, whose size is `scale`: by differences of the fourth order,
+    /// two of them with different steps; where those do not agree to 1e-6 there is a bend between, or all is
+    /// rounding. Elasticities below 1e-5 are nothing.
+    fn one(&mut self, name: &str, x: f64, scale: f64, is: f64, mut set: impl FnMut(&mut Solver, f64)) {
+        let mut at = |x: f64| {
+            set(&mut self.solver, x);
+            let found = self.solver.solve_from(self.base, &EXACT);
+            found.map_or(f64::NAN, |found| value(&found, self.measure))
+        };
+        let mut slope = |h: f64| {
+            (8.0 * (at(x + h) - at(x - h)) - (at(x + 2.0 * h) - at(x - 2.0 * h))) / (12.0 * h)
+        };
+        let (fine, coarse) = (slope(1e-5 * scale), slope(8e-5 * scale));
+        set(&mut self.solver, x);
+        let nothing = value(self.base, self.measure).abs() / scale * 1e-5;
+        let error = |a: f64| (a - fine).abs() / (fine.abs() + nothing);
+        if error(coarse) < 1e-6 {
+            let what = format!("seed {} {:?} by {name}: {is} {fine}", self.seed, self.measure);
+            self.compared.push((error(is), what));
+        }
+    }
+}
+
+fn compare(seed: u64, compared: &mut Compared) {
+    let (network, _, _): (Network, _, _) = endless(seed);
+    let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
+    let Ok(base) = solver.solve(&EXACT) else { return };
+    let first = network.connections().next().unwrap();
+    for measure in [
+        Measure::Goodput,
+        Measure::Delay,
+        Measure::Loss,
+        Measure::Rate(first),
+        Measure::GoodputOf(first),
+    ] {
+        let all = solver.sensitivities(&base, measure).unwrap();
+        let solver = solver.clone();
+        let mut it = Comparison { solver, base: &base, measure, compared, seed };
+        for id in network.links() {
+            let (l, spec) = (id.index(), network.link_spec(id));
+            let bps = spec.bandwidth_bps;
+            it.one("bandwidth", bps, bps, all.by_bandwidth[l], |s, x| s.set_bandwidth(id, x).unwrap());
+            let delay_s = spec.delay_s;
+            it.one("delay", delay_s, delay_s, all.by_delay[l], |s, x| s.set_delay(id, x).unwrap());
+            let room = network.buffer_pkts(id);
+            it.one("buffer", room, room, all.by_buffer[l], |s, x| s.set_buffer(id, x).unwrap());
+        }
+        for id in network.connections() {
+            let is = all.by_demand[id.index()];
+            it.one("demand", 1.0, 1.0, is, |s, x| s.set_demand(id, x).unwrap());
+        }
+    }
+}
+
+fn all(seeds: std::ops::Range<u64>) {
+    let mut compared = Vec::new();
+    for seed in seeds {
+        compare(seed, &mut compared);
+    }
+    compared.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n = compared.len();
+    assert!(n > 100);
+    for (name, part) in [("median", 0.5), ("99 %", 0.99), ("all", 1.0)] {
+        let (error, what) = &compared[((part * n as f64) as usize).min(n - 1)];
+        println!("{name} of {n}: within {error:.1e}, {what}");
+    }
+    // One in a hundred is next to a bend, or a difference of rounding.
+    let (error, what) = &compared[n * 99 / 100];
+    assert!(*error < 1e-5, "{error:.1e} {what}");
+    let (error, what) = &compared[n - 1];
+    assert!(*error < 1e-3, "{error:.1e} {what}");
+}
+
+#[test]
+fn derivatives_are_those_of_differences() {
+    all(0..12);
+}
+
+#[test]
+#[ignore = "half a minute in release: derivatives_are_those_of_differences on 300 networks"]
+fn derivatives_are_those_of_differences_on_300_networks() {
+    all(0..300);
+}
