@@ -260,7 +260,10 @@ mod tests {
                 let end = step.solve(service_pkts * rho);
                 let near = |is: f64, should: f64| {
                     let error = (is - should).abs() / (1e-6 + should.abs());
-                    assert!(error < 1e-6, "{queue:?} {rho} {service_pkts}: {end:?} {rest:?}");
+                    assert!(
+                        error < 1e-6,
+                        "{queue:?} {rho} {service_pkts}: {end:?} {rest:?}"
+                    );
                 };
                 near(end.queue_pkts, rest.queue_pkts);
                 near(end.utilization, rest.utilization);
@@ -274,7 +277,10 @@ mod tests {
     fn slopes_are_those_of_differences() {
         for (queue, rho) in queues() {
             let at = |u: f64, k: f64| {
-                let queue = Queue { buffer_pkts: k, ..queue };
+                let queue = Queue {
+                    buffer_pkts: k,
+                    ..queue
+                };
                 queue.at_rest(u)
             };
             let (u, k) = (f64::ln(rho), queue.buffer_pkts);
@@ -286,15 +292,45 @@ mod tests {
             };
             let h = 1e-6;
             let (more, less) = (at(u + h, k), at(u - h, k));
-            near(rest.by_load.queue_pkts, more.queue_pkts, less.queue_pkts, h, 1.0);
-            near(rest.by_load.found_pkts, more.found_pkts, less.found_pkts, h, 1.0);
+            near(
+                rest.by_load.queue_pkts,
+                more.queue_pkts,
+                less.queue_pkts,
+                h,
+                1.0,
+            );
+            near(
+                rest.by_load.found_pkts,
+                more.found_pkts,
+                less.found_pkts,
+                h,
+                1.0,
+            );
             near(rest.by_load.ln_pass, more.ln_pass, less.ln_pass, h, 1.0);
             near(rest.by_load.ln_rho, more.ln_rho, less.ln_rho, h, 1.0);
             let h = 1e-6 * k;
             let (more, less) = (at(u, k + h), at(u, k - h));
-            near(rest.by_buffer.queue_pkts, more.queue_pkts, less.queue_pkts, h, 1.0);
-            near(rest.by_buffer.found_pkts, more.found_pkts, less.found_pkts, h, 1.0);
-            near(rest.by_buffer.ln_pass, more.ln_pass, less.ln_pass, h, 1.0 / k);
+            near(
+                rest.by_buffer.queue_pkts,
+                more.queue_pkts,
+                less.queue_pkts,
+                h,
+                1.0,
+            );
+            near(
+                rest.by_buffer.found_pkts,
+                more.found_pkts,
+                less.found_pkts,
+                h,
+                1.0,
+            );
+            near(
+                rest.by_buffer.ln_pass,
+                more.ln_pass,
+                less.ln_pass,
+                h,
+                1.0 / k,
+            );
             near(rest.by_buffer.ln_rho, more.ln_rho, less.ln_rho, h, 1.0 / k);
         }
     }

@@ -28,8 +28,12 @@ fn each(c: &mut Criterion, name: &str, network: &Network) {
     group.bench_function("solve", |b| {
         b.iter(|| black_box(solve(black_box(network), f64::INFINITY, &options)));
     });
-    let Ok(mut solver) = Solver::new(network, f64::INFINITY) else { return };
-    let Ok(at) = solver.solve(&options) else { return };
+    let Ok(mut solver) = Solver::new(network, f64::INFINITY) else {
+        return;
+    };
+    let Ok(at) = solver.solve(&options) else {
+        return;
+    };
     group.bench_function("solve again, warm", |b| {
         b.iter(|| black_box(solver.solve_from(black_box(&at), &options)));
     });
@@ -39,11 +43,19 @@ fn each(c: &mut Criterion, name: &str, network: &Network) {
 }
 
 fn small(c: &mut Criterion) {
-    each(c, "100 nodes, 400 links, 200 connections", &network(100, 200, 200));
+    each(
+        c,
+        "100 nodes, 400 links, 200 connections",
+        &network(100, 200, 200),
+    );
 }
 
 fn large(c: &mut Criterion) {
-    each(c, "3000 nodes, 10000 links, 100000 connections", &network(3000, 5000, 100_000));
+    each(
+        c,
+        "3000 nodes, 10000 links, 100000 connections",
+        &network(3000, 5000, 100_000),
+    );
 }
 
 criterion_group!(benches, small, large);

@@ -95,7 +95,12 @@ impl Gmres {
     }
 
     /// One direction more; its length before it was made one.
-    fn extend(&mut self, j: usize, diagonal: &[f64], apply: &mut impl FnMut(&[f64], &mut [f64])) -> f64 {
+    fn extend(
+        &mut self,
+        j: usize,
+        diagonal: &[f64],
+        apply: &mut impl FnMut(&[f64], &mut [f64]),
+    ) -> f64 {
         let n = diagonal.len();
         self.direction(j + 1, n);
         for ((s, v), d) in self.scaled.iter_mut().zip(&self.basis[j]).zip(diagonal) {
@@ -142,7 +147,11 @@ impl Gmres {
         for i in (0..columns).rev() {
             let known: f64 = (i + 1..columns).map(|k| self.triangle[k][i] * y[k]).sum();
             let pivot = self.triangle[i][i];
-            y[i] = if pivot == 0.0 { 0.0 } else { (self.right[i] - known) / pivot };
+            y[i] = if pivot == 0.0 {
+                0.0
+            } else {
+                (self.right[i] - known) / pivot
+            };
         }
         for (y, v) in y.iter().zip(&self.basis) {
             for ((x, v), d) in x.iter_mut().zip(v).zip(diagonal) {

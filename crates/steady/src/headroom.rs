@@ -106,7 +106,11 @@ impl Solver {
         if near.part > 1.0 {
             while near.part > 1.0 {
                 if low <= FACTORS.0 {
-                    return Ok(Headroom { factor: None, binding: near.binding, at });
+                    return Ok(Headroom {
+                        factor: None,
+                        binding: near.binding,
+                        at,
+                    });
                 }
                 (high, low) = (low, low / STEP);
                 (at, near) = self.looked_at(bounds, scale, low, &at, options)?;
@@ -115,7 +119,11 @@ impl Solver {
             while near.part <= 1.0 {
                 if high >= FACTORS.1 {
                     let factor = Some(high);
-                    return Ok(Headroom { factor, binding: None, at });
+                    return Ok(Headroom {
+                        factor,
+                        binding: None,
+                        at,
+                    });
                 }
                 (low, high) = (high, high * STEP);
                 (at, near) = self.looked_at(bounds, scale, high, &at, options)?;
@@ -131,7 +139,11 @@ impl Solver {
             }
         }
         let (at, near) = self.looked_at(bounds, scale, low, &at, options)?;
-        Ok(Headroom { factor: Some(low), binding: near.binding.or(binding), at })
+        Ok(Headroom {
+            factor: Some(low),
+            binding: near.binding.or(binding),
+            at,
+        })
     }
 
     fn looked_at(
@@ -149,15 +161,25 @@ impl Solver {
     }
 
     fn nearness(&self, at: &Steady, bounds: &Bounds) -> Nearness {
-        let mut near = Nearness { part: 0.0, binding: None };
+        let mut near = Nearness {
+            part: 0.0,
+            binding: None,
+        };
         let mut look = |is: f64, bound: f64, binding: Binding| {
             let part = is / bound;
             if part > near.part {
-                near = Nearness { part, binding: Some(binding) };
+                near = Nearness {
+                    part,
+                    binding: Some(binding),
+                };
             }
         };
         for (id, link) in self.network().links().zip(&at.links) {
-            look(link.utilization, bounds.utilization, Binding::Utilization(id));
+            look(
+                link.utilization,
+                bounds.utilization,
+                Binding::Utilization(id),
+            );
         }
         for (id, it) in self.network().connections().zip(&at.connections) {
             if it.sending {

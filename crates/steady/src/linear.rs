@@ -45,15 +45,17 @@ impl Linear<'_> {
             let l = l as usize;
             let (at, [du, dv]) = (&point.links[l], [change[2 * l], change[2 * l + 1]]);
             looks.ln_pass[l] = at.rest.by_load.ln_pass * du;
-            looks.waiting_s[l] =
-                at.packet_s * at.rest.by_load.queue_pkts * du + at.waiting_s * dv;
+            looks.waiting_s[l] = at.packet_s * at.rest.by_load.queue_pkts * du + at.waiting_s * dv;
         }
         for (flow, at) in problem.flows.iter().zip(&point.flows) {
             let sum = |which: &[f64], hops: std::ops::Range<usize>| -> f64 {
-                problem.hop_link[hops].iter().map(|&l| which[l as usize]).sum()
+                problem.hop_link[hops]
+                    .iter()
+                    .map(|&l| which[l as usize])
+                    .sum()
             };
-            let rtt_s = sum(&looks.waiting_s, flow.data_hops())
-                + sum(&looks.waiting_s, flow.back_hops());
+            let rtt_s =
+                sum(&looks.waiting_s, flow.data_hops()) + sum(&looks.waiting_s, flow.back_hops());
             let mut d_ln = at.by_pass * sum(&looks.ln_pass, flow.data_hops()) + at.by_rtt * rtt_s;
             for (hops, pkts, bits) in crossings(flow) {
                 for h in hops {
@@ -80,7 +82,13 @@ impl Linear<'_> {
     /// The transposed of [`apply`](Self::apply); `pulls` tells besides what every flow's rate, what gets
     /// through its data's way and its round-trip time are worth, with `worth` as prices of the distances
     /// from rest.
-    pub fn transpose(&self, worth: &[f64], looks: &mut Looks, pulls: Option<&mut Pulls>, out: &mut [f64]) {
+    pub fn transpose(
+        &self,
+        worth: &[f64],
+        looks: &mut Looks,
+        pulls: Option<&mut Pulls>,
+        out: &mut [f64],
+    ) {
         let Linear { problem, point } = *self;
         let prices = |l: usize| {
             let at = &point.links[l];
@@ -155,7 +163,8 @@ impl Linear<'_> {
                     let link = &point.links[l];
                     let by_pass = if forward { at.by_pass } else { 0.0 };
                     let by_load = &link.rest.by_load;
-                    let by_u = by_pass * by_load.ln_pass + at.by_rtt * link.packet_s * by_load.queue_pkts;
+                    let by_u =
+                        by_pass * by_load.ln_pass + at.by_rtt * link.packet_s * by_load.queue_pkts;
                     let by_v = at.by_rtt * link.waiting_s;
                     let (bits, pkts) = (bits / link.bits_ps, pkts / link.pkts_ps);
                     out[2 * l] -= point.hops[h] * bits * by_u;

@@ -11,6 +11,10 @@ const LONGEST: f64 = 2.0;
 /// A step is halved so often before the equations are damped instead.
 const HALVINGS: usize = 6;
 const MOST_PRODUCTS: usize = 400;
+/// See [`Newton::relax`]: how often, how many steps at a time, and how far each goes.
+const MOST_RELAXATIONS: usize = 8;
+const RELAXATIONS: usize = 20;
+const RELAXED: f64 = 0.3;
 
 /// Room for what is found on the way.
 #[derive(Clone, Debug, Default)]
@@ -71,19 +75,34 @@ impl Newton {
         tolerance: f64,
         most_rounds: usize,
     ) -> Reached {
-        let (mut damping, mut products) = (0.0_f64, 0);
+        let (mut damping, mut products, mut relaxed) = (0.0_f64, 0, 0);
         point.evaluate(problem, z, true, &mut self.off);
         let mut rounds = 0;
         loop {
             let residual = largest(&self.off);
             if residual <= tolerance || rounds >= most_rounds || !residual.is_finite() {
-                return Reached { residual, rounds, products };
+                return Reached {
+                    residual,
+                    rounds,
+                    products,
+                };
             }
             rounds += 1;
             products += self.direction(problem, point, damping, residual);
             match self.advance(problem, point, z) {
                 true => damping = if damping > 0.02 { damping * 0.2 } else { 0.0 },
-                false if damping > 1e6 => return Reached { residual, rounds, products },
+                false if damping > 1e3 => {
+                    if relaxed == MOST_RELAXATIONS {
+                        return Reached {
+                            residual,
+                            rounds,
+                            products,
+                        };
+                    }
+                    relaxed += 1;
+                    damping = 0.0;
+                    self.relax(problem, point, z);
+                }
                 false => {
                     damping = (4.0 * damping).max(0.5);
                     point.evaluate(problem, z, true, &mut self.off);
@@ -92,11 +111,33 @@ impl Newton {
         }
     }
 
+    /// Where no step leads nearer, since equations bend between here and there: every link by itself goes
+    /// some way to where it would rest if the others stayed, again and again.
+    fn relax(&mut self, problem: &Problem, point: &mut Point, z: &mut [f64]) {
+        for _ in 0..RELAXATIONS {
+            point.evaluate(problem, z, true, &mut self.off);
+            Linear { problem, point }.diagonal(&mut self.diagonal);
+            for ((z, off), d) in z.iter_mut().zip(&self.off).zip(&self.diagonal) {
+                let step = RELAXED * off / d.abs().max(1.0);
+                *z -= step.clamp(-RELAXED, RELAXED);
+            }
+        }
+        point.evaluate(problem, z, true, &mut self.off);
+    }
+
     /// Where the linear equations lead, their diagonal enlarged by a part of it.
-    fn direction(&mut self, problem: &Problem, point: &Point, damping: f64, residual: f64) -> usize {
+    fn direction(
+        &mut self,
+        problem: &Problem,
+        point: &Point,
+        damping: f64,
+        residual: f64,
+    ) -> usize {
         let linear = Linear { problem, point };
         linear.diagonal(&mut self.diagonal);
-        let Newton { diagonal, looks, .. } = self;
+        let Newton {
+            diagonal, looks, ..
+        } = self;
         for d in diagonal.iter_mut() {
             // Where a rate rises with the loss it may be anything.
             *d = d.abs().max(0.1);
@@ -114,7 +155,14 @@ impl Newton {
         };
         let scaled: Vec<f64> = diagonal.iter().map(|d| d * (1.0 + damping)).collect();
         let exact = (0.1 * residual).clamp(1e-9, 0.01);
-        let solved = self.gmres.solve(apply, &scaled, &self.right, exact, MOST_PRODUCTS, &mut self.step);
+        let solved = self.gmres.solve(
+            apply,
+            &scaled,
+            &self.right,
+            exact,
+            MOST_PRODUCTS,
+            &mut self.step,
+        );
         solved.products
     }
 

@@ -65,6 +65,11 @@ pub enum Held {
     Start,
 }
 
+/// The part that is lost where ln of what gets through is this; never −0.
+pub(crate) fn lost(ln_pass: f64) -> f64 {
+    0.0 - ln_pass.exp_m1()
+}
+
 /// All of it, kept from guess to guess.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Point {
@@ -136,7 +141,11 @@ impl Point {
             let fixed_s = &self.fixed_s[range.clone()];
             let at = &mut self.flows[range.clone()];
             for ((at, flow), &fixed_s) in at.iter_mut().zip(flows).zip(fixed_s) {
-                let links = |hops: std::ops::Range<usize>| problem.hop_link[hops].iter().map(|&l| &self.links[l as usize]);
+                let links = |hops: std::ops::Range<usize>| {
+                    problem.hop_link[hops]
+                        .iter()
+                        .map(|&l| &self.links[l as usize])
+                };
                 let data = flow.data_hops();
                 at.ln_pass = flow.ln_pass;
                 at.rtt_s = fixed_s;
@@ -144,7 +153,9 @@ impl Point {
                     at.ln_pass += link.rest.ln_pass;
                     at.rtt_s += link.waiting_s;
                 }
-                at.rtt_s += links(flow.back_hops()).map(|link| link.waiting_s).sum::<f64>();
+                at.rtt_s += links(flow.back_hops())
+                    .map(|link| link.waiting_s)
+                    .sum::<f64>();
             }
             if *profile == NO_PROFILE {
                 for (at, flow) in at.iter_mut().zip(flows) {
@@ -191,7 +202,7 @@ impl Point {
 
 impl FlowAt {
     pub fn loss(&self) -> f64 {
-        -self.ln_pass.exp_m1()
+        lost(self.ln_pass)
     }
 
     /// The rate that a TCP source settles at, whose profile gives `profile_pps` for the loss of its path.
@@ -200,7 +211,8 @@ impl FlowAt {
         let through = self.ln_pass.exp();
         let most_pps = |pps: f64| {
             // What is lost is sent again.
-            let pps = within_window(pps, flow.window_pkts, rtt_s).min(flow.application_pps / through);
+            let pps =
+                within_window(pps, flow.window_pkts, rtt_s).min(flow.application_pps / through);
             rate_kept_pps(pps, loss, rtt_s)
         };
         (self.rate_pps, self.learnt) = (most_pps(profile_pps), loss);
@@ -209,9 +221,8 @@ impl FlowAt {
         let window_pkts = self.rate_pps * rtt_s;
         if learnt_loss(loss * window_pkts, window_pkts) < loss * (1.0 - 1e-12) {
             // Several losses in a window count as one: W = rtt · F(1/W, rtt).
-            let window_pkts = one_loss_per_window(profile, 1.0 / loss, rtt_s, |pps| {
-                most_pps(pps) * rtt_s
-            });
+            let window_pkts =
+                one_loss_per_window(profile, 1.0 / loss, rtt_s, |pps| most_pps(pps) * rtt_s);
             self.learnt = 1.0 / window_pkts;
             profile_pps = profile.throughput(self.learnt, rtt_s);
             self.rate_pps = window_pkts / rtt_s;
@@ -219,7 +230,11 @@ impl FlowAt {
         }
         let rate_pps = self.rate_pps * (1.0 + 1e-12);
         self.limit = if profile_pps <= rate_pps {
-            if one_loss { Held::OneLossPerWindow } else { Held::Profile }
+            if one_loss {
+                Held::OneLossPerWindow
+            } else {
+                Held::Profile
+            }
         } else if flow.window_pkts / rtt_s <= rate_pps {
             Held::Window
         } else if flow.application_pps / through <= rate_pps {
@@ -256,9 +271,8 @@ fn one_loss_per_window(
     rtt_s: f64,
     window_at: impl Fn(f64) -> f64,
 ) -> f64 {
-    let grows = |window_pkts: f64| {
-        window_at(profile.throughput(1.0 / window_pkts, rtt_s)) > window_pkts
-    };
+    let grows =
+        |window_pkts: f64| window_at(profile.throughput(1.0 / window_pkts, rtt_s)) > window_pkts;
     let (mut low, mut high) = (least_pkts, 2.0 * least_pkts);
     while grows(high) && high < 1e15 {
         (low, high) = (high, 2.0 * high);

@@ -129,7 +129,7 @@ fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
             "it has a congestion window, which swings instead of coming to rest; a fluid needs a profile there"
         }
         _ if spec.size_pkts.is_some() => {
-            "it has only so much to send, and ends; without `size` it has a steady state"
+            "it has only so much to send, and ends; before it starts, or without `size`, there is a steady state"
         }
         _ => return Ok(()),
     };
@@ -145,7 +145,12 @@ impl Problem {
         }
         refuse(network)?;
         let inner = network.tables();
-        let mut links: Vec<LinkOf> = inner.links.iter().zip(&inner.buffer_pkts).map(link_of).collect();
+        let mut links: Vec<LinkOf> = inner
+            .links
+            .iter()
+            .zip(&inner.buffer_pkts)
+            .map(link_of)
+            .collect();
         let begun = inner.events.partition_point(|e| e.at_s < at_s);
         for event in &inner.events[..begun] {
             if let Change::Bandwidth(bps) = event.change {
@@ -218,8 +223,10 @@ impl Problem {
         let end = middle + way.back.len() as u32;
         self.hop_link.extend(way.data.iter().chain(way.back));
         let bytes = spec.packet_size_bytes;
-        self.hop_pass.extend(way.data.iter().map(|&l| pass(l, bytes)));
-        self.hop_pass.extend(way.back.iter().map(|&l| pass(l, ACK_BYTES)));
+        self.hop_pass
+            .extend(way.data.iter().map(|&l| pass(l, bytes)));
+        self.hop_pass
+            .extend(way.back.iter().map(|&l| pass(l, ACK_BYTES)));
         let lost = way.data.iter().map(|&l| ln_pass(1.0 - pass(l, bytes)));
         self.flows.push(Flow {
             class,
@@ -245,11 +252,13 @@ impl Problem {
 
     /// Puts the flows of one profile together.
     fn arrange(&mut self) {
-        self.flows.sort_by_key(|flow| (flow.profile, flow.class, flow.alone));
+        self.flows
+            .sort_by_key(|flow| (flow.profile, flow.class, flow.alone));
         self.groups.clear();
         let mut first = 0;
         for same in self.flows.chunk_by(|a, b| a.profile == b.profile) {
-            self.groups.push((same[0].profile, first..first + same.len()));
+            self.groups
+                .push((same[0].profile, first..first + same.len()));
             first += same.len();
         }
         for (i, flow) in self.flows.iter().enumerate() {
@@ -262,7 +271,11 @@ impl Problem {
         }
         let mut used = vec![false; self.links.len()];
         for flow in &self.flows {
-            let carried = if flow.answers { flow.back.1 } else { flow.data.1 };
+            let carried = if flow.answers {
+                flow.back.1
+            } else {
+                flow.data.1
+            };
             for &l in &self.hop_link[flow.data.0 as usize..carried as usize] {
                 used[l as usize] = true;
             }

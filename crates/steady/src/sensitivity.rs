@@ -68,8 +68,19 @@ impl Solver {
     ///
     /// # Errors
     /// As [`Solver::solve`], if `at` is not one of this network.
-    pub fn sensitivities(&mut self, at: &Steady, measure: Measure) -> Result<Sensitivities, SteadyError> {
-        let exact = SteadyOptions { tolerance: 1e-12, ..SteadyOptions::default() };
+    pub fn sensitivities(
+        &mut self,
+        at: &Steady,
+        measure: Measure,
+    ) -> Result<Sensitivities, SteadyError> {
+        if let Measure::Rate(id) | Measure::GoodputOf(id) = measure {
+            // Its own demand changes it in another way than those of its like do.
+            self.take_out(id);
+        }
+        let exact = SteadyOptions {
+            tolerance: 1e-12,
+            ..SteadyOptions::default()
+        };
         let near = SteadyOptions::default();
         let at = match self.solve_from(at, &exact) {
             Ok(at) => at,
@@ -183,9 +194,13 @@ impl Solver {
         for (by_bandwidth, link) in all.by_bandwidth.iter_mut().zip(&problem.links) {
             *by_bandwidth /= link.bandwidth_bps;
         }
-        let bends: Vec<bool> = (0..problem.flows.len()).map(|i| self.is_at_bend(i)).collect();
+        let bends: Vec<bool> = (0..problem.flows.len())
+            .map(|i| self.is_at_bend(i))
+            .collect();
         for id in self.network.connections() {
-            let Some(i) = problem.flow_of(&self.network, id) else { continue };
+            let Some(i) = problem.flow_of(&self.network, id) else {
+                continue;
+            };
             let count = f64::from(inner.connections[id.index()].count);
             all.by_demand[id.index()] = by_flow[i] * count / problem.flows[i].count;
             if bends[i] {
@@ -270,12 +285,20 @@ impl Solver {
         };
         let (less, more) = (1.0 - AT_BEND, 1.0 + AT_BEND);
         let sides = [
-            (here(at.learnt * less, at.rtt_s), here(at.learnt * more, at.rtt_s)),
-            (here(at.learnt, at.rtt_s * less), here(at.learnt, at.rtt_s * more)),
+            (
+                here(at.learnt * less, at.rtt_s),
+                here(at.learnt * more, at.rtt_s),
+            ),
+            (
+                here(at.learnt, at.rtt_s * less),
+                here(at.learnt, at.rtt_s * more),
+            ),
         ];
         sides.iter().any(|(a, b)| {
             let pairs = a.iter().zip(b);
-            pairs.into_iter().any(|(a, b)| (a - b).abs() > 1e-4 * (1.0 + a.abs()))
+            pairs
+                .into_iter()
+                .any(|(a, b)| (a - b).abs() > 1e-4 * (1.0 + a.abs()))
         })
     }
 }

@@ -129,7 +129,7 @@ impl Solver {
         Ok(())
     }
 
-    fn take_out(&mut self, id: ConnectionId) -> Option<usize> {
+    pub(crate) fn take_out(&mut self, id: ConnectionId) -> Option<usize> {
         let flow = self.problem.take_out(&self.network, id);
         self.point.inputs_changed(&self.problem);
         flow
@@ -166,7 +166,10 @@ impl Solver {
             led += 1;
             let differs = |known: &[f64]| {
                 let pairs = self.problem.used.iter().map(|&l| 2 * l as usize);
-                pairs.map(|i| (known[i] - other[i]).abs()).fold(0.0, f64::max) > SAME
+                pairs
+                    .map(|i| (known[i] - other[i]).abs())
+                    .fold(0.0, f64::max)
+                    > SAME
             };
             if differs(&z) && others.iter().all(|known| differs(known)) {
                 others.push(other);
@@ -183,7 +186,11 @@ impl Solver {
     ///
     /// # Errors
     /// As [`solve`](Self::solve), which is tried if this does not lead to rest.
-    pub fn solve_from(&mut self, before: &Steady, options: &SteadyOptions) -> Result<Steady, SteadyError> {
+    pub fn solve_from(
+        &mut self,
+        before: &Steady,
+        options: &SteadyOptions,
+    ) -> Result<Steady, SteadyError> {
         options.check()?;
         if before.z.len() != self.problem.size() {
             return self.solve(options);
@@ -197,7 +204,13 @@ impl Solver {
     }
 
     fn find(&mut self, z: &mut [f64], options: &SteadyOptions) -> Reached {
-        self.newton.find(&self.problem, &mut self.point, z, options.tolerance, MOST_ROUNDS)
+        self.newton.find(
+            &self.problem,
+            &mut self.point,
+            z,
+            options.tolerance,
+            MOST_ROUNDS,
+        )
     }
 
     /// Every link at the load that sources offer who see nothing of each other, or nearly full.
@@ -238,10 +251,19 @@ impl Solver {
         let mut off = vec![0.0; z.len()];
         self.point.evaluate(&self.problem, z, false, &mut off);
         let residual = largest(&off);
-        let at = off.iter().position(|off| off.abs() == residual || !off.is_finite());
+        let at = off
+            .iter()
+            .position(|off| off.abs() == residual || !off.is_finite());
         let names = &self.network.tables().link_names;
-        let link = at.and_then(|i| names.get(i / 2)).cloned().unwrap_or_default();
-        SteadyError::NotFound { starts, residual, link }
+        let link = at
+            .and_then(|i| names.get(i / 2))
+            .cloned()
+            .unwrap_or_default();
+        SteadyError::NotFound {
+            starts,
+            residual,
+            link,
+        }
     }
 }
 
@@ -253,6 +275,10 @@ pub(crate) fn check(
 ) -> Result<(), SteadyError> {
     match good && value.is_finite() {
         true => Ok(()),
-        false => Err(SteadyError::BadOption { option, value, allowed }),
+        false => Err(SteadyError::BadOption {
+            option,
+            value,
+            allowed,
+        }),
     }
 }

@@ -5,7 +5,7 @@ use netflow_profile::ProfileUse;
 use serde::Serialize;
 
 use crate::newton::Reached;
-use crate::point::Held;
+use crate::point::{Held, lost};
 use crate::problem::NO_PROFILE;
 use crate::solver::Solver;
 
@@ -155,7 +155,7 @@ impl Solver {
             queue_pkts: at.rest.queue_pkts,
             waiting_s: at.waiting_s,
             delay_s: (at.rest.found_pkts + 1.0) * at.packet_s,
-            loss_probability: -at.rest.ln_pass.exp_m1(),
+            loss_probability: lost(at.rest.ln_pass),
             at_jump: at.rest.at_jump,
         }
     }

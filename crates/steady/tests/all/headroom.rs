@@ -6,7 +6,11 @@ use netflow_steady::{Binding, Bounds, Scale, Solver, SteadyError, SteadyOptions}
 
 use crate::networks::pair;
 
-const OPTIONS: SteadyOptions = SteadyOptions { tolerance: 1e-10, starts: 0, seed: 1 };
+const OPTIONS: SteadyOptions = SteadyOptions {
+    tolerance: 1e-10,
+    starts: 0,
+    seed: 1,
+};
 
 fn network(scale: f64) -> (Network, [netflow_network::ConnectionId; 2]) {
     let mut pair = pair(20.0);
@@ -20,7 +24,10 @@ fn network(scale: f64) -> (Network, [netflow_network::ConnectionId; 2]) {
 fn utilization_is_met_at_its_bound() {
     let (network, _) = network(1.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
-    let bounds = Bounds { utilization: 0.8, ..Bounds::default() };
+    let bounds = Bounds {
+        utilization: 0.8,
+        ..Bounds::default()
+    };
     let found = solver.headroom(&bounds, Scale::All, &OPTIONS).unwrap();
     assert!((found.factor.unwrap() - 1.6).abs() < 5e-3, "{found:?}");
     assert!((found.at.links[0].utilization - 0.8).abs() < 1e-8);
@@ -36,7 +43,10 @@ fn utilization_is_met_at_its_bound() {
 fn one_demand_is_scaled_alone() {
     let (network, [a, _]) = network(1.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
-    let bounds = Bounds { utilization: 0.8, ..Bounds::default() };
+    let bounds = Bounds {
+        utilization: 0.8,
+        ..Bounds::default()
+    };
     let found = solver.headroom(&bounds, Scale::One(a), &OPTIONS).unwrap();
     assert!((found.factor.unwrap() - 2.0).abs() < 1e-2, "{found:?}");
 }
@@ -44,14 +54,25 @@ fn one_demand_is_scaled_alone() {
 /// Bisection over runs leads to the same factor.
 #[test]
 fn runs_lead_to_the_same_factor() {
-    let bounds = Bounds { loss: 1e-2, ..Bounds::default() };
+    let bounds = Bounds {
+        loss: 1e-2,
+        ..Bounds::default()
+    };
     let (one, _) = network(1.0);
     let mut solver = Solver::new(&one, f64::INFINITY).unwrap();
-    let found = solver.headroom(&bounds, Scale::All, &OPTIONS).unwrap().factor.unwrap();
+    let found = solver
+        .headroom(&bounds, Scale::All, &OPTIONS)
+        .unwrap()
+        .factor
+        .unwrap();
     let loss = |factor: f64| {
         let (network, [a, _]) = network(factor);
         let options = FluidOptions::new(Transport::Fifo, Coupling::default(), Step::default());
-        let options = Options { duration_s: 60.0, model: options.into(), ..Options::default() };
+        let options = Options {
+            duration_s: 60.0,
+            model: options.into(),
+            ..Options::default()
+        };
         let mut simulation = Simulation::new(network.clone(), options).unwrap();
         while !simulation.is_done() {
             simulation.step().unwrap();
@@ -74,11 +95,16 @@ fn bounds_that_nothing_keeps_and_demands_that_are_none() {
     let (network, _) = network(1.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
     // 20 ms of propagation alone are more.
-    let bounds = Bounds { delay_s: 0.01, ..Bounds::default() };
+    let bounds = Bounds {
+        delay_s: 0.01,
+        ..Bounds::default()
+    };
     let found = solver.headroom(&bounds, Scale::All, &OPTIONS).unwrap();
     assert!(found.factor.is_none() && matches!(found.binding, Some(Binding::Delay(_))));
     // Nothing is asked.
-    let found = solver.headroom(&Bounds::default(), Scale::All, &OPTIONS).unwrap();
+    let found = solver
+        .headroom(&Bounds::default(), Scale::All, &OPTIONS)
+        .unwrap();
     assert!(found.factor.is_some_and(|factor| factor >= 1e6) && found.binding.is_none());
     let mut pair = pair(20.0);
     pair.tcp("c", "ns-reno", None);

@@ -7,7 +7,15 @@ use netflow_steady::{Held, SteadyOptions, solve};
 use crate::networks::pair;
 
 fn at_rest(network: &Network) -> netflow_steady::Steady {
-    solve(network, f64::INFINITY, &SteadyOptions { starts: 5, ..SteadyOptions::default() }).unwrap()
+    solve(
+        network,
+        f64::INFINITY,
+        &SteadyOptions {
+            starts: 5,
+            ..SteadyOptions::default()
+        },
+    )
+    .unwrap()
 }
 
 fn near(is: f64, should: f64) {
@@ -54,7 +62,9 @@ fn a_small_window_is_sent_once_in_a_round_trip() {
 fn every_source_sends_what_its_profile_says() {
     let mut pair = pair(100.0);
     let names = ["ns-reno", "nt", "bsd", "linux-cubic", "pftk"];
-    let ids: Vec<_> = (0..15).map(|i| pair.tcp(&format!("c{i}"), names[i % 5], None)).collect();
+    let ids: Vec<_> = (0..15)
+        .map(|i| pair.tcp(&format!("c{i}"), names[i % 5], None))
+        .collect();
     let there = pair.there;
     let steady = at_rest(&pair.build());
     assert!(steady.link(there).utilization > 0.95);
@@ -73,7 +83,10 @@ fn every_source_sends_what_its_profile_says() {
 #[test]
 fn the_same_network_gives_the_same_bits() {
     let (network, _, _) = crate::networks::endless(12);
-    let options = SteadyOptions { starts: 3, ..SteadyOptions::default() };
+    let options = SteadyOptions {
+        starts: 3,
+        ..SteadyOptions::default()
+    };
     let one = solve(&network, f64::INFINITY, &options).unwrap();
     let mut solver = netflow_steady::Solver::new(&network, f64::INFINITY).unwrap();
     for _ in 0..2 {

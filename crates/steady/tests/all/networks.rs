@@ -30,14 +30,20 @@ pub fn pair(room_pkts: f64) -> Pair {
     let (from, to) = (builder.node("A"), builder.node("B"));
     let there = builder.link(link(from, to, 8e6, 0.02, room_pkts));
     builder.link(LinkSpec::new(to, from, 8e6));
-    Pair { builder, from, to, there }
+    Pair {
+        builder,
+        from,
+        to,
+        there,
+    }
 }
 
 impl Pair {
     /// Poisson packets, of which nobody hears.
     pub fn poisson(&mut self, name: &str, rate_pps: f64) -> ConnectionId {
         let source = Source::Poisson { rate_pps };
-        self.builder.connection(one_way(name, self.from, self.to, source))
+        self.builder
+            .connection(one_way(name, self.from, self.to, source))
     }
 
     pub fn tcp(&mut self, name: &str, profile: &str, window_pkts: Option<f64>) -> ConnectionId {

@@ -18,7 +18,10 @@ fn a_congestion_window_is_refused() {
     let spec = connection("c1", pair.from, pair.to, source);
     pair.builder.connection(spec);
     let said = said(&pair.build(), f64::INFINITY);
-    assert!(said.starts_with("connection `c1`: it has a congestion window"), "{said}");
+    assert!(
+        said.starts_with("connection `c1`: it has a congestion window"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -26,10 +29,17 @@ fn a_transfer_that_ends_is_refused_while_it_sends() {
     let mut pair = pair(10.0);
     let source = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
     let spec = connection("c1", pair.from, pair.to, source);
-    pair.builder.connection(ConnectionSpec { size_pkts: Some(100.0), start_s: 5.0, ..spec });
+    pair.builder.connection(ConnectionSpec {
+        size_pkts: Some(100.0),
+        start_s: 5.0,
+        ..spec
+    });
     let network = pair.build();
     let no = said(&network, 6.0);
-    assert!(no.starts_with("connection `c1`: it has only so much to send"), "{no}");
+    assert!(
+        no.starts_with("connection `c1`: it has only so much to send"),
+        "{no}"
+    );
     let before = solve(&network, 5.0, &SteadyOptions::default()).unwrap();
     assert!(!before.connections[0].sending && before.totals.rate_pps == 0.0);
 }
@@ -39,10 +49,15 @@ fn a_managed_queue_is_refused() {
     let mut builder = netflow_network::NetworkBuilder::new();
     let (from, to) = (builder.node("A"), builder.node("B"));
     let mut spec = link(from, to, 1e6, 0.01, 10.0);
-    spec.queue = DropPolicy::Managed(netflow_network::Aqm::CoDel(netflow_network::CoDel::default()));
+    spec.queue = DropPolicy::Managed(netflow_network::Aqm::CoDel(
+        netflow_network::CoDel::default(),
+    ));
     builder.link(spec);
     let said = said(&builder.build().unwrap(), 1.0);
-    assert!(said.starts_with("link A->B: its queue decides for each packet"), "{said}");
+    assert!(
+        said.starts_with("link A->B: its queue decides for each packet"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -52,11 +67,17 @@ fn options_out_of_range_are_refused() {
     let there = pair.there;
     let network = pair.build();
     for at_s in [0.0, -1.0, f64::NAN] {
-        assert!(matches!(Solver::new(&network, at_s), Err(SteadyError::BadTime { .. })));
+        assert!(matches!(
+            Solver::new(&network, at_s),
+            Err(SteadyError::BadTime { .. })
+        ));
     }
     let mut solver = Solver::new(&network, 1.0).unwrap();
     let bad = |result: Result<(), SteadyError>| {
-        assert!(matches!(result, Err(SteadyError::BadOption { .. })), "{result:?}");
+        assert!(
+            matches!(result, Err(SteadyError::BadOption { .. })),
+            "{result:?}"
+        );
     };
     for value in [-1.0, f64::NAN, f64::INFINITY] {
         bad(solver.set_bandwidth(there, value));
@@ -64,10 +85,18 @@ fn options_out_of_range_are_refused() {
         bad(solver.set_buffer(there, value));
         bad(solver.set_demand(c, value));
     }
-    let options = SteadyOptions { tolerance: 0.0, ..SteadyOptions::default() };
+    let options = SteadyOptions {
+        tolerance: 0.0,
+        ..SteadyOptions::default()
+    };
     bad(solver.solve(&options).map(|_| ()));
-    let bounds = Bounds { loss: f64::NAN, ..Bounds::default() };
-    bad(solver.headroom(&bounds, Scale::All, &SteadyOptions::default()).map(|_| ()));
+    let bounds = Bounds {
+        loss: f64::NAN,
+        ..Bounds::default()
+    };
+    bad(solver
+        .headroom(&bounds, Scale::All, &SteadyOptions::default())
+        .map(|_| ()));
 }
 
 /// What its application makes is all that a connection sends, and is no transfer that ends.
@@ -77,7 +106,10 @@ fn an_application_is_no_transfer() {
     let source = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
     let spec = connection("c1", pair.from, pair.to, source);
     let application = Application::Poisson { rate_pps: 20.0 };
-    let id = pair.builder.connection(ConnectionSpec { application, ..spec });
+    let id = pair.builder.connection(ConnectionSpec {
+        application,
+        ..spec
+    });
     let steady = solve(&pair.build(), f64::INFINITY, &SteadyOptions::default()).unwrap();
     assert!((steady.connection(id).goodput_pps - 20.0).abs() < 1e-9);
 }

@@ -41,8 +41,10 @@ fn settle(network: &Network, transport: Transport, first_s: f64, most_steps: u64
         ..Options::default()
     };
     let mut simulation = Simulation::new(network.clone(), options).unwrap();
-    let queues = |s: &Simulation| -> Vec<f64> { network.links().map(|l| s.queue_pkts(l)).collect() };
-    let rates = |s: &Simulation| -> Vec<f64> { network.connections().map(|c| s.send_pps(c)).collect() };
+    let queues =
+        |s: &Simulation| -> Vec<f64> { network.links().map(|l| s.queue_pkts(l)).collect() };
+    let rates =
+        |s: &Simulation| -> Vec<f64> { network.connections().map(|c| s.send_pps(c)).collect() };
     let mut span_s = first_s;
     let mut before = vec![0.0; network.connection_count()];
     loop {
@@ -55,9 +57,15 @@ fn settle(network: &Network, transport: Transport, first_s: f64, most_steps: u64
                 (least[i], most[i]) = (least[i].min(now), most[i].max(now));
             }
         }
-        let swings = least.iter().zip(&most).map(|(l, m)| (m - l) / (LITTLE_PKTS + m));
+        let swings = least
+            .iter()
+            .zip(&most)
+            .map(|(l, m)| (m - l) / (LITTLE_PKTS + m));
         let now = rates(&simulation);
-        let changes = before.iter().zip(&now).map(|(a, b)| (a - b).abs() / b.max(1e-300));
+        let changes = before
+            .iter()
+            .zip(&now)
+            .map(|(a, b)| (a - b).abs() / b.max(1e-300));
         let moved = swings.chain(changes).fold(0.0, f64::max);
         if moved < SETTLED || simulation.steps() >= most_steps {
             return Settling { simulation, moved };
@@ -84,7 +92,10 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64, most_unsettled: usize) 
     let mut bad = Vec::new();
     for seed in seeds {
         let (network, transport, duration_s) = endless(seed);
-        let options = SteadyOptions { starts: 5, ..SteadyOptions::default() };
+        let options = SteadyOptions {
+            starts: 5,
+            ..SteadyOptions::default()
+        };
         let steady = match solve(&network, f64::INFINITY, &options) {
             Ok(steady) => steady,
             Err(no) => {

@@ -5,7 +5,11 @@ use netflow_steady::{Measure, Solver, Steady, SteadyOptions};
 
 use crate::networks::endless;
 
-const EXACT: SteadyOptions = SteadyOptions { tolerance: 1e-13, starts: 0, seed: 1 };
+const EXACT: SteadyOptions = SteadyOptions {
+    tolerance: 1e-13,
+    starts: 0,
+    seed: 1,
+};
 
 fn value(at: &Steady, measure: Measure) -> f64 {
     match measure {
@@ -32,7 +36,14 @@ impl Comparison<'_> {
     /// The derivative at `x` of what `set` sets, whose size is `scale`: by differences of the fourth order,
     /// two of them with different steps; where those do not agree to 1e-6 there is a bend between, or all is
     /// rounding. Elasticities below 1e-5 are nothing.
-    fn one(&mut self, name: &str, x: f64, scale: f64, is: f64, mut set: impl FnMut(&mut Solver, f64)) {
+    fn one(
+        &mut self,
+        name: &str,
+        x: f64,
+        scale: f64,
+        is: f64,
+        mut set: impl FnMut(&mut Solver, f64),
+    ) {
         let mut at = |x: f64| {
             set(&mut self.solver, x);
             let found = self.solver.solve_from(self.base, &EXACT);
@@ -46,7 +57,10 @@ impl Comparison<'_> {
         let nothing = value(self.base, self.measure).abs() / scale * 1e-5;
         let error = |a: f64| (a - fine).abs() / (fine.abs() + nothing);
         if error(coarse) < 1e-6 {
-            let what = format!("seed {} {:?} by {name}: {is} {fine}", self.seed, self.measure);
+            let what = format!(
+                "seed {} {:?} by {name}: {is} {fine}",
+                self.seed, self.measure
+            );
             self.compared.push((error(is), what));
         }
     }
@@ -55,7 +69,9 @@ impl Comparison<'_> {
 fn compare(seed: u64, compared: &mut Compared) {
     let (network, _, _): (Network, _, _) = endless(seed);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
-    let Ok(base) = solver.solve(&EXACT) else { return };
+    let Ok(base) = solver.solve(&EXACT) else {
+        return;
+    };
     let first = network.connections().next().unwrap();
     for measure in [
         Measure::Goodput,
@@ -66,15 +82,27 @@ fn compare(seed: u64, compared: &mut Compared) {
     ] {
         let all = solver.sensitivities(&base, measure).unwrap();
         let solver = solver.clone();
-        let mut it = Comparison { solver, base: &base, measure, compared, seed };
+        let mut it = Comparison {
+            solver,
+            base: &base,
+            measure,
+            compared,
+            seed,
+        };
         for id in network.links() {
             let (l, spec) = (id.index(), network.link_spec(id));
             let bps = spec.bandwidth_bps;
-            it.one("bandwidth", bps, bps, all.by_bandwidth[l], |s, x| s.set_bandwidth(id, x).unwrap());
+            it.one("bandwidth", bps, bps, all.by_bandwidth[l], |s, x| {
+                s.set_bandwidth(id, x).unwrap()
+            });
             let delay_s = spec.delay_s;
-            it.one("delay", delay_s, delay_s, all.by_delay[l], |s, x| s.set_delay(id, x).unwrap());
+            it.one("delay", delay_s, delay_s, all.by_delay[l], |s, x| {
+                s.set_delay(id, x).unwrap()
+            });
             let room = network.buffer_pkts(id);
-            it.one("buffer", room, room, all.by_buffer[l], |s, x| s.set_buffer(id, x).unwrap());
+            it.one("buffer", room, room, all.by_buffer[l], |s, x| {
+                s.set_buffer(id, x).unwrap()
+            });
         }
         for id in network.connections() {
             let is = all.by_demand[id.index()];

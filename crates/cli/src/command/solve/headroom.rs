@@ -102,14 +102,20 @@ fn held(network: &Network, binding: Binding, found: &Headroom) -> String {
     let name = place(network, binding);
     match binding {
         Binding::Utilization(id) => {
-            format!("link {name} is busy for {} of the time", percent(found.at.link(id).utilization))
+            format!(
+                "link {name} is busy for {} of the time",
+                percent(found.at.link(id).utilization)
+            )
         }
         Binding::Delay(id) => {
             let delay_s = found.at.connection(id).delay_s;
             format!("packets of {name} take {} ms", short(delay_s * 1e3))
         }
         Binding::Loss(id) => {
-            format!("{name} loses {}", percent(found.at.connection(id).loss_probability))
+            format!(
+                "{name} loses {}",
+                percent(found.at.connection(id).loss_probability)
+            )
         }
     }
 }

@@ -91,8 +91,18 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     for note in notes(network, &steady, at_s, scenario.options.model) {
         problems::warn_of(&note);
     }
-    let format = if arguments.json { Format::Json } else { arguments.format };
-    let seen = Seen { network, steady: &steady, at_s, format, top: arguments.top };
+    let format = if arguments.json {
+        Format::Json
+    } else {
+        arguments.format
+    };
+    let seen = Seen {
+        network,
+        steady: &steady,
+        at_s,
+        format,
+        top: arguments.top,
+    };
     if arguments.ranks {
         return where_more::answer(&seen, &mut solver, out);
     }
@@ -157,9 +167,9 @@ impl SolveArguments {
 
 fn cannot(error: SteadyError) -> Failure {
     match error {
-        SteadyError::BadOption { .. } | SteadyError::BadTime { .. } | SteadyError::NothingScales => {
-            Failure::usage(error.to_string())
-        }
+        SteadyError::BadOption { .. }
+        | SteadyError::BadTime { .. }
+        | SteadyError::NothingScales => Failure::usage(error.to_string()),
         _ => Failure::Evaluation(error.to_string()),
     }
 }
@@ -173,11 +183,15 @@ fn notes(network: &Network, steady: &Steady, at_s: f64, model: Model) -> Vec<Str
         notes.push(format!("{events} after {at_s} s left out"));
     }
     if !matches!(model.name(), ModelName::Fluid) {
-        notes.push("the scenario names another model; this is the steady state of `fluid`".to_owned());
+        notes.push(
+            "the scenario names another model; this is the steady state of `fluid`".to_owned(),
+        );
     }
     for &id in &steady.without_route {
         let name = network.connection_name(id);
-        notes.push(format!("{name} has no route at {at_s} s, and sends nothing"));
+        notes.push(format!(
+            "{name} has no route at {at_s} s, and sends nothing"
+        ));
     }
     notes
 }

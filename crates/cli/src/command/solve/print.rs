@@ -40,7 +40,11 @@ fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
     }
 }
 
-fn print_connections(rows: &[ConnectionRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn print_connections(
+    rows: &[ConnectionRow<'_>],
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut sending: Vec<_> = rows.iter().filter(|it| it.sending).collect();
     sending.sort_by(|a, b| b.goodput_pps.total_cmp(&a.goodput_pps));
     let silent = rows.len() - sending.len();
@@ -54,7 +58,9 @@ fn print_connections(rows: &[ConnectionRow<'_>], top: usize, out: &mut dyn Write
         .number("goodput Mbit/s", |it| short(it.goodput_bps / 1e6))
         .number("loss", |it| percent(it.loss_probability))
         .number("delay ms", |it| short(it.delay_s * 1e3))
-        .number("rtt ms", |it| known(it.rtt_s, |rtt_s| short(rtt_s * 1e3), "-"))
+        .number("rtt ms", |it| {
+            known(it.rtt_s, |rtt_s| short(rtt_s * 1e3), "-")
+        })
         .text("held by", |it| it.held_by.unwrap_or(""))
         .text("outside profile", |it| it.profile_use)
         .print_top(top, "connection", out)?;
@@ -81,7 +87,7 @@ pub fn print_found(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
     let steady = seen.steady;
     writeln!(
         out,
-        "at rest as of {} s, after {}: no load is further from what it makes itself than {}",
+        "at rest with what sends just before {} s: {}, and no link is further off than {} of its load",
         plain(seen.at_s),
         count(steady.rounds, "Newton step"),
         match steady.residual < 1e-12 {
@@ -95,8 +101,13 @@ pub fn print_found(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let besides = match steady.equilibria {
         1 => "to no other steady state".to_owned(),
-        2 => "to another steady state, too: which one a run comes to depends on its past".to_owned(),
-        n => format!("to {} other steady states, too: which one a run comes to depends on its past", n - 1),
+        2 => {
+            "to another steady state, too: which one a run comes to depends on its past".to_owned()
+        }
+        n => format!(
+            "to {} other steady states, too: which one a run comes to depends on its past",
+            n - 1
+        ),
     };
     match starts - led {
         0 => writeln!(out, "{} led {besides}", count(starts, "random start")),

@@ -27,9 +27,17 @@ struct Row<'a> {
     loss_per_pkt: f64,
 }
 
-pub(super) fn answer(seen: &Seen<'_>, solver: &mut Solver, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn answer(
+    seen: &Seen<'_>,
+    solver: &mut Solver,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let mut by = |measure| solver.sensitivities(seen.steady, measure).map_err(cannot);
-    let (goodput, delay, loss) = (by(Measure::Goodput)?, by(Measure::Delay)?, by(Measure::Loss)?);
+    let (goodput, delay, loss) = (
+        by(Measure::Goodput)?,
+        by(Measure::Delay)?,
+        by(Measure::Loss)?,
+    );
     let rows = seen.network.links().map(|id| {
         let at = |all: &Sensitivities| {
             let l = id.index();
@@ -51,7 +59,11 @@ pub(super) fn answer(seen: &Seen<'_>, solver: &mut Solver, out: &mut dyn Write) 
     });
     let mut rows: Vec<Row<'_>> = rows.collect();
     rows.sort_by(|a, b| b.goodput_bps_per_bps.total_cmp(&a.goodput_bps_per_bps));
-    let bends: Vec<&str> = goodput.at_bends.iter().map(|&id| seen.network.connection_name(id)).collect();
+    let bends: Vec<&str> = goodput
+        .at_bends
+        .iter()
+        .map(|&id| seen.network.connection_name(id))
+        .collect();
     let answer = object! {
         at_s: seen.at_s,
         goodput_bps: goodput.value,
@@ -68,7 +80,12 @@ pub(super) fn answer(seen: &Seen<'_>, solver: &mut Solver, out: &mut dyn Write) 
     )?)
 }
 
-fn print_text(seen: &Seen<'_>, rows: &[Row<'_>], bends: &[&str], out: &mut dyn Write) -> io::Result<()> {
+fn print_text(
+    seen: &Seen<'_>,
+    rows: &[Row<'_>],
+    bends: &[&str],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if let Some(first) = rows.first().filter(|row| row.goodput_bps_per_bps > 0.0) {
         writeln!(
             out,
@@ -78,15 +95,25 @@ fn print_text(seen: &Seen<'_>, rows: &[Row<'_>], bends: &[&str], out: &mut dyn W
         )?;
         writeln!(out)?;
     }
+    writeln!(
+        out,
+        "what more of each link changes, at the margin: goodput in kbit/s, mean delay in ms, loss in %"
+    )?;
     Table::of(rows)
         .text("link", |it| it.link)
-        .number("per Mbit/s: goodput kbit/s", |it| short(it.goodput_bps_per_bps * 1e3))
-        .number("delay ms", |it| short(it.delay_s_per_bps * 1e9))
-        .number("loss", |it| points(it.loss_per_bps * 1e6))
-        .number("per ms: goodput kbit/s", |it| short(it.goodput_bps_per_s * 1e-6))
-        .number("delay ms", |it| short(it.delay_s_per_s))
-        .number("per packet of room: goodput kbit/s", |it| short(it.goodput_bps_per_pkt * 1e-3))
-        .number("delay ms", |it| short(it.delay_s_per_pkt * 1e3))
+        .number("1 Mbit/s: goodput", |it| {
+            little(it.goodput_bps_per_bps * 1e3)
+        })
+        .number("delay", |it| little(it.delay_s_per_bps * 1e9))
+        .number("loss", |it| little(it.loss_per_bps * 1e8))
+        .number("1 ms: goodput", |it| little(it.goodput_bps_per_s * 1e-6))
+        .number("delay", |it| little(it.delay_s_per_s))
+        .number("loss", |it| little(it.loss_per_s * 0.1))
+        .number("1 packet of room: goodput", |it| {
+            little(it.goodput_bps_per_pkt * 1e-3)
+        })
+        .number("delay", |it| little(it.delay_s_per_pkt * 1e3))
+        .number("loss", |it| little(it.loss_per_pkt * 1e2))
         .print_top(seen.top, "link", out)?;
     writeln!(out)?;
     if !bends.is_empty() {
@@ -99,7 +126,10 @@ fn print_text(seen: &Seen<'_>, rows: &[Row<'_>], bends: &[&str], out: &mut dyn W
     print::print_found(seen, out)
 }
 
-/// A change of a loss probability.
-fn points(change: f64) -> String {
-    format!("{} %", short(100.0 * change))
+/// A change of which less than a millionth is none.
+fn little(change: f64) -> String {
+    match change.abs() < 1e-6 {
+        true => "0".to_owned(),
+        false => short(change),
+    }
 }
