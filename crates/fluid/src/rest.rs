@@ -229,7 +229,7 @@ mod tests {
 
     fn queues() -> Vec<(Queue, f64)> {
         let mut all = Vec::new();
-        for buffer_pkts in [1.0, 7.5, 50.0, 2000.0] {
+        for buffer_pkts in [1.5, 7.5, 50.0, 2000.0] {
             for red in [None, Some(red(false)), Some(red(true))] {
                 for rho in [0.01, 0.6, 0.9, 0.99, 1.0, 1.01, 1.3, 3.0, 40.0] {
                     all.push((Queue { buffer_pkts, red }, rho));

@@ -11,12 +11,14 @@
 //!
 //! - [`solve()`] and [`Solver`] find the steady state,
 //! - [`Solver::sensitivities`] tells what a little more of anything anywhere changes,
-//! - [`Solver::headroom`] how much more the network carries.
+//! - [`Solver::headroom`] how much more the network carries,
+//! - [`beside_run()`] whether a run comes to rest there.
 //!
 //! Not covered, and refused: congestion windows, managed queues, transfers that end, aggregates and drop
 //! precedences, links with several queues. Users send their mean traffic.
 #![warn(missing_docs)]
 
+mod beside;
 mod error;
 mod gmres;
 mod headroom;
@@ -31,6 +33,7 @@ mod steady;
 
 use netflow_network::Network;
 
+pub use beside::{BesideRun, Watched, beside_run};
 pub use error::SteadyError;
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;

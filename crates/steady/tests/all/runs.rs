@@ -2,9 +2,9 @@
 
 use netflow_network::{Coupling, FluidOptions, Network, Options, Run, Source, Step, Transport};
 use netflow_simulation::Simulation;
-use netflow_steady::{Steady, SteadyOptions, solve};
+use netflow_steady::{Steady, SteadyOptions, beside_run, solve};
 
-use crate::networks::endless;
+use crate::networks::{endless, pair};
 
 /// Of less in a queue nobody can tell a percent.
 const LITTLE_PKTS: f64 = 0.01;
@@ -143,4 +143,29 @@ fn runs_that_settle_end_there() {
 #[ignore = "ten minutes in release: runs_that_settle_end_there on 300 networks"]
 fn runs_that_settle_end_there_on_300_networks() {
     compare(0..300, 1_000_000, 90);
+}
+
+/// Where a run swings for ever it is told so; where it rests it rests there.
+#[test]
+fn a_run_that_swings_is_told_from_one_that_rests() {
+    let beside = |network: &Network, duration_s: f64| {
+        let steady = solve(network, f64::INFINITY, &SteadyOptions::default()).unwrap();
+        let options = FluidOptions::Fifo {
+            step: Step::default(),
+        };
+        beside_run(network, &steady, duration_s, options, &|| false)
+            .unwrap()
+            .unwrap()
+    };
+    // TCP over queues with room for two packets.
+    let (swings, _, _) = endless(26);
+    let run = beside(&swings, 20.0);
+    assert!(!run.rests(), "{run:?}");
+    let mut pair = pair(50.0);
+    pair.poisson("c", 900.0);
+    let run = beside(&pair.build(), 60.0);
+    assert!(
+        run.rests() && run.queues_away < 1e-3 && run.rates_away < 1e-9,
+        "{run:?}"
+    );
 }

@@ -1,5 +1,6 @@
 //! `netflow solve SCENARIO`
 
+mod beside;
 mod headroom;
 mod print;
 mod rows;
@@ -39,6 +40,10 @@ pub struct SolveArguments {
     /// Random starts besides the first, to see whether they lead to other steady states
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     starts: u32,
+
+    /// Run the fluid model until then, too, and say whether it comes to rest there
+    #[arg(long, conflicts_with_all = ["ranks", "headroom"])]
+    beside_run: bool,
 
     /// Tell what a little more of every link would change, and rank links by what they gain
     #[arg(long = "where", conflicts_with = "headroom")]
@@ -110,6 +115,10 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         let (bounds, scale) = arguments.bounds(network)?;
         return headroom::answer(&seen, &mut solver, &bounds, scale, out);
     }
+    let beside = match arguments.beside_run {
+        true => Some(beside::run(&seen, scenario.options.model)?),
+        false => None,
+    };
     let links = rows::links(network, &steady);
     let connections = rows::connections(network, &steady);
     let answer = object! {
@@ -120,6 +129,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         starts_led_to_rest: steady.starts_led,
         equilibria: steady.equilibria,
         totals: steady.totals,
+        beside_run: beside.as_ref().map(|run| beside::row(network, run)),
         links: &links,
         connections: &connections,
     };
@@ -130,7 +140,13 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
             csv::write_any_named("links", &links, out)?;
             csv::write_any_named("connections", &connections, out)
         },
-        |out| print::print(&seen, &links, &connections, out),
+        |out| {
+            print::print(&seen, &links, &connections, out)?;
+            match &beside {
+                Some(run) => beside::print(network, run, out),
+                None => Ok(()),
+            }
+        },
     )?)
 }
 

@@ -1,0 +1,136 @@
+//! A run beside the steady state: whether it comes to rest, and there.
+
+use netflow_fluid::Fluid;
+use netflow_network::readout::Engine as _;
+use netflow_network::{ConnectionId, FluidOptions, LinkId, Network, RunError};
+
+use crate::Steady;
+
+/// The last part of a run that is watched.
+const WATCHED: f64 = 0.25;
+/// Of less in a queue nobody can tell a part.
+const LITTLE_PKTS: f64 = 0.01;
+/// A queue or a rate that changes by a smaller part of itself rests.
+const RESTS: f64 = 0.01;
+
+/// What a run did in the last quarter of its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BesideRun {
+    /// How long the run was, in seconds.
+    pub duration_s: f64,
+    /// The queue that changed most, by its least, its mean and its most; `None` without links in use.
+    pub queue: Option<(LinkId, Watched)>,
+    /// The rate in packets/s that changed most, likewise.
+    pub rate: Option<(ConnectionId, Watched)>,
+    /// The largest distance of a mean queue from the steady state's, and of a mean rate, relatively.
+    pub queues_away: f64,
+    /// See [`queues_away`](Self::queues_away).
+    pub rates_away: f64,
+}
+
+/// A number over a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Watched {
+    /// The least it was.
+    pub least: f64,
+    /// Its mean.
+    pub mean: f64,
+    /// The most it was.
+    pub most: f64,
+}
+
+impl Watched {
+    /// By which part of itself it changed.
+    fn moved(&self, little: f64) -> f64 {
+        (self.most - self.least) / (self.most + little)
+    }
+}
+
+impl BesideRun {
+    /// Whether nothing changed by more than a hundredth of itself.
+    pub fn rests(&self) -> bool {
+        let queue = self.queue.map_or(0.0, |(_, it)| it.moved(LITTLE_PKTS));
+        let rate = self.rate.map_or(0.0, |(_, it)| it.moved(0.0));
+        queue < RESTS && rate < RESTS
+    }
+}
+
+/// Runs the network as fluids for so long, and watches its last quarter; `interrupted` ends that early.
+///
+/// # Errors
+/// As a run.
+pub fn beside_run(
+    network: &Network,
+    steady: &Steady,
+    duration_s: f64,
+    options: FluidOptions,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Option<BesideRun>, RunError> {
+    let mut run = Fluid::new(network.clone(), duration_s, 1, options)?;
+    let from_s = (1.0 - WATCHED) * duration_s;
+    let links: Vec<LinkId> = network.links().collect();
+    let connections: Vec<ConnectionId> = network.connections().collect();
+    let nothing = Watched {
+        least: f64::INFINITY,
+        mean: 0.0,
+        most: 0.0,
+    };
+    let mut queues = vec![nothing; links.len()];
+    let mut rates = vec![nothing; connections.len()];
+    while !run.is_done() {
+        if interrupted() {
+            return Ok(None);
+        }
+        let before_s = run.time_s();
+        run.step_until(if before_s < from_s {
+            from_s
+        } else {
+            duration_s
+        })?;
+        if before_s < from_s {
+            continue;
+        }
+        let part = (run.time_s() - before_s) / (duration_s - from_s);
+        let mut watch = |it: &mut Watched, now: f64| {
+            it.least = it.least.min(now);
+            it.most = it.most.max(now);
+            it.mean += part * now;
+        };
+        for (it, &id) in queues.iter_mut().zip(&links) {
+            watch(it, run.queue_pkts(id));
+        }
+        for (it, &id) in rates.iter_mut().zip(&connections) {
+            watch(it, run.send_pps(id));
+        }
+    }
+    let away = |it: &Watched, rest: f64, little: f64| {
+        (it.mean - rest).abs() / (rest.max(it.mean) + little)
+    };
+    let most = |parts: &mut dyn Iterator<Item = f64>| parts.fold(0.0, f64::max);
+    let pairs = queues.iter().zip(&steady.links);
+    let queues_away = most(&mut pairs.map(|(it, rest)| away(it, rest.queue_pkts, LITTLE_PKTS)));
+    let pairs = rates.iter().zip(&steady.connections);
+    let rates_away = most(&mut pairs.map(|(it, rest)| away(it, rest.rate_pps, 1e-9)));
+    let by =
+        |little: f64| move |a: &Watched, b: &Watched| a.moved(little).total_cmp(&b.moved(little));
+    let by_queue = by(LITTLE_PKTS);
+    let queue = links
+        .iter()
+        .copied()
+        .zip(queues)
+        .max_by(|a, b| by_queue(&a.1, &b.1));
+    let sent = connections
+        .iter()
+        .copied()
+        .zip(rates)
+        .filter(|(_, it)| it.most > 0.0);
+    let by_rate = by(0.0);
+    let rate = sent.max_by(|a, b| by_rate(&a.1, &b.1));
+    Ok(Some(BesideRun {
+        duration_s,
+        queue,
+        rate,
+        queues_away,
+        rates_away,
+    }))
+}
