@@ -91,7 +91,7 @@ pub fn beside_run(
             continue;
         }
         let part = (run.time_s() - before_s) / (duration_s - from_s);
-        let mut watch = |it: &mut Watched, now: f64| {
+        let watch = |it: &mut Watched, now: f64| {
             it.least = it.least.min(now);
             it.most = it.most.max(now);
             it.mean += part * now;
@@ -109,7 +109,9 @@ pub fn beside_run(
     let most = |parts: &mut dyn Iterator<Item = f64>| parts.fold(0.0, f64::max);
     let pairs = queues.iter().zip(&steady.links);
     let queues_away = most(&mut pairs.map(|(it, rest)| away(it, rest.queue_pkts, LITTLE_PKTS)));
+    // Who has stopped is told its last rate.
     let pairs = rates.iter().zip(&steady.connections);
+    let pairs = pairs.filter(|(_, rest)| rest.sending);
     let rates_away = most(&mut pairs.map(|(it, rest)| away(it, rest.rate_pps, 1e-9)));
     let by =
         |little: f64| move |a: &Watched, b: &Watched| a.moved(little).total_cmp(&b.moved(little));

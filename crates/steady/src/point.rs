@@ -77,23 +77,27 @@ pub(crate) struct Point {
     pub flows: Vec<FlowAt>,
     /// Packets/s of data that enter each hop, or whose acknowledgements do.
     pub hops: Vec<f64>,
-    pub fixed_s: Vec<f64>,
+    fixed_s: Vec<f64>,
+    /// What follows from inputs is to be made anew.
+    stale: bool,
 }
 
 impl Point {
     pub fn new(problem: &Problem) -> Point {
-        let mut point = Point {
+        Point {
             links: vec![LinkAt::default(); problem.links.len()],
-            flows: vec![FlowAt::default(); problem.flows.len()],
-            hops: vec![0.0; problem.hop_link.len()],
-            fixed_s: Vec::new(),
-        };
-        point.inputs_changed(problem);
-        point
+            stale: true,
+            ..Point::default()
+        }
     }
 
     /// Bandwidths, delays or flows are others than before.
-    pub fn inputs_changed(&mut self, problem: &Problem) {
+    pub fn inputs_changed(&mut self) {
+        self.stale = true;
+    }
+
+    fn renew(&mut self, problem: &Problem) {
+        self.stale = false;
         self.flows.resize(problem.flows.len(), FlowAt::default());
         self.hops.resize(problem.hop_link.len(), 0.0);
         self.fixed_s.clear();
@@ -103,6 +107,9 @@ impl Point {
 
     /// Evaluates everything at `z`, and writes how far it is from rest; with slopes on demand.
     pub fn evaluate(&mut self, problem: &Problem, z: &[f64], slopes: bool, off: &mut [f64]) {
+        if self.stale {
+            self.renew(problem);
+        }
         self.look_at_links(problem, z);
         self.send(problem, slopes);
         self.forward(problem);

@@ -67,7 +67,7 @@ impl Solver {
     pub fn set_bandwidth(&mut self, link: LinkId, bandwidth_bps: f64) -> Result<(), SteadyError> {
         check("bandwidth", bandwidth_bps, bandwidth_bps > 0.0, "positive")?;
         self.problem.links[link.index()].bandwidth_bps = bandwidth_bps;
-        self.point.inputs_changed(&self.problem);
+        self.point.inputs_changed();
         Ok(())
     }
 
@@ -78,7 +78,7 @@ impl Solver {
     pub fn set_delay(&mut self, link: LinkId, delay_s: f64) -> Result<(), SteadyError> {
         check("delay", delay_s, delay_s >= 0.0, "at least 0")?;
         self.problem.links[link.index()].delay_s = delay_s;
-        self.point.inputs_changed(&self.problem);
+        self.point.inputs_changed();
         Ok(())
     }
 
@@ -131,7 +131,7 @@ impl Solver {
 
     pub(crate) fn take_out(&mut self, id: ConnectionId) -> Option<usize> {
         let flow = self.problem.take_out(&self.network, id);
-        self.point.inputs_changed(&self.problem);
+        self.point.inputs_changed();
         flow
     }
 
@@ -243,7 +243,10 @@ impl Solver {
         z
     }
 
+    /// What the network does at `z`; other starts may have been tried since that was found.
     fn read(&mut self, z: Vec<f64>, reached: Reached) -> Steady {
+        self.point
+            .evaluate(&self.problem, &z, true, &mut self.newton.off);
         Steady::new(self, z, reached)
     }
 

@@ -79,6 +79,26 @@ fn every_source_sends_what_its_profile_says() {
     assert_eq!(steady.equilibria, 1);
 }
 
+/// Numbers are those of the state that is told, not of the last one that was tried.
+#[test]
+fn random_starts_change_no_number() {
+    for seed in 0..40 {
+        let (network, _, _) = crate::networks::endless(seed);
+        let at = |starts| {
+            let options = SteadyOptions {
+                starts,
+                ..SteadyOptions::default()
+            };
+            solve(&network, f64::INFINITY, &options).unwrap()
+        };
+        let (none, ten) = (at(0), at(10));
+        assert_eq!(
+            (&none.links, &none.connections),
+            (&ten.links, &ten.connections)
+        );
+    }
+}
+
 /// The same bits again, whatever was solved before.
 #[test]
 fn the_same_network_gives_the_same_bits() {
