@@ -447,7 +447,9 @@ impl Profile for Grid {
     }
 
     fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
-        if self.throughput(loss, rtt_s) * rtt_s >= self.window_pkts * (1.0 - 1e-12) {
+        // Without losses F may be W/rtt itself, and fall from there.
+        let aside = loss.max(0.0) + 1e-9 * self.first_loss;
+        if self.throughput(aside, rtt_s) * rtt_s >= self.window_pkts * (1.0 - 1e-14) {
             return Slopes {
                 by_loss: 0.0,
                 by_rtt: -1.0 / rtt_s,
