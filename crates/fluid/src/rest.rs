@@ -224,6 +224,7 @@ mod tests {
             max_p: 0.1,
             weight: 0.002,
             gentle,
+            ecn: false,
         }
     }
 
