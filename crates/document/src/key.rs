@@ -25,6 +25,18 @@ pub struct Key {
     pub tables: &'static [&'static [Key]],
 }
 
+impl Key {
+    /// Of a value of one of several kinds: the keys that say which. These are all of the first table, and what
+    /// the others cannot be without.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let (first, others) = self.tables.split_first().unzip();
+        let others = others.into_iter().flatten().copied().flatten();
+        let required = others.filter(|key| key.required);
+        let all = first.into_iter().copied().flatten().chain(required);
+        all.map(|key| key.name)
+    }
+}
+
 /// Which values a key may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed<T> {

@@ -113,11 +113,17 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     fn written(&self, key: &str) -> Option<Value<'a>> {
-        match self.fields {
-            Fields::Toml { table, file } => table.get(key).map(|value| Value::toml(value, file)),
-            Fields::Row { row, node } => row.get(node, key),
-            Fields::Empty => None,
-        }
+        self.fields.get(key)
+    }
+
+    /// Whether options ask for another kind of what a key is one of than these fields of it say.
+    fn is_of_another_kind(&self, key: &str, inner: &Scope<'_>, fields: &Fields<'_>) -> bool {
+        let declared = self.key(key).filter(|declared| declared.flat);
+        let mut kinds = declared.into_iter().flat_map(Key::kinds);
+        kinds.any(|kind| {
+            let asked = inner.overrides.is_set(&inner.inner(kind));
+            asked && fields.get(kind).is_none()
+        })
     }
 
     /// What is declared of a key.
@@ -158,9 +164,9 @@ impl<'r, 'a> Section<'r, 'a> {
         match replaced.or_else(|| inner.overrides.first_below(&inner)) {
             None => written,
             Some(place) => {
-                // A source of another kind replaces the one in the file.
+                let is_other = |fields: &Fields<'_>| self.is_of_another_kind(key, &inner, fields);
                 let fields = match written.as_ref().map(|value| value.kind) {
-                    Some(Kind::Table(fields)) if key != "source" && replaced.is_none() => fields,
+                    Some(Kind::Table(fields)) if replaced.is_none() && !is_other(&fields) => fields,
                     _ => Fields::Empty,
                 };
                 Some(Value {

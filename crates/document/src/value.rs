@@ -66,6 +66,17 @@ pub enum Fields<'a> {
     Empty,
 }
 
+impl<'a> Fields<'a> {
+    /// What stands for a key.
+    pub(crate) fn get(&self, key: &str) -> Option<Value<'a>> {
+        match *self {
+            Fields::Toml { table, file } => table.get(key).map(|value| Value::toml(value, file)),
+            Fields::Row { row, node } => row.get(node, key),
+            Fields::Empty => None,
+        }
+    }
+}
+
 impl<'a> Value<'a> {
     /// A value of a document.
     pub(crate) fn toml(value: &'a TomlSpanned<DeValue<'a>>, file: FileId) -> Value<'a> {

@@ -6,6 +6,7 @@ use netflow_simulation::{
     Acks, Adaptive, Buffer, Coupling, DropPolicy, FluidOptions, Model, ModelName, Simulation,
     Source, Step,
 };
+use netflow_tcpmodel::CongestionControl;
 
 const START: &str = "[simulation]\nduration = \"10 s\"\n";
 const LINK: &str = "\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"8 Mbit/s\"\n";
@@ -310,6 +311,34 @@ fn settings_without_effect_are_said() {
     for (parts, message) in cases {
         assert_eq!(warning(parts), *message);
     }
+}
+
+/// An option for a part of a source leaves the rest of it as the file has it, unless it asks for another kind.
+#[test]
+fn options_change_a_part_of_a_source_or_its_kind() {
+    let stack = CONNECTION.replace(
+        "profile = \"ns-reno\"",
+        "stack = \"linux-6\", congestion = \"cubic\", ecn = true",
+    );
+    let text = [START, "model = \"packets\"\n", LINK, &stack].concat();
+    let source = |option: &str| {
+        let options = [format!("connection.c1.source.{option}")];
+        let prepared = from_str("test.toml", &text, "".as_ref(), &options);
+        let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+        let network = &prepared.network;
+        let connection = network.connection_by_name("c1").unwrap();
+        network.connection_spec(connection).source.clone()
+    };
+    let Source::Stack(stack) = source("congestion=bbr") else {
+        panic!("another kind of source");
+    };
+    assert_eq!(stack.congestion, CongestionControl::Bbr);
+    assert!(stack.ecn);
+    assert!(matches!(source("window=reno"), Source::Window(_)));
+    assert!(matches!(
+        source("constant=1 Mbit/s"),
+        Source::Constant { .. }
+    ));
 }
 
 #[test]
