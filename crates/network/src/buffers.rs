@@ -165,7 +165,7 @@ mod tests {
                 b.link(LinkSpec {
                     delay_s: *delay_s,
                     buffer: Buffer::BandwidthDelay,
-                    queue: queue.clone(),
+                    queue,
                     ..LinkSpec::new(nodes[from], nodes[to], *bps)
                 });
             }
