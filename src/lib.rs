@@ -90,6 +90,7 @@ pub use evaluate::evaluate;
 pub use netflow_compare as compare;
 pub use netflow_diffserv as diffserv;
 pub use netflow_document as document;
+pub use netflow_import as import;
 pub use netflow_network as network;
 pub use netflow_profile as profile;
 pub use netflow_report as report;

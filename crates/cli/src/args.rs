@@ -26,6 +26,7 @@ pub enum Command {
     Explain(command::explain::ExplainArguments),
     Solve(command::solve::SolveArguments),
     New(command::new::NewArguments),
+    Import(command::import::ImportArguments),
     Profile(command::profile::ProfileArguments),
     Latency(command::latency::LatencyArguments),
     Mark(command::mark::MarkArguments),

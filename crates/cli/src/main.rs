@@ -73,6 +73,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Explain(arguments) => command::explain::explain(arguments, out),
         Command::Solve(arguments) => command::solve::solve(arguments, out),
         Command::New(arguments) => command::new::new(arguments, out),
+        Command::Import(arguments) => command::import::import(arguments, out),
         Command::Profile(arguments) => command::profile::profile(arguments, out),
         Command::Latency(arguments) => command::latency::latency(arguments, out),
         Command::Mark(arguments) => command::mark::mark(arguments, out),

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netflow::document::Words;
 use netflow::scenario::export::Tcp;
-use netflow::units::{BitsPerSecond, Bytes, Packets, Probability, Rate, Seconds, Size, UnitError};
+use netflow::units::{BitsPerSecond, Bytes, Packets, Probability, Rate, Room, Seconds, Size, UnitError};
 use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
 use netflow_testbed::GilbertElliott;
@@ -120,6 +120,39 @@ pub fn packets(text: &str) -> Result<f64, String> {
 /// Bits per second that are not negative.
 pub fn bits_per_s(text: &str) -> Result<f64, String> {
     not_negative(quantity::<BitsPerSecond>(text)?.get())
+}
+
+/// Room of a queue above zero.
+pub fn room(text: &str) -> Result<Room, String> {
+    let above_0 = |room: &Room| match room {
+        Room::Size(size) => size.get() > 0.0,
+        Room::Time(time) => time.get() > 0.0,
+    };
+    allow(quantity(text)?, above_0, "it must be above 0")
+}
+
+/// What one of a rate without a unit is: `Mbit/s`, or `100 kbit/s`, in bit/s.
+pub fn rate_unit(text: &str) -> Result<f64, String> {
+    bandwidth(&one(text))
+}
+
+/// What one of a time without a unit is: `ms`, in seconds.
+pub fn time_unit(text: &str) -> Result<f64, String> {
+    positive_time(&one(text))
+}
+
+/// `1 ms` of `ms`.
+fn one(text: &str) -> String {
+    match text.starts_with(|c: char| c.is_ascii_digit()) {
+        true => text.to_owned(),
+        false => format!("1 {text}"),
+    }
+}
+
+/// A factor of at least 1.
+pub fn factor_from_1(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "write a number".to_owned())?;
+    allow(factor, |factor| (1.0..=100.0).contains(factor), "it must be from 1 to 100")
 }
 
 /// Bits per second above zero.

@@ -24,6 +24,8 @@ pub enum Kind {
     Series,
     /// A table of samples, of measurements, or of somebody else's results.
     Samples,
+    /// A network of another program.
+    Topology,
 }
 
 impl Kind {
@@ -31,7 +33,7 @@ impl Kind {
     pub const fn largest(self) -> u64 {
         match self {
             Kind::Stack => 1 << 20,
-            Kind::Scenario | Kind::Profile => 64 << 20,
+            Kind::Scenario | Kind::Profile | Kind::Topology => 64 << 20,
             Kind::Summary | Kind::Table => 512 << 20,
             Kind::Samples => 1 << 30,
             // A day of a network with a thousand links, every second.
@@ -49,6 +51,7 @@ impl Kind {
             Kind::Summary => "a file of this kind",
             Kind::Series => "a series",
             Kind::Samples => "a table of samples",
+            Kind::Topology => "a file with a network",
         }
     }
 }

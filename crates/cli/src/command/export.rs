@@ -1,9 +1,10 @@
-//! `netflow export SCENARIO --to ns2`
+//! `netflow export SCENARIO --to ns2`, `--to graphml`
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use netflow::import::{Topology, graphml};
 use netflow::scenario::Prepared;
 use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Tcp};
 
@@ -12,11 +13,14 @@ use crate::input::ScenarioArguments;
 use crate::output::file;
 use crate::parse::{positive_time, tcp, time_from_zero};
 
-/// Write the scenario as a runnable ns-2 script
+/// Write the scenario as a runnable ns-2 script, or its network as GraphML
 ///
-/// `ns SCRIPT [SEED [DIRECTORY [TRACE]]]` runs it; ns-links.csv and ns-connections.csv are then in
-/// the directory. Exactly the scenario's links, paths, sources and times; every profile becomes
+/// `ns SCRIPT [SEED [DIRECTORY [TRACE]]]` runs the script; ns-links.csv and ns-connections.csv are then
+/// in the directory. Exactly the scenario's links, paths, sources and times; every profile becomes
 /// the TCP that it was measured from.
+///
+/// GraphML has the nodes and the links with bandwidth, delay and buffer; `netflow import` reads them
+/// as they are. Queue disciplines, losses, connections and events have no place in it.
 #[derive(Args)]
 pub struct ExportArguments {
     #[command(flatten)]
@@ -42,9 +46,9 @@ pub struct ExportArguments {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_from_zero)]
     overhead: f64,
 
-    /// Length of the intervals in the files that the script writes
-    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
-    every: f64,
+    /// Length of the intervals in the files that the script writes [default: 0.5s]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    every: Option<f64>,
 
     /// Trace packets, of all links or of those named (A->B,C->D)
     #[arg(long, value_name = "LINKS")]
@@ -56,6 +60,9 @@ pub struct ExportArguments {
 enum Target {
     /// ns-2.35
     Ns2,
+    /// GraphML, nodes and links
+    #[value(name = "graphml")]
+    GraphMl,
 }
 
 pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -64,15 +71,38 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
         tcp: arguments.tcp,
         start_jitter_s: arguments.start_jitter,
         overhead_s: arguments.overhead,
-        every_s: arguments.every,
+        every_s: arguments.every.unwrap_or(0.5),
         trace: traced(&scenario, arguments.trace.as_ref()),
     };
-    let Target::Ns2 = arguments.to;
-    let script =
-        export::ns2(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?;
+    let script = match arguments.to {
+        Target::Ns2 => {
+            export::ns2(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
+        }
+        Target::GraphMl => {
+            arguments.refuse_what_is_for_ns2()?;
+            graphml::write(&Topology::of(&scenario))
+        }
+    };
     match &arguments.output {
         None => Ok(out.write_all(script.as_bytes())?),
         Some(path) => Ok(file::text(path, script)?),
+    }
+}
+
+impl ExportArguments {
+    /// What a graph has no place for is not passed over.
+    fn refuse_what_is_for_ns2(&self) -> Result<(), Failure> {
+        let given = [
+            ("--tcp", self.tcp.is_some()),
+            ("--start-jitter", self.start_jitter > 0.0),
+            ("--overhead", self.overhead > 0.0),
+            ("--every", self.every.is_some()),
+            ("--trace", self.trace.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::usage(format!("{option} is for `--to ns2`"))),
+        }
     }
 }
 

@@ -1,0 +1,115 @@
+//! What a file does not say.
+
+use std::collections::HashMap;
+
+use crate::Topology;
+
+/// Something that was assumed, and of what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assumption {
+    /// What: `bandwidth 10 Gbit/s, for the label is "10Gbps"`.
+    pub text: String,
+    /// Of what; nothing means the whole file.
+    pub about: Vec<About>,
+}
+
+/// Part of a network, with the line of the file that says it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum About {
+    /// The place in the list of nodes.
+    Node(usize, usize),
+    /// The place in the list of links.
+    Link(usize, usize),
+    /// Something else: what.
+    Other(String, usize),
+}
+
+/// How many parts a short listing names.
+const NAMED: usize = 3;
+
+impl Assumption {
+    /// In a line: the text, how many parts it is about, and the first of them.
+    pub fn short(&self, topology: &Topology) -> String {
+        self.listed(topology, NAMED)
+    }
+
+    /// With all parts that it is about.
+    pub fn whole(&self, topology: &Topology) -> String {
+        self.listed(topology, usize::MAX)
+    }
+
+    fn listed(&self, topology: &Topology, most: usize) -> String {
+        let shown = self.about.iter().take(most);
+        let mut names: Vec<String> = shown.map(|about| about.name(topology)).collect();
+        let rest = self.about.len().saturating_sub(most);
+        if rest > 0 {
+            names.push(format!("and {rest} more"));
+        }
+        match names.is_empty() {
+            true => self.text.clone(),
+            false => format!("{}: {}", self.text, names.join(", ")),
+        }
+    }
+}
+
+impl About {
+    fn name(&self, topology: &Topology) -> String {
+        let (name, line) = match self {
+            About::Node(node, line) => {
+                let name = topology.nodes.get(*node).map(|node| node.name.clone());
+                (name.unwrap_or_default(), *line)
+            }
+            About::Link(link, line) => {
+                let link = topology.links.get(*link);
+                let name = link.map(|link| topology.link_name(link));
+                (name.unwrap_or_default(), *line)
+            }
+            About::Other(name, line) => (name.clone(), *line),
+        };
+        match (line, name.as_str()) {
+            (0, _) => name,
+            (line, "") => format!("line {line}"),
+            (line, _) => format!("{name} (line {line})"),
+        }
+    }
+}
+
+/// Assumptions as they are made: those with one text become one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Assumptions {
+    list: Vec<Assumption>,
+    places: HashMap<String, usize>,
+}
+
+impl Assumptions {
+    /// With what was assumed before.
+    pub(crate) fn after(list: Vec<Assumption>) -> Assumptions {
+        let texts = list.iter().map(|it| it.text.clone());
+        Assumptions {
+            places: texts.zip(0..).collect(),
+            list,
+        }
+    }
+
+    pub(crate) fn whole(&mut self, text: impl Into<String>) {
+        self.entry(text.into());
+    }
+
+    pub(crate) fn about(&mut self, text: impl Into<String>, about: About) {
+        self.entry(text.into()).about.push(about);
+    }
+
+    fn entry(&mut self, text: String) -> &mut Assumption {
+        let next = self.list.len();
+        let place = *self.places.entry(text.clone()).or_insert(next);
+        if place == next {
+            let about = Vec::new();
+            self.list.push(Assumption { text, about });
+        }
+        &mut self.list[place]
+    }
+
+    pub(crate) fn finish(self) -> Vec<Assumption> {
+        self.list
+    }
+}

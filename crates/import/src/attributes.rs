@@ -1,0 +1,302 @@
+//! What the attributes of nodes and links are called, in any format.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use netflow_units::{BitsPerSecond, Seconds};
+
+use crate::label::{self, Told};
+use crate::wrong::{Read, Wrong};
+
+/// Something that is said of a node or a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Attribute<'t> {
+    pub(crate) name: Cow<'t, str>,
+    pub(crate) value: Cow<'t, str>,
+    pub(crate) span: Range<usize>,
+}
+
+impl<'t> Attribute<'t> {
+    pub(crate) fn new(
+        name: impl Into<Cow<'t, str>>,
+        value: impl Into<Cow<'t, str>>,
+        span: Range<usize>,
+    ) -> Attribute<'t> {
+        Attribute {
+            name: name.into(),
+            value: value.into(),
+            span,
+        }
+    }
+
+    /// Its name without what people write it differently with.
+    fn key(&self) -> String {
+        let letters = self.name.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    }
+
+    fn number(&self) -> Read<f64> {
+        let number: Option<f64> = self.value.trim().parse().ok();
+        let finite = number.filter(|number| number.is_finite());
+        finite.ok_or_else(|| {
+            let message = format!("`{}` of `{}` is not a number", cut(&self.value), self.name);
+            Wrong::value(self.span.clone(), message)
+        })
+    }
+}
+
+/// A text that messages can hold.
+pub(crate) fn cut(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let line = plain(text);
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// A text in one line, with nothing in it that cannot be seen.
+pub(crate) fn plain(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+/// A quantity as a file states it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Stated {
+    /// In base units.
+    Sure(f64),
+    /// Without a unit.
+    Bare(f64),
+}
+
+/// What is said of a node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeSays {
+    pub(crate) name: Option<String>,
+    pub(crate) label: Option<String>,
+    pub(crate) longitude: Option<f64>,
+    pub(crate) latitude: Option<f64>,
+    pub(crate) x: Option<f64>,
+    pub(crate) y: Option<f64>,
+    pub(crate) population: Option<f64>,
+    /// Whether it stands for a link of more than two ends.
+    pub(crate) hyperedge: bool,
+}
+
+/// What is said of a link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkSays {
+    pub(crate) name: Option<String>,
+    pub(crate) bandwidth: Option<(Stated, Range<usize>)>,
+    /// The bandwidth that a label tells, and the label.
+    pub(crate) label: Option<(Told, String)>,
+    /// A label that tells none.
+    pub(crate) silent: Option<String>,
+    pub(crate) delay: Option<(Stated, Range<usize>)>,
+    pub(crate) length_km: Option<f64>,
+    pub(crate) metric: Option<f64>,
+    /// `Planned` and the like.
+    pub(crate) status: Option<String>,
+    pub(crate) buffer_pkts: Option<f64>,
+}
+
+/// A text that says something: not `None`, which is what Python writes of nothing.
+fn said(text: &str) -> Option<String> {
+    let text = plain(text);
+    (!matches!(text.as_str(), "" | "None" | "?" | "null" | "NaN" | "nan")).then_some(text)
+}
+
+pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
+    let mut says = NodeSays::default();
+    for attribute in attributes {
+        let Some(value) = said(&attribute.value) else {
+            continue;
+        };
+        match attribute.key().as_str() {
+            "name" => says.name = Some(value),
+            "label" => says.label = Some(value),
+            "longitude" | "lon" | "lng" | "long" => says.longitude = Some(attribute.number()?),
+            "latitude" | "lat" => says.latitude = Some(attribute.number()?),
+            // Pictures have coordinates that are no numbers, too.
+            "x" => says.x = attribute.number().ok(),
+            "y" => says.y = attribute.number().ok(),
+            "population" | "pop" => {
+                let number = attribute.number()?;
+                if number < 0.0 {
+                    let message = format!("`{}` is negative", attribute.name);
+                    return Err(Wrong::value(attribute.span.clone(), message));
+                }
+                says.population = Some(number);
+            }
+            "hyperedge" => says.hyperedge = value != "0",
+            _ => {}
+        }
+    }
+    Ok(says)
+}
+
+pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
+    let mut says = LinkSays::default();
+    let (mut speed, mut speed_unit) = (None, None);
+    let mut raw = None;
+    // From the one that says most about the bandwidth to the one that says least.
+    let mut labels: [Option<String>; 5] = Default::default();
+    for attribute in attributes {
+        let Some(value) = said(&attribute.value) else {
+            continue;
+        };
+        let key = attribute.key();
+        match key.as_str() {
+            "linkspeedraw" => raw = Some((attribute.number()?, attribute.span.clone())),
+            "linkspeed" => speed = Some((value, attribute.span.clone())),
+            "linkspeedunits" => speed_unit = Some(value),
+            "linklabel" => labels[0] = Some(value),
+            "label" => labels[1] = Some(value),
+            "linktype" | "type" => labels[2] = Some(value),
+            "linknote" | "note" => labels[3] = Some(value),
+            "description" => labels[4] = Some(value),
+            "name" | "id" => says.name = Some(value),
+            "linkstatus" | "status" => says.status = Some(value),
+            "bufferpkts" => says.buffer_pkts = Some(attribute.number()?),
+            _ => {
+                if let Some(unit) = of(&key, RATES, RATE_UNITS) {
+                    match rate(attribute, unit)? {
+                        Bandwidth::Stated(stated) => {
+                            says.bandwidth = Some((stated, attribute.span.clone()));
+                        }
+                        Bandwidth::Label(told) => says.label = Some((told, value)),
+                    }
+                } else if let Some(unit) = of(&key, TIMES, TIME_UNITS) {
+                    says.delay = Some((time(attribute, unit)?, attribute.span.clone()));
+                } else if let Some(unit) = of(&key, LENGTHS, LENGTH_UNITS) {
+                    let length = not_negative(attribute)?;
+                    says.length_km = Some(length * unit.unwrap_or(1.0));
+                } else if METRICS.contains(&key.as_str()) {
+                    says.metric = Some(not_negative(attribute)?);
+                }
+            }
+        }
+    }
+    if let Some((bps, span)) = raw {
+        says.bandwidth = Some((Stated::Sure(bps), span));
+    } else if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
+        let text = format!("{speed} {}", speed_unit.as_deref().unwrap_or_default());
+        if let Some(told) = label::bandwidth(&text) {
+            says.bandwidth = Some((Stated::Sure(told.bps), span));
+        }
+    }
+    if says.label.is_none() {
+        let mut labels = labels.into_iter().flatten().peekable();
+        says.silent = labels.peek().cloned();
+        says.label = labels.find_map(|label| Some((label::bandwidth(&label)?, label)));
+    }
+    Ok(says)
+}
+
+const RATES: &[&str] = &["bandwidth", "capacity", "cap", "bw", "speed", "rate", "datarate"];
+const RATE_UNITS: &[(&str, f64)] = &[
+    ("bps", 1.0),
+    ("kbps", 1e3),
+    ("mbps", 1e6),
+    ("gbps", 1e9),
+    ("bits", 1.0),
+    ("kbits", 1e3),
+    ("mbits", 1e6),
+    ("gbits", 1e9),
+];
+const TIMES: &[&str] = &["delay", "latency", "propagationdelay", "propdelay"];
+const TIME_UNITS: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
+const LENGTHS: &[&str] = &["length", "distance", "dist"];
+const LENGTH_UNITS: &[(&str, f64)] = &[("km", 1.0), ("m", 1e-3)];
+const METRICS: &[&str] = &[
+    "metric",
+    "weight",
+    "cost",
+    "igp",
+    "igpmetric",
+    "igpweight",
+    "ospf",
+    "ospfcost",
+    "ospfweight",
+];
+
+/// The unit that a key names behind one of these words; `Some(None)` is the word alone.
+fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<Option<f64>> {
+    words.iter().find_map(|word| match key.strip_prefix(word)? {
+        "" => Some(None),
+        unit => {
+            let known = units.iter().find(|(name, _)| *name == unit)?;
+            Some(Some(known.1))
+        }
+    })
+}
+
+/// Whether a key is understood of a link.
+pub(crate) fn is_of_link(name: &str) -> bool {
+    let key = Attribute::new(name, "", 0..0).key();
+    let named = ["linkspeedraw", "linkspeed", "linkspeedunits", "linklabel", "label", "linktype"];
+    let known = [(RATES, RATE_UNITS), (TIMES, TIME_UNITS), (LENGTHS, LENGTH_UNITS)];
+    named.contains(&key.as_str())
+        || METRICS.contains(&key.as_str())
+        || matches!(key.as_str(), "name" | "id" | "type" | "note" | "linknote" | "status" | "bufferpkts" | "key")
+        || known.iter().any(|(words, units)| of(&key, words, units).is_some())
+}
+
+fn not_negative(attribute: &Attribute<'_>) -> Read<f64> {
+    let number = attribute.number()?;
+    match number >= 0.0 {
+        true => Ok(number),
+        false => {
+            let message = format!("`{}` is negative", attribute.name);
+            Err(Wrong::value(attribute.span.clone(), message))
+        }
+    }
+}
+
+enum Bandwidth {
+    Stated(Stated),
+    Label(Told),
+}
+
+fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
+    if attribute.value.trim().parse::<f64>().is_ok() {
+        let number = not_negative(attribute)?;
+        return Ok(Bandwidth::Stated(match unit {
+            Some(unit) => Stated::Sure(number * unit),
+            None => Stated::Bare(number),
+        }));
+    }
+    if let Ok(rate) = attribute.value.trim().parse::<BitsPerSecond>()
+        && rate.get() >= 0.0
+    {
+        return Ok(Bandwidth::Stated(Stated::Sure(rate.get())));
+    }
+    label::bandwidth(&attribute.value).map(Bandwidth::Label).ok_or_else(|| {
+        let message = format!("`{}` of `{}` is not a rate", cut(&attribute.value), attribute.name);
+        Wrong::value(attribute.span.clone(), message)
+            .help("write a number in bit/s, or one with its unit, such as 10 Mbit/s")
+    })
+}
+
+fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Stated> {
+    if attribute.value.trim().parse::<f64>().is_ok() {
+        let number = not_negative(attribute)?;
+        return Ok(match unit {
+            Some(unit) => Stated::Sure(number * unit),
+            None => Stated::Bare(number),
+        });
+    }
+    match attribute.value.trim().parse::<Seconds>() {
+        Ok(time) if time.get() >= 0.0 => Ok(Stated::Sure(time.get())),
+        Ok(_) => {
+            let message = format!("`{}` is negative", attribute.name);
+            Err(Wrong::value(attribute.span.clone(), message))
+        }
+        Err(error) => {
+            let message = format!("`{}` of `{}` is not a time: {error}", cut(&attribute.value), attribute.name);
+            Err(Wrong::value(attribute.span.clone(), message).help(error.help()))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! How far light has to go.
+
+use crate::Position;
+
+/// Mean radius of the earth.
+const RADIUS_KM: f64 = 6371.0088;
+/// Light in a vacuum.
+const LIGHT_KM_PER_S: f64 = 299_792.458;
+/// How much slower it is in glass.
+const IN_GLASS: f64 = 2.0 / 3.0;
+
+/// The great-circle distance of two nodes; `None` if one is not on the earth.
+pub fn great_circle_km(from: Position, to: Position) -> Option<f64> {
+    let radians = |position| match position {
+        Position::Degrees {
+            longitude,
+            latitude,
+        } => Some((f64::to_radians(longitude), f64::to_radians(latitude))),
+        Position::Plane { .. } => None,
+    };
+    let ((from_lon, from_lat), (to_lon, to_lat)) = (radians(from)?, radians(to)?);
+    // The haversine formula, which keeps its digits where distances are small.
+    let half = |a: f64, b: f64| ((a - b) / 2.0).sin().powi(2);
+    let h = half(to_lat, from_lat) + from_lat.cos() * to_lat.cos() * half(to_lon, from_lon);
+    Some(2.0 * RADIUS_KM * h.clamp(0.0, 1.0).sqrt().asin())
+}
+
+/// The time that light takes through so much fibre.
+pub fn fibre_delay_s(km: f64) -> f64 {
+    km / (LIGHT_KM_PER_S * IN_GLASS)
+}
+
+/// The time that nothing is faster than.
+pub(crate) fn least_delay_s(km: f64) -> f64 {
+    km / LIGHT_KM_PER_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(longitude: f64, latitude: f64) -> Position {
+        Position::Degrees {
+            longitude,
+            latitude,
+        }
+    }
+
+    /// On a great circle of radius R an angle of a is R a long; a degree of the equator is R π / 180.
+    #[test]
+    fn distances_are_those_on_the_earth() {
+        let degree_km = RADIUS_KM * std::f64::consts::PI / 180.0;
+        let km = |from, to| great_circle_km(from, to).unwrap();
+        assert!((km(at(0.0, 0.0), at(1.0, 0.0)) - degree_km).abs() < 1e-9);
+        assert!((km(at(10.0, 89.0), at(-170.0, 89.0)) - 2.0 * degree_km).abs() < 1e-6);
+        assert!((km(at(179.5, 0.0), at(-179.5, 0.0)) - degree_km).abs() < 1e-9);
+        assert!((km(at(0.0, 90.0), at(0.0, -90.0)) - 180.0 * degree_km).abs() < 1e-6);
+        assert_eq!(km(at(8.5, 47.4), at(8.5, 47.4)), 0.0);
+        assert_eq!(
+            great_circle_km(at(0.0, 0.0), Position::Plane { x: 0.0, y: 0.0 }),
+            None
+        );
+    }
+
+    #[test]
+    fn light_in_glass_takes_five_milliseconds_for_a_thousand_km() {
+        assert!((fibre_delay_s(1000.0) - 0.005_003_461_428).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,491 @@
+//! A network while it is read: as the file says it, until all of it is known.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use netflow_document::ProblemKind;
+use netflow_units::{BitsPerSecond, Bounds, Seconds};
+
+use crate::assumption::Assumptions;
+use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut};
+use crate::lines::Lines;
+use crate::names::{self, Wish};
+use crate::wrong::{Read, Wrong};
+use crate::{About, Coordinates, Demand, Format, Link, Node, Position, Reading, Topology, attributes};
+
+/// The most nodes, links and demands that are read: a scenario of more belongs to nobody's editor.
+const MOST: usize = 1_000_000;
+
+/// A network on its way from the text of a file.
+pub(crate) struct Draft<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) format: Format,
+    pub(crate) name: Option<String>,
+    pub(crate) origin: Vec<(String, String)>,
+    /// What the format, or the file, says rates without a unit are in: bit/s, and in words.
+    pub(crate) rate_unit: Option<f64>,
+    /// The same of times, in s.
+    pub(crate) time_unit: f64,
+    /// What the file says that coordinates are.
+    pub(crate) coordinates: Option<Coordinates>,
+    pub(crate) assumptions: Assumptions,
+    lines: Lines,
+    nodes: Vec<DraftNode>,
+    places: HashMap<String, usize>,
+    links: Vec<DraftLink>,
+    demands: Vec<DraftDemand>,
+}
+
+struct DraftNode {
+    id: String,
+    says: NodeSays,
+    span: Range<usize>,
+}
+
+struct DraftLink {
+    from: usize,
+    to: usize,
+    directed: bool,
+    says: LinkSays,
+    span: Range<usize>,
+}
+
+struct DraftDemand {
+    from: usize,
+    to: usize,
+    rate: Stated,
+    span: Range<usize>,
+}
+
+impl<'t> Draft<'t> {
+    pub(crate) fn new(text: &'t str, format: Format) -> Draft<'t> {
+        Draft {
+            text,
+            format,
+            name: None,
+            origin: Vec::new(),
+            rate_unit: None,
+            time_unit: 1e-3,
+            coordinates: None,
+            assumptions: Assumptions::default(),
+            lines: Lines::of(text),
+            nodes: Vec::new(),
+            places: HashMap::new(),
+            links: Vec::new(),
+            demands: Vec::new(),
+        }
+    }
+
+    pub(crate) fn line(&self, span: &Range<usize>) -> usize {
+        self.lines.of_byte(span.start)
+    }
+
+    pub(crate) fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn has_node(&self, id: &str) -> bool {
+        self.places.contains_key(id)
+    }
+
+    pub(crate) fn add_node(
+        &mut self,
+        id: &str,
+        attributes: &[Attribute<'_>],
+        span: Range<usize>,
+    ) -> Read<usize> {
+        if let Some(&first) = self.places.get(id) {
+            let line = self.line(&self.nodes[first].span);
+            let message = format!("node `{}` exists twice: first in line {line}", cut(id));
+            return Err(Wrong::new(ProblemKind::Duplicate, span, message));
+        }
+        check_count(self.nodes.len(), "nodes", &span)?;
+        let says = attributes::node(attributes)?;
+        let place = self.nodes.len();
+        self.places.insert(id.to_owned(), place);
+        let id = id.to_owned();
+        self.nodes.push(DraftNode { id, says, span });
+        Ok(place)
+    }
+
+    /// The node that a link or a demand names.
+    pub(crate) fn known(&self, id: &str, span: Range<usize>) -> Read<usize> {
+        self.places.get(id).copied().ok_or_else(|| {
+            let message = format!("there is no node `{}`", cut(id));
+            let wrong = Wrong::new(ProblemKind::UnknownName, span, message);
+            let ids = self.nodes.iter().take(10_000).map(|node| node.id.as_str());
+            match netflow_units::nearest_name(id, ids, &[]) {
+                Some(near) => wrong.help(format!("did you mean `{}`?", cut(near))),
+                None => wrong.help(match self.nodes.len() {
+                    0 => "the file has no nodes".to_owned(),
+                    1 => "the file has one node".to_owned(),
+                    n => format!("the file has {n} nodes, the first of them `{}`", cut(&self.nodes[0].id)),
+                }),
+            }
+        })
+    }
+
+    /// The node of a file that does not list its nodes.
+    pub(crate) fn named(&mut self, id: &str, span: Range<usize>) -> Read<usize> {
+        match self.places.get(id) {
+            Some(&place) => Ok(place),
+            None => self.add_node(id, &[], span),
+        }
+    }
+
+    pub(crate) fn add_link(
+        &mut self,
+        (from, to): (usize, usize),
+        directed: bool,
+        says: LinkSays,
+        span: Range<usize>,
+    ) -> Read<()> {
+        check_count(self.links.len(), "links", &span)?;
+        if from == to {
+            let name = format!("{0}--{0}", cut(&self.nodes[from].id));
+            let text = "a link from a node to itself carries nothing: left out";
+            let about = About::Other(name, self.line(&span));
+            self.assumptions.about(text, about);
+            return Ok(());
+        }
+        self.links.push(DraftLink {
+            from,
+            to,
+            directed,
+            says,
+            span,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn add_demand(
+        &mut self,
+        (from, to): (usize, usize),
+        rate: Stated,
+        span: Range<usize>,
+    ) -> Read<()> {
+        check_count(self.demands.len(), "demands", &span)?;
+        let (Stated::Sure(number) | Stated::Bare(number)) = rate;
+        if !(number.is_finite() && number >= 0.0) {
+            let message = format!("a demand of {number} is not one");
+            return Err(Wrong::value(span, message).help("write 0 or more"));
+        }
+        if from == to || number == 0.0 {
+            let text = match from == to {
+                true => "a demand of a node to itself needs no network: left out",
+                false => "a demand of 0 is none: left out",
+            };
+            let about = About::Other(String::new(), self.line(&span));
+            self.assumptions.about(text, about);
+            return Ok(());
+        }
+        self.demands.push(DraftDemand {
+            from,
+            to,
+            rate,
+            span,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self, reading: &Reading) -> Read<Topology> {
+        let positions = self.positions(reading)?;
+        let names = self.names();
+        for (place, node) in self.nodes.iter().enumerate() {
+            if node.says.hyperedge {
+                let text = "where more than two links meet (a hyperedge) is a node like any other";
+                let about = About::Node(place, self.lines.of_byte(node.span.start));
+                self.assumptions.about(text, about);
+            }
+        }
+        let links = self.settle_links(reading)?;
+        let demands = self.settle_demands(reading)?;
+        let nodes = self.nodes.into_iter().zip(names).zip(positions);
+        let nodes = nodes.map(|((node, name), position)| {
+            let label = node.says.label.or(node.says.name);
+            Node {
+                label: label.filter(|label| *label != name),
+                name,
+                position,
+                population: node.says.population,
+            }
+        });
+        Ok(Topology {
+            format: Some(self.format),
+            name: self.name,
+            origin: self.origin,
+            nodes: nodes.collect(),
+            links,
+            demands,
+            assumptions: self.assumptions.finish(),
+        })
+    }
+
+    fn names(&mut self) -> Vec<String> {
+        let wishes = self.nodes.iter().map(|node| {
+            let said = node.says.name.as_ref().or(node.says.label.as_ref());
+            let wished = said.unwrap_or(&node.id);
+            let id = &node.id;
+            Wish { id, wished }
+        });
+        let wishes: Vec<Wish<'_>> = wishes.collect();
+        let names = names::unique(&wishes);
+        let mut count: HashMap<&str, usize> = HashMap::new();
+        for wish in &wishes {
+            *count.entry(wish.wished).or_default() += 1;
+        }
+        for (place, wish) in wishes.iter().enumerate() {
+            if count[wish.wished] > 1 {
+                let text = format!(
+                    "{} nodes are called `{}`: their identifiers stand behind it",
+                    count[wish.wished],
+                    cut(wish.wished)
+                );
+                let line = self.lines.of_byte(self.nodes[place].span.start);
+                self.assumptions.about(text, About::Node(place, line));
+            }
+        }
+        names
+    }
+
+    fn positions(&mut self, reading: &Reading) -> Read<Vec<Option<Position>>> {
+        // Pairs that may be degrees: of all, or of none.
+        let pairs = self.nodes.iter().filter_map(|node| node.says.x.zip(node.says.y));
+        let (mut most_x, mut most_y, mut pairs_found) = (0.0_f64, 0.0_f64, 0);
+        for (x, y) in pairs {
+            (most_x, most_y) = (most_x.max(x.abs()), most_y.max(y.abs()));
+            pairs_found += 1;
+        }
+        let drawn = matches!(self.format, Format::GraphMl | Format::Gml);
+        let told = reading.coordinates.or(self.coordinates);
+        let as_degrees = match told {
+            Some(Coordinates::Degrees) => true,
+            Some(Coordinates::Plane) => false,
+            None => !drawn && most_x <= 180.0 && most_y <= 180.0 && most_x.min(most_y) <= 90.0,
+        };
+        let swapped = as_degrees && most_y > 90.0;
+        if pairs_found > 0 && told.is_none() && !drawn {
+            self.assumptions.whole(match (as_degrees, swapped) {
+                (true, false) => {
+                    "coordinates are taken as degrees, the longitude first: none goes beyond ±180 and ±90"
+                }
+                (true, true) => {
+                    "coordinates are taken as degrees, the latitude first: the second goes beyond ±90"
+                }
+                (false, _) => {
+                    "coordinates are no degrees, for they go beyond ±180 and ±90: no delay follows from them"
+                }
+            });
+        }
+        let mut positions = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let says = &node.says;
+            let degrees = match (says.longitude.zip(says.latitude), says.x.zip(says.y)) {
+                (Some(degrees), _) => Some(degrees),
+                (None, Some((x, y))) if as_degrees => Some(if swapped { (y, x) } else { (x, y) }),
+                _ => None,
+            };
+            positions.push(match (degrees, says.x.zip(says.y)) {
+                (Some((longitude, latitude)), _) => {
+                    if longitude.abs() > 180.0 || latitude.abs() > 90.0 {
+                        let message = format!(
+                            "node `{}` is at longitude {longitude} and latitude {latitude}",
+                            cut(&node.id)
+                        );
+                        let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
+                        return Err(Wrong::value(node.span.clone(), message).help(help));
+                    }
+                    Some(Position::Degrees {
+                        longitude,
+                        latitude,
+                    })
+                }
+                (None, Some((x, y))) => Some(Position::Plane { x, y }),
+                (None, None) => None,
+            });
+        }
+        Ok(positions)
+    }
+
+    fn settle_links(&mut self, reading: &Reading) -> Read<Vec<Link>> {
+        let bare = |stated: &Option<(Stated, Range<usize>)>| match stated {
+            Some((Stated::Bare(number), _)) => Some(*number),
+            _ => None,
+        };
+        let rates = self.links.iter().filter_map(|link| bare(&link.says.bandwidth));
+        let rate_unit = match rates.reduce(f64::max) {
+            None => 1.0,
+            Some(most) => self.unit_of_rates(reading, Some(most), "bandwidths"),
+        };
+        let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
+        let has_bare_times = self.links.iter().any(|link| bare(&link.says.delay).is_some());
+        if has_bare_times && reading.time_unit_s.is_none() {
+            let unit = unit_in_words(&Seconds(time_unit).to_string());
+            let text = format!("delays without a unit are taken as {unit}");
+            self.assumptions.whole(text);
+        }
+        let links = std::mem::take(&mut self.links);
+        let mut settled = Vec::with_capacity(links.len());
+        for (place, link) in links.into_iter().enumerate() {
+            settled.push(self.settle_link(place, link, rate_unit, time_unit)?);
+        }
+        Ok(settled)
+    }
+
+    fn settle_link(
+        &mut self,
+        place: usize,
+        link: DraftLink,
+        rate_unit: f64,
+        time_unit: f64,
+    ) -> Read<Link> {
+        let DraftLink {
+            from,
+            to,
+            directed,
+            says,
+            span,
+        } = link;
+        let about = About::Link(place, self.line(&span));
+        let mut remark = None;
+        let mut bandwidth_bps = None;
+        if let Some((stated, at)) = says.bandwidth {
+            let bps = match stated {
+                Stated::Sure(bps) => bps,
+                Stated::Bare(number) => number * rate_unit,
+            };
+            if bps == 0.0 {
+                self.assumptions.about("a bandwidth of 0 says nothing", about.clone());
+            } else {
+                check_rate(bps, "bandwidth", at)?;
+                bandwidth_bps = Some(bps);
+            }
+        }
+        match (bandwidth_bps, says.label) {
+            // The Zoo's toolset reads `10GEx4` as 10 Gbit/s.
+            (Some(bps), Some((told, label)))
+                if told.times > 1.0 && (bps * told.times / told.bps - 1.0).abs() < 1e-3 =>
+            {
+                check_rate(told.bps, "bandwidth", span.clone())?;
+                let rate = BitsPerSecond(told.bps);
+                remark = Some(format!(
+                    "bandwidth {rate} by the label \"{}\", not {}",
+                    cut(&label),
+                    BitsPerSecond(bps)
+                ));
+                bandwidth_bps = Some(told.bps);
+            }
+            (None, Some((told, label))) => {
+                check_rate(told.bps, "bandwidth", span.clone())?;
+                let rate = BitsPerSecond(told.bps);
+                let how = match told.how.as_str() {
+                    "" => String::new(),
+                    how => format!(" ({how})"),
+                };
+                let label = cut(&label);
+                remark = Some(format!("bandwidth {rate} by the label \"{label}\"{how}"));
+                bandwidth_bps = Some(told.bps);
+            }
+            (None, None) => {
+                let silent = says.silent.map(|label| cut(&label));
+                remark = silent.map(|label| format!("the label \"{label}\" tells no bandwidth"));
+            }
+            _ => {}
+        }
+        if let (Some(remark), Some(_)) = (&remark, bandwidth_bps) {
+            self.assumptions.about(remark.clone(), about.clone());
+        }
+        if let Some(status) = says.status {
+            let text = format!("a link that is \"{}\" is taken as there", cut(&status));
+            self.assumptions.about(text, about);
+        }
+        let delay_s = match says.delay {
+            None => None,
+            Some((stated, at)) => {
+                let delay_s = match stated {
+                    Stated::Sure(delay_s) => delay_s,
+                    Stated::Bare(number) => number * time_unit,
+                };
+                if !(0.0..=3600.0).contains(&delay_s) || !Bounds::TIME.allow(delay_s) {
+                    let message = format!("a delay of {}", Seconds(delay_s));
+                    return Err(Wrong::value(at, message).help("write 0 s to 1 h, at least 0.001 us"));
+                }
+                Some(delay_s)
+            }
+        };
+        Ok(Link {
+            name: says.name,
+            from,
+            to,
+            directed,
+            bandwidth_bps,
+            bandwidth_remark: remark,
+            delay_s,
+            length_km: says.length_km,
+            metric: says.metric,
+            buffer_pkts: says.buffer_pkts.filter(|pkts| (1.0..=1e8).contains(pkts)),
+        })
+    }
+
+    fn settle_demands(&mut self, reading: &Reading) -> Read<Vec<Demand>> {
+        let bare = |demand: &DraftDemand| matches!(demand.rate, Stated::Bare(_));
+        let unit = match self.demands.iter().any(bare) {
+            true => self.unit_of_rates(reading, None, "demands"),
+            false => 1.0,
+        };
+        let demands = std::mem::take(&mut self.demands).into_iter().map(|demand| {
+            let rate_bps = match demand.rate {
+                Stated::Sure(bps) => bps,
+                Stated::Bare(number) => number * unit,
+            };
+            check_rate(rate_bps, "demand", demand.span)?;
+            Ok(Demand {
+                from: demand.from,
+                to: demand.to,
+                rate_bps,
+            })
+        });
+        demands.collect()
+    }
+
+    /// What rates without a unit are in. Those of links are bit/s if the largest of them would be more than a
+    /// Tbit/s in Mbit/s.
+    fn unit_of_rates(&mut self, reading: &Reading, most: Option<f64>, what: &str) -> f64 {
+        if let Some(unit) = reading.rate_unit_bps {
+            return unit;
+        }
+        let unit = self.rate_unit.unwrap_or(match most {
+            Some(most) if most >= 1e6 => 1.0,
+            _ => 1e6,
+        });
+        let words = unit_in_words(&BitsPerSecond(unit).to_string());
+        self.assumptions.whole(format!("{what} without a unit are taken as {words}"));
+        unit
+    }
+}
+
+/// `Mbit/s` of `1 Mbit/s`, and `100 kbit/s` as it is.
+fn unit_in_words(quantity: &str) -> String {
+    quantity.strip_prefix("1 ").unwrap_or(quantity).to_owned()
+}
+
+fn check_rate(bps: f64, what: &str, span: Range<usize>) -> Read<()> {
+    match bps != 0.0 && Bounds::BIT_RATE.allow(bps) {
+        true => Ok(()),
+        false => {
+            let message = format!("a {what} of {}", BitsPerSecond(bps));
+            Err(Wrong::new(ProblemKind::OutOfRange, span, message).help(Bounds::BIT_RATE.text))
+        }
+    }
+}
+
+fn check_count(count: usize, what: &str, span: &Range<usize>) -> Read<()> {
+    match count < MOST {
+        true => Ok(()),
+        false => {
+            let message = format!("there are more than {MOST} {what}");
+            Err(Wrong::new(ProblemKind::TooLarge, span.clone(), message))
+        }
+    }
+}
+

@@ -1,0 +1,145 @@
+//! The formats that are read.
+
+use std::path::Path;
+
+/// A format of files with networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// GraphML, as the Internet Topology Zoo and NetworkX write it.
+    GraphMl,
+    /// GML, likewise.
+    Gml,
+    /// SNDlib's native format.
+    SndlibNative,
+    /// SNDlib's XML.
+    SndlibXml,
+    /// Repetita's and DEFO's `.graph` files, and their `.demands`.
+    Repetita,
+    /// NetworkX's node-link JSON.
+    NodeLink,
+    /// CSV tables of edges, or of demands.
+    EdgeList,
+    /// The `simplex-link` and `duplex-link` lines of an ns-2 script.
+    Ns2,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 8] = [
+        Format::GraphMl,
+        Format::Gml,
+        Format::SndlibNative,
+        Format::SndlibXml,
+        Format::Repetita,
+        Format::NodeLink,
+        Format::EdgeList,
+        Format::Ns2,
+    ];
+
+    /// Its name: `graphml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::GraphMl => "graphml",
+            Format::Gml => "gml",
+            Format::SndlibNative => "sndlib",
+            Format::SndlibXml => "sndlib-xml",
+            Format::Repetita => "repetita",
+            Format::NodeLink => "node-link",
+            Format::EdgeList => "csv",
+            Format::Ns2 => "ns2",
+        }
+    }
+
+    /// What it is, in a line.
+    pub fn description(self) -> &'static str {
+        match self {
+            Format::GraphMl => "GraphML, as of the Internet Topology Zoo",
+            Format::Gml => "GML, as of the Internet Topology Zoo",
+            Format::SndlibNative => "SNDlib's native format",
+            Format::SndlibXml => "SNDlib's XML",
+            Format::Repetita => "graphs and demands of Repetita and DEFO",
+            Format::NodeLink => "NetworkX's node-link JSON, as of topohub",
+            Format::EdgeList => "a CSV table of links (from,to,bandwidth,delay) or of demands (from,to,rate)",
+            Format::Ns2 => "the simplex-link and duplex-link lines of an ns-2 script",
+        }
+    }
+
+    /// The format of a file by what it begins with, or else by its name.
+    pub fn of(path: &Path, text: &str) -> Option<Format> {
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        Format::by_content(text).or_else(|| {
+            let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+            match extension.as_str() {
+                "graphml" => Some(Format::GraphMl),
+                "gml" => Some(Format::Gml),
+                "graph" | "demands" => Some(Format::Repetita),
+                "json" => Some(Format::NodeLink),
+                "csv" | "tsv" => Some(Format::EdgeList),
+                "tcl" => Some(Format::Ns2),
+                _ => None,
+            }
+        })
+    }
+
+    fn by_content(text: &str) -> Option<Format> {
+        if text.starts_with('<') {
+            return match root(text) {
+                "graphml" => Some(Format::GraphMl),
+                "network" => Some(Format::SndlibXml),
+                _ => None,
+            };
+        }
+        let mut words = text.split_whitespace();
+        let (first, second) = (words.next()?, words.next().unwrap_or_default());
+        match first {
+            "?SNDlib" => Some(Format::SndlibNative),
+            "NODES" | "DEMANDS" if second.parse::<u64>().is_ok() => Some(Format::Repetita),
+            "graph" | "Creator" | "graph[" if second.starts_with(['[', '"']) || first == "graph[" => {
+                Some(Format::Gml)
+            }
+            _ if first.starts_with('{') => Some(Format::NodeLink),
+            _ => None,
+        }
+    }
+}
+
+/// The name of an XML document's first element.
+fn root(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start();
+        let end = match text {
+            _ if text.starts_with("<?") => "?>",
+            _ if text.starts_with("<!--") => "-->",
+            _ if text.starts_with("<!") => ">",
+            _ => break,
+        };
+        match text.split_once(end) {
+            Some((_, rest)) => text = rest,
+            None => return "",
+        }
+    }
+    let name = text.strip_prefix('<').unwrap_or_default();
+    let end = name.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
+    &name[..end.unwrap_or(name.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_begins_with_tells_its_format() {
+        let of = |name: &str, text: &str| Format::of(Path::new(name), text);
+        let graphml = "\u{feff}<?xml version=\"1.0\"?>\n<!-- <network> -->\n<graphml xmlns=\"\">";
+        assert_eq!(of("a.xml", graphml), Some(Format::GraphMl));
+        assert_eq!(of("a.xml", "<network version=\"1.0\">"), Some(Format::SndlibXml));
+        assert_eq!(of("a.txt", "?SNDlib native format; type"), Some(Format::SndlibNative));
+        assert_eq!(of("a", "NODES 3\nlabel x y"), Some(Format::Repetita));
+        assert_eq!(of("a.txt", "graph [\n"), Some(Format::Gml));
+        assert_eq!(of("a.txt", "{\"nodes\": []}"), Some(Format::NodeLink));
+        assert_eq!(of("a.CSV", "from,to"), Some(Format::EdgeList));
+        assert_eq!(of("a.tcl", "set ns [new Simulator]"), Some(Format::Ns2));
+        assert_eq!(of("a.xml", "<html>"), None);
+        assert_eq!(of("a.txt", "hello"), None);
+    }
+}

@@ -1,0 +1,377 @@
+//! What a label says about a link's bandwidth.
+
+/// A bandwidth that a label tells.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Told {
+    pub(crate) bps: f64,
+    /// How several rates became one: `the smaller of 2`; empty if there is one.
+    pub(crate) how: String,
+    /// How many times a rate is there: 2 in `2x10 Gbps`.
+    pub(crate) times: f64,
+}
+
+/// The bandwidth in a text such as `45 Mbps DS-3`, `OC192/STM64`, `2x10Gb/s`, `< 155 Mbps` or `10-34 Mb/s`;
+/// `None` if there is none in it.
+pub(crate) fn bandwidth(text: &str) -> Option<Told> {
+    let tokens = tokens(text);
+    let mut found: Vec<Term> = Vec::new();
+    let mut at = 0;
+    let mut plus = false;
+    while at < tokens.len() {
+        let Some((term, next)) = term(&tokens, at) else {
+            plus = tokens[at].is('+') || (plus && !matches!(tokens[at].what, What::Word(_)));
+            at += 1;
+            continue;
+        };
+        match found.last_mut() {
+            Some(last) if plus => {
+                last.bps += term.bps;
+                last.times = 1.0;
+                last.how = "the sum";
+            }
+            _ => found.push(term),
+        }
+        plus = false;
+        at = next;
+    }
+    let first = found.first()?;
+    // `45 Mbps DS-3` says one thing twice.
+    let same = |term: &Term| (term.bps / first.bps - 1.0).abs() < 0.06;
+    let least = match found.iter().all(same) {
+        true => first,
+        false => found.iter().min_by(|a, b| a.bps.total_cmp(&b.bps))?,
+    };
+    let how = match (least.how, found.iter().all(same)) {
+        (how, true) => how.to_owned(),
+        ("", false) => format!("the least of {}", found.len()),
+        (how, false) => format!("{how}, the least of {}", found.len()),
+    };
+    Some(Told {
+        bps: least.bps,
+        how,
+        times: least.times,
+    })
+}
+
+struct Term {
+    bps: f64,
+    how: &'static str,
+    times: f64,
+}
+
+#[derive(Debug, PartialEq)]
+enum What {
+    Number(f64),
+    /// In lower case.
+    Word(String),
+    Sign(char),
+}
+
+#[derive(Debug, PartialEq)]
+struct Token {
+    what: What,
+    /// Whether white space stands before it.
+    apart: bool,
+}
+
+impl Token {
+    fn is(&self, sign: char) -> bool {
+        self.what == What::Sign(sign)
+    }
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    let mut apart = true;
+    while let Some(c) = rest.chars().next() {
+        let length;
+        let what = if c.is_ascii_digit() {
+            let (number, used) = number(rest);
+            length = used;
+            What::Number(number)
+        } else if c.is_alphabetic() {
+            let end = rest.find(|c: char| !c.is_alphabetic());
+            length = end.unwrap_or(rest.len());
+            What::Word(rest[..length].to_lowercase())
+        } else {
+            length = c.len_utf8();
+            What::Sign(if c == '×' { '*' } else { c })
+        };
+        rest = &rest[length..];
+        if matches!(what, What::Sign(c) if c.is_whitespace()) {
+            apart = true;
+            continue;
+        }
+        found.push(Token { what, apart });
+        apart = false;
+    }
+    found
+}
+
+/// A number that stands at the start, and its length: `1,000.5`, and `2,5` as it is written on the
+/// continent.
+fn number(text: &str) -> (f64, usize) {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let mut plain = String::new();
+    let mut at = digits(0);
+    plain.push_str(&text[..at]);
+    while bytes.get(at) == Some(&b',') && digits(at + 1) == 3 && at <= 3 * plain.len() {
+        plain.push_str(&text[at + 1..at + 4]);
+        at += 4;
+    }
+    let point = matches!(bytes.get(at), Some(b'.' | b',')) && (1..3).contains(&digits(at + 1));
+    if point || (bytes.get(at) == Some(&b'.') && digits(at + 1) > 0) {
+        let fraction = digits(at + 1);
+        plain.push('.');
+        plain.push_str(&text[at + 1..at + 1 + fraction]);
+        at += 1 + fraction;
+    }
+    let exponent = matches!(bytes.get(at), Some(b'e' | b'E'));
+    if exponent {
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let count = digits(at + 1 + sign);
+        if count > 0 {
+            plain.push_str(&text[at..at + 1 + sign + count]);
+            at += 1 + sign + count;
+        }
+    }
+    (plain.parse().unwrap_or(f64::NAN), at)
+}
+
+/// A rate with how many there are of it: `4x155Mbps`, `STM-64x2`.
+fn term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
+    let (times, start) = match times_before(tokens, at) {
+        Some((times, next)) => (times, next),
+        None => (1.0, at),
+    };
+    let (bps, how, next) = rate(tokens, start)?;
+    let (after, next) = match times_after(tokens, next) {
+        Some((times, next)) => (times, next),
+        None => (1.0, next),
+    };
+    let times = times * after;
+    let bps = bps * times;
+    let how = match how {
+        "" if times != 1.0 => "so many times",
+        how => how,
+    };
+    let possible = bps.is_finite() && bps > 0.0;
+    possible.then_some((Term { bps, how, times }, next))
+}
+
+fn is_times(token: Option<&Token>) -> bool {
+    token.is_some_and(|token| token.is('*') || token.what == What::Word("x".to_owned()))
+}
+
+fn times_before(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
+    let What::Number(times) = tokens.get(at)?.what else {
+        return None;
+    };
+    let whole = times.fract() == 0.0 && (1.0..=1000.0).contains(&times);
+    (whole && is_times(tokens.get(at + 1))).then_some((times, at + 2))
+}
+
+fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
+    if !is_times(tokens.get(at)) {
+        return None;
+    }
+    match tokens.get(at + 1)?.what {
+        What::Number(times) if times.fract() == 0.0 && (1.0..=1000.0).contains(&times) => {
+            Some((times, at + 2))
+        }
+        _ => None,
+    }
+}
+
+/// `10 Gbit/s`, `1-20Gbps`, `300M-1Gb/s`, `34/45 Mbit/s`, `OC-48c`.
+fn rate(tokens: &[Token], at: usize) -> Option<(f64, &'static str, usize)> {
+    let What::Number(first) = tokens.get(at)?.what else {
+        return technology(tokens, at).map(|(bps, next)| (bps, "", next));
+    };
+    let between = |at: usize| match tokens.get(at) {
+        Some(token) if token.is('-') => Some("the lower end"),
+        Some(token) if token.is('/') => Some("the least of 2"),
+        _ => None,
+    };
+    if let Some((unit, next)) = unit(tokens, at + 1) {
+        // The other end of a range is passed over.
+        if between(next) == Some("the lower end")
+            && let Some((_, _, next)) = single(tokens, next + 1)
+        {
+            return Some((first * unit, "the lower end", next));
+        }
+        return Some((first * unit, "", next));
+    }
+    let how = between(at + 1)?;
+    let (second, unit, next) = single(tokens, at + 2)?;
+    let least = if first > 0.0 { first.min(second) } else { second };
+    Some((least * unit, how, next))
+}
+
+/// A number and its unit.
+fn single(tokens: &[Token], at: usize) -> Option<(f64, f64, usize)> {
+    let What::Number(number) = tokens.get(at)?.what else {
+        return None;
+    };
+    let (unit, next) = unit(tokens, at + 1)?;
+    Some((number, unit, next))
+}
+
+/// A unit of rates in bit/s, however it is written. Who writes `GB/s` of a link means bits.
+fn unit(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
+    let What::Word(word) = &tokens.get(at)?.what else {
+        return None;
+    };
+    let stem = word.strip_suffix('x').unwrap_or(word);
+    let factor = match stem {
+        "bps" | "bit" | "bits" => 1.0,
+        "k" | "kb" | "kbs" | "kbit" | "kbits" | "kbps" => 1e3,
+        "m" | "mb" | "mbs" | "mbit" | "mbits" | "mbps" | "mpbs" => 1e6,
+        "g" | "gb" | "gbs" | "gbit" | "gbits" | "gbps" | "ge" | "gbe" | "gige" | "gig" => 1e9,
+        "tb" | "tbs" | "tbit" | "tbits" | "tbps" => 1e12,
+        _ => return None,
+    };
+    let slash = tokens.get(at + 1).is_some_and(|token| token.is('/'));
+    let second = |token: &Token| matches!(&token.what, What::Word(s) if s == "s" || s == "sec");
+    let next = match slash && tokens.get(at + 2).is_some_and(second) {
+        true => at + 3,
+        false => at + 1,
+    };
+    Some((factor, next))
+}
+
+/// Rates that have names.
+fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
+    let What::Word(word) = &tokens.get(at)?.what else {
+        return None;
+    };
+    match word.as_str() {
+        "gige" | "gbe" | "ge" => return Some((1e9, at + 1)),
+        "fe" => return Some((1e8, at + 1)),
+        _ => {}
+    }
+    let dash = tokens.get(at + 1).is_some_and(|token| token.is('-'));
+    let number_at = at + 1 + usize::from(dash);
+    let level = tokens.get(number_at)?;
+    let What::Number(n) = level.what else {
+        return None;
+    };
+    let whole = n.fract() == 0.0 && (0.0..=4096.0).contains(&n);
+    let together = !level.apart || matches!(word.as_str(), "oc" | "stm" | "sts");
+    if !whole || !together {
+        return None;
+    }
+    let of = |rates: [f64; 5]| rates.get(n as usize).copied().filter(|&bps| bps > 0.0);
+    let bps = match word.as_str() {
+        "oc" | "sts" if n >= 1.0 => n * 51.84e6,
+        "stm" if n >= 1.0 => n * 155.52e6,
+        "ds" => of([64e3, 1.544e6, 6.312e6, 44.736e6, 274.176e6])?,
+        "t" => of([0.0, 1.544e6, 6.312e6, 44.736e6, 274.176e6])?,
+        "e" => of([64e3, 2.048e6, 8.448e6, 34.368e6, 139.264e6])?,
+        _ => return None,
+    };
+    // The c of `OC-192c` is about how frames are put together.
+    let concatenated = |token: &Token| token.what == What::Word("c".to_owned()) && !token.apart;
+    let next = number_at + 1 + usize::from(tokens.get(number_at + 1).is_some_and(concatenated));
+    Some((bps, next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_tell_their_bandwidth() {
+        let cases = [
+            ("45 Mbps DS-3", 45e6),
+            ("OC192/STM64", 192.0 * 51.84e6),
+            ("OC12/STM4", 622.08e6),
+            ("OC-192c", 9953.28e6),
+            ("STM-16", 2488.32e6),
+            ("STM-64x2", 2.0 * 9953.28e6),
+            ("10GE", 10e9),
+            ("10GEx4", 40e9),
+            ("1GE Primary Link", 1e9),
+            ("8*GbE", 8e9),
+            ("2x10Gb/s", 20e9),
+            ("4*2 Mbps PDH", 8e6),
+            ("3 x 622Mbps", 3.0 * 622e6),
+            ("4x1 Gbps + 2x STM-1", 4e9 + 2.0 * 155.52e6),
+            ("CANARIE N*10Gbit/s", 10e9),
+            ("< 155 Mbps", 155e6),
+            ("<= 10 Mbps backup", 10e6),
+            (">10Gbps", 10e9),
+            ("<45Mb", 45e6),
+            ("less than 100 Mbps", 100e6),
+            ("1-20Gbps", 1e9),
+            ("1-2.5 Gb/s", 1e9),
+            ("300M-1Gb/s", 300e6),
+            ("0-10 Mbps", 10e6),
+            ("1-4.999Gbps", 1e9),
+            ("34/45 Mbit/s", 34e6),
+            ("155Mbs/1Gbps", 155e6),
+            ("GigE/FE/ATM", 100e6),
+            ("Managed Fiber (10Gbps, 100Mbps)", 100e6),
+            ("Dark Fiber (1-10Gbps)", 1e9),
+            ("2 x E3 (68Mbps)", 2.0 * 34.368e6),
+            ("9600 bit/s", 9600.0),
+            ("0.02M", 2e4),
+            ("64 Kbps", 64e3),
+            ("10 GB/s - redundantno", 10e9),
+            ("ANS CO+RE T1", 1.544e6),
+            ("internetMCI T3", 44.736e6),
+            ("E1", 2.048e6),
+            ("KreoNet2  10Gbit/s", 10e9),
+            ("40Mpbs", 40e6),
+            ("1,000 Mbps", 1e9),
+            ("2,5 Gbit/s", 2.5e9),
+            ("1e9 bit/s", 1e9),
+            ("DTP-Ring 2.5 Gbit/s", 2.5e9),
+        ];
+        for (label, bps) in cases {
+            let told = bandwidth(label).unwrap_or_else(|| panic!("{label}"));
+            assert!((told.bps / bps - 1.0).abs() < 1e-9, "{label}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn other_labels_tell_none() {
+        for label in [
+            "",
+            "Green Link",
+            "Fibre ottica spenta (Dark Fibre)",
+            "TAT-14",
+            "SeaMeWe-3",
+            "Adria-1",
+            "Completion 2007-2008",
+            "1Q 2003",
+            "72 Lambda ROADM Network",
+            "Ethernet",
+            "SDH",
+            "Aphrodite-2",
+            "Blue",
+            "STM-0",
+            "0 Mbps",
+            "T9",
+            "99999999999999999999999999999999999999e999 Gbps",
+        ] {
+            assert_eq!(bandwidth(label), None, "{label}");
+        }
+    }
+
+    #[test]
+    fn how_several_rates_become_one_is_told() {
+        let how = |label| bandwidth(label).unwrap().how;
+        assert_eq!(how("1 Gbps"), "");
+        assert_eq!(how("45 Mbps DS-3"), "");
+        assert_eq!(how("1-20Gbps"), "the lower end");
+        assert_eq!(how("GigE/FE/ATM"), "the least of 2");
+        assert_eq!(how("4x1 Gbps + 2x STM-1"), "the sum");
+        assert_eq!(how("2x10Gb/s"), "so many times");
+    }
+}

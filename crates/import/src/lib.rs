@@ -1,0 +1,42 @@
+//! Networks from files of other programs.
+//!
+//! A file in any [`Format`] is [`read`] into a [`Topology`], which has what the file says and leaves open what it
+//! does not. [`scenario::write`] makes a scenario file of it, [`graphml::write`] GraphML; [`Topology::of`] is the way
+//! back from a scenario. Whatever is assumed on the way is listed as an [`Assumption`] with what it is about and the
+//! line that says it; what cannot be read is refused with its line.
+//!
+//! ```
+//! use netflow_import::{Reading, from_text};
+//!
+//! let csv = "from,to,bandwidth,delay\nA,B,10 Mbit/s,5 ms\nB,C,OC-3,7 ms\n";
+//! let topology = from_text("lab.csv", csv, &Reading::default())?;
+//! assert_eq!((topology.nodes.len(), topology.links.len()), (3, 2));
+//! assert_eq!(topology.links[1].bandwidth_bps, Some(155.52e6));
+//! assert_eq!(
+//!     topology.assumptions[1].short(&topology),
+//!     "bandwidth 155.52 Mbit/s by the label \"OC-3\": B--C (line 3)"
+//! );
+//! # Ok::<(), netflow_document::Problems>(())
+//! ```
+#![warn(missing_docs)]
+
+mod assumption;
+mod attributes;
+mod distance;
+mod draft;
+mod format;
+mod from_scenario;
+mod label;
+mod lines;
+mod names;
+mod read;
+mod topology;
+mod write;
+mod wrong;
+
+pub use assumption::{About, Assumption};
+pub use distance::{fibre_delay_s, great_circle_km};
+pub use format::Format;
+pub use read::{Coordinates, Reading, from_text, read};
+pub use topology::{Demand, Link, Node, Position, Topology};
+pub use write::{demands, graphml, scenario};

@@ -1,0 +1,154 @@
+//! Demands in a file of their own.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use netflow_document::ProblemKind;
+use netflow_units::{BitsPerSecond, Bounds};
+
+use crate::attributes::{Stated, cut};
+use crate::lines::Lines;
+use crate::names;
+use crate::wrong::{Read, Wrong};
+use crate::{Demand, Reading, Topology};
+
+/// Demands between nodes of a network that another file has.
+#[derive(Default)]
+pub(super) struct Demands {
+    pub(super) rows: Vec<Row>,
+    /// What rates without a unit are in.
+    pub(super) unit_bps: f64,
+}
+
+/// One of them.
+pub(super) struct Row {
+    pub(super) from: End,
+    pub(super) to: End,
+    pub(super) rate: Stated,
+    pub(super) span: Range<usize>,
+}
+
+/// A node.
+pub(super) enum End {
+    /// Its number in the other file, from 0.
+    Number(usize),
+    /// Its name there.
+    Name(String),
+}
+
+impl Demands {
+    /// Those of a network without links.
+    pub(super) fn of(matrix: Topology) -> Demands {
+        let name = |node: usize| {
+            let node = &matrix.nodes[node];
+            End::Name(node.label.clone().unwrap_or_else(|| node.name.clone()))
+        };
+        let rows = matrix.demands.iter().map(|demand| Row {
+            from: name(demand.from),
+            to: name(demand.to),
+            rate: Stated::Sure(demand.rate_bps),
+            span: 0..0,
+        });
+        Demands {
+            rows: rows.collect(),
+            unit_bps: 1.0,
+        }
+    }
+
+    /// Adds them to the network.
+    pub(super) fn join(
+        self,
+        topology: &mut Topology,
+        text: &str,
+        reading: &Reading,
+    ) -> Read<()> {
+        let lines = Lines::of(text);
+        let unit = reading.rate_unit_bps.unwrap_or(self.unit_bps);
+        let bare = |row: &Row| matches!(row.rate, Stated::Bare(_));
+        let mut assumptions = crate::assumption::Assumptions::after(std::mem::take(&mut topology.assumptions));
+        if reading.rate_unit_bps.is_none() && self.rows.iter().any(bare) {
+            let words = BitsPerSecond(unit).to_string();
+            let words = words.strip_prefix("1 ").unwrap_or(&words).to_owned();
+            assumptions.whole(format!("demands without a unit are taken as {words}"));
+        }
+        let known = Known::of(topology);
+        let mut joined = Vec::with_capacity(self.rows.len());
+        for row in self.rows {
+            let from = known.place(&row.from, topology, &row.span)?;
+            let to = known.place(&row.to, topology, &row.span)?;
+            let rate_bps = match row.rate {
+                Stated::Sure(bps) => bps,
+                Stated::Bare(number) => number * unit,
+            };
+            let about = crate::About::Other(String::new(), lines.of_byte(row.span.start));
+            if from == to {
+                let text = "a demand of a node to itself needs no network: left out";
+                assumptions.about(text, about);
+            } else if rate_bps == 0.0 {
+                assumptions.about("a demand of 0 is none: left out", about);
+            } else if rate_bps < 0.0 || !Bounds::BIT_RATE.allow(rate_bps) {
+                let message = format!("a demand of {}", BitsPerSecond(rate_bps));
+                let wrong = Wrong::new(ProblemKind::OutOfRange, row.span, message);
+                return Err(wrong.help(Bounds::BIT_RATE.text));
+            } else {
+                joined.push(Demand { from, to, rate_bps });
+            }
+        }
+        drop(known);
+        topology.demands.extend(joined);
+        topology.assumptions = assumptions.finish();
+        Ok(())
+    }
+}
+
+/// The nodes by everything that a file may call them; nothing where several are called the same.
+struct Known(HashMap<String, Option<usize>>);
+
+impl Known {
+    fn of(topology: &Topology) -> Known {
+        let mut known: HashMap<String, Option<usize>> = HashMap::new();
+        for (place, node) in topology.nodes.iter().enumerate() {
+            known.insert(node.name.clone(), Some(place));
+        }
+        for (place, node) in topology.nodes.iter().enumerate() {
+            let Some(label) = node.label.clone() else {
+                continue;
+            };
+            let several = |it: &mut Option<usize>| {
+                if *it != Some(place) {
+                    *it = None;
+                }
+            };
+            known.entry(label).and_modify(several).or_insert(Some(place));
+        }
+        Known(known)
+    }
+
+    fn place(&self, end: &End, topology: &Topology, span: &Range<usize>) -> Read<usize> {
+        let unknown = |message: String, help: String| {
+            Wrong::new(ProblemKind::UnknownName, span.clone(), message).help(help)
+        };
+        match end {
+            End::Number(number) if *number < topology.nodes.len() => Ok(*number),
+            End::Number(number) => {
+                let count = topology.nodes.len();
+                let message = format!("there is no node {number}");
+                Err(unknown(message, format!("the network has the nodes 0 to {}", count.saturating_sub(1))))
+            }
+            End::Name(name) => match self.0.get(name).or_else(|| self.0.get(&names::legal(name))) {
+                Some(Some(place)) => Ok(*place),
+                Some(None) => {
+                    let message = format!("several nodes are called `{}`", cut(name));
+                    Err(unknown(message, "write their names in the scenario".to_owned()))
+                }
+                None => {
+                    let names = topology.nodes.iter().take(10_000).map(|node| node.name.as_str());
+                    let near = netflow_units::nearest_name(name, names, &[]);
+                    let help = near.map(|near| format!("did you mean `{near}`?"));
+                    let message = format!("the network has no node `{}`", cut(name));
+                    Err(unknown(message, help.unwrap_or_default()))
+                }
+            },
+        }
+    }
+}

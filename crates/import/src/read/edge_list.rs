@@ -1,0 +1,225 @@
+//! CSV tables: of links, `from,to,bandwidth,delay`, or of demands, `from,to,rate`.
+
+use std::ops::Range;
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+use netflow_document::ProblemKind;
+use netflow_units::BitsPerSecond;
+
+use super::demands::{Demands, End, Row};
+use super::sndlib_native::number;
+use crate::attributes::{self, Attribute, Stated, cut, is_of_link};
+use crate::draft::Draft;
+use crate::lines::lines;
+use crate::wrong::{Read, Wrong};
+
+const FROM: &[&str] = &["from", "source", "src", "a", "node1", "u"];
+const TO: &[&str] = &["to", "target", "dst", "dest", "destination", "b", "node2", "v"];
+
+/// A table with its columns found.
+struct Table<'t> {
+    text: &'t str,
+    columns: StringRecord,
+    from: usize,
+    to: usize,
+    delimiter: u8,
+}
+
+/// Whether a table has demands: the nodes, a rate, and nothing else.
+pub(super) fn has_demands(text: &str) -> bool {
+    let Ok(table) = Table::of(text) else {
+        return false;
+    };
+    let others: Vec<&str> = table.others().map(|(_, name)| name).collect();
+    match others.as_slice() {
+        [one] => is_demand(one),
+        [one, other] => {
+            (is_demand(one) && *other == "name") || (is_demand(other) && *one == "name")
+        }
+        _ => false,
+    }
+}
+
+/// A column that is a rate of demands, and no bandwidth of links.
+fn is_demand(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["demand", "rate", "volume", "traffic", "constant"];
+    words.iter().any(|word| name == *word || name.starts_with(&format!("{word}_")))
+}
+
+pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+    let table = Table::of(draft.text)?;
+    for (_, name) in table.others() {
+        let directed = name.eq_ignore_ascii_case("directed") || name.eq_ignore_ascii_case("duplex");
+        if !directed && !is_of_link(name) {
+            let text = format!("the column `{}` says nothing that is known", cut(name));
+            draft.assumptions.whole(text);
+        }
+    }
+    let mut undirected = true;
+    table.rows(|row, span| {
+        let from = draft.named(table.cell(row, table.from, &span)?, span.clone())?;
+        let to = draft.named(table.cell(row, table.to, &span)?, span.clone())?;
+        let mut directed = false;
+        let mut said = Vec::new();
+        for (column, name) in table.others() {
+            let value = row.get(column).unwrap_or_default();
+            match name.to_ascii_lowercase().as_str() {
+                "directed" => directed = truth(name, value, &span)?.unwrap_or(false),
+                "duplex" => directed = !truth(name, value, &span)?.unwrap_or(true),
+                _ => said.push(Attribute::new(name, value, span.clone())),
+            }
+        }
+        undirected &= !directed;
+        draft.add_link((from, to), directed, attributes::link(&said)?, span)
+    })?;
+    let says = |name: &str| ["directed", "duplex"].iter().any(|it| name.eq_ignore_ascii_case(it));
+    if undirected && !table.others().any(|(_, name)| says(name)) {
+        draft.assumptions.whole("links lead both ways: there is no column `directed`");
+    }
+    Ok(())
+}
+
+pub(super) fn demands(text: &str) -> Read<Demands> {
+    let table = Table::of(text)?;
+    let column = table.others().find(|(_, name)| is_demand(name));
+    let (column, name) = column.unwrap_or_default();
+    let mut found = Vec::new();
+    table.rows(|row, span| {
+        let cell = table.cell(row, column, &span)?;
+        let name = name.to_ascii_lowercase();
+        let unit = [("_bps", 1.0), ("_kbps", 1e3), ("_mbps", 1e6), ("_gbps", 1e9)];
+        let unit = unit.into_iter().find(|(suffix, _)| name.ends_with(suffix));
+        let rate = match (cell.parse::<BitsPerSecond>(), unit) {
+            (Ok(rate), _) => Stated::Sure(rate.get()),
+            (Err(_), Some((_, unit))) => Stated::Sure(number(cell, &span)? * unit),
+            (Err(_), None) => Stated::Bare(number(cell, &span)?),
+        };
+        found.push(Row {
+            from: End::Name(table.cell(row, table.from, &span)?.to_owned()),
+            to: End::Name(table.cell(row, table.to, &span)?.to_owned()),
+            rate,
+            span,
+        });
+        Ok(())
+    })?;
+    Ok(Demands {
+        rows: found,
+        unit_bps: 1e6,
+    })
+}
+
+fn truth(name: &str, value: &str, span: &Range<usize>) -> Read<Option<bool>> {
+    match value.to_ascii_lowercase().as_str() {
+        "" => Ok(None),
+        "true" | "1" | "yes" => Ok(Some(true)),
+        "false" | "0" | "no" => Ok(Some(false)),
+        _ => {
+            let message = format!("`{}` of `{name}` is neither true nor false", cut(value));
+            Err(Wrong::value(span.clone(), message))
+        }
+    }
+}
+
+impl<'t> Table<'t> {
+    fn of(text: &'t str) -> Read<Table<'t>> {
+        let text = text.trim_start_matches('\u{feff}');
+        let head = lines(text).find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+        let (start, head) = head.unwrap_or_default();
+        let count = |c: char| head.matches(c).count();
+        let delimiter = [b',', b'\t', b';'].into_iter().max_by_key(|&it| count(char::from(it)));
+        let delimiter = delimiter.filter(|&it| count(char::from(it)) > 0).unwrap_or(b',');
+        let mut reader = reader(delimiter).from_reader(text.as_bytes());
+        let span = start..start + head.len();
+        let columns = match reader.headers() {
+            Ok(columns) => columns.clone(),
+            Err(error) => return Err(Wrong::syntax(span, format!("this is no CSV: {error}"))),
+        };
+        let find = |names: &[&str]| {
+            columns.iter().position(|it| names.contains(&it.to_ascii_lowercase().as_str()))
+        };
+        let (Some(from), Some(to)) = (find(FROM), find(TO)) else {
+            let missing = if find(FROM).is_none() { ("from", FROM) } else { ("to", TO) };
+            let message = format!("the first row has no column `{}`", missing.0);
+            let help = format!(
+                "it names the columns: one of {}, one of {}, and bandwidth, delay, length, metric, directed",
+                FROM.join(", "),
+                TO.join(", ")
+            );
+            return Err(Wrong::new(ProblemKind::Missing, span, message).help(help));
+        };
+        Ok(Table {
+            text,
+            columns,
+            from,
+            to,
+            delimiter,
+        })
+    }
+
+    /// The other columns.
+    fn others(&self) -> impl Iterator<Item = (usize, &str)> {
+        let all = self.columns.iter().enumerate();
+        all.filter(|(column, name)| {
+            ![self.from, self.to].contains(column) && !name.is_empty()
+        })
+    }
+
+    fn rows(&self, mut each: impl FnMut(&StringRecord, Range<usize>) -> Read<()>) -> Read<()> {
+        let mut reader = reader(self.delimiter).from_reader(self.text.as_bytes());
+        let mut row = StringRecord::new();
+        loop {
+            let start = reader.position().byte() as usize;
+            let more = reader.read_record(&mut row);
+            let start = match row.position() {
+                Some(position) => position.byte() as usize,
+                None => start,
+            };
+            let line = self.text.get(start..).unwrap_or_default();
+            let white = line.len() - line.trim_start().len();
+            let (start, line) = (start + white, line.trim_start());
+            let span = start..start + line.lines().next().map_or(0, str::len);
+            match more {
+                Ok(true) => each(&row, span)?,
+                Ok(false) => return Ok(()),
+                Err(error) => {
+                    let message = match error.kind() {
+                        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                            format!("this row has {len} cells, the first one {expected_len}")
+                        }
+                        _ => format!("this is no CSV: {error}"),
+                    };
+                    return Err(Wrong::syntax(span, message));
+                }
+            }
+        }
+    }
+
+    fn cell<'r>(&self, row: &'r StringRecord, column: usize, span: &Range<usize>) -> Read<&'r str> {
+        let cell = row.get(column).filter(|cell| !cell.is_empty());
+        cell.ok_or_else(|| {
+            let name = self.columns.get(column).unwrap_or_default();
+            let message = format!("the cell of `{}` is empty", cut(name));
+            Wrong::new(ProblemKind::Missing, span.clone(), message)
+        })
+    }
+}
+
+fn reader(delimiter: u8) -> ReaderBuilder {
+    let mut builder = ReaderBuilder::new();
+    builder.delimiter(delimiter).trim(Trim::All).comment(Some(b'#'));
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_rates_has_demands_and_one_of_bandwidths_links() {
+        assert!(has_demands("from,to,rate\nA,B,1\n"));
+        assert!(has_demands("from,to,rate_bps\nA,B,1\n"));
+        assert!(!has_demands("from,to,bandwidth\nA,B,1\n"));
+        assert!(!has_demands("from,to\nA,B\n"));
+    }
+}

@@ -1,0 +1,176 @@
+//! GraphML: `<graph>` with `<node>` and `<edge>`, and what `<key>` calls their `<data>`.
+
+use std::collections::HashMap;
+
+use netflow_document::ProblemKind;
+use roxmltree::Node;
+
+use super::xml::{attribute, child, children, parse, tag, text_of};
+use crate::attributes::{self, Attribute, cut, plain};
+use crate::draft::Draft;
+use crate::wrong::{Read, Wrong};
+use crate::About;
+
+/// What is kept of what the Topology Zoo says about a network.
+const ORIGIN: &[&str] = &["Network", "NetworkDate", "DateObtained", "Source", "Note", "Creator"];
+
+/// What `<key>` says.
+struct Key<'a> {
+    name: &'a str,
+    default: Option<String>,
+    of: &'a str,
+}
+
+pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+    let document = parse(draft.text)?;
+    let root = document.root_element();
+    if root.tag_name().name() != "graphml" {
+        let message = format!("the document is a <{}>, not a <graphml>", root.tag_name().name());
+        return Err(Wrong::syntax(tag(root), message));
+    }
+    let mut keys = HashMap::new();
+    for key in children(root, "key") {
+        let id = attribute(key, "id")?;
+        // yEd's keys have no names, but kinds.
+        let name = key.attribute("attr.name").or_else(|| key.attribute("yfiles.type"));
+        let default = child(key, "default").map(text_of);
+        let of = key.attribute("for").unwrap_or("all");
+        let name = name.unwrap_or(id);
+        keys.insert(id, Key { name, default, of });
+    }
+    let mut graphs = children(root, "graph");
+    let Some(graph) = graphs.next() else {
+        return Err(Wrong::new(ProblemKind::Missing, tag(root), "there is no <graph>"));
+    };
+    if let Some(second) = graphs.next() {
+        let message = "there is more than one <graph>";
+        let help = "put each into a file of its own";
+        return Err(Wrong::new(ProblemKind::NotAvailable, tag(second), message).help(help));
+    }
+    about(draft, graph, &keys)?;
+    let directed = match graph.attribute("edgedefault") {
+        Some("directed") => true,
+        Some("undirected") => false,
+        None => {
+            draft.assumptions.whole("the graph does not say whether edges have directions: taken as undirected");
+            false
+        }
+        Some(other) => {
+            let message = format!("`edgedefault` is `{}`", cut(other));
+            return Err(Wrong::value(tag(graph), message).help("allowed: directed, undirected"));
+        }
+    };
+    // Edges may come before the nodes that they name.
+    for node in children(graph, "node") {
+        let id = attribute(node, "id")?;
+        if let Some(inner) = child(node, "graph") {
+            let message = format!("node `{}` has a graph of its own", cut(id));
+            let help = "put that graph into a file of its own";
+            return Err(Wrong::new(ProblemKind::NotAvailable, tag(inner), message).help(help));
+        }
+        let data = data(node, "node", &keys)?;
+        draft.add_node(id, &data, tag(node))?;
+    }
+    for edge in children(graph, "edge") {
+        let at = tag(edge);
+        let from = draft.known(attribute(edge, "source")?, at.clone())?;
+        let to = draft.known(attribute(edge, "target")?, at.clone())?;
+        let directed = match edge.attribute("directed") {
+            None => directed,
+            Some("true" | "1") => true,
+            Some("false" | "0") => false,
+            Some(other) => {
+                let message = format!("`directed` is `{}`", cut(other));
+                return Err(Wrong::value(at, message).help("allowed: true, false"));
+            }
+        };
+        let says = attributes::link(&data(edge, "edge", &keys)?)?;
+        draft.add_link((from, to), directed, says, at)?;
+    }
+    for (number, hyperedge) in children(graph, "hyperedge").enumerate() {
+        add_hyperedge(draft, hyperedge, number, &keys)?;
+    }
+    Ok(())
+}
+
+/// A hyperedge is a node in the middle of its ends.
+fn add_hyperedge(
+    draft: &mut Draft<'_>,
+    hyperedge: Node<'_, '_>,
+    number: usize,
+    keys: &HashMap<&str, Key<'_>>,
+) -> Read<()> {
+    let at = tag(hyperedge);
+    let mut id = format!("hyperedge-{}", number + 1);
+    while draft.has_node(&id) {
+        id.push('_');
+    }
+    let middle = draft.add_node(&id, &[], at.clone())?;
+    let data = data(hyperedge, "hyperedge", keys)?;
+    for endpoint in children(hyperedge, "endpoint") {
+        let span = tag(endpoint);
+        let end = draft.known(attribute(endpoint, "node")?, span.clone())?;
+        let (ends, directed) = match endpoint.attribute("type").unwrap_or("undir") {
+            "undir" => ((middle, end), false),
+            "in" => ((end, middle), true),
+            "out" => ((middle, end), true),
+            other => {
+                let message = format!("`type` is `{}`", cut(other));
+                return Err(Wrong::value(span, message).help("allowed: in, out, undir"));
+            }
+        };
+        draft.add_link(ends, directed, attributes::link(&data)?, span)?;
+    }
+    let text = "a <hyperedge> becomes a node with a link to each of its ends";
+    let about = About::Node(middle, draft.line(&at));
+    draft.assumptions.about(text, about);
+    Ok(())
+}
+
+fn about(draft: &mut Draft<'_>, graph: Node<'_, '_>, keys: &HashMap<&str, Key<'_>>) -> Read<()> {
+    let said = data(graph, "graph", keys)?;
+    let value = |name: &str| {
+        let found = said.iter().find(|attribute| attribute.name == name)?;
+        let value = plain(&found.value);
+        (!value.is_empty()).then_some(value)
+    };
+    let name = value("label").or_else(|| value("name")).or_else(|| value("Network"));
+    draft.name = name.or_else(|| graph.attribute("id").map(plain));
+    let origin = ORIGIN.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?)));
+    draft.origin = origin.collect();
+    Ok(())
+}
+
+/// What `<data>` says, with the defaults of keys that it does not mention.
+fn data<'a>(
+    node: Node<'a, '_>,
+    of: &str,
+    keys: &HashMap<&'a str, Key<'a>>,
+) -> Read<Vec<Attribute<'a>>> {
+    let mut said = Vec::new();
+    let mut mentioned = Vec::new();
+    for data in children(node, "data") {
+        let id = attribute(data, "key")?;
+        let Some(key) = keys.get(id) else {
+            let message = format!("there is no <key> `{}`", cut(id));
+            return Err(Wrong::new(ProblemKind::UnknownName, tag(data), message));
+        };
+        mentioned.push(id);
+        let drawn = data.descendants().find(|it| {
+            it.is_element() && matches!(it.tag_name().name(), "NodeLabel" | "EdgeLabel")
+        });
+        match drawn {
+            Some(label) => said.push(Attribute::new("label", text_of(label), data.range())),
+            None => said.push(Attribute::new(key.name, text_of(data), data.range())),
+        }
+    }
+    for (id, key) in keys {
+        if let Some(default) = &key.default
+            && (key.of == of || key.of == "all")
+            && !mentioned.contains(id)
+        {
+            said.push(Attribute::new(key.name, default.clone(), tag(node)));
+        }
+    }
+    Ok(said)
+}

@@ -1,0 +1,172 @@
+//! From the text of a file to a network.
+
+mod demands;
+mod edge_list;
+mod gml;
+mod graphml;
+mod node_link;
+mod ns2;
+mod repetita;
+mod sndlib_native;
+mod sndlib_xml;
+mod xml;
+
+use std::path::Path;
+
+use netflow_document::{FileId, Findings, Problems, Sources};
+use netflow_files::{Kind, read_text};
+
+use crate::draft::Draft;
+use demands::Demands;
+use crate::wrong::{Read, Wrong};
+use crate::{Format, Topology};
+
+/// How files are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The format; otherwise the file tells it.
+    pub format: Option<Format>,
+    /// What rates without a unit are in, in bit/s; otherwise the format and the numbers tell it.
+    pub rate_unit_bps: Option<f64>,
+    /// What delays without a unit are in, in seconds; otherwise the format tells it.
+    pub time_unit_s: Option<f64>,
+    /// What coordinates are that nobody tells; otherwise the numbers do.
+    pub coordinates: Option<Coordinates>,
+}
+
+/// What pairs of coordinates are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coordinates {
+    /// Longitude and latitude in degrees.
+    Degrees,
+    /// Places on a picture.
+    Plane,
+}
+
+/// Reads a file that has a network, and files with demands of its nodes.
+///
+/// # Errors
+/// What is wrong with the first file that cannot be read.
+pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let mut files = Vec::new();
+    for path in paths {
+        let text = match read_text(path, Kind::Topology) {
+            Ok(text) => text,
+            Err(refusal) => return Err(netflow_document::unread(path, refusal, "")),
+        };
+        files.push((*path, sources.add(path, text)));
+    }
+    let texts = files.iter().map(|(path, (file, text))| (*path, *file, text.as_str()));
+    all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
+}
+
+/// Reads a text, which the name of its file tells the format of if nothing else does.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn from_text(name: &str, text: &str, reading: &Reading) -> Result<Topology, Problems> {
+    let mut sources = Sources::default();
+    let mut findings = Findings::default();
+    let (file, text) = sources.add(Path::new(name), text.to_owned());
+    let texts = vec![(Path::new(name), file, text.as_str())];
+    all(texts, reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
+}
+
+/// A text in a file.
+type Text<'t> = (&'t Path, FileId, &'t str);
+
+/// One network of all texts: one has links, the others demands.
+fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Option<Topology> {
+    let mut network: Option<(Topology, FileId)> = None;
+    let mut demands = Vec::new();
+    let count = texts.len();
+    for (path, file, text) in texts {
+        let read = one(path, text, reading, count > 1);
+        let topology = match read {
+            Ok(Parsed::Demands(said)) => {
+                demands.push((file, text, said));
+                continue;
+            }
+            Ok(Parsed::Network(topology)) => topology,
+            Err(wrong) => {
+                wrong.tell(file, findings);
+                return None;
+            }
+        };
+        if network.is_some() {
+            let help = "several files are one network: one with links, the others with demands; other \
+                networks are imported one by one";
+            Wrong::syntax(0..0, "this is a second network").help(help).tell(file, findings);
+            return None;
+        }
+        network = Some((topology, file));
+    }
+    let Some((mut topology, file)) = network else {
+        let first = demands.first().map_or(FileId::FIRST, |(file, ..)| *file);
+        let help = "name the file with the links as well, before or behind it";
+        Wrong::syntax(0..0, "there are demands, but no links").help(help).tell(first, findings);
+        return None;
+    };
+    for (demands_file, text, said) in demands {
+        if let Err(wrong) = said.join(&mut topology, text, reading) {
+            wrong.tell(demands_file, findings);
+            return None;
+        }
+    }
+    if topology.links.is_empty() {
+        let message = match topology.nodes.len() {
+            0 => "the file has no nodes and no links".to_owned(),
+            1 => "the file has one node and no links".to_owned(),
+            nodes => format!("the file has {nodes} nodes and no links"),
+        };
+        let help = "a network needs a link";
+        Wrong::syntax(0..0, message).help(help).tell(file, findings);
+        return None;
+    }
+    Some(topology)
+}
+
+/// What a file has.
+enum Parsed {
+    Network(Topology),
+    Demands(Demands),
+}
+
+fn one(path: &Path, text: &str, reading: &Reading, several: bool) -> Read<Parsed> {
+    let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
+        let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        let help = format!("name the format: --format with one of {}", names.join(", "));
+        return Err(Wrong::syntax(0..0, "the format is none that is known").help(help));
+    };
+    let content = text.trim_start_matches('\u{feff}');
+    if content.trim().is_empty() {
+        return Err(Wrong::syntax(0..0, "the file is empty"));
+    }
+    if format == Format::Repetita && content.trim_start().starts_with("DEMANDS") {
+        return repetita::demands(text).map(Parsed::Demands);
+    }
+    if format == Format::EdgeList && edge_list::has_demands(text) {
+        return edge_list::demands(text).map(Parsed::Demands);
+    }
+    let mut draft = Draft::new(text, format);
+    match format {
+        Format::GraphMl => graphml::read(&mut draft)?,
+        Format::Gml => gml::read(&mut draft)?,
+        Format::SndlibNative => sndlib_native::read(&mut draft)?,
+        Format::SndlibXml => sndlib_xml::read(&mut draft)?,
+        Format::Repetita => repetita::graph(&mut draft)?,
+        Format::NodeLink => node_link::read(&mut draft)?,
+        Format::EdgeList => edge_list::read(&mut draft)?,
+        Format::Ns2 => ns2::read(&mut draft)?,
+    }
+    let sndlib = matches!(format, Format::SndlibNative | Format::SndlibXml);
+    match draft.finish(reading)? {
+        // A matrix of SNDlib's dynamic traffic has the nodes, but no links.
+        matrix if sndlib && several && matrix.links.is_empty() && !matrix.demands.is_empty() => {
+            Ok(Parsed::Demands(Demands::of(matrix)))
+        }
+        topology => Ok(Parsed::Network(topology)),
+    }
+}

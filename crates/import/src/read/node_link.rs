@@ -1,0 +1,176 @@
+//! NetworkX's node-link JSON.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use netflow_document::ProblemKind;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::sndlib_native::number;
+use crate::attributes::{self, Attribute, Stated, cut, plain};
+use crate::draft::Draft;
+use crate::wrong::{Read, Wrong};
+
+/// The top of the document; nodes and links keep their places in the text.
+#[derive(Deserialize)]
+struct Document<'t> {
+    #[serde(default)]
+    directed: bool,
+    #[serde(borrow, default)]
+    graph: Option<&'t RawValue>,
+    #[serde(borrow, default)]
+    nodes: Option<Vec<&'t RawValue>>,
+    #[serde(borrow, default)]
+    edges: Option<Vec<&'t RawValue>>,
+    #[serde(borrow, default)]
+    links: Option<Vec<&'t RawValue>>,
+}
+
+type Object = serde_json::Map<String, Value>;
+
+pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+    let text = draft.text.trim_start_matches('\u{feff}');
+    let document: Document<'_> = serde_json::from_str(text).map_err(|error| {
+        let at = byte_of(draft.text, error.line(), error.column());
+        let message = error.to_string();
+        // The position is told by the place.
+        let message = message.split(" at line ").next().unwrap_or_default();
+        Wrong::syntax(at, format!("this is no node-link JSON: {message}"))
+    })?;
+    let Some(nodes) = document.nodes else {
+        let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
+        return Err(Wrong::new(ProblemKind::Missing, 0..1, "there is no list `nodes`").help(help));
+    };
+    let edges = match (document.edges, document.links) {
+        (Some(edges), None) | (None, Some(edges)) => edges,
+        (Some(edges), Some(links)) if links.is_empty() => edges,
+        (Some(edges), Some(links)) if edges.is_empty() => links,
+        (Some(_), Some(_)) => {
+            let help = "which of the two has the links? remove the other";
+            let wrong = Wrong::new(ProblemKind::Conflict, 0..1, "there are `edges` and `links`");
+            return Err(wrong.help(help));
+        }
+        (None, None) => {
+            let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
+            let wrong = Wrong::new(ProblemKind::Missing, 0..1, "there is neither a list `edges` nor `links`");
+            return Err(wrong.help(help));
+        }
+    };
+    for raw in nodes {
+        let (object, span) = object(draft, raw)?;
+        let id = id(&object, "id", &span)?;
+        let said = said(&object, &span)?;
+        draft.add_node(&id, &said, span)?;
+    }
+    for raw in edges {
+        let (object, span) = object(draft, raw)?;
+        let from = draft.known(&id(&object, "source", &span)?, span.clone())?;
+        let to = draft.known(&id(&object, "target", &span)?, span.clone())?;
+        let said = said(&object, &span)?;
+        // The key of a parallel edge is no name.
+        let said: Vec<_> = said.into_iter().filter(|it| it.name != "id").collect();
+        draft.add_link((from, to), document.directed, attributes::link(&said)?, span)?;
+    }
+    match document.graph {
+        Some(graph) if graph.get().starts_with('{') => about(draft, graph),
+        _ => Ok(()),
+    }
+}
+
+/// The name of the network, and its demands: `{"demands": {"0": {"1": 5.0}}}`.
+fn about(draft: &mut Draft<'_>, raw: &RawValue) -> Read<()> {
+    let (graph, span) = object(draft, raw)?;
+    if let Some(Value::String(name)) = graph.get("name") {
+        draft.name = Some(plain(name));
+    }
+    let Some(Value::Object(demands)) = graph.get("demands") else {
+        return Ok(());
+    };
+    for (from, to) in demands {
+        let Value::Object(to) = to else {
+            let message = format!("the demands of `{}` are no object", cut(from));
+            return Err(Wrong::value(span, message).help("write {\"FROM\": {\"TO\": RATE}}"));
+        };
+        for (to, rate) in to {
+            let ends = (draft.known(from, span.clone())?, draft.known(to, span.clone())?);
+            let Some(rate) = rate.as_f64() else {
+                let message = format!("the demand from `{}` to `{}` is no number", cut(from), cut(to));
+                return Err(Wrong::value(span, message));
+            };
+            draft.add_demand(ends, Stated::Bare(rate), span.clone())?;
+        }
+    }
+    Ok(())
+}
+
+/// An object and its bytes in the text.
+fn object(draft: &Draft<'_>, raw: &RawValue) -> Read<(Object, Range<usize>)> {
+    let start = (raw.get().as_ptr() as usize).saturating_sub(draft.text.as_ptr() as usize);
+    let first_line = raw.get().lines().next().map_or(0, str::len);
+    let span = start..start + first_line;
+    match serde_json::from_str(raw.get()) {
+        Ok(object) => Ok((object, span)),
+        Err(_) => {
+            let message = format!("`{}` is not an object", cut(raw.get()));
+            Err(Wrong::value(span, message).help("write {\"key\": value, ...}"))
+        }
+    }
+}
+
+/// An identifier: a text, a number, or anything else as JSON.
+fn id(object: &Object, key: &str, span: &Range<usize>) -> Read<String> {
+    match object.get(key) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Null) | None => {
+            let message = format!("there is no `{key}`");
+            Err(Wrong::new(ProblemKind::Missing, span.clone(), message))
+        }
+        Some(other) => Ok(other.to_string()),
+    }
+}
+
+/// What an object says; `pos` is a pair of coordinates.
+fn said<'o>(object: &'o Object, span: &Range<usize>) -> Read<Vec<Attribute<'o>>> {
+    let mut said = Vec::new();
+    for (key, value) in object {
+        match value {
+            Value::Array(pair) if key == "pos" => {
+                let [x, y] = pair.as_slice() else {
+                    let message = format!("`pos` has {} numbers", pair.len());
+                    return Err(Wrong::value(span.clone(), message).help("write [LONGITUDE, LATITUDE]"));
+                };
+                for (name, value) in [("x", x), ("y", y)] {
+                    let text = value.to_string();
+                    number(&text, span)?;
+                    said.push(Attribute::new(name, text, span.clone()));
+                }
+            }
+            Value::String(text) => said.push(attribute(key, text.as_str(), span)),
+            Value::Number(number) => said.push(attribute(key, number.to_string(), span)),
+            Value::Bool(truth) => said.push(attribute(key, if *truth { "1" } else { "0" }, span)),
+            Value::Null | Value::Array(_) | Value::Object(_) => {}
+        }
+    }
+    Ok(said)
+}
+
+fn attribute<'o>(
+    key: &'o str,
+    value: impl Into<Cow<'o, str>>,
+    span: &Range<usize>,
+) -> Attribute<'o> {
+    Attribute::new(key, value, span.clone())
+}
+
+/// The byte at a line and a column in bytes, both from 1.
+fn byte_of(text: &str, line: usize, column: usize) -> Range<usize> {
+    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
+    let start: usize = lines.map(str::len).sum();
+    let mut at = (start + column.saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at..at
+}

@@ -1,0 +1,170 @@
+//! Repetita's graphs, `NODES n` and `EDGES m` with rows of words below them, and its demands.
+
+use std::ops::Range;
+
+use netflow_document::ProblemKind;
+
+use super::demands::{Demands, End, Row};
+use super::sndlib_native::number;
+use crate::attributes::{Attribute, LinkSays, Stated, cut};
+use crate::draft::Draft;
+use crate::lines::{Word, lines, words};
+use crate::wrong::{Read, Wrong};
+
+/// Repetita's rates are in kbit/s, and its delays in µs.
+const RATE_UNIT_BPS: f64 = 1e3;
+const TIME_UNIT_S: f64 = 1e-6;
+
+pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
+    draft.rate_unit = Some(RATE_UNIT_BPS);
+    draft.time_unit = TIME_UNIT_S;
+    let mut rows = Rows::of(draft.text);
+    for row in rows.section("NODES", "label x y")? {
+        let [label, x, y] = row.as_slice() else {
+            return Err(is_not(&row, "node", "label x y"));
+        };
+        // A label begins with the node's number, often.
+        let attributes = [
+            Attribute::new("label", name(label.text, draft.node_count()), label.span.clone()),
+            Attribute::new("x", x.text, x.span.clone()),
+            Attribute::new("y", y.text, y.span.clone()),
+        ];
+        number(x.text, &x.span)?;
+        number(y.text, &y.span)?;
+        let id = draft.node_count().to_string();
+        draft.add_node(&id, &attributes, label.span.start..y.span.end)?;
+    }
+    for row in rows.section("EDGES", "label src dest weight bw delay")? {
+        let [label, from, to, weight, bandwidth, delay] = row.as_slice() else {
+            return Err(is_not(&row, "edge", "label src dest weight bw delay"));
+        };
+        let ends = (draft.known(from.text, from.span.clone())?, draft.known(to.text, to.span.clone())?);
+        let positive = |word: &Word<'_>| {
+            let number = number(word.text, &word.span)?;
+            match number >= 0.0 {
+                true => Ok(number),
+                false => Err(Wrong::value(word.span.clone(), "this is negative")),
+            }
+        };
+        let says = LinkSays {
+            name: Some(label.text.to_owned()),
+            metric: Some(positive(weight)?),
+            bandwidth: Some((Stated::Bare(positive(bandwidth)?), bandwidth.span.clone())),
+            delay: Some((Stated::Bare(positive(delay)?), delay.span.clone())),
+            ..LinkSays::default()
+        };
+        draft.add_link(ends, true, says, label.span.start..delay.span.end)?;
+    }
+    rows.end()
+}
+
+/// `New_York` of `0_New_York`, if the node has this number.
+fn name(label: &str, number: usize) -> String {
+    let rest = label.strip_prefix(&format!("{number}_"));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(label).replace('_', " ")
+}
+
+pub(super) fn demands(text: &str) -> Read<Demands> {
+    let mut rows = Rows::of(text);
+    let mut found = Vec::new();
+    for row in rows.section("DEMANDS", "label src dest bw")? {
+        let [label, from, to, rate] = row.as_slice() else {
+            return Err(is_not(&row, "demand", "label src dest bw"));
+        };
+        let node = |word: &Word<'_>| {
+            let number: Result<usize, _> = word.text.parse();
+            number.map(End::Number).map_err(|_| {
+                let message = format!("`{}` is not the number of a node", cut(word.text));
+                Wrong::value(word.span.clone(), message)
+            })
+        };
+        found.push(Row {
+            from: node(from)?,
+            to: node(to)?,
+            rate: Stated::Bare(number(rate.text, &rate.span)?),
+            span: label.span.start..rate.span.end,
+        });
+    }
+    rows.end()?;
+    Ok(Demands {
+        rows: found,
+        unit_bps: RATE_UNIT_BPS,
+    })
+}
+
+fn is_not(row: &[Word<'_>], what: &str, like: &str) -> Wrong {
+    Wrong::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
+}
+
+fn whole(row: &[Word<'_>]) -> Range<usize> {
+    match (row.first(), row.last()) {
+        (Some(first), Some(last)) => first.span.start..last.span.end,
+        _ => 0..0,
+    }
+}
+
+/// The rows that say something.
+struct Rows<'t> {
+    rows: std::iter::Peekable<std::vec::IntoIter<Vec<Word<'t>>>>,
+    end: usize,
+}
+
+impl<'t> Rows<'t> {
+    fn of(text: &'t str) -> Rows<'t> {
+        let rows = lines(text).map(|(start, line)| {
+            let mark = '\u{feff}';
+            let start = start + if line.starts_with(mark) { mark.len_utf8() } else { 0 };
+            words(start, line.trim_start_matches(mark))
+        });
+        let said = rows.filter(|row| row.first().is_some_and(|word| !word.text.starts_with('#')));
+        let rows: Vec<_> = said.collect();
+        Rows {
+            rows: rows.into_iter().peekable(),
+            end: text.len(),
+        }
+    }
+
+    /// The rows below `NAME count` and the row that names the columns: as many as it says.
+    fn section(&mut self, name: &str, columns: &str) -> Read<Vec<Vec<Word<'t>>>> {
+        let head = self.rows.next().unwrap_or_default();
+        let at = if head.is_empty() { self.end..self.end } else { whole(&head) };
+        let help = format!("write `{name} COUNT`, and below it `{columns}` and the rows");
+        let counted = match head.as_slice() {
+            [word, count] if word.text == name => count.text.parse::<usize>().ok(),
+            _ => None,
+        };
+        let Some(count) = counted else {
+            let message = format!("`{name}` and a number are missing here");
+            return Err(Wrong::syntax(at, message).help(help));
+        };
+        // The names of the columns may be missing.
+        let names = |row: &Vec<Word<'_>>| columns.split(' ').next() == row.first().map(|word| word.text);
+        self.rows.next_if(names);
+        let mut found = Vec::new();
+        while found.len() < count {
+            match self.rows.next_if(|row| !is_head(row)) {
+                Some(row) => found.push(row),
+                None => {
+                    let message = format!("{count} rows are announced, but there are {}", found.len());
+                    return Err(Wrong::new(ProblemKind::Missing, at, message));
+                }
+            }
+        }
+        if let Some(row) = self.rows.peek().filter(|row| !is_head(row)) {
+            let message = format!("{count} rows are announced in `{name}`, but here is one more");
+            return Err(Wrong::syntax(whole(row), message));
+        }
+        Ok(found)
+    }
+
+    fn end(mut self) -> Read<()> {
+        match self.rows.next() {
+            None => Ok(()),
+            Some(row) => Err(Wrong::syntax(whole(&row), "nothing is expected here")),
+        }
+    }
+}
+
+fn is_head(row: &[Word<'_>]) -> bool {
+    matches!(row, [name, count] if matches!(name.text, "NODES" | "EDGES" | "DEMANDS") && count.text.parse::<usize>().is_ok())
+}

@@ -1,0 +1,255 @@
+//! SNDlib's native format: sections of rows with words and lists in brackets.
+
+use std::ops::Range;
+
+use netflow_document::ProblemKind;
+
+use crate::attributes::{Attribute, LinkSays, Stated, cut};
+use crate::draft::Draft;
+use crate::lines::{Word, lines};
+use crate::wrong::{Read, Wrong};
+use crate::About;
+
+pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+    let text = draft.text;
+    // The section that is open, and where.
+    let mut open: Option<(Section, Range<usize>)> = None;
+    for (start, line) in lines(text) {
+        let line = line.trim_start_matches('\u{feff}');
+        if let Some(name) = line.trim().strip_prefix("# network ") {
+            draft.name = Some(cut(name));
+        }
+        let line = line.split('#').next().unwrap_or_default();
+        let words = words(start, line);
+        let Some(first) = words.first() else { continue };
+        if first.text == "?SNDlib" {
+            if !line.contains("network") {
+                let message = "this file of SNDlib has no network";
+                let help = "solutions and models are not read";
+                return Err(Wrong::new(ProblemKind::NotAvailable, first.span.clone(), message).help(help));
+            }
+            continue;
+        }
+        match (&open, words.as_slice()) {
+            (None, [name, bracket]) if bracket.text == "(" => {
+                open = Some((Section::named(name)?, name.span.clone()));
+            }
+            (None, [name, open, close]) if open.text == "(" && close.text == ")" => {
+                Section::named(name)?;
+            }
+            (None, _) => {
+                let message = format!("`{}` stands in no section", cut(line));
+                let help = "sections begin with META (, NODES (, LINKS (, DEMANDS (, ADMISSIBLE_PATHS (";
+                return Err(Wrong::syntax(first.span.clone(), message).help(help));
+            }
+            (Some(_), [close]) if close.text == ")" => open = None,
+            (Some((section, _)), row) => match section {
+                Section::Meta => meta(draft, row),
+                Section::Nodes => node(draft, row)?,
+                Section::Links => link(draft, row)?,
+                Section::Demands => demand(draft, row)?,
+                Section::Paths => {}
+            },
+        }
+    }
+    match open {
+        Some((_, span)) => Err(Wrong::syntax(span, "this section is never closed").help("end it with `)`")),
+        None => Ok(()),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Section {
+    Meta,
+    Nodes,
+    Links,
+    Demands,
+    Paths,
+}
+
+impl Section {
+    fn named(name: &Word<'_>) -> Read<Section> {
+        match name.text {
+            "META" => Ok(Section::Meta),
+            "NODES" => Ok(Section::Nodes),
+            "LINKS" => Ok(Section::Links),
+            "DEMANDS" => Ok(Section::Demands),
+            "ADMISSIBLE_PATHS" => Ok(Section::Paths),
+            other => {
+                let message = format!("unknown section `{}`", cut(other));
+                let names = ["META", "NODES", "LINKS", "DEMANDS", "ADMISSIBLE_PATHS"];
+                let near = netflow_units::nearest_name(other, names.into_iter(), &[]);
+                let help = near.map(|near| format!("did you mean `{near}`? "));
+                let help = format!("{}sections: {}", help.unwrap_or_default(), names.join(", "));
+                Err(Wrong::syntax(name.span.clone(), message).help(help))
+            }
+        }
+    }
+}
+
+/// Words, and brackets, which need no white space around them.
+fn words(start: usize, line: &str) -> Vec<Word<'_>> {
+    let mut found = Vec::new();
+    for word in crate::lines::words(start, line) {
+        let mut from = 0;
+        let brackets = word.text.match_indices(['(', ')']);
+        for (at, bracket) in brackets.chain([(word.text.len(), "")]) {
+            for (from, to) in [(from, at), (at, at + bracket.len())] {
+                if from < to {
+                    found.push(Word {
+                        text: &word.text[from..to],
+                        span: word.span.start + from..word.span.start + to,
+                    });
+                }
+            }
+            from = at + bracket.len();
+        }
+    }
+    found
+}
+
+/// `unit = MBITPERSEC`
+fn meta(draft: &mut Draft<'_>, row: &[Word<'_>]) {
+    if let [key, equals, value] = row
+        && equals.text == "="
+    {
+        if key.text == "unit" {
+            draft.rate_unit = match value.text {
+                "BITPERSEC" => Some(1.0),
+                "KBITPERSEC" => Some(1e3),
+                "MBITPERSEC" => Some(1e6),
+                "GBITPERSEC" => Some(1e9),
+                _ => draft.rate_unit,
+            };
+        }
+        draft.origin.push((cut(key.text), cut(value.text)));
+    }
+}
+
+/// The words before, in and behind the first brackets of a row.
+type Parts<'r, 't> = (&'r [Word<'t>], &'r [Word<'t>], &'r [Word<'t>]);
+
+fn parts<'r, 't>(row: &'r [Word<'t>]) -> Option<Parts<'r, 't>> {
+    let open = row.iter().position(|word| word.text == "(")?;
+    let close = open + row[open..].iter().position(|word| word.text == ")")?;
+    Some((&row[..open], &row[open + 1..close], &row[close + 1..]))
+}
+
+fn whole(row: &[Word<'_>]) -> Range<usize> {
+    match (row.first(), row.last()) {
+        (Some(first), Some(last)) => first.span.start..last.span.end,
+        _ => 0..0,
+    }
+}
+
+fn is_not(row: &[Word<'_>], what: &str, like: &str) -> Wrong {
+    Wrong::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
+}
+
+/// `Aachen ( 6.04 50.76 )`
+fn node(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
+    let like = "NAME ( LONGITUDE LATITUDE )";
+    let Some(id) = row.first() else { return Ok(()) };
+    let attributes = match parts(row) {
+        None if row.len() == 1 => Vec::new(),
+        Some(([_], [x, y], _)) => vec![
+            Attribute::new("x", x.text, x.span.clone()),
+            Attribute::new("y", y.text, y.span.clone()),
+        ],
+        _ => return Err(is_not(row, "node", like)),
+    };
+    for attribute in &attributes {
+        number(&attribute.value, &attribute.span)?;
+    }
+    draft.add_node(id.text, &attributes, whole(row))?;
+    if let Some((_, _, rest)) = parts(row)
+        && let Some(first) = rest.first()
+    {
+        let text = format!("`{}` behind a node says nothing that is known", cut(first.text));
+        let about = About::Node(draft.node_count() - 1, draft.line(&first.span));
+        draft.assumptions.about(text, about);
+    }
+    Ok(())
+}
+
+/// `L1 ( A B ) pre-installed cost routing-cost setup-cost ( {capacity cost}* )`
+fn link(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
+    let like = "NAME ( FROM TO ) PRE-INSTALLED COST ROUTING-COST SETUP-COST ( CAPACITY COST ... )";
+    let Some(([id], [from, to], rest)) = parts(row) else {
+        return Err(is_not(row, "link", like));
+    };
+    let Some((numbers, modules, [])) = parts(rest) else {
+        return Err(is_not(row, "link", like));
+    };
+    let [installed, _, _, _] = numbers else {
+        return Err(is_not(row, "link", like));
+    };
+    let ends = (
+        draft.known(from.text, from.span.clone())?,
+        draft.known(to.text, to.span.clone())?,
+    );
+    if modules.len() % 2 != 0 {
+        return Err(is_not(modules, "list of modules", "pairs of CAPACITY and COST"));
+    }
+    let installed = capacity(installed)?;
+    let offered = modules.chunks(2).filter_map(|module| module.first()).map(capacity);
+    let offered: Vec<Option<f64>> = offered.collect::<Read<_>>()?;
+    let offered: Vec<f64> = offered.into_iter().flatten().collect();
+    let mut says = LinkSays {
+        name: Some(id.text.to_owned()),
+        ..LinkSays::default()
+    };
+    says.bandwidth = chosen(installed, &offered).map(|capacity| (Stated::Bare(capacity), whole(row)));
+    remark(draft, installed, &offered);
+    draft.add_link(ends, false, says, whole(row))
+}
+
+/// The capacity of a link: what is installed, or else the smallest module.
+pub(super) fn chosen(installed: Option<f64>, offered: &[f64]) -> Option<f64> {
+    let above_0 = |capacity: &f64| *capacity > 0.0;
+    let smallest = offered.iter().copied().filter(above_0).reduce(f64::min);
+    installed.filter(above_0).or(smallest)
+}
+
+/// What there is to say about the choice.
+pub(super) fn remark(draft: &mut Draft<'_>, installed: Option<f64>, offered: &[f64]) {
+    draft.assumptions.whole("links lead both ways: SNDlib's files do not say it");
+    if !installed.is_some_and(|capacity| capacity > 0.0) && !offered.is_empty() {
+        let text = "a link without pre-installed capacity has that of its smallest module, once";
+        draft.assumptions.whole(text);
+    }
+}
+
+/// A capacity; `UNLIMITED` is none.
+fn capacity(word: &Word<'_>) -> Read<Option<f64>> {
+    match word.text {
+        "UNLIMITED" => Ok(None),
+        text => {
+            let capacity = number(text, &word.span)?;
+            match capacity >= 0.0 {
+                true => Ok(Some(capacity)),
+                false => Err(Wrong::value(word.span.clone(), "a capacity is negative")),
+            }
+        }
+    }
+}
+
+pub(super) fn number(text: &str, span: &Range<usize>) -> Read<f64> {
+    let number: Option<f64> = text.trim().parse().ok();
+    let finite = number.filter(|number| number.is_finite());
+    finite.ok_or_else(|| Wrong::value(span.clone(), format!("`{}` is not a number", cut(text))))
+}
+
+/// `D1 ( A B ) 1 34.00 UNLIMITED`
+fn demand(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
+    let like = "NAME ( FROM TO ) ROUTING-UNIT VALUE LONGEST-PATH";
+    let Some(([_], [from, to], [unit, value, _])) = parts(row) else {
+        return Err(is_not(row, "demand", like));
+    };
+    let ends = (
+        draft.known(from.text, from.span.clone())?,
+        draft.known(to.text, to.span.clone())?,
+    );
+    let rate = number(unit.text, &unit.span)? * number(value.text, &value.span)?;
+    draft.add_demand(ends, Stated::Bare(rate), whole(row))
+}

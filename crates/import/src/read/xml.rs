@@ -1,0 +1,80 @@
+//! XML documents.
+
+use std::ops::Range;
+
+use netflow_document::ProblemKind;
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::wrong::{Read, Wrong};
+
+/// Elements and texts that a document may have.
+const MOST_NODES: u32 = 20_000_000;
+
+/// Parses a document; one that declares entities is refused.
+pub(super) fn parse(text: &str) -> Read<Document<'_>> {
+    let options = ParsingOptions {
+        allow_dtd: false,
+        nodes_limit: MOST_NODES,
+        ..ParsingOptions::default()
+    };
+    Document::parse_with_options(text, options).map_err(|error| {
+        let place = error.pos();
+        let at = byte_of(text, place.row as usize, place.col as usize);
+        let message = error.to_string();
+        // The position is told by the place.
+        let message = message.split(" at ").next().unwrap_or(&message).to_owned();
+        match error {
+            roxmltree::Error::DtdDetected => {
+                let message = "the document declares its own types and entities";
+                Wrong::new(ProblemKind::NotAvailable, at, message).help("remove the <!DOCTYPE ...>")
+            }
+            _ => Wrong::syntax(at, format!("this is no XML: {message}")),
+        }
+    })
+}
+
+/// The byte at a row and a column, both from 1.
+fn byte_of(text: &str, row: usize, column: usize) -> Range<usize> {
+    let mut lines = text.split_inclusive('\n');
+    let start: usize = lines.by_ref().take(row.saturating_sub(1)).map(str::len).sum();
+    let line = lines.next().unwrap_or_default();
+    let column = line.char_indices().nth(column.saturating_sub(1));
+    let at = start + column.map_or(line.len(), |(at, _)| at);
+    at..at
+}
+
+/// The start tag of an element, for problems with it.
+pub(super) fn tag(node: Node<'_, '_>) -> Range<usize> {
+    let range = node.range();
+    let text = node.document().input_text();
+    let whole = text.get(range.clone()).unwrap_or_default();
+    let end = whole.find('>').map_or(whole.len(), |end| end + 1);
+    range.start..range.start + end
+}
+
+/// The elements of this name in an element.
+pub(super) fn children<'a, 'i>(
+    node: Node<'a, 'i>,
+    name: &'static str,
+) -> impl Iterator<Item = Node<'a, 'i>> {
+    node.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
+}
+
+/// The first of them.
+pub(super) fn child<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> Option<Node<'a, 'i>> {
+    children(node, name).next()
+}
+
+/// All of an element's text.
+pub(super) fn text_of(node: Node<'_, '_>) -> String {
+    let texts = node.children().filter(Node::is_text);
+    texts.filter_map(|it| it.text()).collect()
+}
+
+/// An attribute that must be there.
+pub(super) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Read<&'a str> {
+    node.attribute(name).ok_or_else(|| {
+        let message = format!("<{}> has no `{name}`", node.tag_name().name());
+        Wrong::new(ProblemKind::Missing, tag(node), message)
+    })
+}

@@ -1,0 +1,111 @@
+//! A network, whichever file it came from.
+
+use crate::{Assumption, Format};
+
+/// Nodes, links and demands of a file; what the file does not say is left open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// What it was read from; `None` of a scenario.
+    pub format: Option<Format>,
+    /// What the network is called.
+    pub name: Option<String>,
+    /// What the file says of its origin: `Source`, `NetworkDate` ...
+    pub origin: Vec<(String, String)>,
+    /// The nodes, in the order of the file.
+    pub nodes: Vec<Node>,
+    /// The links, in the order of the file; several may have the same ends.
+    pub links: Vec<Link>,
+    /// What is to be carried from where to where.
+    pub demands: Vec<Demand>,
+    /// What was assumed while it was read.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its name in scenario files, unique.
+    pub name: String,
+    /// What people call it, where that is not its name.
+    pub label: Option<String>,
+    /// Where it is.
+    pub position: Option<Position>,
+    /// How many people live there.
+    pub population: Option<f64>,
+}
+
+/// Where a node is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Position {
+    /// On the earth, in degrees.
+    Degrees {
+        /// East of Greenwich, -180 to 180.
+        longitude: f64,
+        /// North of the equator, -90 to 90.
+        latitude: f64,
+    },
+    /// On a plane, in units that nobody told.
+    Plane {
+        /// To the right.
+        x: f64,
+        /// Upwards.
+        y: f64,
+    },
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// What the file calls it.
+    pub name: Option<String>,
+    /// The place in the list of nodes where it begins.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// Whether it leads one way; otherwise there is the same link in the other direction.
+    pub directed: bool,
+    /// Its bandwidth in bit/s.
+    pub bandwidth_bps: Option<f64>,
+    /// What was assumed about the bandwidth.
+    pub bandwidth_remark: Option<String>,
+    /// Its propagation delay in seconds.
+    pub delay_s: Option<f64>,
+    /// Its length in km.
+    pub length_km: Option<f64>,
+    /// What routing takes it to cost.
+    pub metric: Option<f64>,
+    /// Packets that its queue holds.
+    pub buffer_pkts: Option<f64>,
+}
+
+/// What is to be carried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// The place in the list of nodes of the sender.
+    pub from: usize,
+    /// Of the receiver.
+    pub to: usize,
+    /// In bit/s.
+    pub rate_bps: f64,
+}
+
+impl Topology {
+    /// What messages call a link: `A->B`, or `A--B` if it leads both ways.
+    pub fn link_name(&self, link: &Link) -> String {
+        let name = |node: usize| self.nodes.get(node).map_or("?", |node| &*node.name);
+        let arrow = if link.directed { "->" } else { "--" };
+        format!("{}{arrow}{}", name(link.from), name(link.to))
+    }
+
+    /// For every link how many links before it have the same ends, either way round.
+    pub fn parallel(&self) -> Vec<usize> {
+        let mut seen = std::collections::HashMap::new();
+        let ends = self.links.iter().map(|link| {
+            let ends = (link.from.min(link.to), link.from.max(link.to));
+            let count: &mut usize = seen.entry(ends).or_default();
+            *count += 1;
+            *count - 1
+        });
+        ends.collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! GraphML, with the names of the Internet Topology Zoo where it has them.
+
+use std::fmt::{self, Write};
+
+use crate::{Position, Topology};
+
+/// What is said of nodes and links: its identifier, of which, its name, its type.
+const KEYS: &[(&str, &str, &str, &str)] = &[
+    ("n", "node", "name", "string"),
+    ("l", "node", "label", "string"),
+    ("lon", "node", "Longitude", "double"),
+    ("lat", "node", "Latitude", "double"),
+    ("x", "node", "x", "double"),
+    ("y", "node", "y", "double"),
+    ("p", "node", "population", "double"),
+    ("e", "edge", "name", "string"),
+    ("bw", "edge", "LinkSpeedRaw", "double"),
+    ("d", "edge", "delay_s", "double"),
+    ("km", "edge", "length_km", "double"),
+    ("m", "edge", "metric", "double"),
+    ("b", "edge", "buffer_pkts", "double"),
+    ("g", "graph", "label", "string"),
+];
+
+/// The nodes and links, every one of them, as GraphML; demands have no place in it.
+///
+/// What is written is read as the same nodes and links, to the bit.
+pub fn write(topology: &Topology) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_to(topology, &mut text);
+    text
+}
+
+fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
+    writeln!(text, "<?xml version=\"1.0\" encoding=\"utf-8\"?>")?;
+    writeln!(text, "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">")?;
+    for (id, of, name, kind) in KEYS {
+        writeln!(
+            text,
+            "  <key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>"
+        )?;
+    }
+    let directed = topology.links.iter().all(|link| link.directed);
+    let default = if directed { "directed" } else { "undirected" };
+    writeln!(text, "  <graph edgedefault=\"{default}\">")?;
+    if let Some(name) = &topology.name {
+        writeln!(text, "    <data key=\"g\">{}</data>", Escaped(name))?;
+    }
+    for (place, node) in topology.nodes.iter().enumerate() {
+        writeln!(text, "    <node id=\"{place}\">")?;
+        said(text, "n", Some(Escaped(&node.name)))?;
+        said(text, "l", node.label.as_deref().map(Escaped))?;
+        match node.position {
+            Some(Position::Degrees {
+                longitude,
+                latitude,
+            }) => {
+                said(text, "lon", Some(longitude))?;
+                said(text, "lat", Some(latitude))?;
+            }
+            Some(Position::Plane { x, y }) => {
+                said(text, "x", Some(x))?;
+                said(text, "y", Some(y))?;
+            }
+            None => {}
+        }
+        said(text, "p", node.population)?;
+        writeln!(text, "    </node>")?;
+    }
+    for link in &topology.links {
+        let (from, to) = (link.from, link.to);
+        write!(text, "    <edge source=\"{from}\" target=\"{to}\"")?;
+        if link.directed != directed {
+            write!(text, " directed=\"{}\"", link.directed)?;
+        }
+        writeln!(text, ">")?;
+        said(text, "e", link.name.as_deref().map(Escaped))?;
+        said(text, "bw", link.bandwidth_bps)?;
+        said(text, "d", link.delay_s)?;
+        said(text, "km", link.length_km)?;
+        said(text, "m", link.metric)?;
+        said(text, "b", link.buffer_pkts)?;
+        writeln!(text, "    </edge>")?;
+    }
+    writeln!(text, "  </graph>\n</graphml>")
+}
+
+fn said(text: &mut String, key: &str, value: Option<impl fmt::Display>) -> fmt::Result {
+    match value {
+        Some(value) => writeln!(text, "      <data key=\"{key}\">{value}</data>"),
+        None => Ok(()),
+    }
+}
+
+/// A text in XML; what XML cannot hold becomes a replacement character.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '\r' => f.write_str("&#13;")?,
+                '\t' | '\n' => f.write_char(c)?,
+                _ if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char('\u{fffd}')?,
+                _ => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+//! From a network to the text of a file.
+
+pub mod demands;
+pub mod graphml;
+mod parts;
+pub mod scenario;
+mod settle;

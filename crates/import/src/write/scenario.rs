@@ -1,0 +1,457 @@
+//! Scenario files.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+
+use netflow_units::{BitsPerSecond, Bounds, Room, Seconds};
+
+use super::parts::Parts;
+use super::settle::{Settled, settle};
+use crate::assumption::Assumptions;
+use crate::attributes::plain;
+use crate::{About, Assumption, Node, Position, Topology};
+
+/// What is taken where a file does not say it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choices {
+    /// Bandwidth of links of which nothing tells it, in bit/s.
+    pub bandwidth_bps: f64,
+    /// Delay of links of which nothing tells it, in seconds.
+    pub delay_s: f64,
+    /// Room of queues; otherwise that of scenarios that do not say it.
+    pub buffer: Option<Room>,
+    /// How much longer than the great circle the way of a fibre is.
+    pub detour: f64,
+}
+
+impl Default for Choices {
+    fn default() -> Choices {
+        Choices {
+            bandwidth_bps: 1e9,
+            delay_s: 0.005,
+            buffer: None,
+            detour: 1.5,
+        }
+    }
+}
+
+/// Where a scenario comes from, and where its demands go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// The files that the network was read from.
+    pub files: Vec<String>,
+    /// The command that writes it.
+    pub command: String,
+    /// What the scenario calls the file with the demands; without one they stand in the scenario.
+    pub demands: Option<String>,
+}
+
+/// A scenario, and what belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The scenario's text.
+    pub text: String,
+    /// The network as it is in the scenario: without what no scenario can have.
+    pub topology: Topology,
+    /// Everything that was assumed, while it was read and now.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// The label of the node that stands in the middle of a link beside another one: scenarios have at most one link
+/// from a node to another.
+pub const PARALLEL: &str = "parallel link";
+
+/// How much faster than a parallel link its second half is, so that nothing waits there.
+const FASTER: f64 = 100.0;
+
+/// Writes a network as a scenario that can be run, with everything that was assumed in its comments.
+pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written {
+    let mut assumptions = Assumptions::after(topology.assumptions.clone());
+    let settled = settle(topology, choices, &mut assumptions);
+    let parts = Parts::of(topology);
+    let mut topology = topology.clone();
+    topology.demands.retain(|demand| {
+        let reached = parts.reach(demand.from, demand.to);
+        if !reached {
+            let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
+            let name = format!("{}->{}", name(demand.from), name(demand.to));
+            let text = "demands between nodes that do not reach each other: left out";
+            assumptions.about(text, About::Other(name, 0));
+        }
+        reached
+    });
+    if let [_, _, ..] = parts.sizes[..] {
+        let sizes: Vec<String> = parts.sizes.iter().take(10).map(ToString::to_string).collect();
+        let and_more = if parts.sizes.len() > 10 { " ..." } else { "" };
+        assumptions.whole(format!(
+            "the network has {} parts without a link between them, of {}{and_more} nodes",
+            parts.sizes.len(),
+            sizes.join(", ")
+        ));
+    }
+    for &node in &parts.alone {
+        let text = "a node without links is in no scenario: left out";
+        assumptions.about(text, About::Node(node, 0));
+    }
+    if topology.links.iter().any(|link| link.metric.is_some()) {
+        assumptions.whole("the metrics of the links stand in comments: routing goes by delay");
+    }
+    let mut layout = Layout {
+        topology: &topology,
+        choices,
+        taken: HashMap::new(),
+        middle: Vec::new(),
+    };
+    let links = layout.links(&settled, &mut assumptions);
+    let middle = std::mem::take(&mut layout.middle);
+    let example = match topology.demands.is_empty() {
+        true => parts.far_pair(),
+        false => None,
+    };
+    if let Some((from, to)) = example {
+        let names = [from, to].map(|node| topology.nodes.get(node).map_or("", |node| &*node.name));
+        let [from, to] = names;
+        assumptions.whole(format!(
+            "no traffic is known: one connection, {from}->{to}, is there as an example"
+        ));
+    }
+    let assumptions = assumptions.finish();
+    let mut text = String::new();
+    let writer = Writer {
+        topology: &topology,
+        origin,
+        assumptions: &assumptions,
+        alone: &parts.alone,
+    };
+    // Writing to a string cannot fail.
+    let _ = writer.head(&mut text);
+    let _ = writer.nodes(&middle, &mut text);
+    text.push_str(LINKS);
+    text.push_str(&links);
+    let _ = writer.traffic(example, &mut text);
+    Written {
+        text,
+        topology,
+        assumptions,
+    }
+}
+
+/// Links as they find room between nodes.
+struct Layout<'a> {
+    topology: &'a Topology,
+    choices: &'a Choices,
+    /// How many links lead from a node to another.
+    taken: HashMap<(usize, usize), usize>,
+    /// Nodes in the middle of parallel links.
+    middle: Vec<String>,
+}
+
+impl Layout<'_> {
+    fn links(&mut self, settled: &[Settled], assumptions: &mut Assumptions) -> String {
+        let mut text = String::new();
+        let mut back = self.opposites(settled);
+        for (place, (link, settled)) in self.topology.links.iter().zip(settled).enumerate() {
+            let duplex = match back.get(place) {
+                Some(Opposite::IsThere) => continue,
+                Some(Opposite::Same) => true,
+                _ => !link.directed,
+            };
+            let mut busy = false;
+            let ways = [(link.from, link.to), (link.to, link.from)];
+            for ends in ways.into_iter().take(if duplex { 2 } else { 1 }) {
+                let count = self.taken.entry(ends).or_default();
+                busy |= *count > 0;
+                *count += 1;
+            }
+            let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
+            let (from, to) = (name(link.from).to_owned(), name(link.to).to_owned());
+            let row = Row {
+                duplex,
+                settled,
+                buffer: match link.buffer_pkts {
+                    Some(pkts) => Some(format!("{pkts} pkt")),
+                    None => self.choices.buffer.map(|room| room.to_string()),
+                },
+                remark: [
+                    link.name.as_ref().map(|name| format!("called {}", plain(name))),
+                    link.metric.map(|metric| format!("metric {metric}")),
+                ],
+            };
+            // Writing to a string cannot fail.
+            let _ = match busy {
+                false => row.write(&from, &to, &mut text),
+                true => {
+                    let assumed = "of links between the same two nodes all but one lead over a node of \
+                        their own, for scenarios have one link from a node to another; paths over them \
+                        have to be named";
+                    assumptions.about(assumed, About::Link(place, 0));
+                    let middle = self.middle_of(&from, &to);
+                    row.write_parallel(&from, &middle, &to, &mut text)
+                }
+            };
+        }
+        back.clear();
+        text
+    }
+
+    /// A name for the node in the middle of a link that nobody else has.
+    fn middle_of(&mut self, from: &str, to: &str) -> String {
+        let names = self.topology.nodes.iter().map(|node| &node.name);
+        let others: std::collections::HashSet<&String> = names.chain(&self.middle).collect();
+        let mut number = 2;
+        let mut name = format!("{from}--{to}-{number}");
+        while others.contains(&name) {
+            number += 1;
+            name = format!("{from}--{to}-{number}");
+        }
+        self.middle.push(name.clone());
+        name
+    }
+
+    /// One-way links that are the same in both directions are one duplex link.
+    fn opposites(&self, settled: &[Settled]) -> Vec<Opposite> {
+        let mut found: Vec<Opposite> = Vec::new();
+        let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+        let same = |a: usize, b: usize| {
+            let (links, a_s, b_s) = (&self.topology.links, &settled[a], &settled[b]);
+            a_s.bandwidth_bps == b_s.bandwidth_bps
+                && a_s.delay_s == b_s.delay_s
+                && links[a].metric == links[b].metric
+                && links[a].buffer_pkts == links[b].buffer_pkts
+        };
+        for (place, link) in self.topology.links.iter().enumerate() {
+            let mut opposite = Opposite::None;
+            if link.directed {
+                let others = waiting.entry((link.to, link.from)).or_default();
+                if let Some(at) = others.iter().position(|&other| same(other, place)) {
+                    let other = others.remove(at);
+                    found[other] = Opposite::Same;
+                    opposite = Opposite::IsThere;
+                } else {
+                    waiting.entry((link.from, link.to)).or_default().push(place);
+                }
+            }
+            found.push(opposite);
+        }
+        found
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Opposite {
+    None,
+    /// There is a link like this one the other way.
+    Same,
+    /// That is this link.
+    IsThere,
+}
+
+/// What is written of a link.
+struct Row<'a> {
+    duplex: bool,
+    settled: &'a Settled,
+    buffer: Option<String>,
+    remark: [Option<String>; 2],
+}
+
+impl Row<'_> {
+    fn write(&self, from: &str, to: &str, text: &mut String) -> fmt::Result {
+        let remarks: Vec<&str> = self.remark.iter().flatten().map(String::as_str).collect();
+        match remarks.is_empty() {
+            true => writeln!(text, "\n[[link]]")?,
+            false => writeln!(text, "\n[[link]]  # {}", remarks.join(", "))?,
+        }
+        writeln!(text, "from      = \"{from}\"\nto        = \"{to}\"")?;
+        if !self.duplex {
+            writeln!(text, "duplex    = false")?;
+        }
+        let rate = BitsPerSecond(self.settled.bandwidth_bps);
+        let delay = Seconds(self.settled.delay_s);
+        writeln!(text, "bandwidth = \"{rate}\"{}", Remark(&self.settled.bandwidth_remark))?;
+        writeln!(text, "delay     = \"{delay}\"{}", Remark(&self.settled.delay_remark))?;
+        match &self.buffer {
+            Some(buffer) => writeln!(text, "buffer    = \"{buffer}\""),
+            None => Ok(()),
+        }
+    }
+
+    /// Queue and delay are on the way to the node in the middle, and on the way back from it.
+    fn write_parallel(&self, from: &str, middle: &str, to: &str, text: &mut String) -> fmt::Result {
+        self.write(from, middle, text)?;
+        writeln!(text, "\n[[link]]  # its second half, where nothing waits")?;
+        writeln!(text, "from      = \"{middle}\"\nto        = \"{to}\"")?;
+        if !self.duplex {
+            writeln!(text, "duplex    = false")?;
+        }
+        let bps = (self.settled.bandwidth_bps * FASTER).min(Bounds::BIT_RATE.largest);
+        writeln!(text, "bandwidth = \"{}\"\ndelay     = \"0 s\"", BitsPerSecond(bps))
+    }
+}
+
+/// A comment behind a value.
+struct Remark<'a>(&'a str);
+
+impl fmt::Display for Remark<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => Ok(()),
+            remark => write!(f, "  # {}", plain(remark)),
+        }
+    }
+}
+
+/// A string of TOML.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                _ if c.is_control() => write!(f, "\\u{:04X}", c as u32)?,
+                _ => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+struct Writer<'a> {
+    topology: &'a Topology,
+    origin: &'a Origin,
+    assumptions: &'a [Assumption],
+    alone: &'a [usize],
+}
+
+impl Writer<'_> {
+    fn head(&self, text: &mut String) -> fmt::Result {
+        let topology = self.topology;
+        let name = topology.name.as_deref().map_or_else(|| "A network".to_owned(), plain);
+        let files: Vec<String> = self.origin.files.iter().map(|file| plain(file)).collect();
+        let format = topology.format.map_or("", |format| format.description());
+        writeln!(
+            text,
+            "# {name}: {} and {}, read from {} ({format}).",
+            counted(topology.nodes.len(), "node"),
+            counted(topology.links.len(), "link"),
+            files.join(", ")
+        )?;
+        for (key, value) in &topology.origin {
+            comment(text, "#   ", &format!("{}: {}", plain(key), plain(value)))?;
+        }
+        if !self.origin.command.is_empty() {
+            writeln!(text, "#\n# Made by: {}", plain(&self.origin.command))?;
+        }
+        if !self.assumptions.is_empty() {
+            writeln!(text, "#\n# What was assumed; each link below says what it is about:")?;
+        }
+        for assumption in self.assumptions {
+            let links = assumption.about.iter().any(|about| matches!(about, About::Link(..)));
+            let listed = match links {
+                true => assumption.short(topology),
+                false => assumption.whole(topology),
+            };
+            comment(text, "# - ", &plain(&listed))?;
+        }
+        writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
+        if let Some(demands) = self.origin.demands.as_ref().filter(|_| !topology.demands.is_empty()) {
+            writeln!(text, "\n# The demands, as connections that send at constant rates.")?;
+            writeln!(text, "[include]\nconnections = {}", Quoted(demands))?;
+        }
+        Ok(())
+    }
+
+    fn nodes(&self, middle: &[String], text: &mut String) -> fmt::Result {
+        let said = |node: &Node| node.label.is_some() || node.position.is_some();
+        let nodes = self.topology.nodes.iter().enumerate();
+        let mut nodes = nodes.filter(|(place, node)| said(node) && !self.alone.contains(place)).peekable();
+        if nodes.peek().is_some() || !middle.is_empty() {
+            let degrees = self.topology.nodes.iter().any(|node| {
+                matches!(node.position, Some(Position::Degrees { .. }))
+            });
+            text.push_str("\n# What nodes are called, and where they are drawn");
+            text.push_str(if degrees { ": x is the longitude, y the latitude.\n" } else { ".\n" });
+        }
+        for (_, node) in nodes {
+            writeln!(text, "\n[[node]]\nname  = {}", Quoted(&node.name))?;
+            if let Some(label) = &node.label {
+                writeln!(text, "label = {}", Quoted(label))?;
+            }
+            let place = match node.position {
+                Some(Position::Degrees { longitude, latitude }) => Some((longitude, latitude)),
+                Some(Position::Plane { x, y }) => Some((x, y)).filter(|(x, y)| x.abs().max(y.abs()) <= 1e12),
+                None => None,
+            };
+            if let Some((x, y)) = place {
+                writeln!(text, "x     = {x:?}\ny     = {y:?}")?;
+            }
+            if let Some(population) = node.population {
+                writeln!(text, "# population {population}")?;
+            }
+        }
+        for name in middle {
+            writeln!(text, "\n[[node]]\nname  = {}\nlabel = {}", Quoted(name), Quoted(PARALLEL))?;
+        }
+        Ok(())
+    }
+
+    fn traffic(&self, example: Option<(usize, usize)>, text: &mut String) -> fmt::Result {
+        let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
+        if self.origin.demands.is_none() && !self.topology.demands.is_empty() {
+            text.push_str("\n# The demands, as connections that send at constant rates.\n");
+            for demand in &self.topology.demands {
+                let (from, to) = (Quoted(name(demand.from)), Quoted(name(demand.to)));
+                let rate = BitsPerSecond(demand.rate_bps);
+                writeln!(text, "\n[[connection]]\nfrom   = {from}\nto     = {to}")?;
+                writeln!(text, "source = {{ constant = \"{rate}\" }}")?;
+            }
+        }
+        let Some((from, to)) = example else {
+            return Ok(());
+        };
+        text.push_str(EXAMPLE);
+        writeln!(text, "\n[[connection]]\nname   = \"example\"")?;
+        writeln!(text, "from   = {}\nto     = {}", Quoted(name(from)), Quoted(name(to)))?;
+        writeln!(text, "source = {{ profile = \"ns-reno\" }}")
+    }
+}
+
+/// `1 link`, `2 links`
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// Columns of a comment.
+const WIDTH: usize = 100;
+
+/// A comment, broken where it gets too long.
+fn comment(text: &mut String, begin: &str, line: &str) -> fmt::Result {
+    let mut columns = begin.chars().count();
+    text.push_str(begin);
+    for (i, word) in line.split(' ').enumerate() {
+        let length = word.chars().count();
+        if i > 0 && columns + 1 + length > WIDTH {
+            text.push_str("\n#   ");
+            columns = 4;
+        } else if i > 0 {
+            text.push(' ');
+            columns += 1;
+        }
+        text.push_str(word);
+        columns += length;
+    }
+    writeln!(text)
+}
+
+const LINKS: &str = "
+# Links lead both ways unless they say `duplex = false`; each direction has its own queue.
+";
+
+const EXAMPLE: &str = "
+# No traffic is known: this connection is here so that the scenario runs. Put your own in its place;
+# `netflow profile list` shows other sources, and { constant = \"2 Mbit/s\" } is one.
+";

@@ -1,0 +1,89 @@
+//! Links of which everything is known.
+
+use netflow_units::{BitsPerSecond, Seconds};
+
+use super::scenario::Choices;
+use crate::assumption::Assumptions;
+use crate::distance::{fibre_delay_s, great_circle_km, least_delay_s};
+use crate::{About, Topology};
+
+/// What a link is like, and how that is known.
+pub(super) struct Settled {
+    pub(super) bandwidth_bps: f64,
+    pub(super) bandwidth_remark: String,
+    pub(super) delay_s: f64,
+    pub(super) delay_remark: String,
+}
+
+/// No link is shorter than the way through a building and out of it.
+const SHORTEST_DELAY_S: f64 = 10e-6;
+
+/// Completes the links of a network; what is assumed about them is listed.
+pub(super) fn settle(
+    topology: &Topology,
+    choices: &Choices,
+    assumptions: &mut Assumptions,
+) -> Vec<Settled> {
+    let mut far = 0;
+    let links = topology.links.iter().enumerate().map(|(place, link)| {
+        let about = || About::Link(place, 0);
+        let (bandwidth_bps, bandwidth_remark) = match link.bandwidth_bps {
+            Some(bps) => (bps, link.bandwidth_remark.clone().unwrap_or_default()),
+            None => {
+                let rate = BitsPerSecond(choices.bandwidth_bps);
+                let text = format!("bandwidth {rate} (--bandwidth), for nothing tells it");
+                assumptions.about(text, about());
+                let why = link.bandwidth_remark.clone();
+                (choices.bandwidth_bps, format!("assumed; {}", why.unwrap_or_else(|| "nothing tells it".to_owned())))
+            }
+        };
+        let ends = [link.from, link.to].map(|end| topology.nodes.get(end).and_then(|it| it.position));
+        let km = match ends {
+            [Some(from), Some(to)] => great_circle_km(from, to),
+            _ => None,
+        };
+        let of_length = |km: f64| {
+            let delay_s = fibre_delay_s(km * choices.detour);
+            ((delay_s * 1e6).round() / 1e6).clamp(SHORTEST_DELAY_S, 3600.0)
+        };
+        let (delay_s, delay_remark) = if let Some(delay_s) = link.delay_s {
+            if km.is_some_and(|km| delay_s < 0.99 * least_delay_s(km)) {
+                let text = "the delay that the file tells is less than light takes between the ends";
+                assumptions.about(text, about());
+            }
+            (delay_s, String::new())
+        } else if let Some(km) = km {
+            far += 1;
+            (of_length(km), format!("{km:.1} km"))
+        } else if let Some(km) = link.length_km {
+            let text = format!(
+                "delay by the length that the file tells, taken as km in a straight line, × {} (--detour)",
+                choices.detour
+            );
+            assumptions.about(text, about());
+            (of_length(km), format!("{km} km"))
+        } else {
+            let delay = Seconds(choices.delay_s);
+            let text = format!("delay {delay} (--delay), for an end has no place on the earth");
+            assumptions.about(text, about());
+            (choices.delay_s, "assumed; an end has no place on the earth".to_owned())
+        };
+        Settled {
+            bandwidth_bps,
+            bandwidth_remark,
+            delay_s,
+            delay_remark,
+        }
+    });
+    let links: Vec<Settled> = links.collect();
+    if far > 0 {
+        assumptions.whole(format!(
+            "delays of {far} of {} links by great-circle distance × {} (--detour), at two thirds of the \
+             speed of light, at least {}",
+            links.len(),
+            choices.detour,
+            Seconds(SHORTEST_DELAY_S)
+        ));
+    }
+    links
+}
