@@ -72,6 +72,7 @@ fn check(file: &Path) {
         "scenarios",
         "tests/reference/ns2/traces",
         "tests/reference/linux",
+        "tests/reference/topologies",
     ] {
         copy(&root().join(folder), &place.path().join(folder));
     }

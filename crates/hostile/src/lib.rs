@@ -25,7 +25,7 @@ mod watch;
 pub use readers::{
     READERS, Reader, capture, connections_table, ipb, links_table, manifest, network, ns2,
     packets_table, profile, samples_table, scenario, series, series_jsonl, stack, summary,
-    workloads,
+    topology, workloads,
 };
 pub use run::{Failed, Plan, Tried, replay, run, seeds};
 pub use watch::{LONGEST, MOST_BYTES};

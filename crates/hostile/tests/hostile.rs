@@ -55,5 +55,6 @@ sound!(
     series,
     series_jsonl,
     samples_table,
-    packets_table
+    packets_table,
+    topology
 );

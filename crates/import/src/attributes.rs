@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use netflow_units::{BitsPerSecond, Seconds};
+use netflow_units::{BitsPerSecond, Room, Seconds, Size};
 
 use crate::label::{self, Told};
 use crate::wrong::{Read, Wrong};
@@ -99,7 +99,7 @@ pub(crate) struct LinkSays {
     pub(crate) metric: Option<f64>,
     /// `Planned` and the like.
     pub(crate) status: Option<String>,
-    pub(crate) buffer_pkts: Option<f64>,
+    pub(crate) buffer: Option<Room>,
 }
 
 /// A text that says something: not `None`, which is what Python writes of nothing.
@@ -159,7 +159,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
             "description" => labels[4] = Some(value),
             "name" | "id" => says.name = Some(value),
             "linkstatus" | "status" => says.status = Some(value),
-            "bufferpkts" => says.buffer_pkts = Some(attribute.number()?),
+            "buffer" => says.buffer = Some(buffer(attribute)?),
             _ => {
                 if let Some(unit) = of(&key, RATES, RATE_UNITS) {
                     match rate(attribute, unit)? {
@@ -240,7 +240,7 @@ pub(crate) fn is_of_link(name: &str) -> bool {
     let known = [(RATES, RATE_UNITS), (TIMES, TIME_UNITS), (LENGTHS, LENGTH_UNITS)];
     named.contains(&key.as_str())
         || METRICS.contains(&key.as_str())
-        || matches!(key.as_str(), "name" | "id" | "type" | "note" | "linknote" | "status" | "bufferpkts" | "key")
+        || matches!(key.as_str(), "name" | "id" | "type" | "note" | "linknote" | "status" | "buffer" | "key")
         || known.iter().any(|(words, units)| of(&key, words, units).is_some())
 }
 
@@ -253,6 +253,27 @@ fn not_negative(attribute: &Attribute<'_>) -> Read<f64> {
             Err(Wrong::value(attribute.span.clone(), message))
         }
     }
+}
+
+/// So many of a unit, without the error that a unit such as 1e-3 has.
+pub(crate) fn scaled(number: f64, unit: f64) -> f64 {
+    match unit < 1.0 {
+        true => number / (1.0 / unit).round(),
+        false => number * unit,
+    }
+}
+
+fn buffer(attribute: &Attribute<'_>) -> Read<Room> {
+    let above_0 = |room: &Room| match room {
+        Room::Size(Size::Bytes(bytes)) => bytes.get() > 0.0,
+        Room::Size(Size::Packets(packets)) => packets.get() > 0.0,
+        Room::Time(time) => time.get() > 0.0,
+    };
+    let room = attribute.value.trim().parse::<Room>().ok();
+    room.filter(above_0).ok_or_else(|| {
+        let message = format!("`{}` of `{}` is no room of a queue", cut(&attribute.value), attribute.name);
+        Wrong::value(attribute.span.clone(), message).help("write 100 pkt, 150 KB or 50 ms")
+    })
 }
 
 enum Bandwidth {
@@ -284,7 +305,7 @@ fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Stated> {
     if attribute.value.trim().parse::<f64>().is_ok() {
         let number = not_negative(attribute)?;
         return Ok(match unit {
-            Some(unit) => Stated::Sure(number * unit),
+            Some(unit) => Stated::Sure(scaled(number, unit)),
             None => Stated::Bare(number),
         });
     }

@@ -7,7 +7,7 @@ use netflow_document::ProblemKind;
 use netflow_units::{BitsPerSecond, Bounds, Seconds};
 
 use crate::assumption::Assumptions;
-use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut};
+use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut, scaled};
 use crate::lines::Lines;
 use crate::names::{self, Wish};
 use crate::wrong::{Read, Wrong};
@@ -367,9 +367,8 @@ impl<'t> Draft<'t> {
                 if told.times > 1.0 && (bps * told.times / told.bps - 1.0).abs() < 1e-3 =>
             {
                 check_rate(told.bps, "bandwidth", span.clone())?;
-                let rate = BitsPerSecond(told.bps);
                 remark = Some(format!(
-                    "bandwidth {rate} by the label \"{}\", not {}",
+                    "by the label \"{}\", not {}",
                     cut(&label),
                     BitsPerSecond(bps)
                 ));
@@ -377,13 +376,12 @@ impl<'t> Draft<'t> {
             }
             (None, Some((told, label))) => {
                 check_rate(told.bps, "bandwidth", span.clone())?;
-                let rate = BitsPerSecond(told.bps);
                 let how = match told.how.as_str() {
                     "" => String::new(),
                     how => format!(" ({how})"),
                 };
                 let label = cut(&label);
-                remark = Some(format!("bandwidth {rate} by the label \"{label}\"{how}"));
+                remark = Some(format!("by the label \"{label}\"{how}"));
                 bandwidth_bps = Some(told.bps);
             }
             (None, None) => {
@@ -392,8 +390,9 @@ impl<'t> Draft<'t> {
             }
             _ => {}
         }
-        if let (Some(remark), Some(_)) = (&remark, bandwidth_bps) {
-            self.assumptions.about(remark.clone(), about.clone());
+        if let (Some(remark), Some(bps)) = (&remark, bandwidth_bps) {
+            let text = format!("bandwidth {} {remark}", BitsPerSecond(bps));
+            self.assumptions.about(text, about.clone());
         }
         if let Some(status) = says.status {
             let text = format!("a link that is \"{}\" is taken as there", cut(&status));
@@ -404,7 +403,7 @@ impl<'t> Draft<'t> {
             Some((stated, at)) => {
                 let delay_s = match stated {
                     Stated::Sure(delay_s) => delay_s,
-                    Stated::Bare(number) => number * time_unit,
+                    Stated::Bare(number) => scaled(number, time_unit),
                 };
                 if !(0.0..=3600.0).contains(&delay_s) || !Bounds::TIME.allow(delay_s) {
                     let message = format!("a delay of {}", Seconds(delay_s));
@@ -423,7 +422,7 @@ impl<'t> Draft<'t> {
             delay_s,
             length_km: says.length_km,
             metric: says.metric,
-            buffer_pkts: says.buffer_pkts.filter(|pkts| (1.0..=1e8).contains(pkts)),
+            buffer: says.buffer,
         })
     }
 

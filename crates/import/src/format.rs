@@ -59,7 +59,7 @@ impl Format {
             Format::SndlibXml => "SNDlib's XML",
             Format::Repetita => "graphs and demands of Repetita and DEFO",
             Format::NodeLink => "NetworkX's node-link JSON, as of topohub",
-            Format::EdgeList => "a CSV table of links (from,to,bandwidth,delay) or of demands (from,to,rate)",
+            Format::EdgeList => "a CSV table of links, or of demands",
             Format::Ns2 => "the simplex-link and duplex-link lines of an ns-2 script",
         }
     }

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use netflow_network::Buffer;
 use netflow_scenario::Prepared;
+use netflow_units::{Bytes, Packets, Room, Size};
 
 use crate::write::scenario::PARALLEL;
 use crate::{Link, Node, Position, Topology};
@@ -13,7 +15,7 @@ struct Way {
     to: usize,
     bandwidth_bps: f64,
     delay_s: f64,
-    buffer_pkts: f64,
+    buffer: Option<Room>,
 }
 
 impl Topology {
@@ -49,7 +51,7 @@ impl Topology {
                 to: spec.to.index(),
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_s: spec.delay_s,
-                buffer_pkts: network.buffer_pkts(id),
+                buffer: room(spec.buffer),
             }
         });
         let ways = joined(ways.collect(), &mut middle);
@@ -75,6 +77,17 @@ impl Topology {
             demands: Vec::new(),
             assumptions: Vec::new(),
         }
+    }
+}
+
+/// The room of a queue that is a number.
+fn room(buffer: Buffer) -> Option<Room> {
+    if let Buffer::Packets(packets) = buffer {
+        Some(Room::Size(Size::Packets(Packets(packets))))
+    } else if let Buffer::Bytes(bytes) = buffer {
+        Some(Room::Size(Size::Bytes(Bytes(bytes))))
+    } else {
+        None
     }
 }
 
@@ -129,7 +142,7 @@ fn joined(ways: Vec<Way>, middle: &mut HashSet<usize>) -> Vec<Way> {
                 }
                 if way.bandwidth_bps < first.bandwidth_bps {
                     first.bandwidth_bps = way.bandwidth_bps;
-                    first.buffer_pkts = way.buffer_pkts;
+                    first.buffer = way.buffer;
                 }
                 first.delay_s += way.delay_s;
             }
@@ -147,7 +160,7 @@ fn paired(ways: &[Way]) -> Vec<Link> {
         let same = |link: &Link| {
             link.bandwidth_bps == Some(way.bandwidth_bps)
                 && link.delay_s == Some(way.delay_s)
-                && link.buffer_pkts == Some(way.buffer_pkts)
+                && link.buffer == way.buffer
         };
         if let Some(at) = others.iter().position(|&other| same(&links[other])) {
             let other = others.remove(at);
@@ -165,7 +178,7 @@ fn paired(ways: &[Way]) -> Vec<Link> {
             delay_s: Some(way.delay_s),
             length_km: None,
             metric: None,
-            buffer_pkts: Some(way.buffer_pkts),
+            buffer: way.buffer,
         });
     }
     links

@@ -92,7 +92,11 @@ fn tokens(text: &str) -> Vec<Token> {
             What::Number(number)
         } else if c.is_alphabetic() {
             let end = rest.find(|c: char| !c.is_alphabetic());
-            length = end.unwrap_or(rest.len());
+            let end = end.unwrap_or(rest.len());
+            // The x of `10GEx4` is a sign.
+            let times = end > 1 && rest[..end].ends_with(['x', 'X']);
+            let number = rest[end..].starts_with(|c: char| c.is_ascii_digit());
+            length = if times && number { end - 1 } else { end };
             What::Word(rest[..length].to_lowercase())
         } else {
             length = c.len_utf8();
@@ -227,8 +231,7 @@ fn unit(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     let What::Word(word) = &tokens.get(at)?.what else {
         return None;
     };
-    let stem = word.strip_suffix('x').unwrap_or(word);
-    let factor = match stem {
+    let factor = match word.as_str() {
         "bps" | "bit" | "bits" => 1.0,
         "k" | "kb" | "kbs" | "kbit" | "kbits" | "kbps" => 1e3,
         "m" | "mb" | "mbs" | "mbit" | "mbits" | "mbps" | "mpbs" => 1e6,

@@ -1,5 +1,7 @@
 //! A network, whichever file it came from.
 
+use netflow_units::Room;
+
 use crate::{Assumption, Format};
 
 /// Nodes, links and demands of a file; what the file does not say is left open.
@@ -66,7 +68,7 @@ pub struct Link {
     pub directed: bool,
     /// Its bandwidth in bit/s.
     pub bandwidth_bps: Option<f64>,
-    /// What was assumed about the bandwidth.
+    /// What there is to say about the bandwidth: which label tells it, or does not.
     pub bandwidth_remark: Option<String>,
     /// Its propagation delay in seconds.
     pub delay_s: Option<f64>,
@@ -74,8 +76,8 @@ pub struct Link {
     pub length_km: Option<f64>,
     /// What routing takes it to cost.
     pub metric: Option<f64>,
-    /// Packets that its queue holds.
-    pub buffer_pkts: Option<f64>,
+    /// How much its queue holds.
+    pub buffer: Option<Room>,
 }
 
 /// What is to be carried.

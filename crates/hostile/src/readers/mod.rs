@@ -5,6 +5,7 @@ mod profiles;
 mod results;
 mod scenarios;
 mod tables;
+mod topologies;
 mod traces;
 
 use std::fs;
@@ -17,6 +18,7 @@ pub use profiles::{profile, stack};
 pub use results::{manifest, network, series, series_jsonl, summary};
 pub use scenarios::{connections_table, links_table, scenario, workloads};
 pub use tables::{packets_table, samples_table};
+pub use topologies::topology;
 pub use traces::{capture, ns2};
 
 /// Something that reads.
@@ -130,6 +132,12 @@ pub const READERS: &[Reader] = &[
         read: packets_table,
         more: &[],
         words: tables::WORDS,
+    },
+    Reader {
+        name: "topology",
+        read: topology,
+        more: &[("tests/reference/topologies", "Abilene.graphml")],
+        words: topologies::WORDS,
     },
 ];
 

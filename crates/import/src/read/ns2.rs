@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use netflow_document::ProblemKind;
 
-use crate::attributes::{LinkSays, Stated, cut};
+use crate::attributes::{LinkSays, Stated, cut, scaled};
 use crate::draft::Draft;
 use crate::lines::{Word, lines, words};
 use crate::wrong::{Read, Wrong};
@@ -43,8 +43,8 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         depth = (depth + opened).saturating_sub(closed);
     }
     if others > 0 {
-        let lines = if others == 1 { "line" } else { "lines" };
-        draft.assumptions.whole(format!("{others} {lines} of the script that make no links are not read, limits of queues among them"));
+        let text = "lines that make no links are not read, nor are limits of queues";
+        draft.assumptions.whole(format!("{text}: {others} of them"));
     }
     Ok(())
 }
@@ -143,7 +143,7 @@ fn delay_s(text: &str, span: &Range<usize>) -> Read<f64> {
         "n" | "ns" => 1e-9,
         _ => f64::NAN,
     };
-    let delay_s = number * factor;
+    let delay_s = scaled(number, factor);
     match delay_s.is_finite() && delay_s >= 0.0 {
         true => Ok(delay_s),
         false => {

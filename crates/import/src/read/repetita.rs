@@ -145,13 +145,13 @@ impl<'t> Rows<'t> {
             match self.rows.next_if(|row| !is_head(row)) {
                 Some(row) => found.push(row),
                 None => {
-                    let message = format!("{count} rows are announced, but there are {}", found.len());
+                    let message = format!("rows announced: {count}, rows found: {}", found.len());
                     return Err(Wrong::new(ProblemKind::Missing, at, message));
                 }
             }
         }
         if let Some(row) = self.rows.peek().filter(|row| !is_head(row)) {
-            let message = format!("{count} rows are announced in `{name}`, but here is one more");
+            let message = format!("one row more than `{name} {count}` announces");
             return Err(Wrong::syntax(whole(row), message));
         }
         Ok(found)

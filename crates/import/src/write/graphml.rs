@@ -18,7 +18,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("d", "edge", "delay_s", "double"),
     ("km", "edge", "length_km", "double"),
     ("m", "edge", "metric", "double"),
-    ("b", "edge", "buffer_pkts", "double"),
+    ("b", "edge", "buffer", "string"),
     ("g", "graph", "label", "string"),
 ];
 
@@ -80,7 +80,7 @@ fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
         said(text, "d", link.delay_s)?;
         said(text, "km", link.length_km)?;
         said(text, "m", link.metric)?;
-        said(text, "b", link.buffer_pkts)?;
+        said(text, "b", link.buffer)?;
         writeln!(text, "    </edge>")?;
     }
     writeln!(text, "  </graph>\n</graphml>")

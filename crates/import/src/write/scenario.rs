@@ -168,10 +168,7 @@ impl Layout<'_> {
             let row = Row {
                 duplex,
                 settled,
-                buffer: match link.buffer_pkts {
-                    Some(pkts) => Some(format!("{pkts} pkt")),
-                    None => self.choices.buffer.map(|room| room.to_string()),
-                },
+                buffer: link.buffer.or(self.choices.buffer),
                 remark: [
                     link.name.as_ref().map(|name| format!("called {}", plain(name))),
                     link.metric.map(|metric| format!("metric {metric}")),
@@ -217,7 +214,7 @@ impl Layout<'_> {
             a_s.bandwidth_bps == b_s.bandwidth_bps
                 && a_s.delay_s == b_s.delay_s
                 && links[a].metric == links[b].metric
-                && links[a].buffer_pkts == links[b].buffer_pkts
+                && links[a].buffer == links[b].buffer
         };
         for (place, link) in self.topology.links.iter().enumerate() {
             let mut opposite = Opposite::None;
@@ -250,7 +247,7 @@ enum Opposite {
 struct Row<'a> {
     duplex: bool,
     settled: &'a Settled,
-    buffer: Option<String>,
+    buffer: Option<Room>,
     remark: [Option<String>; 2],
 }
 
@@ -269,7 +266,7 @@ impl Row<'_> {
         let delay = Seconds(self.settled.delay_s);
         writeln!(text, "bandwidth = \"{rate}\"{}", Remark(&self.settled.bandwidth_remark))?;
         writeln!(text, "delay     = \"{delay}\"{}", Remark(&self.settled.delay_remark))?;
-        match &self.buffer {
+        match self.buffer {
             Some(buffer) => writeln!(text, "buffer    = \"{buffer}\""),
             None => Ok(()),
         }
@@ -330,13 +327,13 @@ impl Writer<'_> {
         let name = topology.name.as_deref().map_or_else(|| "A network".to_owned(), plain);
         let files: Vec<String> = self.origin.files.iter().map(|file| plain(file)).collect();
         let format = topology.format.map_or("", |format| format.description());
-        writeln!(
-            text,
-            "# {name}: {} and {}, read from {} ({format}).",
+        let title = format!(
+            "{name}: {} and {}, read from {} ({format}).",
             counted(topology.nodes.len(), "node"),
             counted(topology.links.len(), "link"),
             files.join(", ")
-        )?;
+        );
+        comment(text, "# ", &title)?;
         for (key, value) in &topology.origin {
             comment(text, "#   ", &format!("{}: {}", plain(key), plain(value)))?;
         }
@@ -344,7 +341,7 @@ impl Writer<'_> {
             writeln!(text, "#\n# Made by: {}", plain(&self.origin.command))?;
         }
         if !self.assumptions.is_empty() {
-            writeln!(text, "#\n# What was assumed; each link below says what it is about:")?;
+            writeln!(text, "#\n# What was assumed; each link below says what of it:")?;
         }
         for assumption in self.assumptions {
             let links = assumption.about.iter().any(|about| matches!(about, About::Link(..)));

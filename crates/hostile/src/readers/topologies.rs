@@ -1,0 +1,111 @@
+//! Networks of other programs.
+
+use std::path::Path;
+
+use netflow_import::scenario::{Choices, Origin};
+use netflow_import::{Format, Reading, Topology, from_text, graphml, scenario};
+
+pub(super) const WORDS: &[&str] = &[
+    "<graphml>",
+    "<graph edgedefault=\"directed\">",
+    "<node id=\"a\"/>",
+    "<edge source=\"a\" target=\"b\"/>",
+    "<hyperedge>",
+    "<endpoint node=\"a\"/>",
+    "<data key=\"d1\">",
+    "</data>",
+    "<!DOCTYPE",
+    "&#10;",
+    "<![CDATA[",
+    "graph [",
+    "node [ id 0 ]",
+    "edge [ source 0 target 1 ]",
+    "NODES (",
+    "LINKS (",
+    "DEMANDS (",
+    "NODES 2",
+    "EDGES 1",
+    "UNLIMITED",
+    "\"links\"",
+    "\"pos\": [1e9, -1]",
+    "\"demands\"",
+    "$ns duplex-link $a $b 10Mb 5ms DropTail",
+    "from,to,label",
+    "OC-48",
+    "2x10Gbps",
+    "10-34 Mb/s",
+    "1e308",
+    "-0",
+    "NaN",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\\",
+    "\"",
+    ",",
+    "\n",
+];
+
+/// Any text is read as a network, or refused with places inside it; a network is written as a scenario that can
+/// be run, and as GraphML with the same nodes and links.
+///
+/// # Panics
+/// Where netflow is wrong.
+pub fn topology(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    // What does not tell its format is tried as what never does.
+    let formats = match Format::of(Path::new("hostile"), text) {
+        Some(format) => vec![format],
+        None => vec![Format::EdgeList, Format::Ns2, Format::Gml],
+    };
+    for format in formats {
+        let reading = Reading {
+            format: Some(format),
+            ..Reading::default()
+        };
+        match from_text("hostile", text, &reading) {
+            Ok(topology) => write(&topology),
+            Err(problems) => {
+                assert!(problems.iter().count() > 0);
+                for problem in &problems {
+                    let span = problem.span.as_ref();
+                    let inside = span.is_none_or(|it| text.get(it.clone()).is_some());
+                    assert!(inside, "{problem}");
+                }
+            }
+        }
+    }
+}
+
+fn write(topology: &Topology) {
+    let graph = graphml::write(topology);
+    let again = from_text("again.graphml", &graph, &Reading::default()).expect("our own GraphML");
+    assert_eq!(again.nodes.len(), topology.nodes.len());
+    assert_eq!(again.links.len(), topology.links.len());
+    let written = scenario::write(topology, &Choices::default(), &Origin::default());
+    for assumption in &written.assumptions {
+        assert!(!assumption.whole(&written.topology).is_empty());
+    }
+    let text = &written.text;
+    // Where nobody reaches anybody and is reached, nothing can be sent.
+    if !text.contains("[[connection]]") {
+        return;
+    }
+    let folder = Path::new("/nonexistent");
+    let scenario = netflow_scenario::from_str("written.toml", text, folder, &[]);
+    let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    assert_eq!(Topology::of(&scenario).links.len(), by_pairs(topology));
+}
+
+/// How many links remain where two that are the same in opposite directions are one.
+fn by_pairs(topology: &Topology) -> usize {
+    let written = scenario::write(topology, &Choices::default(), &Origin::default());
+    let text = written.text.lines();
+    let halves = text.clone().filter(|line| line.starts_with("[[link]]  # its second half")).count();
+    text.filter(|line| line.starts_with("[[link]]")).count() - halves
+}

@@ -1,0 +1,180 @@
+//! What is written is read as it was.
+
+use netflow_import::{
+    Link, Node, Position, Reading, Topology, demands, from_text, graphml, great_circle_km, scenario,
+};
+use netflow_units::{Packets, Room, Size};
+use proptest::prelude::*;
+
+fn text() -> impl Strategy<Value = String> {
+    // What a label can be: something in one line, without blanks at its ends or two in a row.
+    prop_oneof!["[A-Za-z0-9äß<>&\"'.-]{1,9}", "[A-Z][a-z]{0,5} [A-Z&<]"]
+}
+
+fn node() -> impl Strategy<Value = (Option<String>, Option<Position>, Option<f64>)> {
+    let degrees = (-180.0..=180.0, -90.0..=90.0).prop_map(|(longitude, latitude)| Position::Degrees {
+        longitude,
+        latitude,
+    });
+    let plane = (-1e6..1e6, -1e6..1e6).prop_map(|(x, y)| Position::Plane { x, y });
+    let position = prop::option::of(prop_oneof![degrees, plane]);
+    (prop::option::of(text()), position, prop::option::of(0.0..1e8))
+}
+
+fn link(nodes: usize) -> impl Strategy<Value = Link> {
+    let ends = (0..nodes, 1..nodes).prop_map(move |(from, step)| (from, (from + step) % nodes));
+    let said = (
+        prop::option::of(text()),
+        any::<bool>(),
+        prop::option::of(1.0..1e14),
+        prop::option::of(1e-9..3600.0),
+        prop::option::of(0.0..4e4),
+        prop::option::of(0.0..1e5),
+        prop::option::of(1.0..1e6),
+    );
+    (ends, said).prop_map(|((from, to), (name, directed, bandwidth_bps, delay_s, km, metric, pkts))| Link {
+        name,
+        from,
+        to,
+        directed,
+        bandwidth_bps,
+        bandwidth_remark: None,
+        delay_s,
+        length_km: km,
+        metric,
+        buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+    })
+}
+
+/// Any multigraph.
+fn topology() -> impl Strategy<Value = Topology> {
+    (2..8_usize).prop_flat_map(|count| {
+        let nodes = prop::collection::vec(node(), count);
+        let links = prop::collection::vec(link(count), 1..20);
+        (nodes, links).prop_map(|(nodes, links)| {
+            let nodes = nodes.into_iter().enumerate();
+            let nodes = nodes.map(|(place, (label, position, population))| Node {
+                name: format!("N{place}"),
+                label: label.filter(|label| !matches!(label.as_str(), "None" | "null" | "NaN" | "nan")),
+                position,
+                population,
+            });
+            Topology {
+                format: None,
+                name: Some("a & b".to_owned()),
+                origin: Vec::new(),
+                nodes: nodes.collect(),
+                links,
+                demands: Vec::new(),
+                assumptions: Vec::new(),
+            }
+        })
+    })
+}
+
+/// The scenario that is written of a network, as a network again.
+fn through_scenario(topology: &Topology) -> Topology {
+    let written = scenario::write(topology, &Default::default(), &Default::default());
+    let text = &written.text;
+    let prepared = netflow_scenario::from_str("written.toml", text, "/nonexistent".as_ref(), &[]);
+    let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    Topology::of(&prepared)
+}
+
+/// Links by the names of their ends, in any order: those that lead both ways as two.
+fn ways(topology: &Topology) -> Vec<String> {
+    let mut ways = Vec::new();
+    for link in &topology.links {
+        let name = |node: usize| &topology.nodes[node].name;
+        let both = [(link.from, link.to), (link.to, link.from)];
+        for (from, to) in both.into_iter().take(if link.directed { 1 } else { 2 }) {
+            let (bandwidth, delay) = (link.bandwidth_bps, link.delay_s);
+            ways.push(format!("{} {} {bandwidth:?} {delay:?}", name(from), name(to)));
+        }
+    }
+    ways.sort();
+    ways
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn graphml_is_read_as_it_was_written(before in topology()) {
+        let text = graphml::write(&before);
+        let mut after = from_text("written.graphml", &text, &Reading::default()).unwrap();
+        prop_assert_eq!(&after.assumptions, &Vec::new());
+        after.format = None;
+        prop_assert_eq!(after, before);
+    }
+
+    /// Every link has its place in a scenario, however many there are between two nodes.
+    #[test]
+    fn a_scenario_keeps_every_link(before in topology()) {
+        let mut before = before;
+        for link in &mut before.links {
+            link.bandwidth_bps.get_or_insert(1e9);
+            link.delay_s.get_or_insert(0.005);
+            // Scenarios do not know more.
+            link.length_km = None;
+        }
+        // A ring, so that something can be sent.
+        let count = before.nodes.len();
+        for from in 0..count {
+            let link = Link { from, to: (from + 1) % count, directed: false, ..before.links[0].clone() };
+            before.links.push(link);
+        }
+        let after = through_scenario(&before);
+        prop_assert_eq!(ways(&after), ways(&before));
+        let text = graphml::write(&after);
+        let again = from_text("written.graphml", &text, &Reading::default()).unwrap();
+        prop_assert_eq!(ways(&again), ways(&after));
+    }
+}
+
+#[test]
+fn the_networks_that_are_shipped_keep_every_link() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/topologies");
+    let cases = [
+        ("Abilene.graphml", 11, 14),
+        ("Geant2012.graphml", 40, 61),
+        ("Kdl.graphml", 754, 899),
+        ("germany50.json", 50, 88),
+    ];
+    for (file, nodes, links) in cases {
+        let path = std::path::Path::new(folder).join(file);
+        let read = netflow_import::read(&[&path], &Reading::default()).unwrap();
+        assert_eq!((read.nodes.len(), read.links.len()), (nodes, links), "{file}");
+        let after = through_scenario(&read);
+        assert_eq!((after.nodes.len(), after.links.len()), (nodes, links), "{file}");
+    }
+}
+
+/// topohub computes the lengths of its links by a formula of its own, for an earth of 6373 km instead of
+/// 6371.0088, and gives two decimals.
+#[test]
+fn distances_are_those_of_topohub() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/topologies/germany50.json");
+    let read = netflow_import::read(&[file.as_ref()], &Reading::default()).unwrap();
+    for link in &read.links {
+        let position = |node: usize| read.nodes[node].position.unwrap();
+        let km = great_circle_km(position(link.from), position(link.to)).unwrap();
+        let theirs = link.length_km.unwrap();
+        let km = km * 6373.0 / 6371.0088;
+        assert!((km - theirs).abs() < 0.0051, "{}: {km} and {theirs}", read.link_name(link));
+    }
+}
+
+#[test]
+fn a_table_of_demands_is_read_as_it_was_written() {
+    let csv = "from,to\nA,B\nB,C\n";
+    let mut before = from_text("a.csv", csv, &Reading::default()).unwrap();
+    let demand = |from, to, rate_bps| netflow_import::Demand { from, to, rate_bps };
+    before.demands = vec![demand(0, 2, 1.5e6), demand(2, 1, 1e9 / 3.0)];
+    let folder = tempfile::tempdir().unwrap();
+    let (links, table) = (folder.path().join("links.csv"), folder.path().join("demands.csv"));
+    std::fs::write(&links, csv).unwrap();
+    std::fs::write(&table, demands::write(&before)).unwrap();
+    let after = netflow_import::read(&[&links, &table], &Reading::default()).unwrap();
+    assert_eq!(after.demands, before.demands);
+}
