@@ -12,13 +12,18 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn node() -> impl Strategy<Value = (Option<String>, Option<Position>, Option<f64>)> {
-    let degrees = (-180.0..=180.0, -90.0..=90.0).prop_map(|(longitude, latitude)| Position::Degrees {
-        longitude,
-        latitude,
-    });
+    let degrees =
+        (-180.0..=180.0, -90.0..=90.0).prop_map(|(longitude, latitude)| Position::Degrees {
+            longitude,
+            latitude,
+        });
     let plane = (-1e6..1e6, -1e6..1e6).prop_map(|(x, y)| Position::Plane { x, y });
     let position = prop::option::of(prop_oneof![degrees, plane]);
-    (prop::option::of(text()), position, prop::option::of(0.0..1e8))
+    (
+        prop::option::of(text()),
+        position,
+        prop::option::of(0.0..1e8),
+    )
 }
 
 fn link(nodes: usize) -> impl Strategy<Value = Link> {
@@ -32,18 +37,20 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
         prop::option::of(0.0..1e5),
         prop::option::of(1.0..1e6),
     );
-    (ends, said).prop_map(|((from, to), (name, directed, bandwidth_bps, delay_s, km, metric, pkts))| Link {
-        name,
-        from,
-        to,
-        directed,
-        bandwidth_bps,
-        bandwidth_remark: None,
-        delay_s,
-        length_km: km,
-        metric,
-        buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
-    })
+    (ends, said).prop_map(
+        |((from, to), (name, directed, bandwidth_bps, delay_s, km, metric, pkts))| Link {
+            name,
+            from,
+            to,
+            directed,
+            bandwidth_bps,
+            bandwidth_remark: None,
+            delay_s,
+            length_km: km,
+            metric,
+            buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+        },
+    )
 }
 
 /// Any multigraph.
@@ -55,7 +62,8 @@ fn topology() -> impl Strategy<Value = Topology> {
             let nodes = nodes.into_iter().enumerate();
             let nodes = nodes.map(|(place, (label, position, population))| Node {
                 name: format!("N{place}"),
-                label: label.filter(|label| !matches!(label.as_str(), "None" | "null" | "NaN" | "nan")),
+                label: label
+                    .filter(|label| !matches!(label.as_str(), "None" | "null" | "NaN" | "nan")),
                 position,
                 population,
             });
@@ -89,7 +97,11 @@ fn ways(topology: &Topology) -> Vec<String> {
         let both = [(link.from, link.to), (link.to, link.from)];
         for (from, to) in both.into_iter().take(if link.directed { 1 } else { 2 }) {
             let (bandwidth, delay) = (link.bandwidth_bps, link.delay_s);
-            ways.push(format!("{} {} {bandwidth:?} {delay:?}", name(from), name(to)));
+            ways.push(format!(
+                "{} {} {bandwidth:?} {delay:?}",
+                name(from),
+                name(to)
+            ));
         }
     }
     ways.sort();
@@ -134,7 +146,10 @@ proptest! {
 
 #[test]
 fn the_networks_that_are_shipped_keep_every_link() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/topologies");
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/reference/topologies"
+    );
     let cases = [
         ("Abilene.graphml", 11, 14),
         ("Geant2012.graphml", 40, 61),
@@ -144,24 +159,39 @@ fn the_networks_that_are_shipped_keep_every_link() {
     for (file, nodes, links) in cases {
         let path = std::path::Path::new(folder).join(file);
         let read = netflow_import::read(&[&path], &Reading::default()).unwrap();
-        assert_eq!((read.nodes.len(), read.links.len()), (nodes, links), "{file}");
+        assert_eq!(
+            (read.nodes.len(), read.links.len()),
+            (nodes, links),
+            "{file}"
+        );
         let after = through_scenario(&read);
-        assert_eq!((after.nodes.len(), after.links.len()), (nodes, links), "{file}");
+        assert_eq!(
+            (after.nodes.len(), after.links.len()),
+            (nodes, links),
+            "{file}"
+        );
     }
 }
 
-/// topohub computes the lengths of its links by a formula of its own, for an earth of 6373 km instead of
+/// topohub computes the lengths of its links by a formula of its own, for an earth of 6372.8 km instead of
 /// 6371.0088, and gives two decimals.
 #[test]
 fn distances_are_those_of_topohub() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/topologies/germany50.json");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/reference/topologies/germany50.json"
+    );
     let read = netflow_import::read(&[file.as_ref()], &Reading::default()).unwrap();
     for link in &read.links {
         let position = |node: usize| read.nodes[node].position.unwrap();
         let km = great_circle_km(position(link.from), position(link.to)).unwrap();
         let theirs = link.length_km.unwrap();
-        let km = km * 6373.0 / 6371.0088;
-        assert!((km - theirs).abs() < 0.0051, "{}: {km} and {theirs}", read.link_name(link));
+        let km = km * 6372.8 / 6371.0088;
+        assert!(
+            (km - theirs).abs() < 0.0051,
+            "{}: {km} and {theirs}",
+            read.link_name(link)
+        );
     }
 }
 
@@ -172,9 +202,24 @@ fn a_table_of_demands_is_read_as_it_was_written() {
     let demand = |from, to, rate_bps| netflow_import::Demand { from, to, rate_bps };
     before.demands = vec![demand(0, 2, 1.5e6), demand(2, 1, 1e9 / 3.0)];
     let folder = tempfile::tempdir().unwrap();
-    let (links, table) = (folder.path().join("links.csv"), folder.path().join("demands.csv"));
+    let (links, table) = (
+        folder.path().join("links.csv"),
+        folder.path().join("demands.csv"),
+    );
     std::fs::write(&links, csv).unwrap();
     std::fs::write(&table, demands::write(&before)).unwrap();
     let after = netflow_import::read(&[&links, &table], &Reading::default()).unwrap();
     assert_eq!(after.demands, before.demands);
+}
+
+/// A scenario was written that no scenario reader takes.
+#[test]
+fn long_names_are_cut_and_negative_bandwidths_refused() {
+    let long = "x".repeat(2000);
+    let csv = format!("from,to\n{long}a,{long}b\n{long}b,C\n");
+    let read = from_text("a.csv", &csv, &Reading::default()).unwrap();
+    assert_eq!(through_scenario(&read).links.len(), 2);
+    let csv = "from,to,LinkSpeedRaw\nA,B,-1e9\n";
+    let problems = from_text("a.csv", csv, &Reading::default()).unwrap_err();
+    assert_eq!(problems.into_vec()[0].message, "a bandwidth of -1 Gbit/s");
 }
