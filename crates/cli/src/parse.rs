@@ -7,7 +7,9 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netflow::document::Words;
 use netflow::scenario::export::Tcp;
-use netflow::units::{BitsPerSecond, Bytes, Packets, Probability, Rate, Room, Seconds, Size, UnitError};
+use netflow::units::{
+    BitsPerSecond, Bytes, Packets, Probability, Rate, Room, Seconds, Size, UnitError,
+};
 use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
 use netflow_testbed::GilbertElliott;
@@ -152,7 +154,11 @@ fn one(text: &str) -> String {
 /// A factor of at least 1.
 pub fn factor_from_1(text: &str) -> Result<f64, String> {
     let factor: f64 = text.parse().map_err(|_| "write a number".to_owned())?;
-    allow(factor, |factor| (1.0..=100.0).contains(factor), "it must be from 1 to 100")
+    allow(
+        factor,
+        |factor| (1.0..=100.0).contains(factor),
+        "it must be from 1 to 100",
+    )
 }
 
 /// Bits per second above zero.

@@ -195,7 +195,15 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     Ok(says)
 }
 
-const RATES: &[&str] = &["bandwidth", "capacity", "cap", "bw", "speed", "rate", "datarate"];
+const RATES: &[&str] = &[
+    "bandwidth",
+    "capacity",
+    "cap",
+    "bw",
+    "speed",
+    "rate",
+    "datarate",
+];
 const RATE_UNITS: &[(&str, f64)] = &[
     ("bps", 1.0),
     ("kbps", 1e3),
@@ -236,12 +244,28 @@ fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<Option<f64>> {
 /// Whether a key is understood of a link.
 pub(crate) fn is_of_link(name: &str) -> bool {
     let key = Attribute::new(name, "", 0..0).key();
-    let named = ["linkspeedraw", "linkspeed", "linkspeedunits", "linklabel", "label", "linktype"];
-    let known = [(RATES, RATE_UNITS), (TIMES, TIME_UNITS), (LENGTHS, LENGTH_UNITS)];
+    let named = [
+        "linkspeedraw",
+        "linkspeed",
+        "linkspeedunits",
+        "linklabel",
+        "label",
+        "linktype",
+    ];
+    let known = [
+        (RATES, RATE_UNITS),
+        (TIMES, TIME_UNITS),
+        (LENGTHS, LENGTH_UNITS),
+    ];
     named.contains(&key.as_str())
         || METRICS.contains(&key.as_str())
-        || matches!(key.as_str(), "name" | "id" | "type" | "note" | "linknote" | "status" | "buffer" | "key")
-        || known.iter().any(|(words, units)| of(&key, words, units).is_some())
+        || matches!(
+            key.as_str(),
+            "name" | "id" | "type" | "note" | "linknote" | "status" | "buffer" | "key"
+        )
+        || known
+            .iter()
+            .any(|(words, units)| of(&key, words, units).is_some())
 }
 
 fn not_negative(attribute: &Attribute<'_>) -> Read<f64> {
@@ -271,7 +295,11 @@ fn buffer(attribute: &Attribute<'_>) -> Read<Room> {
     };
     let room = attribute.value.trim().parse::<Room>().ok();
     room.filter(above_0).ok_or_else(|| {
-        let message = format!("`{}` of `{}` is no room of a queue", cut(&attribute.value), attribute.name);
+        let message = format!(
+            "`{}` of `{}` is no room of a queue",
+            cut(&attribute.value),
+            attribute.name
+        );
         Wrong::value(attribute.span.clone(), message).help("write 100 pkt, 150 KB or 50 ms")
     })
 }
@@ -294,11 +322,17 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
     {
         return Ok(Bandwidth::Stated(Stated::Sure(rate.get())));
     }
-    label::bandwidth(&attribute.value).map(Bandwidth::Label).ok_or_else(|| {
-        let message = format!("`{}` of `{}` is not a rate", cut(&attribute.value), attribute.name);
-        Wrong::value(attribute.span.clone(), message)
-            .help("write a number in bit/s, or one with its unit, such as 10 Mbit/s")
-    })
+    label::bandwidth(&attribute.value)
+        .map(Bandwidth::Label)
+        .ok_or_else(|| {
+            let message = format!(
+                "`{}` of `{}` is not a rate",
+                cut(&attribute.value),
+                attribute.name
+            );
+            Wrong::value(attribute.span.clone(), message)
+                .help("write a number in bit/s, or one with its unit, such as 10 Mbit/s")
+        })
 }
 
 fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Stated> {
@@ -316,7 +350,11 @@ fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Stated> {
             Err(Wrong::value(attribute.span.clone(), message))
         }
         Err(error) => {
-            let message = format!("`{}` of `{}` is not a time: {error}", cut(&attribute.value), attribute.name);
+            let message = format!(
+                "`{}` of `{}` is not a time: {error}",
+                cut(&attribute.value),
+                attribute.name
+            );
             Err(Wrong::value(attribute.span.clone(), message).help(error.help()))
         }
     }

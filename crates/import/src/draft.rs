@@ -11,7 +11,9 @@ use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut, scaled};
 use crate::lines::Lines;
 use crate::names::{self, Wish};
 use crate::wrong::{Read, Wrong};
-use crate::{About, Coordinates, Demand, Format, Link, Node, Position, Reading, Topology, attributes};
+use crate::{
+    About, Coordinates, Demand, Format, Link, Node, Position, Reading, Topology, attributes,
+};
 
 /// The most nodes, links and demands that are read: a scenario of more belongs to nobody's editor.
 const MOST: usize = 1_000_000;
@@ -119,7 +121,10 @@ impl<'t> Draft<'t> {
                 None => wrong.help(match self.nodes.len() {
                     0 => "the file has no nodes".to_owned(),
                     1 => "the file has one node".to_owned(),
-                    n => format!("the file has {n} nodes, the first of them `{}`", cut(&self.nodes[0].id)),
+                    n => format!(
+                        "the file has {n} nodes, the first of them `{}`",
+                        cut(&self.nodes[0].id)
+                    ),
                 }),
             }
         })
@@ -250,7 +255,10 @@ impl<'t> Draft<'t> {
 
     fn positions(&mut self, reading: &Reading) -> Read<Vec<Option<Position>>> {
         // Pairs that may be degrees: of all, or of none.
-        let pairs = self.nodes.iter().filter_map(|node| node.says.x.zip(node.says.y));
+        let pairs = self
+            .nodes
+            .iter()
+            .filter_map(|node| node.says.x.zip(node.says.y));
         let (mut most_x, mut most_y, mut pairs_found) = (0.0_f64, 0.0_f64, 0);
         for (x, y) in pairs {
             (most_x, most_y) = (most_x.max(x.abs()), most_y.max(y.abs()));
@@ -312,13 +320,19 @@ impl<'t> Draft<'t> {
             Some((Stated::Bare(number), _)) => Some(*number),
             _ => None,
         };
-        let rates = self.links.iter().filter_map(|link| bare(&link.says.bandwidth));
+        let rates = self
+            .links
+            .iter()
+            .filter_map(|link| bare(&link.says.bandwidth));
         let rate_unit = match rates.reduce(f64::max) {
             None => 1.0,
             Some(most) => self.unit_of_rates(reading, Some(most), "bandwidths"),
         };
         let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
-        let has_bare_times = self.links.iter().any(|link| bare(&link.says.delay).is_some());
+        let has_bare_times = self
+            .links
+            .iter()
+            .any(|link| bare(&link.says.delay).is_some());
         if has_bare_times && reading.time_unit_s.is_none() {
             let unit = unit_in_words(&Seconds(time_unit).to_string());
             let text = format!("delays without a unit are taken as {unit}");
@@ -355,7 +369,8 @@ impl<'t> Draft<'t> {
                 Stated::Bare(number) => number * rate_unit,
             };
             if bps == 0.0 {
-                self.assumptions.about("a bandwidth of 0 says nothing", about.clone());
+                self.assumptions
+                    .about("a bandwidth of 0 says nothing", about.clone());
             } else {
                 check_rate(bps, "bandwidth", at)?;
                 bandwidth_bps = Some(bps);
@@ -407,7 +422,9 @@ impl<'t> Draft<'t> {
                 };
                 if !(0.0..=3600.0).contains(&delay_s) || !Bounds::TIME.allow(delay_s) {
                     let message = format!("a delay of {}", Seconds(delay_s));
-                    return Err(Wrong::value(at, message).help("write 0 s to 1 h, at least 0.001 us"));
+                    return Err(
+                        Wrong::value(at, message).help("write 0 s to 1 h, at least 0.001 us")
+                    );
                 }
                 Some(delay_s)
             }
@@ -458,7 +475,8 @@ impl<'t> Draft<'t> {
             _ => 1e6,
         });
         let words = unit_in_words(&BitsPerSecond(unit).to_string());
-        self.assumptions.whole(format!("{what} without a unit are taken as {words}"));
+        self.assumptions
+            .whole(format!("{what} without a unit are taken as {words}"));
         unit
     }
 }
@@ -487,4 +505,3 @@ fn check_count(count: usize, what: &str, span: &Range<usize>) -> Read<()> {
         }
     }
 }
-

@@ -94,7 +94,9 @@ impl Format {
         match first {
             "?SNDlib" => Some(Format::SndlibNative),
             "NODES" | "DEMANDS" if second.parse::<u64>().is_ok() => Some(Format::Repetita),
-            "graph" | "Creator" | "graph[" if second.starts_with(['[', '"']) || first == "graph[" => {
+            "graph" | "Creator" | "graph["
+                if second.starts_with(['[', '"']) || first == "graph[" =>
+            {
                 Some(Format::Gml)
             }
             _ if first.starts_with('{') => Some(Format::NodeLink),
@@ -132,8 +134,14 @@ mod tests {
         let of = |name: &str, text: &str| Format::of(Path::new(name), text);
         let graphml = "\u{feff}<?xml version=\"1.0\"?>\n<!-- <network> -->\n<graphml xmlns=\"\">";
         assert_eq!(of("a.xml", graphml), Some(Format::GraphMl));
-        assert_eq!(of("a.xml", "<network version=\"1.0\">"), Some(Format::SndlibXml));
-        assert_eq!(of("a.txt", "?SNDlib native format; type"), Some(Format::SndlibNative));
+        assert_eq!(
+            of("a.xml", "<network version=\"1.0\">"),
+            Some(Format::SndlibXml)
+        );
+        assert_eq!(
+            of("a.txt", "?SNDlib native format; type"),
+            Some(Format::SndlibNative)
+        );
         assert_eq!(of("a", "NODES 3\nlabel x y"), Some(Format::Repetita));
         assert_eq!(of("a.txt", "graph [\n"), Some(Format::Gml));
         assert_eq!(of("a.txt", "{\"nodes\": []}"), Some(Format::NodeLink));

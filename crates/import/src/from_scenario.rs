@@ -109,9 +109,15 @@ fn joined(ways: Vec<Way>, middle: &mut HashSet<usize>) -> Vec<Way> {
         found.is_some_and(|(others, count)| others.len() == 2 && [2, 4].contains(count))
     });
     // A node whose neighbour is in the middle as well is not.
-    let lonely: HashSet<usize> = middle.iter().copied().filter(|node| {
-        around.get(node).is_some_and(|(others, _)| others.is_disjoint(middle))
-    }).collect();
+    let lonely: HashSet<usize> = middle
+        .iter()
+        .copied()
+        .filter(|node| {
+            around
+                .get(node)
+                .is_some_and(|(others, _)| others.is_disjoint(middle))
+        })
+        .collect();
     *middle = lonely;
     let mut joined: Vec<Way> = Vec::new();
     let mut waiting: HashMap<(usize, bool, usize), usize> = HashMap::new();
@@ -167,7 +173,10 @@ fn paired(ways: &[Way]) -> Vec<Link> {
             links[other].directed = false;
             continue;
         }
-        waiting.entry((way.from, way.to)).or_default().push(links.len());
+        waiting
+            .entry((way.from, way.to))
+            .or_default()
+            .push(links.len());
         links.push(Link {
             name: None,
             from: way.from,

@@ -213,7 +213,11 @@ fn rate(tokens: &[Token], at: usize) -> Option<(f64, &'static str, usize)> {
     }
     let how = between(at + 1)?;
     let (second, unit, next) = single(tokens, at + 2)?;
-    let least = if first > 0.0 { first.min(second) } else { second };
+    let least = if first > 0.0 {
+        first.min(second)
+    } else {
+        second
+    };
     Some((least * unit, how, next))
 }
 

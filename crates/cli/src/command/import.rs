@@ -12,9 +12,7 @@ use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 use crate::failure::Failure;
 use crate::output::file;
 use crate::output::visible::Visible;
-use crate::parse::{
-    bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit,
-};
+use crate::parse::{bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit};
 
 /// Write a scenario of a network that another program's file has
 ///
@@ -195,7 +193,10 @@ impl ImportArguments {
             add(format!("--time-unit '{}'", netflow::units::Seconds(unit)));
         }
         if let Some(coordinates) = self.coordinates {
-            add(format!("--coordinates {}", crate::parse::name_of(&coordinates)));
+            add(format!(
+                "--coordinates {}",
+                crate::parse::name_of(&coordinates)
+            ));
         }
         command
     }
@@ -214,7 +215,10 @@ impl ImportArguments {
         for path in [Some(output), table.as_ref()].into_iter().flatten() {
             if path.exists() && !self.force {
                 let said = "it is there already; --force replaces it";
-                return Err(refused(path, io::Error::new(io::ErrorKind::AlreadyExists, said)));
+                return Err(refused(
+                    path,
+                    io::Error::new(io::ErrorKind::AlreadyExists, said),
+                ));
             }
         }
         let Some(table) = table else {

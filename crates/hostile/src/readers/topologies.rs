@@ -106,6 +106,9 @@ fn write(topology: &Topology) {
 fn by_pairs(topology: &Topology) -> usize {
     let written = scenario::write(topology, &Choices::default(), &Origin::default());
     let text = written.text.lines();
-    let halves = text.clone().filter(|line| line.starts_with("[[link]]  # its second half")).count();
+    let halves = text
+        .clone()
+        .filter(|line| line.starts_with("[[link]]  # its second half"))
+        .count();
     text.filter(|line| line.starts_with("[[link]]")).count() - halves
 }

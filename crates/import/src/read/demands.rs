@@ -56,16 +56,12 @@ impl Demands {
     }
 
     /// Adds them to the network.
-    pub(super) fn join(
-        self,
-        topology: &mut Topology,
-        text: &str,
-        reading: &Reading,
-    ) -> Read<()> {
+    pub(super) fn join(self, topology: &mut Topology, text: &str, reading: &Reading) -> Read<()> {
         let lines = Lines::of(text);
         let unit = reading.rate_unit_bps.unwrap_or(self.unit_bps);
         let bare = |row: &Row| matches!(row.rate, Stated::Bare(_));
-        let mut assumptions = crate::assumption::Assumptions::after(std::mem::take(&mut topology.assumptions));
+        let mut assumptions =
+            crate::assumption::Assumptions::after(std::mem::take(&mut topology.assumptions));
         if reading.rate_unit_bps.is_none() && self.rows.iter().any(bare) {
             let words = BitsPerSecond(unit).to_string();
             let words = words.strip_prefix("1 ").unwrap_or(&words).to_owned();
@@ -119,7 +115,10 @@ impl Known {
                     *it = None;
                 }
             };
-            known.entry(label).and_modify(several).or_insert(Some(place));
+            known
+                .entry(label)
+                .and_modify(several)
+                .or_insert(Some(place));
         }
         Known(known)
     }
@@ -133,16 +132,26 @@ impl Known {
             End::Number(number) => {
                 let count = topology.nodes.len();
                 let message = format!("there is no node {number}");
-                Err(unknown(message, format!("the network has the nodes 0 to {}", count.saturating_sub(1))))
+                Err(unknown(
+                    message,
+                    format!("the network has the nodes 0 to {}", count.saturating_sub(1)),
+                ))
             }
             End::Name(name) => match self.0.get(name).or_else(|| self.0.get(&names::legal(name))) {
                 Some(Some(place)) => Ok(*place),
                 Some(None) => {
                     let message = format!("several nodes are called `{}`", cut(name));
-                    Err(unknown(message, "write their names in the scenario".to_owned()))
+                    Err(unknown(
+                        message,
+                        "write their names in the scenario".to_owned(),
+                    ))
                 }
                 None => {
-                    let names = topology.nodes.iter().take(10_000).map(|node| node.name.as_str());
+                    let names = topology
+                        .nodes
+                        .iter()
+                        .take(10_000)
+                        .map(|node| node.name.as_str());
                     let near = netflow_units::nearest_name(name, names, &[]);
                     let help = near.map(|near| format!("did you mean `{near}`?"));
                     let message = format!("the network has no node `{}`", cut(name));

@@ -14,7 +14,16 @@ use crate::lines::lines;
 use crate::wrong::{Read, Wrong};
 
 const FROM: &[&str] = &["from", "source", "src", "a", "node1", "u"];
-const TO: &[&str] = &["to", "target", "dst", "dest", "destination", "b", "node2", "v"];
+const TO: &[&str] = &[
+    "to",
+    "target",
+    "dst",
+    "dest",
+    "destination",
+    "b",
+    "node2",
+    "v",
+];
 
 /// A table with its columns found.
 struct Table<'t> {
@@ -44,7 +53,9 @@ pub(super) fn has_demands(text: &str) -> bool {
 fn is_demand(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words = ["demand", "rate", "volume", "traffic", "constant"];
-    words.iter().any(|word| name == *word || name.starts_with(&format!("{word}_")))
+    words
+        .iter()
+        .any(|word| name == *word || name.starts_with(&format!("{word}_")))
 }
 
 pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
@@ -73,9 +84,15 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         undirected &= !directed;
         draft.add_link((from, to), directed, attributes::link(&said)?, span)
     })?;
-    let says = |name: &str| ["directed", "duplex"].iter().any(|it| name.eq_ignore_ascii_case(it));
+    let says = |name: &str| {
+        ["directed", "duplex"]
+            .iter()
+            .any(|it| name.eq_ignore_ascii_case(it))
+    };
     if undirected && !table.others().any(|(_, name)| says(name)) {
-        draft.assumptions.whole("links lead both ways: there is no column `directed`");
+        draft
+            .assumptions
+            .whole("links lead both ways: there is no column `directed`");
     }
     Ok(())
 }
@@ -88,7 +105,12 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     table.rows(|row, span| {
         let cell = table.cell(row, column, &span)?;
         let name = name.to_ascii_lowercase();
-        let unit = [("_bps", 1.0), ("_kbps", 1e3), ("_mbps", 1e6), ("_gbps", 1e9)];
+        let unit = [
+            ("_bps", 1.0),
+            ("_kbps", 1e3),
+            ("_mbps", 1e6),
+            ("_gbps", 1e9),
+        ];
         let unit = unit.into_iter().find(|(suffix, _)| name.ends_with(suffix));
         let rate = match (cell.parse::<BitsPerSecond>(), unit) {
             (Ok(rate), _) => Stated::Sure(rate.get()),
@@ -127,8 +149,12 @@ impl<'t> Table<'t> {
         let head = lines(text).find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
         let (start, head) = head.unwrap_or_default();
         let count = |c: char| head.matches(c).count();
-        let delimiter = [b',', b'\t', b';'].into_iter().max_by_key(|&it| count(char::from(it)));
-        let delimiter = delimiter.filter(|&it| count(char::from(it)) > 0).unwrap_or(b',');
+        let delimiter = [b',', b'\t', b';']
+            .into_iter()
+            .max_by_key(|&it| count(char::from(it)));
+        let delimiter = delimiter
+            .filter(|&it| count(char::from(it)) > 0)
+            .unwrap_or(b',');
         let mut reader = reader(delimiter).from_reader(text.as_bytes());
         let span = start..start + head.len();
         let columns = match reader.headers() {
@@ -136,10 +162,16 @@ impl<'t> Table<'t> {
             Err(error) => return Err(Wrong::syntax(span, format!("this is no CSV: {error}"))),
         };
         let find = |names: &[&str]| {
-            columns.iter().position(|it| names.contains(&it.to_ascii_lowercase().as_str()))
+            columns
+                .iter()
+                .position(|it| names.contains(&it.to_ascii_lowercase().as_str()))
         };
         let (Some(from), Some(to)) = (find(FROM), find(TO)) else {
-            let missing = if find(FROM).is_none() { ("from", FROM) } else { ("to", TO) };
+            let missing = if find(FROM).is_none() {
+                ("from", FROM)
+            } else {
+                ("to", TO)
+            };
             let message = format!("the first row has no column `{}`", missing.0);
             let help = format!(
                 "it names the columns: one of {}, one of {}, and bandwidth, delay, length, metric, directed",
@@ -160,9 +192,7 @@ impl<'t> Table<'t> {
     /// The other columns.
     fn others(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.columns.iter().enumerate();
-        all.filter(|(column, name)| {
-            ![self.from, self.to].contains(column) && !name.is_empty()
-        })
+        all.filter(|(column, name)| ![self.from, self.to].contains(column) && !name.is_empty())
     }
 
     fn rows(&self, mut each: impl FnMut(&StringRecord, Range<usize>) -> Read<()>) -> Read<()> {
@@ -184,7 +214,9 @@ impl<'t> Table<'t> {
                 Ok(false) => return Ok(()),
                 Err(error) => {
                     let message = match error.kind() {
-                        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                        csv::ErrorKind::UnequalLengths {
+                            expected_len, len, ..
+                        } => {
                             format!("this row has {len} cells, the first one {expected_len}")
                         }
                         _ => format!("this is no CSV: {error}"),
@@ -207,7 +239,10 @@ impl<'t> Table<'t> {
 
 fn reader(delimiter: u8) -> ReaderBuilder {
     let mut builder = ReaderBuilder::new();
-    builder.delimiter(delimiter).trim(Trim::All).comment(Some(b'#'));
+    builder
+        .delimiter(delimiter)
+        .trim(Trim::All)
+        .comment(Some(b'#'));
     builder
 }
 

@@ -25,16 +25,22 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     if let Some(second) = graphs.next() {
         let help = "put each into a file of its own";
         let message = "there is more than one `graph`";
-        return Err(Wrong::new(ProblemKind::NotAvailable, second.key_span.clone(), message).help(help));
+        return Err(
+            Wrong::new(ProblemKind::NotAvailable, second.key_span.clone(), message).help(help),
+        );
     }
     let graph = graph.entries()?;
     let said = |name: &str| {
         let entry = graph.iter().find(|entry| entry.key == name)?;
         entry.text().map(plain).filter(|text| !text.is_empty())
     };
-    draft.name = said("label").or_else(|| said("name")).or_else(|| said("Network"));
+    draft.name = said("label")
+        .or_else(|| said("name"))
+        .or_else(|| said("Network"));
     for name in ["Network", "NetworkDate", "DateObtained", "Source", "Note"] {
-        draft.origin.extend(said(name).map(|value| (name.to_owned(), value)));
+        draft
+            .origin
+            .extend(said(name).map(|value| (name.to_owned(), value)));
     }
     let directed = said("directed").is_some_and(|value| value != "0");
     for node in graph.iter().filter(|entry| entry.is("node")) {
@@ -48,8 +54,16 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         let from = draft.known(&edge.value_of(entries, "source")?, edge.span.clone())?;
         let to = draft.known(&edge.value_of(entries, "target")?, edge.span.clone())?;
         let says = flat(entries);
-        let says: Vec<_> = says.into_iter().filter(|it| !matches!(&*it.name, "source" | "target" | "id")).collect();
-        draft.add_link((from, to), directed, attributes::link(&says)?, edge.span.clone())?;
+        let says: Vec<_> = says
+            .into_iter()
+            .filter(|it| !matches!(&*it.name, "source" | "target" | "id"))
+            .collect();
+        draft.add_link(
+            (from, to),
+            directed,
+            attributes::link(&says)?,
+            edge.span.clone(),
+        )?;
     }
     Ok(())
 }
@@ -59,7 +73,9 @@ fn flat<'t>(entries: &[Entry<'t>]) -> Vec<Attribute<'t>> {
     let mut said = Vec::new();
     for entry in entries {
         match &entry.value {
-            Value::Text(text) => said.push(Attribute::new(entry.key, text.clone(), entry.span.clone())),
+            Value::Text(text) => {
+                said.push(Attribute::new(entry.key, text.clone(), entry.span.clone()))
+            }
             Value::List(inner) if entry.is("graphics") => {
                 for inner in inner.iter().filter(|inner| inner.is("x") || inner.is("y")) {
                     if let Value::Text(text) = &inner.value {
@@ -110,7 +126,10 @@ impl<'t> Entry<'t> {
     }
 
     fn value_of(&self, entries: &[Entry<'_>], key: &str) -> Read<String> {
-        let value = entries.iter().find(|entry| entry.is(key)).and_then(Entry::text);
+        let value = entries
+            .iter()
+            .find(|entry| entry.is(key))
+            .and_then(Entry::text);
         value.map(str::to_owned).ok_or_else(|| {
             let message = format!("this `{}` has no `{key}`", self.key);
             Wrong::new(ProblemKind::Missing, self.key_span.clone(), message)
@@ -196,7 +215,10 @@ impl<'t> Parser<'t> {
             }
             Some('"') => {
                 let Some(length) = rest[1..].find('"') else {
-                    return Err(Wrong::syntax(start..start + 1, "this string is never closed"));
+                    return Err(Wrong::syntax(
+                        start..start + 1,
+                        "this string is never closed",
+                    ));
                 };
                 self.at += length + 2;
                 Ok(Value::Text(without_entities(&rest[1..=length])))
@@ -222,7 +244,11 @@ fn without_entities(text: &str) -> String {
     while let Some(at) = rest.find('&') {
         plain.push_str(&rest[..at]);
         rest = &rest[at..];
-        let end = rest.char_indices().take(12).find(|(_, c)| *c == ';').map(|(end, _)| end);
+        let end = rest
+            .char_indices()
+            .take(12)
+            .find(|(_, c)| *c == ';')
+            .map(|(end, _)| end);
         let entity = end.and_then(|end| Some((entity(&rest[1..end])?, end)));
         match entity {
             Some((c, end)) => {
@@ -262,6 +288,9 @@ mod tests {
 
     #[test]
     fn entities_are_what_they_stand_for() {
-        assert_eq!(without_entities("Z&#252;rich &amp; &#xE4; &no; &"), "Zürich & ä &no; &");
+        assert_eq!(
+            without_entities("Z&#252;rich &amp; &#xE4; &no; &"),
+            "Zürich & ä &no; &"
+        );
     }
 }

@@ -6,13 +6,20 @@ use netflow_document::ProblemKind;
 use roxmltree::Node;
 
 use super::xml::{attribute, child, children, parse, tag, text_of};
+use crate::About;
 use crate::attributes::{self, Attribute, cut, plain};
 use crate::draft::Draft;
 use crate::wrong::{Read, Wrong};
-use crate::About;
 
 /// What is kept of what the Topology Zoo says about a network.
-const ORIGIN: &[&str] = &["Network", "NetworkDate", "DateObtained", "Source", "Note", "Creator"];
+const ORIGIN: &[&str] = &[
+    "Network",
+    "NetworkDate",
+    "DateObtained",
+    "Source",
+    "Note",
+    "Creator",
+];
 
 /// What `<key>` says.
 struct Key<'a> {
@@ -25,14 +32,19 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let document = parse(draft.text)?;
     let root = document.root_element();
     if root.tag_name().name() != "graphml" {
-        let message = format!("the document is a <{}>, not a <graphml>", root.tag_name().name());
+        let message = format!(
+            "the document is a <{}>, not a <graphml>",
+            root.tag_name().name()
+        );
         return Err(Wrong::syntax(tag(root), message));
     }
     let mut keys = HashMap::new();
     for key in children(root, "key") {
         let id = attribute(key, "id")?;
         // yEd's keys have no names, but kinds.
-        let name = key.attribute("attr.name").or_else(|| key.attribute("yfiles.type"));
+        let name = key
+            .attribute("attr.name")
+            .or_else(|| key.attribute("yfiles.type"));
         let default = child(key, "default").map(text_of);
         let of = key.attribute("for").unwrap_or("all");
         let name = name.unwrap_or(id);
@@ -40,7 +52,11 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     }
     let mut graphs = children(root, "graph");
     let Some(graph) = graphs.next() else {
-        return Err(Wrong::new(ProblemKind::Missing, tag(root), "there is no <graph>"));
+        return Err(Wrong::new(
+            ProblemKind::Missing,
+            tag(root),
+            "there is no <graph>",
+        ));
     };
     if let Some(second) = graphs.next() {
         let message = "there is more than one <graph>";
@@ -52,7 +68,9 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         Some("directed") => true,
         Some("undirected") => false,
         None => {
-            draft.assumptions.whole("the graph does not say whether edges have directions: taken as undirected");
+            draft
+                .assumptions
+                .whole("the graph does not say whether edges have directions: taken as undirected");
             false
         }
         Some(other) => {
@@ -134,9 +152,13 @@ fn about(draft: &mut Draft<'_>, graph: Node<'_, '_>, keys: &HashMap<&str, Key<'_
         let value = plain(&found.value);
         (!value.is_empty()).then_some(value)
     };
-    let name = value("label").or_else(|| value("name")).or_else(|| value("Network"));
+    let name = value("label")
+        .or_else(|| value("name"))
+        .or_else(|| value("Network"));
     draft.name = name.or_else(|| graph.attribute("id").map(plain));
-    let origin = ORIGIN.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?)));
+    let origin = ORIGIN
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), value(name)?)));
     draft.origin = origin.collect();
     Ok(())
 }

@@ -17,9 +17,9 @@ use netflow_document::{FileId, Findings, Problems, Sources};
 use netflow_files::{Kind, read_text};
 
 use crate::draft::Draft;
-use demands::Demands;
 use crate::wrong::{Read, Wrong};
 use crate::{Format, Topology};
+use demands::Demands;
 
 /// How files are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,7 +58,9 @@ pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
         };
         files.push((*path, sources.add(path, text)));
     }
-    let texts = files.iter().map(|(path, (file, text))| (*path, *file, text.as_str()));
+    let texts = files
+        .iter()
+        .map(|(path, (file, text))| (*path, *file, text.as_str()));
     all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
 }
 
@@ -98,7 +100,9 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         if network.is_some() {
             let help = "several files are one network: one with links, the others with demands; other \
                 networks are imported one by one";
-            Wrong::syntax(0..0, "this is a second network").help(help).tell(file, findings);
+            Wrong::syntax(0..0, "this is a second network")
+                .help(help)
+                .tell(file, findings);
             return None;
         }
         network = Some((topology, file));
@@ -106,7 +110,9 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     let Some((mut topology, file)) = network else {
         let first = demands.first().map_or(FileId::FIRST, |(file, ..)| *file);
         let help = "name the file with the links as well, before or behind it";
-        Wrong::syntax(0..0, "there are demands, but no links").help(help).tell(first, findings);
+        Wrong::syntax(0..0, "there are demands, but no links")
+            .help(help)
+            .tell(first, findings);
         return None;
     };
     for (demands_file, text, said) in demands {

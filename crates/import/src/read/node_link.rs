@@ -54,7 +54,11 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         }
         (None, None) => {
             let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
-            let wrong = Wrong::new(ProblemKind::Missing, 0..1, "there is neither a list `edges` nor `links`");
+            let wrong = Wrong::new(
+                ProblemKind::Missing,
+                0..1,
+                "there is neither a list `edges` nor `links`",
+            );
             return Err(wrong.help(help));
         }
     };
@@ -71,7 +75,12 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         let said = said(&object, &span)?;
         // The key of a parallel edge is no name.
         let said: Vec<_> = said.into_iter().filter(|it| it.name != "id").collect();
-        draft.add_link((from, to), document.directed, attributes::link(&said)?, span)?;
+        draft.add_link(
+            (from, to),
+            document.directed,
+            attributes::link(&said)?,
+            span,
+        )?;
     }
     match document.graph {
         Some(graph) if graph.get().starts_with('{') => about(draft, graph),
@@ -94,9 +103,16 @@ fn about(draft: &mut Draft<'_>, raw: &RawValue) -> Read<()> {
             return Err(Wrong::value(span, message).help("write {\"FROM\": {\"TO\": RATE}}"));
         };
         for (to, rate) in to {
-            let ends = (draft.known(from, span.clone())?, draft.known(to, span.clone())?);
+            let ends = (
+                draft.known(from, span.clone())?,
+                draft.known(to, span.clone())?,
+            );
             let Some(rate) = rate.as_f64() else {
-                let message = format!("the demand from `{}` to `{}` is no number", cut(from), cut(to));
+                let message = format!(
+                    "the demand from `{}` to `{}` is no number",
+                    cut(from),
+                    cut(to)
+                );
                 return Err(Wrong::value(span, message));
             };
             draft.add_demand(ends, Stated::Bare(rate), span.clone())?;
@@ -139,7 +155,9 @@ fn said<'o>(object: &'o Object, span: &Range<usize>) -> Read<Vec<Attribute<'o>>>
             Value::Array(pair) if key == "pos" => {
                 let [x, y] = pair.as_slice() else {
                     let message = format!("`pos` has {} numbers", pair.len());
-                    return Err(Wrong::value(span.clone(), message).help("write [LONGITUDE, LATITUDE]"));
+                    return Err(
+                        Wrong::value(span.clone(), message).help("write [LONGITUDE, LATITUDE]")
+                    );
                 };
                 for (name, value) in [("x", x), ("y", y)] {
                     let text = value.to_string();

@@ -23,16 +23,24 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             continue;
         }
         let words = words(start, &line);
-        let link = words.iter().position(|it| matches!(it.text, "simplex-link" | "duplex-link"));
+        let link = words
+            .iter()
+            .position(|it| matches!(it.text, "simplex-link" | "duplex-link"));
         match (link, words.as_slice()) {
             (Some(at), _) if at + 1 == words.len() && at == 0 => others += 1,
             (Some(at), _) if depth > 0 => {
                 let message = "this link is made in a loop, a procedure or a condition";
-                let help = "only links that are written out are read: run the script, or write them out";
-                return Err(Wrong::new(ProblemKind::NotAvailable, words[at].span.clone(), message).help(help));
+                let help =
+                    "only links that are written out are read: run the script, or write them out";
+                return Err(
+                    Wrong::new(ProblemKind::NotAvailable, words[at].span.clone(), message)
+                        .help(help),
+                );
             }
             (Some(at), _) => add_link(draft, &words, at, &set)?,
-            (None, [command, name, value]) if command.text == "set" && !value.text.starts_with('[') => {
+            (None, [command, name, value])
+                if command.text == "set" && !value.text.starts_with('[') =>
+            {
                 set.insert(static_part(text, name), static_part(text, value));
                 others += 1;
             }
@@ -64,7 +72,9 @@ fn joined(text: &str) -> impl Iterator<Item = (usize, String)> {
             // As many bytes, so that places stay where they are.
             let end = start + whole.len();
             whole.pop();
-            let Some((next, line)) = all.next() else { break };
+            let Some((next, line)) = all.next() else {
+                break;
+            };
             whole.push_str(&" ".repeat(next.saturating_sub(end) + 1));
             whole.push_str(line);
         }
@@ -81,7 +91,10 @@ fn add_link(
     let command = &words[at];
     let span = words[0].span.start..words[words.len() - 1].span.end;
     let [from, to, bandwidth, delay, ..] = &words[at + 1..] else {
-        let message = format!("`{}` needs two nodes, a bandwidth and a delay", command.text);
+        let message = format!(
+            "`{}` needs two nodes, a bandwidth and a delay",
+            command.text
+        );
         return Err(Wrong::new(ProblemKind::Missing, span, message).help(format!("write {LIKE}")));
     };
     let mut ends = [0, 0];
@@ -90,16 +103,21 @@ fn add_link(
         if name.is_empty() || name.contains(['$', '[', '{', '"']) {
             let message = format!("`{}` is not the name of a node", cut(word.text));
             let help = "only links that are written out are read, such as `$n1` or `$n(1)`";
-            return Err(Wrong::new(ProblemKind::NotAvailable, word.span.clone(), message).help(help));
+            return Err(
+                Wrong::new(ProblemKind::NotAvailable, word.span.clone(), message).help(help),
+            );
         }
         *end = draft.named(name, word.span.clone())?;
     }
     let value = |word: &Word<'_>| match word.text.strip_prefix('$') {
         None => Ok(word.text.to_owned()),
-        Some(name) => set.get(name).map(|value| (*value).to_owned()).ok_or_else(|| {
-            let message = format!("no line before sets `{}`", cut(name));
-            Wrong::new(ProblemKind::UnknownName, word.span.clone(), message)
-        }),
+        Some(name) => set
+            .get(name)
+            .map(|value| (*value).to_owned())
+            .ok_or_else(|| {
+                let message = format!("no line before sets `{}`", cut(name));
+                Wrong::new(ProblemKind::UnknownName, word.span.clone(), message)
+            }),
     };
     let bps = bandwidth_bps(&value(bandwidth)?, &bandwidth.span)?;
     let delay_s = delay_s(&value(delay)?, &delay.span)?;
@@ -159,9 +177,17 @@ fn quantity(text: &str) -> (f64, &str) {
     let bytes = text.as_bytes();
     let mut end = text.find(|c: char| !digit(c)).unwrap_or(text.len());
     // `1e6`, but not `1e`.
-    if matches!(bytes.get(end), Some(b'e' | b'E')) && bytes.get(end + 1).is_some_and(|b| b.is_ascii_digit() || *b == b'-') {
+    if matches!(bytes.get(end), Some(b'e' | b'E'))
+        && bytes
+            .get(end + 1)
+            .is_some_and(|b| b.is_ascii_digit() || *b == b'-')
+    {
         let rest = &text[end + 2..];
-        end = end + 2 + rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        end = end
+            + 2
+            + rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
     }
     (text[..end].parse().unwrap_or(f64::NAN), &text[end..])
 }
@@ -179,7 +205,10 @@ mod tests {
         assert_eq!(bandwidth("1MB"), 8e6);
         assert_eq!(bandwidth("1e6"), 1e6);
         let delay = |text| delay_s(text, &(0..0)).unwrap();
-        assert_eq!((delay("5ms"), delay("0.25"), delay("20us")), (0.005, 0.25, 2e-5));
+        assert_eq!(
+            (delay("5ms"), delay("0.25"), delay("20us")),
+            (0.005, 0.25, 2e-5)
+        );
         assert!(bandwidth_bps("10Mx", &(0..0)).is_err() && delay_s("-1ms", &(0..0)).is_err());
     }
 }

@@ -25,7 +25,11 @@ pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
         };
         // A label begins with the node's number, often.
         let attributes = [
-            Attribute::new("label", name(label.text, draft.node_count()), label.span.clone()),
+            Attribute::new(
+                "label",
+                name(label.text, draft.node_count()),
+                label.span.clone(),
+            ),
             Attribute::new("x", x.text, x.span.clone()),
             Attribute::new("y", y.text, y.span.clone()),
         ];
@@ -38,7 +42,10 @@ pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
         let [label, from, to, weight, bandwidth, delay] = row.as_slice() else {
             return Err(is_not(&row, "edge", "label src dest weight bw delay"));
         };
-        let ends = (draft.known(from.text, from.span.clone())?, draft.known(to.text, to.span.clone())?);
+        let ends = (
+            draft.known(from.text, from.span.clone())?,
+            draft.known(to.text, to.span.clone())?,
+        );
         let positive = |word: &Word<'_>| {
             let number = number(word.text, &word.span)?;
             match number >= 0.0 {
@@ -61,7 +68,9 @@ pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
 /// `New_York` of `0_New_York`, if the node has this number.
 fn name(label: &str, number: usize) -> String {
     let rest = label.strip_prefix(&format!("{number}_"));
-    rest.filter(|rest| !rest.is_empty()).unwrap_or(label).replace('_', " ")
+    rest.filter(|rest| !rest.is_empty())
+        .unwrap_or(label)
+        .replace('_', " ")
 }
 
 pub(super) fn demands(text: &str) -> Read<Demands> {
@@ -113,7 +122,12 @@ impl<'t> Rows<'t> {
     fn of(text: &'t str) -> Rows<'t> {
         let rows = lines(text).map(|(start, line)| {
             let mark = '\u{feff}';
-            let start = start + if line.starts_with(mark) { mark.len_utf8() } else { 0 };
+            let start = start
+                + if line.starts_with(mark) {
+                    mark.len_utf8()
+                } else {
+                    0
+                };
             words(start, line.trim_start_matches(mark))
         });
         let said = rows.filter(|row| row.first().is_some_and(|word| !word.text.starts_with('#')));
@@ -127,7 +141,11 @@ impl<'t> Rows<'t> {
     /// The rows below `NAME count` and the row that names the columns: as many as it says.
     fn section(&mut self, name: &str, columns: &str) -> Read<Vec<Vec<Word<'t>>>> {
         let head = self.rows.next().unwrap_or_default();
-        let at = if head.is_empty() { self.end..self.end } else { whole(&head) };
+        let at = if head.is_empty() {
+            self.end..self.end
+        } else {
+            whole(&head)
+        };
         let help = format!("write `{name} COUNT`, and below it `{columns}` and the rows");
         let counted = match head.as_slice() {
             [word, count] if word.text == name => count.text.parse::<usize>().ok(),
@@ -138,7 +156,8 @@ impl<'t> Rows<'t> {
             return Err(Wrong::syntax(at, message).help(help));
         };
         // The names of the columns may be missing.
-        let names = |row: &Vec<Word<'_>>| columns.split(' ').next() == row.first().map(|word| word.text);
+        let names =
+            |row: &Vec<Word<'_>>| columns.split(' ').next() == row.first().map(|word| word.text);
         self.rows.next_if(names);
         let mut found = Vec::new();
         while found.len() < count {

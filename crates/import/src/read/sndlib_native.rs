@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use netflow_document::ProblemKind;
 
+use crate::About;
 use crate::attributes::{Attribute, LinkSays, Stated, cut};
 use crate::draft::Draft;
 use crate::lines::{Word, lines};
 use crate::wrong::{Read, Wrong};
-use crate::About;
 
 pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let text = draft.text;
@@ -26,7 +26,9 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             if !line.contains("network") {
                 let message = "this file of SNDlib has no network";
                 let help = "solutions and models are not read";
-                return Err(Wrong::new(ProblemKind::NotAvailable, first.span.clone(), message).help(help));
+                return Err(
+                    Wrong::new(ProblemKind::NotAvailable, first.span.clone(), message).help(help),
+                );
             }
             continue;
         }
@@ -39,7 +41,8 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             }
             (None, _) => {
                 let message = format!("`{}` stands in no section", cut(line));
-                let help = "sections begin with META (, NODES (, LINKS (, DEMANDS (, ADMISSIBLE_PATHS (";
+                let help =
+                    "sections begin with META (, NODES (, LINKS (, DEMANDS (, ADMISSIBLE_PATHS (";
                 return Err(Wrong::syntax(first.span.clone(), message).help(help));
             }
             (Some(_), [close]) if close.text == ")" => open = None,
@@ -53,7 +56,9 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         }
     }
     match open {
-        Some((_, span)) => Err(Wrong::syntax(span, "this section is never closed").help("end it with `)`")),
+        Some((_, span)) => {
+            Err(Wrong::syntax(span, "this section is never closed").help("end it with `)`"))
+        }
         None => Ok(()),
     }
 }
@@ -165,7 +170,10 @@ fn node(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
     if let Some((_, _, rest)) = parts(row)
         && let Some(first) = rest.first()
     {
-        let text = format!("`{}` behind a node says nothing that is known", cut(first.text));
+        let text = format!(
+            "`{}` behind a node says nothing that is known",
+            cut(first.text)
+        );
         let about = About::Node(draft.node_count() - 1, draft.line(&first.span));
         draft.assumptions.about(text, about);
     }
@@ -189,17 +197,25 @@ fn link(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
         draft.known(to.text, to.span.clone())?,
     );
     if modules.len() % 2 != 0 {
-        return Err(is_not(modules, "list of modules", "pairs of CAPACITY and COST"));
+        return Err(is_not(
+            modules,
+            "list of modules",
+            "pairs of CAPACITY and COST",
+        ));
     }
     let installed = capacity(installed)?;
-    let offered = modules.chunks(2).filter_map(|module| module.first()).map(capacity);
+    let offered = modules
+        .chunks(2)
+        .filter_map(|module| module.first())
+        .map(capacity);
     let offered: Vec<Option<f64>> = offered.collect::<Read<_>>()?;
     let offered: Vec<f64> = offered.into_iter().flatten().collect();
     let mut says = LinkSays {
         name: Some(id.text.to_owned()),
         ..LinkSays::default()
     };
-    says.bandwidth = chosen(installed, &offered).map(|capacity| (Stated::Bare(capacity), whole(row)));
+    says.bandwidth =
+        chosen(installed, &offered).map(|capacity| (Stated::Bare(capacity), whole(row)));
     remark(draft, installed, &offered);
     draft.add_link(ends, false, says, whole(row))
 }
@@ -213,7 +229,9 @@ pub(super) fn chosen(installed: Option<f64>, offered: &[f64]) -> Option<f64> {
 
 /// What there is to say about the choice.
 pub(super) fn remark(draft: &mut Draft<'_>, installed: Option<f64>, offered: &[f64]) {
-    draft.assumptions.whole("links lead both ways: SNDlib's files do not say it");
+    draft
+        .assumptions
+        .whole("links lead both ways: SNDlib's files do not say it");
     if !installed.is_some_and(|capacity| capacity > 0.0) && !offered.is_empty() {
         let text = "a link without pre-installed capacity has that of its smallest module, once";
         draft.assumptions.whole(text);

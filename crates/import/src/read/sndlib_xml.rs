@@ -5,16 +5,19 @@ use roxmltree::Node;
 
 use super::sndlib_native::{chosen, number, remark};
 use super::xml::{attribute, child, children, parse, tag, text_of};
+use crate::Coordinates;
 use crate::attributes::{Attribute, LinkSays, Stated, cut, plain};
 use crate::draft::Draft;
-use crate::Coordinates;
 use crate::wrong::{Read, Wrong};
 
 pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let document = parse(draft.text)?;
     let root = document.root_element();
     if root.tag_name().name() != "network" {
-        let message = format!("the document is a <{}>, not a <network>", root.tag_name().name());
+        let message = format!(
+            "the document is a <{}>, not a <network>",
+            root.tag_name().name()
+        );
         return Err(Wrong::syntax(tag(root), message));
     }
     if let Some(meta) = child(root, "meta") {
@@ -73,7 +76,10 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         draft.add_link(ends, false, says, tag(link))?;
     }
     let demands = child(root, "demands");
-    for demand in demands.into_iter().flat_map(|demands| children(demands, "demand")) {
+    for demand in demands
+        .into_iter()
+        .flat_map(|demands| children(demands, "demand"))
+    {
         let ends = ends(draft, demand)?;
         let value = wanted(demand, "demandValue")?;
         let mut rate = number(&text_of(value), &value.range())?;
@@ -106,6 +112,9 @@ fn capacity(module: Node<'_, '_>) -> Read<f64> {
     let number = number(&text, &capacity.range())?;
     match number >= 0.0 {
         true => Ok(number),
-        false => Err(Wrong::value(capacity.range(), format!("a capacity of {}", cut(&text)))),
+        false => Err(Wrong::value(
+            capacity.range(),
+            format!("a capacity of {}", cut(&text)),
+        )),
     }
 }

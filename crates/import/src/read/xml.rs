@@ -36,7 +36,11 @@ pub(super) fn parse(text: &str) -> Read<Document<'_>> {
 /// The byte at a row and a column, both from 1.
 fn byte_of(text: &str, row: usize, column: usize) -> Range<usize> {
     let mut lines = text.split_inclusive('\n');
-    let start: usize = lines.by_ref().take(row.saturating_sub(1)).map(str::len).sum();
+    let start: usize = lines
+        .by_ref()
+        .take(row.saturating_sub(1))
+        .map(str::len)
+        .sum();
     let line = lines.next().unwrap_or_default();
     let column = line.char_indices().nth(column.saturating_sub(1));
     let at = start + column.map_or(line.len(), |(at, _)| at);
@@ -57,7 +61,8 @@ pub(super) fn children<'a, 'i>(
     node: Node<'a, 'i>,
     name: &'static str,
 ) -> impl Iterator<Item = Node<'a, 'i>> {
-    node.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
+    node.children()
+        .filter(move |child| child.is_element() && child.tag_name().name() == name)
 }
 
 /// The first of them.

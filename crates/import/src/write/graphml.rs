@@ -34,7 +34,10 @@ pub fn write(topology: &Topology) -> String {
 
 fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
     writeln!(text, "<?xml version=\"1.0\" encoding=\"utf-8\"?>")?;
-    writeln!(text, "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">")?;
+    writeln!(
+        text,
+        "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">"
+    )?;
     for (id, of, name, kind) in KEYS {
         writeln!(
             text,

@@ -68,7 +68,10 @@ impl Parts {
             size_of[part] += 1;
         }
         let most = size_of.iter().copied().max().filter(|&most| most > 1)?;
-        let first = self.both_ways.iter().position(|&part| size_of[part] == most)?;
+        let first = self
+            .both_ways
+            .iter()
+            .position(|&part| size_of[part] == most)?;
         let mut search = Bfs::new(&self.graph, NodeIndex::new(first));
         let mut last = first;
         while let Some(node) = search.next(&self.graph) {

@@ -81,7 +81,12 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         reached
     });
     if let [_, _, ..] = parts.sizes[..] {
-        let sizes: Vec<String> = parts.sizes.iter().take(10).map(ToString::to_string).collect();
+        let sizes: Vec<String> = parts
+            .sizes
+            .iter()
+            .take(10)
+            .map(ToString::to_string)
+            .collect();
         let and_more = if parts.sizes.len() > 10 { " ..." } else { "" };
         assumptions.whole(format!(
             "the network has {} parts without a link between them, of {}{and_more} nodes",
@@ -170,7 +175,9 @@ impl Layout<'_> {
                 settled,
                 buffer: link.buffer.or(self.choices.buffer),
                 remark: [
-                    link.name.as_ref().map(|name| format!("called {}", plain(name))),
+                    link.name
+                        .as_ref()
+                        .map(|name| format!("called {}", plain(name))),
                     link.metric.map(|metric| format!("metric {metric}")),
                 ],
             };
@@ -264,8 +271,16 @@ impl Row<'_> {
         }
         let rate = BitsPerSecond(self.settled.bandwidth_bps);
         let delay = Seconds(self.settled.delay_s);
-        writeln!(text, "bandwidth = \"{rate}\"{}", Remark(&self.settled.bandwidth_remark))?;
-        writeln!(text, "delay     = \"{delay}\"{}", Remark(&self.settled.delay_remark))?;
+        writeln!(
+            text,
+            "bandwidth = \"{rate}\"{}",
+            Remark(&self.settled.bandwidth_remark)
+        )?;
+        writeln!(
+            text,
+            "delay     = \"{delay}\"{}",
+            Remark(&self.settled.delay_remark)
+        )?;
         match self.buffer {
             Some(buffer) => writeln!(text, "buffer    = \"{buffer}\""),
             None => Ok(()),
@@ -281,7 +296,11 @@ impl Row<'_> {
             writeln!(text, "duplex    = false")?;
         }
         let bps = (self.settled.bandwidth_bps * FASTER).min(Bounds::BIT_RATE.largest);
-        writeln!(text, "bandwidth = \"{}\"\ndelay     = \"0 s\"", BitsPerSecond(bps))
+        writeln!(
+            text,
+            "bandwidth = \"{}\"\ndelay     = \"0 s\"",
+            BitsPerSecond(bps)
+        )
     }
 }
 
@@ -324,7 +343,10 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn head(&self, text: &mut String) -> fmt::Result {
         let topology = self.topology;
-        let name = topology.name.as_deref().map_or_else(|| "A network".to_owned(), plain);
+        let name = topology
+            .name
+            .as_deref()
+            .map_or_else(|| "A network".to_owned(), plain);
         let files: Vec<String> = self.origin.files.iter().map(|file| plain(file)).collect();
         let format = topology.format.map_or("", |format| format.description());
         let title = format!(
@@ -341,10 +363,16 @@ impl Writer<'_> {
             writeln!(text, "#\n# Made by: {}", plain(&self.origin.command))?;
         }
         if !self.assumptions.is_empty() {
-            writeln!(text, "#\n# What was assumed; each link below says what of it:")?;
+            writeln!(
+                text,
+                "#\n# What was assumed; each link below says what of it:"
+            )?;
         }
         for assumption in self.assumptions {
-            let links = assumption.about.iter().any(|about| matches!(about, About::Link(..)));
+            let links = assumption
+                .about
+                .iter()
+                .any(|about| matches!(about, About::Link(..)));
             let listed = match links {
                 true => assumption.short(topology),
                 false => assumption.whole(topology),
@@ -352,8 +380,16 @@ impl Writer<'_> {
             comment(text, "# - ", &plain(&listed))?;
         }
         writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
-        if let Some(demands) = self.origin.demands.as_ref().filter(|_| !topology.demands.is_empty()) {
-            writeln!(text, "\n# The demands, as connections that send at constant rates.")?;
+        if let Some(demands) = self
+            .origin
+            .demands
+            .as_ref()
+            .filter(|_| !topology.demands.is_empty())
+        {
+            writeln!(
+                text,
+                "\n# The demands, as connections that send at constant rates."
+            )?;
             writeln!(text, "[include]\nconnections = {}", Quoted(demands))?;
         }
         Ok(())
@@ -362,13 +398,21 @@ impl Writer<'_> {
     fn nodes(&self, middle: &[String], text: &mut String) -> fmt::Result {
         let said = |node: &Node| node.label.is_some() || node.position.is_some();
         let nodes = self.topology.nodes.iter().enumerate();
-        let mut nodes = nodes.filter(|(place, node)| said(node) && !self.alone.contains(place)).peekable();
+        let mut nodes = nodes
+            .filter(|(place, node)| said(node) && !self.alone.contains(place))
+            .peekable();
         if nodes.peek().is_some() || !middle.is_empty() {
-            let degrees = self.topology.nodes.iter().any(|node| {
-                matches!(node.position, Some(Position::Degrees { .. }))
-            });
+            let degrees = self
+                .topology
+                .nodes
+                .iter()
+                .any(|node| matches!(node.position, Some(Position::Degrees { .. })));
             text.push_str("\n# What nodes are called, and where they are drawn");
-            text.push_str(if degrees { ": x is the longitude, y the latitude.\n" } else { ".\n" });
+            text.push_str(if degrees {
+                ": x is the longitude, y the latitude.\n"
+            } else {
+                ".\n"
+            });
         }
         for (_, node) in nodes {
             writeln!(text, "\n[[node]]\nname  = {}", Quoted(&node.name))?;
@@ -376,8 +420,13 @@ impl Writer<'_> {
                 writeln!(text, "label = {}", Quoted(label))?;
             }
             let place = match node.position {
-                Some(Position::Degrees { longitude, latitude }) => Some((longitude, latitude)),
-                Some(Position::Plane { x, y }) => Some((x, y)).filter(|(x, y)| x.abs().max(y.abs()) <= 1e12),
+                Some(Position::Degrees {
+                    longitude,
+                    latitude,
+                }) => Some((longitude, latitude)),
+                Some(Position::Plane { x, y }) => {
+                    Some((x, y)).filter(|(x, y)| x.abs().max(y.abs()) <= 1e12)
+                }
                 None => None,
             };
             if let Some((x, y)) = place {
@@ -388,7 +437,12 @@ impl Writer<'_> {
             }
         }
         for name in middle {
-            writeln!(text, "\n[[node]]\nname  = {}\nlabel = {}", Quoted(name), Quoted(PARALLEL))?;
+            writeln!(
+                text,
+                "\n[[node]]\nname  = {}\nlabel = {}",
+                Quoted(name),
+                Quoted(PARALLEL)
+            )?;
         }
         Ok(())
     }
@@ -409,7 +463,12 @@ impl Writer<'_> {
         };
         text.push_str(EXAMPLE);
         writeln!(text, "\n[[connection]]\nname   = \"example\"")?;
-        writeln!(text, "from   = {}\nto     = {}", Quoted(name(from)), Quoted(name(to)))?;
+        writeln!(
+            text,
+            "from   = {}\nto     = {}",
+            Quoted(name(from)),
+            Quoted(name(to))
+        )?;
         writeln!(text, "source = {{ profile = \"ns-reno\" }}")
     }
 }
