@@ -208,6 +208,26 @@ def labels(paths, work):
     return same, other, silent, examples
 
 
+def as_gml(paths, work):
+    """How many networks are the same if NetworkX writes them as GML: bandwidths and delays of all links."""
+    same = 0
+    for path in paths:
+        graph = networkx.read_graphml(path, force_multigraph=True)
+        gml = work / "network.gml"
+        networkx.write_gml(graph, gml, stringizer=str)
+        first, second = work / "first.toml", work / "second.toml"
+        run("import", path, "-o", first, "--force")
+        if run("import", gml, "-o", second, "--force").returncode != 0:
+            continue
+
+        def links(file):
+            links = tomllib.loads(file.read_text())["link"]
+            return sorted((link["bandwidth"], link["delay"]) for link in links)
+
+        same += links(first) == links(second)
+    return same
+
+
 def edge_data_in_order(path):
     """What is said of each edge, in the order of the file, loops apart."""
     import xml.etree.ElementTree as tree
@@ -245,6 +265,7 @@ def main():
                     print(f"{path.name}: {reason}", file=sys.stderr)
             row = " | ".join(f"{int(totals[column])}" for column in columns)
             print(f"| {name} | {row} | {totals['worst delay'] * 1e6:.2f} us |", flush=True)
+        print(f"\nwritten as GML by NetworkX: {as_gml(zoo, work)} of {len(zoo)} are the same networks")
         same, other, silent, examples = labels(zoo, work)
         print(f"\nlabels of edges with LinkSpeedRaw: {same} the same, {other} others, {silent} silent")
         for example, count in examples.most_common():

@@ -197,6 +197,12 @@ impl<'t> Draft<'t> {
         let positions = self.positions(reading)?;
         let names = self.names();
         for (place, node) in self.nodes.iter().enumerate() {
+            let label = node.says.label.as_ref().or(node.says.name.as_ref());
+            if label.is_some_and(|label| shortened(label) != *label) {
+                let about = About::Node(place, self.lines.of_byte(node.span.start));
+                self.assumptions
+                    .about("a label of more than 200 characters is cut", about);
+            }
             if node.says.hyperedge {
                 let text = "where more than two links meet (a hyperedge) is a node like any other";
                 let about = About::Node(place, self.lines.of_byte(node.span.start));
@@ -208,6 +214,7 @@ impl<'t> Draft<'t> {
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
             let label = node.says.label.or(node.says.name);
+            let label = label.map(|label| shortened(&label));
             Node {
                 label: label.filter(|label| *label != name),
                 name,
@@ -481,13 +488,22 @@ impl<'t> Draft<'t> {
     }
 }
 
+/// A label that a scenario can have.
+fn shortened(label: &str) -> String {
+    const LONGEST: usize = 200;
+    match label.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &label[..end]),
+        None => label.to_owned(),
+    }
+}
+
 /// `Mbit/s` of `1 Mbit/s`, and `100 kbit/s` as it is.
 fn unit_in_words(quantity: &str) -> String {
     quantity.strip_prefix("1 ").unwrap_or(quantity).to_owned()
 }
 
 fn check_rate(bps: f64, what: &str, span: Range<usize>) -> Read<()> {
-    match bps != 0.0 && Bounds::BIT_RATE.allow(bps) {
+    match bps > 0.0 && Bounds::BIT_RATE.allow(bps) {
         true => Ok(()),
         false => {
             let message = format!("a {what} of {}", BitsPerSecond(bps));

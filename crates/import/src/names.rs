@@ -44,8 +44,10 @@ pub(crate) fn unique(wishes: &[Wish<'_>]) -> Vec<String> {
 
 /// The nearest name that is legal everywhere: in links' names, in paths, and in `--set` options.
 pub(crate) fn legal(text: &str) -> String {
+    /// Longer ones are cut.
+    const LONGEST: usize = 60;
     let mut name = String::new();
-    for c in text.chars() {
+    for c in text.chars().take(LONGEST) {
         match c {
             _ if c.is_alphanumeric() || c == '_' => name.push(c),
             // An apostrophe leaves no gap.

@@ -211,3 +211,15 @@ fn a_table_of_demands_is_read_as_it_was_written() {
     let after = netflow_import::read(&[&links, &table], &Reading::default()).unwrap();
     assert_eq!(after.demands, before.demands);
 }
+
+/// A scenario was written that no scenario reader takes.
+#[test]
+fn long_names_are_cut_and_negative_bandwidths_refused() {
+    let long = "x".repeat(2000);
+    let csv = format!("from,to\n{long}a,{long}b\n{long}b,C\n");
+    let read = from_text("a.csv", &csv, &Reading::default()).unwrap();
+    assert_eq!(through_scenario(&read).links.len(), 2);
+    let csv = "from,to,LinkSpeedRaw\nA,B,-1e9\n";
+    let problems = from_text("a.csv", csv, &Reading::default()).unwrap_err();
+    assert_eq!(problems.into_vec()[0].message, "a bandwidth of -1 Gbit/s");
+}
