@@ -46,7 +46,7 @@ def kilometres(a, b):
 
 
 def seen_by_networkx(path):
-    """Number of nodes; links as pairs of identifiers; position and label of nodes."""
+    """The graph, and the positions of its nodes."""
     if path.suffix == ".json":
         data = json.loads(path.read_text())
         graph = networkx.node_link_graph(data, edges="edges")
@@ -126,6 +126,11 @@ def compare(path, work, totals):
         wrong.append(f"{text_nodes} nodes, {alone} without links, but {len(nodes)} in links")
     # Edge by edge, in the order of the file: the delay is that of the distance.
     edges = [(a, b) for a, b in edges_in_order(path) if a != b]
+    called, meant = {}, {}
+    for ends, link in zip(edges, links):
+        for end, name in zip(ends, link):
+            if called.setdefault(end, name) != name or meant.setdefault(name, end) != end:
+                wrong.append(f"the ends of {ends} are not those of {link[:2]}")
     known = [it for it in place.values() if it is not None]
     if any(abs(x) > 180 or abs(y) > 90 for x, y in known):
         edges = []  # places on a plane
