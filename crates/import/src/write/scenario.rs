@@ -1,6 +1,6 @@
 //! Scenario files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use netflow_units::{BitsPerSecond, Bounds, Room, Seconds};
@@ -106,6 +106,12 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         choices,
         taken: HashMap::new(),
         middle: Vec::new(),
+        names: topology
+            .nodes
+            .iter()
+            .map(|node| node.name.clone())
+            .collect(),
+        numbers: HashMap::new(),
     };
     let links = layout.links(&settled, &mut assumptions);
     let middle = std::mem::take(&mut layout.middle);
@@ -126,7 +132,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         topology: &topology,
         origin,
         assumptions: &assumptions,
-        alone: &parts.alone,
+        alone: parts.alone.iter().copied().collect(),
     };
     // Writing to a string cannot fail.
     let _ = writer.head(&mut text);
@@ -149,12 +155,16 @@ struct Layout<'a> {
     taken: HashMap<(usize, usize), usize>,
     /// Nodes in the middle of parallel links.
     middle: Vec<String>,
+    /// The names of all nodes.
+    names: HashSet<String>,
+    /// The last number that was given between two nodes.
+    numbers: HashMap<String, usize>,
 }
 
 impl Layout<'_> {
     fn links(&mut self, settled: &[Settled], assumptions: &mut Assumptions) -> String {
         let mut text = String::new();
-        let mut back = self.opposites(settled);
+        let back = self.opposites(settled);
         for (place, (link, settled)) in self.topology.links.iter().zip(settled).enumerate() {
             let duplex = match back.get(place) {
                 Some(Opposite::IsThere) => continue,
@@ -194,22 +204,21 @@ impl Layout<'_> {
                 }
             };
         }
-        back.clear();
         text
     }
 
     /// A name for the node in the middle of a link that nobody else has.
     fn middle_of(&mut self, from: &str, to: &str) -> String {
-        let names = self.topology.nodes.iter().map(|node| &node.name);
-        let others: std::collections::HashSet<&String> = names.chain(&self.middle).collect();
-        let mut number = 2;
-        let mut name = format!("{from}--{to}-{number}");
-        while others.contains(&name) {
-            number += 1;
-            name = format!("{from}--{to}-{number}");
+        let base = format!("{from}--{to}");
+        let number = self.numbers.entry(base.clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let name = format!("{base}-{number}");
+            if self.names.insert(name.clone()) {
+                self.middle.push(name.clone());
+                return name;
+            }
         }
-        self.middle.push(name.clone());
-        name
     }
 
     /// One-way links that are the same in both directions are one duplex link.
@@ -337,7 +346,7 @@ struct Writer<'a> {
     topology: &'a Topology,
     origin: &'a Origin,
     assumptions: &'a [Assumption],
-    alone: &'a [usize],
+    alone: HashSet<usize>,
 }
 
 impl Writer<'_> {
