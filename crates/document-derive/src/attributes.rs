@@ -210,6 +210,7 @@ impl OfKey {
                 flat: #flat,
                 is_cell: !#many && <#value as ::netflow_document::Read>::IS_CELL,
                 tables: <#value as ::netflow_document::Read>::TABLES,
+                kinds: <#value as ::netflow_document::Read>::KINDS,
             }
         };
         Declared {

@@ -66,6 +66,7 @@ pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<
         impl #impl_generics ::netflow_document::Read for #name #ty_generics #where_clause {
             const KIND: &'static str = "a table";
             const IS_CELL: bool = false;
+            const KINDS: &'static [&'static str] = &[#(#names),*];
             const TABLES: &'static [&'static [::netflow_document::Key]] =
                 &[Self::ALTERNATIVES, #(#tables),*];
 
@@ -76,7 +77,7 @@ pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<
             ) -> Option<Self> {
                 let kinds = ::netflow_document::Kinds {
                     what: #what,
-                    names: &[#(#names),*],
+                    names: Self::KINDS,
                     tables: Self::TABLES,
                     instead: #instead,
                 };

@@ -23,18 +23,8 @@ pub struct Key {
     pub is_cell: bool,
     /// The keys of its table, which may be put together from several; empty if it is none.
     pub tables: &'static [&'static [Key]],
-}
-
-impl Key {
-    /// Of a value of one of several kinds: the keys that say which. These are all of the first table, and what
-    /// the others cannot be without.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let (first, others) = self.tables.split_first().unzip();
-        let others = others.into_iter().flatten().copied().flatten();
-        let required = others.filter(|key| key.required);
-        let all = first.into_iter().copied().flatten().chain(required);
-        all.map(|key| key.name)
-    }
+    /// Of a value of one of several kinds, the keys that say which.
+    pub kinds: &'static [&'static str],
 }
 
 /// Which values a key may have.

@@ -106,22 +106,19 @@ impl<'r, 'a> Section<'r, 'a> {
 
     /// The text that stands for a key in the document, before anything is read.
     pub fn text(&self, key: &str) -> Option<&'a str> {
-        match self.written(key)?.kind {
+        match self.fields.get(key)?.kind {
             Kind::String(text) | Kind::Cell(text) => Some(text),
             _ => None,
         }
     }
 
-    fn written(&self, key: &str) -> Option<Value<'a>> {
-        self.fields.get(key)
-    }
-
     /// Whether options ask for another kind of what a key is one of than these fields of it say.
     fn is_of_another_kind(&self, key: &str, inner: &Scope<'_>, fields: &Fields<'_>) -> bool {
-        let declared = self.key(key).filter(|declared| declared.flat);
-        let mut kinds = declared.into_iter().flat_map(Key::kinds);
-        kinds.any(|kind| {
-            let asked = inner.overrides.is_set(&inner.inner(kind));
+        let kinds = self.key(key).map_or(&[][..], |declared| declared.kinds);
+        kinds.iter().any(|kind| {
+            let of_kind = inner.inner(kind);
+            let overrides = inner.overrides;
+            let asked = overrides.is_set(&of_kind) || overrides.first_below(&of_kind).is_some();
             asked && fields.get(kind).is_none()
         })
     }
@@ -152,7 +149,7 @@ impl<'r, 'a> Section<'r, 'a> {
                     "leave either `{key}` or the columns `{key}.…` empty"
                 ));
         }
-        let written = self.written(key);
+        let written = self.fields.get(key);
         let Some(scope) = &self.scope else {
             return written;
         };
@@ -256,7 +253,7 @@ impl<'r, 'a> Section<'r, 'a> {
 
     /// Where the value of a key stands, if there is one.
     pub fn value_place(&self, key: &str) -> Option<Place> {
-        Some(self.written(key)?.place)
+        Some(self.fields.get(key)?.place)
     }
 
     /// Where a key itself stands, if it does in the document.

@@ -207,6 +207,8 @@ pub trait Read: Sized {
     const IS_CELL: bool = true;
     /// The keys of its tables, if some of its values are tables.
     const TABLES: &'static [&'static [Key]] = &[];
+    /// The keys that say which of several kinds it is; empty if there is one.
+    const KINDS: &'static [&'static str] = &[];
 
     /// Reads it; `None` if it cannot be read, and the findings say why.
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self>;

@@ -3,8 +3,8 @@
 use netflow_scenario::{Prepared, Problem, Problems, from_str};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Acks, Adaptive, Buffer, Coupling, DropPolicy, FluidOptions, Model, ModelName, Simulation,
-    Source, Step,
+    Acks, Adaptive, Application, Buffer, Coupling, DropPolicy, FluidOptions, Model, ModelName,
+    Simulation, Source, Step,
 };
 use netflow_tcpmodel::CongestionControl;
 
@@ -339,6 +339,30 @@ fn options_change_a_part_of_a_source_or_its_kind() {
         source("constant=1 Mbit/s"),
         Source::Constant { .. }
     ));
+}
+
+#[test]
+fn options_change_a_part_of_an_application_or_its_kind() {
+    let on_off =
+        "application = { on-off = { rate = \"100 pkt/s\", on = \"1 s\", off = \"1 s\" } }\n";
+    let text = [START, LINK, CONNECTION, on_off].concat();
+    let application = |option: &str| {
+        let options = [format!("connection.c1.application.{option}")];
+        let prepared = from_str("test.toml", &text, "".as_ref(), &options);
+        let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+        let network = &prepared.network;
+        let connection = network.connection_by_name("c1").unwrap();
+        network.connection_spec(connection).application
+    };
+    let longer_off = Application::OnOff {
+        rate_pps: 100.0,
+        on_s: 1.0,
+        off_s: 3.0,
+    };
+    assert_eq!(application("on-off.off=3 s"), longer_off);
+    let rate_pps = 10.0;
+    let poisson = Application::Poisson { rate_pps };
+    assert_eq!(application("poisson=10 pkt/s"), poisson);
 }
 
 #[test]
