@@ -1,15 +1,13 @@
 //! How many packets the queue of every link holds.
 
-use crate::builder::{ACK_BYTES, Routes};
+use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
 use crate::tables::{Class, NO_BRANCH};
 use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec};
 
 /// Least room of a queue that is to hold a bandwidth-delay product, in packets.
 const LEAST_PKTS: f64 = 10.0;
-/// What such a queue holds where nothing crosses the link: what is sent in so many seconds,
+/// What such a queue holds where nothing crosses the link: what is sent in so many seconds.
 const IDLE_S: f64 = 0.1;
-/// in packets of so many bytes.
-const IDLE_BYTES: f64 = 1500.0;
 
 /// Links, and what crosses them.
 pub(crate) struct Crossed<'a> {
@@ -115,7 +113,7 @@ impl Crossed<'_> {
 
 fn bandwidth_delay_pkts(link: &LinkSpec, trip: &Trip) -> f64 {
     let mean_bytes = trip.sizes.mean_bytes();
-    let (seconds, bytes) = mean_bytes.map_or((IDLE_S, IDLE_BYTES), |it| (trip.longest_s, it));
+    let (seconds, bytes) = mean_bytes.map_or((IDLE_S, PACKET_BYTES), |it| (trip.longest_s, it));
     let pkts = (link.bandwidth_bps * seconds / (8.0 * bytes)).ceil();
     let threshold_pkts = match link.queue {
         DropPolicy::Red(red) => red.max_pkts,
@@ -127,85 +125,4 @@ fn bandwidth_delay_pkts(link: &LinkSpec, trip: &Trip) -> f64 {
         DropPolicy::DropTail | DropPolicy::Managed(_) => 0.0,
     };
     pkts.max(LEAST_PKTS).max(2.0 * threshold_pkts.ceil())
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::*;
-
-    fn connection(b: &mut NetworkBuilder, from: NodeId, to: NodeId, bytes: f64) {
-        let name = format!("c{}", from.index() * 10 + to.index());
-        b.connection(ConnectionSpec {
-            name,
-            from,
-            to,
-            source: Source::Constant { rate_pps: 1.0 },
-            application: Application::Bulk,
-            start_s: 0.0,
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
-            max_window_pkts: None,
-            packet_size_bytes: bytes,
-            path: None,
-            return_path: None,
-            acks: Acks::EveryPacket,
-        });
-    }
-
-    /// A—B 12 Mbit/s and 20 ms, B—C 1.2 Mbit/s and 30 ms, C—D nobody's, both ways each.
-    fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
-        let mut b = NetworkBuilder::new();
-        let nodes = ["A", "B", "C", "D"].map(|name| b.node(name));
-        for (i, (bps, delay_s)) in [(12e6, 0.020), (1.2e6, 0.030), (12e6, 0.0)]
-            .iter()
-            .enumerate()
-        {
-            for (from, to) in [(i, i + 1), (i + 1, i)] {
-                b.link(LinkSpec {
-                    delay_s: *delay_s,
-                    buffer: Buffer::BandwidthDelay,
-                    queue,
-                    ..LinkSpec::new(nodes[from], nodes[to], *bps)
-                });
-            }
-        }
-        for &(from, to, bytes) in pairs {
-            connection(&mut b, nodes[from], nodes[to], bytes);
-        }
-        let network = b.build().unwrap();
-        network.links().map(|id| network.buffer_pkts(id)).collect()
-    }
-
-    /// From A to C and back 100 ms of propagation, 1500 B in 1 ms and 10 ms, 40 B in 27 us and 267 us:
-    /// 111.3 ms, which are 111.3 packets at 12 Mbit/s and 11.13 at 1.2 Mbit/s. From A to B alone 41.03 ms.
-    #[test]
-    fn a_queue_holds_the_longest_round_trip() {
-        let both = [(0, 2, 1500.0), (0, 1, 1500.0)];
-        let pkts = line(DropPolicy::DropTail, &both);
-        // What nobody crosses: 100 ms at 12 Mbit/s.
-        assert_eq!(pkts, [112.0, 112.0, 12.0, 12.0, 100.0, 100.0]);
-        let near = line(DropPolicy::DropTail, &both[1..]);
-        // 100 ms at 1.2 Mbit/s.
-        assert_eq!(near, [42.0, 42.0, 10.0, 10.0, 100.0, 100.0]);
-        // 106.2 ms, in packets of 750 B.
-        let small = line(DropPolicy::DropTail, &[(0, 2, 750.0)]);
-        assert_eq!(small[..4], [212.0, 212.0, 22.0, 22.0]);
-    }
-
-    #[test]
-    fn thresholds_of_red_are_within_the_queue() {
-        let red = DropPolicy::Red(Red {
-            min_pkts: 10.0,
-            max_pkts: 40.0,
-            max_p: 0.1,
-            weight: 0.002,
-            gentle: true,
-            ecn: false,
-        });
-        assert_eq!(
-            line(red, &[(0, 2, 1500.0)])[..4],
-            [112.0, 112.0, 80.0, 80.0]
-        );
-    }
 }

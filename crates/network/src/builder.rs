@@ -18,6 +18,9 @@ use crate::{
 /// Bytes of an acknowledgement on the wire.
 pub const ACK_BYTES: f64 = 40.0;
 
+/// Bytes of a data packet on the wire unless somebody says otherwise: Ethernet's.
+pub const PACKET_BYTES: f64 = 1500.0;
+
 /// Takes nodes, links, connections and events, and makes a [`Network`] of them.
 #[derive(Debug)]
 pub struct NetworkBuilder {

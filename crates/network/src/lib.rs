@@ -31,7 +31,7 @@ pub mod tables;
 mod totals;
 mod users;
 
-pub use builder::{ACK_BYTES, MOST_STACK_WINDOW, NetworkBuilder};
+pub use builder::{ACK_BYTES, MOST_STACK_WINDOW, NetworkBuilder, PACKET_BYTES};
 pub use columns::{Cell, Column, Columns};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};

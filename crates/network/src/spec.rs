@@ -20,7 +20,8 @@ pub enum Buffer {
     /// The bandwidth-delay product: what the link sends during the longest round trip, queues aside, of the
     /// connections that cross it at the start, in packets of the mean size of their data; at least 10
     /// packets, and at least twice the upper threshold of RED and RIO. Where nothing crosses, what it sends
-    /// in 100 ms, in packets of 1500 B.
+    /// in 100 ms, in packets of
+    /// [`PACKET_BYTES`](crate::PACKET_BYTES).
     BandwidthDelay,
 }
 

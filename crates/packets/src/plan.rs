@@ -9,7 +9,7 @@ use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
 use crate::ns;
 use crate::numbers::Numbers;
 use crate::queue::{Link, service_ns};
-use crate::wire::Wires;
+use crate::wire::{Packet, Wires};
 
 /// Where packets on a wire arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) struct HopSpec {
     pub link: u32,
     pub is_ack: bool,
     /// Whether its packets may be marked instead of being dropped (ECT, RFC 3168).
-    pub ecn: bool,
+    ecn: bool,
     /// Drop precedence of its packets. A way of packets that are marked is there three times, one
     /// behind the other, `stride` hops apart.
     pub precedence: u8,
@@ -67,6 +67,14 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Way {
     pub hop: u32,
     pub wire: u32,
+}
+
+impl HopSpec {
+    /// Whether this one of its packets may be marked: a SYN asks for ECN before it may be itself (RFC 3168,
+    /// 6.1.1).
+    pub fn may_be_marked(&self, packet: &Packet) -> bool {
+        self.ecn && packet.seq != 0
+    }
 }
 
 impl Way {

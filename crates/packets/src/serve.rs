@@ -125,8 +125,7 @@ impl Engine {
         let left_ns = match link.queue.has_rio() {
             false => {
                 let mut congested = false;
-                // A SYN asks for ECN before it may be marked itself (RFC 3168, 6.1.1).
-                let asks = (spec.ecn && packet.seq != 0).then_some(&mut congested);
+                let asks = spec.may_be_marked(&packet).then_some(&mut congested);
                 let left_ns = link.queue.arrive(packet.time_ns, service_ns, asks);
                 if congested {
                     packet.tells |= CONGESTED;
@@ -164,8 +163,7 @@ impl Engine {
         link.queue.counts.accepted += 1;
         let mut dropped = Vec::new();
         if let Some(managed) = &mut link.queue.managed {
-            // A SYN asks for ECN before it may be marked itself (RFC 3168, 6.1.1).
-            let ecn = spec.ecn && waits.packet.seq != 0;
+            let ecn = spec.may_be_marked(&waits.packet);
             managed.enqueue(waits, flow, ecn, &mut dropped);
         }
         self.drop_managed(l, now_ns, dropped);

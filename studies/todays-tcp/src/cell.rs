@@ -1,11 +1,9 @@
 //! What is measured: senders behind one link, for some time.
 
 use netflow_document::Words;
+use netflow_simulation::PACKET_BYTES;
 use netflow_tcpmodel::CongestionControl;
 use serde::{Deserialize, Serialize};
-
-/// Bytes of a packet, its headers included.
-pub const PACKET_BYTES: f64 = 1500.0;
 
 /// Bytes of data in a packet: beside headers of 40 B there are timestamps of 12.
 pub const PAYLOAD_BYTES: f64 = 1448.0;

@@ -8,7 +8,7 @@ use std::thread;
 use netflow_testbed::Outcome;
 
 use crate::cell::Cell;
-use crate::row::{self, Found, Row};
+use crate::row::{self, Row};
 
 /// Packets per second of all links together that two processors carry without being late.
 pub const BUDGET_PPS: f64 = 26_000.0;
@@ -32,8 +32,8 @@ pub fn measure(
 ) -> Result<Outcome, Box<dyn Error>> {
     let known = row::read(path)?;
     let is_known = |cell: &Cell, repetition: u32| {
-        let mut of_cell = known.iter().filter(|row| row.is_of(cell));
-        of_cell.any(|row| row.repetition == repetition)
+        let mut of_cell = known.iter().filter(|row| row.cell == *cell);
+        of_cell.any(|row| row.found.repetition == repetition)
     };
     let runs = (0..repetitions).flat_map(|repetition| cells.iter().map(move |it| (it, repetition)));
     let runs: Vec<(&Cell, u32)> = runs
@@ -47,9 +47,9 @@ pub fn measure(
                 let (room, file) = (&room, &file);
                 let pass = room.enter(cell.most_pps());
                 scope.spawn(move || {
-                    let found = until_conclusive(cell);
+                    let row = until_conclusive(cell, repetition);
                     drop(pass);
-                    keep(cell, repetition, found, path, file)
+                    keep(cell, repetition, row, path, file)
                 })
             })
             .collect();
@@ -81,7 +81,7 @@ fn worse(one: Outcome, other: Outcome) -> Outcome {
 fn keep(
     cell: &Cell,
     repetition: u32,
-    found: Result<Found, Outcome>,
+    row: Result<Row, Outcome>,
     path: &Path,
     file: &Mutex<()>,
 ) -> Outcome {
@@ -92,10 +92,10 @@ fn keep(
         cell.buffer_pkts,
         cell.link_mbps
     );
-    let outcome = match found {
-        Ok(found) => {
+    let outcome = match row {
+        Ok(row) => {
             let _one_at_a_time = file.lock().unwrap_or_else(PoisonError::into_inner);
-            match row::append(path, &Row::of(cell, repetition, &found)) {
+            match row::append(path, &row) {
                 Ok(()) => Outcome::Passed,
                 Err(error) => Outcome::Failed(error.to_string()),
             }
@@ -106,10 +106,10 @@ fn keep(
     outcome
 }
 
-fn until_conclusive(cell: &Cell) -> Result<Found, Outcome> {
+fn until_conclusive(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
     let mut tries = 1;
     loop {
-        match measure_once(cell) {
+        match measure_once(cell, repetition) {
             Err(Outcome::Inconclusive(_)) if tries < TRIES => tries += 1,
             other => return other,
         }
@@ -117,12 +117,12 @@ fn until_conclusive(cell: &Cell) -> Result<Found, Outcome> {
 }
 
 #[cfg(target_os = "linux")]
-fn measure_once(cell: &Cell) -> Result<Found, Outcome> {
-    crate::senders::run(cell)
+fn measure_once(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
+    crate::senders::run(cell, repetition)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn measure_once(_: &Cell) -> Result<Found, Outcome> {
+fn measure_once(_: &Cell, _: u32) -> Result<Row, Outcome> {
     Err(Outcome::Skipped(
         "network namespaces are Linux's".to_owned(),
     ))

@@ -3,15 +3,16 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use netflow_problems::{connection, link};
 use netflow_simulation::{
-    Acks, Application, Buffer, ConnectionSpec, LinkId, LinkSpec, Model, Network, NetworkBuilder,
-    NodeId, Options, Run, Simulation, Source,
+    ConnectionSpec, LinkId, Model, Network, NetworkBuilder, Options, PACKET_BYTES, Run, Simulation,
+    Source,
 };
 use netflow_tcpmodel::{CongestionControl, Stack};
 use rayon::prelude::*;
 
-use crate::cell::{Cell, OVERSHOOT_S, PACKET_BYTES};
-use crate::row::{Found, Row, payload_bytes};
+use crate::cell::{Cell, OVERSHOOT_S, PAYLOAD_BYTES};
+use crate::row::{Found, Row};
 
 /// Seeds of each cell.
 pub const SEEDS: u32 = 5;
@@ -62,6 +63,7 @@ pub fn run(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> 
         .collect();
     let timeouts: f64 = totals.iter().filter_map(|it| it.timeouts).sum();
     let found = Found {
+        repetition: seed,
         utilization: link.utilization,
         queue_pkts: link.mean_queue_pkts,
         offered_pkts: link.offered_pkts as u64,
@@ -69,12 +71,11 @@ pub fn run(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> 
         early_drops_pkts: early_drops_pkts as u64,
         retransmitted_pkts: None,
         timeouts: timeouts as u64,
-        received_bytes: totals
-            .iter()
-            .map(|it| payload_bytes(it.delivered_pkts))
-            .collect(),
+        goodput_mbps: String::new(),
     };
-    Ok(Row::of(cell, seed, &found))
+    let received = totals.iter().map(|it| PAYLOAD_BYTES * it.delivered_pkts);
+    let received: Vec<f64> = received.collect();
+    Ok(Row::of(cell, found, &received))
 }
 
 /// The senders at A, and the last at F behind a way back that takes longer, if it does; the link from A to
@@ -83,37 +84,22 @@ fn network(cell: &Cell) -> Result<(Network, LinkId), Box<dyn Error + Send + Sync
     let mut b = NetworkBuilder::new();
     let (near, far, to) = (b.node("A"), b.node("F"), b.node("B"));
     let oneway_s = 0.5e-3 * f64::from(cell.rtt_ms);
-    let plain = |from: NodeId, to: NodeId, bps: f64, delay_s: f64, room_pkts: f64| LinkSpec {
-        delay_s,
-        buffer: Buffer::Packets(room_pkts),
-        ..LinkSpec::new(from, to, bps)
-    };
     let rate_bps = 1e6 * f64::from(cell.link_mbps);
     let room_pkts = f64::from(cell.buffer_pkts);
-    let bottleneck = b.link(plain(near, to, rate_bps, oneway_s, room_pkts));
-    b.link(plain(to, near, FAST_BPS, oneway_s, ROOM_PKTS));
-    b.link(plain(far, near, FAST_BPS, 0.0, ROOM_PKTS));
+    let bottleneck = b.link(link(near, to, rate_bps, oneway_s, room_pkts));
+    b.link(link(to, near, FAST_BPS, oneway_s, ROOM_PKTS));
+    b.link(link(far, near, FAST_BPS, 0.0, ROOM_PKTS));
     let detour_s = 1e-3 * f64::from(cell.detour_ms);
-    b.link(plain(near, far, FAST_BPS, detour_s, ROOM_PKTS));
+    b.link(link(near, far, FAST_BPS, detour_s, ROOM_PKTS));
     let senders = cell.senders();
     let last = senders.len() - 1;
     for (i, &congestion) in senders.iter().enumerate() {
         let is_far = cell.detour_ms > 0 && i == last;
+        let from = if is_far { far } else { near };
         b.connection(ConnectionSpec {
-            name: format!("c{i}"),
-            from: if is_far { far } else { near },
-            to,
-            source: linux(congestion)?,
-            application: Application::Bulk,
             start_s: Cell::start_s(i),
-            stop_s: None,
-            size_pkts: None,
-            count: 1,
-            max_window_pkts: None,
             packet_size_bytes: PACKET_BYTES,
-            path: None,
-            return_path: None,
-            acks: Acks::EveryPacket,
+            ..connection(&format!("c{i}"), from, to, linux(congestion)?)
         });
     }
     let told = |problems: Vec<_>| format!("{problems:?}");

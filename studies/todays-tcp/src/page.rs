@@ -163,12 +163,12 @@ fn table(study: &Study, congestion: &str, out: &mut String) -> std::fmt::Result 
         let verdicts = both.verdicts();
         let missed = |rule: Rule| mark(verdicts.iter().all(|(of, holds)| *of != rule || *holds));
         let queue = both.queue();
-        let utilization = both.pair(|row| 100.0 * row.utilization);
+        let utilization = both.pair(|row| 100.0 * row.found.utilization);
         let loss = both.pair(|row| 100.0 * row.loss());
         let jain = both.pair(Row::jain);
-        let early = both.pair(|row| row.early_drops_pkts as f64);
-        let again = both.pair(|row| row.retransmitted_pkts.unwrap_or_default() as f64);
-        let timeouts = both.pair(|row| row.timeouts as f64);
+        let early = both.pair(|row| row.found.early_drops_pkts as f64);
+        let again = both.pair(|row| row.found.retransmitted_pkts.unwrap_or_default() as f64);
+        let timeouts = both.pair(|row| row.found.timeouts as f64);
         writeln!(
             out,
             "| {} | {} | {} ms | {} pkt | {} | {:.1} | {} | {:.1} %{} | {} | {} %{} | {} | {:.3}{} | {} | {:.0}{} | {:.0} | {:.0} | {:.0} |",

@@ -6,23 +6,20 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, PAYLOAD_BYTES};
+use crate::cell::Cell;
 
-/// One run of a cell. Columns of [`Cell`] come first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One run of a cell: its columns, and behind them those of what was found.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// See [`Cell::congestion`].
-    pub congestion: String,
-    /// See [`Cell::rtt_ms`].
-    pub rtt_ms: u32,
-    /// See [`Cell::detour_ms`].
-    pub detour_ms: u32,
-    /// See [`Cell::buffer_pkts`].
-    pub buffer_pkts: u32,
-    /// See [`Cell::link_mbps`].
-    pub link_mbps: u32,
-    /// See [`Cell::seconds`].
-    pub seconds: u32,
+    /// Of which cell.
+    pub cell: Cell,
+    /// What became of it.
+    pub found: Found,
+}
+
+/// What a run is known by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
     /// Which repetition, or which seed.
     pub repetition: u32,
     /// Part of the link's rate that came out of it.
@@ -43,70 +40,36 @@ pub struct Row {
     pub goodput_mbps: String,
 }
 
-/// What a run is known by.
-pub struct Found {
-    /// Part of the link's rate that came out of it.
-    pub utilization: f64,
-    /// Mean queue in packets over time.
-    pub queue_pkts: f64,
-    /// Packets that came to the link.
-    pub offered_pkts: u64,
-    /// Those of them that found it full.
-    pub dropped_pkts: u64,
-    /// Those of them in the first two seconds.
-    pub early_drops_pkts: u64,
-    /// Segments that were sent again; the model does not count them.
-    pub retransmitted_pkts: Option<u64>,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Bytes that each receiver has got.
-    pub received_bytes: Vec<f64>,
+/// As many digits as a file has.
+fn rounded(value: f64, scale: f64) -> f64 {
+    (value * scale).round() / scale
 }
 
 impl Row {
-    /// The line of a run.
-    pub fn of(cell: &Cell, repetition: u32, found: &Found) -> Row {
+    /// The line of a run in which each receiver has got so many bytes.
+    pub fn of(cell: &Cell, found: Found, received_bytes: &[f64]) -> Row {
         let mbps = |bytes: &f64| format!("{:.4}", 8e-6 * bytes / f64::from(cell.seconds));
-        let goodput: Vec<String> = found.received_bytes.iter().map(mbps).collect();
-        let digits = |value: f64, scale: f64| (value * scale).round() / scale;
+        let goodput: Vec<String> = received_bytes.iter().map(mbps).collect();
         Row {
-            congestion: cell.congestion.clone(),
-            rtt_ms: cell.rtt_ms,
-            detour_ms: cell.detour_ms,
-            buffer_pkts: cell.buffer_pkts,
-            link_mbps: cell.link_mbps,
-            seconds: cell.seconds,
-            repetition,
-            utilization: digits(found.utilization, 1e5),
-            queue_pkts: digits(found.queue_pkts, 1e3),
-            offered_pkts: found.offered_pkts,
-            dropped_pkts: found.dropped_pkts,
-            early_drops_pkts: found.early_drops_pkts,
-            retransmitted_pkts: found.retransmitted_pkts,
-            timeouts: found.timeouts,
-            goodput_mbps: goodput.join("+"),
+            cell: cell.clone(),
+            found: Found {
+                utilization: rounded(found.utilization, 1e5),
+                queue_pkts: rounded(found.queue_pkts, 1e3),
+                goodput_mbps: goodput.join("+"),
+                ..found
+            },
         }
-    }
-
-    /// Whether it is of this cell.
-    pub fn is_of(&self, cell: &Cell) -> bool {
-        self.congestion == cell.congestion
-            && self.rtt_ms == cell.rtt_ms
-            && self.detour_ms == cell.detour_ms
-            && self.buffer_pkts == cell.buffer_pkts
-            && self.link_mbps == cell.link_mbps
-            && self.seconds == cell.seconds
     }
 
     /// What each receiver has got, in Mbit/s.
     pub fn goodputs_mbps(&self) -> Vec<f64> {
         let number = |text: &str| text.parse().unwrap_or(f64::NAN);
-        self.goodput_mbps.split('+').map(number).collect()
+        self.found.goodput_mbps.split('+').map(number).collect()
     }
 
     /// Part of the packets that found the link full.
     pub fn loss(&self) -> f64 {
-        self.dropped_pkts as f64 / self.offered_pkts.max(1) as f64
+        self.found.dropped_pkts as f64 / self.found.offered_pkts.max(1) as f64
     }
 
     /// Jain's index of fairness: (Σx)² / (n·Σx²).
@@ -123,11 +86,6 @@ impl Row {
     }
 }
 
-/// Bytes of data in so many packets.
-pub fn payload_bytes(pkts: f64) -> f64 {
-    PAYLOAD_BYTES * pkts
-}
-
 /// Reads them; none where there is no file.
 ///
 /// # Errors
@@ -136,8 +94,17 @@ pub fn read(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let rows: Result<Vec<Row>, csv::Error> = csv::Reader::from_path(path)?.deserialize().collect();
-    Ok(rows?)
+    let mut reader = csv::Reader::from_path(path)?;
+    let header = reader.headers()?.clone();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record?;
+        rows.push(Row {
+            cell: record.deserialize(Some(&header))?,
+            found: record.deserialize(Some(&header))?,
+        });
+    }
+    Ok(rows)
 }
 
 /// Writes them, cell by cell.
@@ -145,11 +112,11 @@ pub fn read(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
 /// # Errors
 /// The file cannot be written.
 pub fn write(path: &Path, cells: &[Cell], mut rows: Vec<Row>) -> Result<(), Box<dyn Error>> {
-    let place = |row: &Row| cells.iter().position(|cell| row.is_of(cell));
-    rows.sort_by_key(|row| (place(row), row.repetition));
+    let place = |row: &Row| cells.iter().position(|cell| row.cell == *cell);
+    rows.sort_by_key(|row| (place(row), row.found.repetition));
     let mut writer = csv::Writer::from_path(path)?;
     for row in &rows {
-        writer.serialize(row)?;
+        writer.serialize((&row.cell, &row.found))?;
     }
     Ok(writer.flush()?)
 }
@@ -164,6 +131,6 @@ pub fn append(path: &Path, row: &Row) -> Result<(), Box<dyn Error>> {
     let mut writer = csv::WriterBuilder::new()
         .has_headers(is_new)
         .from_writer(file);
-    writer.serialize(row)?;
+    writer.serialize((&row.cell, &row.found))?;
     Ok(writer.flush()?)
 }

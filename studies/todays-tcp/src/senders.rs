@@ -12,7 +12,7 @@ use netflow_units::{BitsPerSecond, Packets, Rate, Seconds, Size};
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion};
 
 use crate::cell::{Cell, OVERSHOOT_S};
-use crate::row::Found;
+use crate::row::{Found, Row};
 
 /// The first sender's port; the others have the next ones.
 const PORT: u16 = 9000;
@@ -52,7 +52,7 @@ fn system(error: io::Error) -> Outcome {
 }
 
 /// Measures a cell.
-pub(crate) fn run(cell: &Cell) -> Result<Found, Outcome> {
+pub(crate) fn run(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
     let of_error = |error| Outcome::of_error(&error);
     let testbed = Testbed::new(&link(cell), &StackOptions::linux_6()).map_err(of_error)?;
     let senders = cell.congestion.split('+').enumerate();
@@ -93,7 +93,8 @@ pub(crate) fn run(cell: &Cell) -> Result<Found, Outcome> {
         return Err(Outcome::Inconclusive(doubt));
     }
     let rate_bps = 1e6 * f64::from(cell.link_mbps);
-    Ok(Found {
+    let found = Found {
+        repetition,
         utilization: 8.0 * report.out.delivered.bytes as f64 / report.seconds / rate_bps,
         queue_pkts: report.out.mean_queue_pkts,
         offered_pkts: report.out.offered.pkts,
@@ -101,8 +102,9 @@ pub(crate) fn run(cell: &Cell) -> Result<Found, Outcome> {
         early_drops_pkts,
         retransmitted_pkts: Some(retransmitted_pkts),
         timeouts,
-        received_bytes: received,
-    })
+        goodput_mbps: String::new(),
+    };
+    Ok(Row::of(cell, found, &received))
 }
 
 /// One sender and its receiver.

@@ -57,7 +57,7 @@ impl<'a> Both<'a> {
     /// What is known of a cell; nothing if one side does not know it.
     pub fn of(cell: &'a Cell, measured: &'a [Row], modelled: &'a [Row]) -> Option<Both<'a>> {
         let pick = |rows: &'a [Row]| -> Vec<&'a Row> {
-            rows.iter().filter(|row| row.is_of(cell)).collect()
+            rows.iter().filter(|row| row.cell == *cell).collect()
         };
         let (measured, modelled) = (pick(measured), pick(modelled));
         let known = !measured.is_empty() && !modelled.is_empty();
@@ -92,7 +92,7 @@ impl<'a> Both<'a> {
 
     /// Mean queue in packets.
     pub fn queue(&self) -> Pair {
-        self.pair(|row| row.queue_pkts)
+        self.pair(|row| row.found.queue_pkts)
     }
 
     /// What has to hold of it alone, and whether it does.
@@ -100,7 +100,7 @@ impl<'a> Both<'a> {
         if self.cell.group() != Group::Alike {
             return vec![(Rule::Share, self.pair(Row::share).within(SHARE_ERROR))];
         }
-        let utilization = self.pair(|row| row.utilization);
+        let utilization = self.pair(|row| row.found.utilization);
         let mut verdicts = vec![
             (Rule::Utilization, utilization.within(UTILIZATION_ERROR)),
             (Rule::Jain, self.pair(Row::jain).within(JAIN_ERROR)),
@@ -111,7 +111,7 @@ impl<'a> Both<'a> {
             let near = (1.0 / LOSS_FACTOR..=LOSS_FACTOR).contains(&factor);
             verdicts.push((Rule::Loss, near || loss.within(0.0)));
         }
-        let early = self.pair(|row| row.early_drops_pkts as f64);
+        let early = self.pair(|row| row.found.early_drops_pkts as f64);
         // Of next to nothing a fifth is less than a packet.
         let limit = (OVERSHOOT_ERROR * early.measured).max(2.0);
         verdicts.push((Rule::Overshoot, early.within(limit)));

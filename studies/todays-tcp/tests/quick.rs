@@ -42,7 +42,7 @@ fn the_model_is_what_it_was() {
         let again = model::run(cell, 1).unwrap();
         let before = modelled
             .iter()
-            .find(|row| row.is_of(cell) && row.repetition == 1);
+            .find(|row| row.cell == *cell && row.found.repetition == 1);
         assert_eq!(
             Some(&again),
             before,

@@ -2,14 +2,14 @@
 
 use netflow_document::{Findings, ProblemKind, Spanned, Words};
 use netflow_network::{
-    Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
+    Coupling, FluidOptions, Model, ModelName, Options, PACKET_BYTES, PacketOptions, Step, Transport,
 };
 use netflow_units::{Bytes, Seconds};
 
 use crate::file::{Adaptive, CouplingSetting, Scenario, Simulation, StepSetting, TransportSetting};
 
 /// Packets on the wire unless somebody says otherwise.
-const PACKET_SIZE: Bytes = Bytes(1500.0);
+const PACKET_SIZE: Bytes = Bytes(PACKET_BYTES);
 
 /// More steps than this take days.
 const MOST_STEPS: f64 = 1e10;

@@ -1,0 +1,64 @@
+//! How many packets queues hold that do not say it.
+
+use netflow_network::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, NetworkBuilder, Red, Source};
+use netflow_problems::{connection, link};
+
+/// A—B 12 Mbit/s and 20 ms, B—C 1.2 Mbit/s and 30 ms, C—D nobody's, both ways each.
+fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
+    let mut b = NetworkBuilder::new();
+    let nodes = ["A", "B", "C", "D"].map(|name| b.node(name));
+    for (i, (bps, delay_s)) in [(12e6, 0.020), (1.2e6, 0.030), (12e6, 0.0)]
+        .into_iter()
+        .enumerate()
+    {
+        for (from, to) in [(i, i + 1), (i + 1, i)] {
+            b.link(LinkSpec {
+                buffer: Buffer::BandwidthDelay,
+                queue,
+                ..link(nodes[from], nodes[to], bps, delay_s, 1.0)
+            });
+        }
+    }
+    for &(from, to, bytes) in pairs {
+        let source = Source::Constant { rate_pps: 1.0 };
+        let name = format!("{from}>{to}");
+        b.connection(ConnectionSpec {
+            packet_size_bytes: bytes,
+            ..connection(&name, nodes[from], nodes[to], source)
+        });
+    }
+    let network = b.build().unwrap();
+    network.links().map(|id| network.buffer_pkts(id)).collect()
+}
+
+/// From A to C and back 100 ms of propagation, 1500 B in 1 ms and 10 ms, 40 B in 27 us and 267 us:
+/// 111.3 ms, which are 111.3 packets at 12 Mbit/s and 11.13 at 1.2 Mbit/s. From A to B alone 41.03 ms.
+#[test]
+fn a_queue_holds_the_longest_round_trip() {
+    let both = [(0, 2, 1500.0), (0, 1, 1500.0)];
+    let pkts = line(DropPolicy::DropTail, &both);
+    // What nobody crosses: 100 ms at 12 Mbit/s.
+    assert_eq!(pkts, [112.0, 112.0, 12.0, 12.0, 100.0, 100.0]);
+    let near = line(DropPolicy::DropTail, &both[1..]);
+    // 100 ms at 1.2 Mbit/s.
+    assert_eq!(near, [42.0, 42.0, 10.0, 10.0, 100.0, 100.0]);
+    // 106.2 ms, in packets of 750 B.
+    let small = line(DropPolicy::DropTail, &[(0, 2, 750.0)]);
+    assert_eq!(small[..4], [212.0, 212.0, 22.0, 22.0]);
+}
+
+#[test]
+fn thresholds_of_red_are_within_the_queue() {
+    let red = DropPolicy::Red(Red {
+        min_pkts: 10.0,
+        max_pkts: 40.0,
+        max_p: 0.1,
+        weight: 0.002,
+        gentle: true,
+        ecn: false,
+    });
+    assert_eq!(
+        line(red, &[(0, 2, 1500.0)])[..4],
+        [112.0, 112.0, 80.0, 80.0]
+    );
+}
