@@ -604,7 +604,17 @@ fn workload_errors(spec: &WorkloadSpec) -> Vec<BuildError> {
         spec.payload_bytes(),
         Allowed::AtLeastOne,
     );
-    check_window(&spec.source, &mut check);
+    if let Some(source) = &spec.source {
+        check_window(source, &mut check);
+    }
+    if let Err(error) = spec.stack.check() {
+        errors.push(BuildError::OutOfRange {
+            subject: subject(),
+            field: error.what,
+            value: error.value,
+            allowed: error.allowed,
+        });
+    }
     errors
 }
 

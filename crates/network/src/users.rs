@@ -32,13 +32,13 @@ pub struct WorkloadSpec {
     pub start_s: f64,
     /// Nobody comes from then on, in seconds; `None`: until the end of the run.
     pub stop_s: Option<f64>,
-    /// The senders at both ends, with the window model.
-    pub source: WindowSource,
-    /// Whether receivers delay acknowledgements, with the window model.
+    /// With the window model: both ends send by the rules of ns-2's agents; `None`: by those of the stack.
+    pub source: Option<WindowSource>,
+    /// Whether receivers of ns-2's agents delay acknowledgements, with the window model.
     pub delayed_ack: bool,
     /// Size of a full packet on the wire in bytes, 40 of them headers; above 40.
     pub packet_size_bytes: f64,
-    /// The TCP at both ends, with the fluid models.
+    /// The TCP at both ends, with the fluid models, and with the window model unless `source` says another.
     pub stack: Stack,
 }
 
@@ -131,7 +131,8 @@ impl Network {
             let pairs = users.pairs.iter().flatten();
             let ways: Vec<u64> = pairs.map(|id| of_connection[id.index()]).collect();
             // A stack's name: its constants grow in number, and these numbers should stay.
-            let what = format!("{application:?}{source:?}{}", stack.name);
+            let source = source.map_or(String::new(), |source| format!("{source:?}"));
+            let what = format!("{application:?}{source}{}", stack.name);
             let times = [Some(*start_s), *stop_s, Some(*users_per_s)];
             let bits = times.map(|it| it.map(f64::to_bits));
             hash_of((what, bits, delayed_ack, packet_size_bytes.to_bits(), ways))

@@ -187,7 +187,13 @@ impl Plan {
                     Source::Window(w) if w.variant == TcpVariant::Vegas => bits,
                     _ => bits.min(8.0 * ACK_BYTES),
                 },
-                ecn: matches!(&spec.source, Source::Stack(stack) if stack.has_ecn()),
+                ecn: match &spec.source {
+                    Source::Stack(stack) => stack.has_ecn(),
+                    Source::Users(traffic) => {
+                        traffic.workload.source.is_none() && traffic.workload.stack.has_ecn()
+                    }
+                    _ => false,
+                },
                 marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
             };
             (ends.data, ends.data_in) = self.way(data, &packets, links);

@@ -97,7 +97,7 @@ impl ReceivingEnd {
     pub fn heard(&self) -> i32 {
         match &self.answers {
             Answers::InOrder(receiver) => receiver.in_order() + 1,
-            Answers::Stack(receiver) => receiver.next() as i32,
+            Answers::Stack(receiver) => receiver.heard(),
             Answers::Each { .. } | Answers::Nothing => 0,
         }
     }

@@ -43,6 +43,9 @@ pub(crate) struct StackSender {
     out: Vec<u32>,
     /// Packets sent, the SYNs included.
     pub sent: u64,
+    /// Of connections before this one: round-trip times in seconds, their number, and losses found.
+    rtts_before: (f64, u64),
+    losses_before: (u64, u64),
 }
 
 impl StackSender {
@@ -73,7 +76,93 @@ impl StackSender {
             random,
             out: Vec::new(),
             sent: 0,
+            rtts_before: (0.0, 0),
+            losses_before: (0, 0),
         }
+    }
+
+    /// That of users, none of whom has come yet.
+    pub fn of_users(
+        stack: &Arc<Stack>,
+        limit: f64,
+        unused: PacketGenerator,
+        random: Pcg32,
+    ) -> Self {
+        let mut random = random;
+        let mut phase = || random.random::<f64>();
+        let (timers, ticks) = (phase(), phase());
+        StackSender {
+            stack: stack.clone(),
+            opening: Opening::new(stack, timers),
+            is_open: false,
+            sender: Sender::new(stack, limit as u32, [timers, ticks]),
+            application: unused,
+            size: ENDLESS,
+            held: VecDeque::new(),
+            random,
+            out: Vec::new(),
+            sent: 0,
+            rtts_before: (0.0, 0),
+            losses_before: (0, 0),
+        }
+    }
+
+    /// A new connection, of which nothing has been sent: what went before is counted on.
+    pub fn begin_anew(&mut self) {
+        (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.losses_found());
+        let most_out = self.sender.most_out();
+        let mut phase = || self.random.random::<f64>();
+        let (timers, ticks) = (phase(), phase());
+        self.opening = Opening::new(&self.stack, timers);
+        self.sender = Sender::new(&self.stack, most_out, [timers, ticks]);
+        self.is_open = false;
+        self.held.clear();
+        self.out.clear();
+    }
+
+    /// The server's: its answer to a SYN, sent at `from_ns`, is answered. `repeated` says that the SYN came
+    /// more than once, so that nothing was measured.
+    pub fn accept(&mut self, from_ns: u64, now_ns: u64, repeated: bool) {
+        self.opening.send(&self.stack, from_ns, false);
+        if repeated {
+            self.opening.repeat();
+        }
+        self.is_open = true;
+        self.opening
+            .end(&self.stack, now_ns, None, &mut self.sender);
+    }
+
+    /// Whether its SYN went out more than once.
+    pub fn has_repeated_syn(&self) -> bool {
+        self.opening.has_repeated()
+    }
+
+    /// Whether data may flow.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Packets from the first SYN on that there are.
+    pub fn available(&self) -> i32 {
+        self.sender.offered() as i32 + 1
+    }
+
+    /// There is data up to this packet, the last excluded.
+    pub fn offer(&mut self, available: i32) {
+        self.sender.offer((available - 1).max(0) as u32);
+    }
+
+    /// Sends what there is, perhaps after a pause.
+    pub fn push(&mut self, now_ns: u64) {
+        if self.is_open {
+            self.sender.wake(now_ns);
+            self.sender.send(now_ns, &mut self.out);
+        }
+    }
+
+    /// Whether nothing is left to be done, if nothing is on the way.
+    pub fn is_at_rest(&self) -> bool {
+        self.due_ns() == NEVER && self.sender.acknowledged() == self.sender.sent()
     }
 
     /// Sends its SYN.
@@ -187,12 +276,15 @@ impl StackSender {
     }
 
     pub fn losses_found(&self) -> (u64, u64) {
-        self.sender.losses_found()
+        let (timeouts, others) = self.sender.losses_found();
+        let (timeouts_before, others_before) = self.losses_before;
+        (timeouts_before + timeouts, others_before + others)
     }
 
     /// The sum of measured round-trip times in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, u64) {
-        self.sender.rtt_sum()
+        let (sum_s, rtts) = self.sender.rtt_sum();
+        (self.rtts_before.0 + sum_s, self.rtts_before.1 + rtts)
     }
 
     /// What keeps it from sending more.
@@ -215,6 +307,8 @@ impl StackSender {
 #[derive(Clone, Debug)]
 pub(crate) struct StackReceiver {
     receiver: Receiver,
+    /// Whether the other end's SYN has come.
+    is_greeted: bool,
     /// A pause after which it acknowledges at once for a while.
     pause_ns: u64,
 }
@@ -224,6 +318,7 @@ impl StackReceiver {
         let mut phase = || random.random::<f64>();
         StackReceiver {
             receiver: Receiver::new(stack, [phase(), phase()]),
+            is_greeted: false,
             pause_ns: crate::ns(stack.min_rto_s),
         }
     }
@@ -233,9 +328,15 @@ impl StackReceiver {
         self.receiver.due_ns()
     }
 
-    /// The next segment in order that it waits for.
-    pub fn next(&self) -> u32 {
-        self.receiver.next()
+    /// Nothing has come of a new connection; but its SYN, if data is all that comes.
+    pub fn restart(&mut self, stack: &Stack, is_greeted: bool, random: &mut Pcg32) {
+        *self = StackReceiver::new(stack, random);
+        self.is_greeted = is_greeted;
+    }
+
+    /// The next packet in order that it waits for.
+    pub fn heard(&self) -> i32 {
+        self.receiver.next() as i32 + i32::from(self.is_greeted)
     }
 
     /// A packet arrives that was sent at `sent_ns`: whether it brings something new, and what is said
@@ -248,6 +349,7 @@ impl StackReceiver {
         congested: bool,
     ) -> (bool, Option<(i32, u64)>) {
         if seq == 0 {
+            self.is_greeted = true;
             return (false, Some((SYN_ANSWERED, 0)));
         }
         let segment = seq as u32 - 1;

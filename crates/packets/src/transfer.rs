@@ -27,6 +27,8 @@ use crate::{Purpose, random};
 pub(crate) struct Transfer {
     pub ends: Ends,
     kind: Kind,
+    /// What a user's connection has beside.
+    user: Option<Box<User>>,
     start_ns: u64,
     stop_ns: u64,
     started: bool,
@@ -73,7 +75,6 @@ struct Tcp {
     sent: Sent,
     /// Packets that the application makes at most.
     size: i32,
-    user: Option<User>,
 }
 
 /// What a user's connection has beside.
@@ -85,8 +86,11 @@ struct User {
     messages: Vec<(i32, u32)>,
     /// Repeated packets and timeouts before this visit.
     repeated: u64,
-    knows_rtt: bool,
+    /// Whether the server knows that its answer to the first packet has come.
+    is_accepted: bool,
     visited: bool,
+    /// Where the clocks of a stack's receivers stand.
+    random: Pcg32,
 }
 
 /// More than any transfer sends.
@@ -122,11 +126,7 @@ impl Transfer {
                 spec.packet_size_bytes,
                 of_sender,
             ))),
-            Source::Users(traffic) => Kind::Tcp(Box::new(Tcp::of_users(
-                &traffic.workload,
-                of_sender,
-                of_application,
-            ))),
+            Source::Users(traffic) => Kind::of_users(&traffic.workload, of_sender, of_application),
             Source::Stack(stack) => {
                 let application =
                     PacketGenerator::of_application(spec.application, start_ns, of_application);
@@ -146,18 +146,37 @@ impl Transfer {
             Source::Profile(_) => Answers::Each {
                 second: every_second,
             },
-            Source::Users(traffic) => {
-                Answers::InOrder(Receiver::new(USER_LIMIT, traffic.workload.delayed_ack))
-            }
+            Source::Users(traffic) => match traffic.workload.source {
+                Some(_) => {
+                    Answers::InOrder(Receiver::new(USER_LIMIT, traffic.workload.delayed_ack))
+                }
+                None => {
+                    let mut random = random(seed, Purpose::Receiver, number);
+                    let receiver = StackReceiver::new(&traffic.workload.stack, &mut random);
+                    Answers::Stack(Box::new(receiver))
+                }
+            },
             Source::Stack(stack) => {
                 let mut random = random(seed, Purpose::Receiver, number);
                 Answers::Stack(Box::new(StackReceiver::new(stack, &mut random)))
             }
             Source::Window(_) => Answers::InOrder(Receiver::new(window_limit(spec), every_second)),
         };
+        let user = match &spec.source {
+            Source::Users(traffic) => Some(Box::new(User {
+                workload: traffic.workload.clone(),
+                messages: Vec::new(),
+                repeated: 0,
+                is_accepted: false,
+                visited: false,
+                random: random(seed, Purpose::Receiver, number),
+            })),
+            _ => None,
+        };
         Transfer {
             ends,
             kind,
+            user,
             start_ns,
             stop_ns: spec.stop_s.map_or(NEVER, ns),
             started: false,
@@ -180,6 +199,7 @@ impl Transfer {
                 rate_pps: 0.0,
                 sent: 0,
             })),
+            user: None,
             receiving: self.receiving.hollow(),
             windows: None,
             rtts_ns: Vec::new(),
@@ -209,20 +229,27 @@ impl Transfer {
     /// Somebody comes to its sender at `now_ns`, to open a connection; or, if it is the
     /// `server`'s, may ask it for something.
     pub fn visit(&mut self, now_ns: u64, server: bool) {
-        let Kind::Tcp(tcp) = &mut self.kind else {
-            return;
-        };
-        let Some(user) = &mut tcp.user else { return };
-        let offset = tcp.random.random();
-        let source = &user.workload.source;
-        tcp.sender = tcp.sender.anew(source, USER_LIMIT, offset, !server);
-        if let Answers::InOrder(receiver) = &mut self.receiving.answers {
-            receiver.restart(i32::from(server));
+        let Some(user) = &mut self.user else { return };
+        match &mut self.kind {
+            Kind::Tcp(tcp) => {
+                let offset = tcp.random.random();
+                let source = user.workload.source.unwrap_or_default();
+                tcp.sender = tcp.sender.anew(&source, USER_LIMIT, offset, !server);
+                tcp.held_ns = NEVER;
+                user.repeated = tcp.sender.repeated;
+            }
+            Kind::Stack(stack) => stack.begin_anew(),
+            Kind::Equation(_) | Kind::Open(_) => return,
         }
-        tcp.held_ns = NEVER;
+        match &mut self.receiving.answers {
+            Answers::InOrder(receiver) => receiver.restart(i32::from(server)),
+            Answers::Stack(receiver) => {
+                receiver.restart(&user.workload.stack, server, &mut user.random);
+            }
+            Answers::Each { .. } | Answers::Nothing => {}
+        }
         user.messages.clear();
-        user.repeated = tcp.sender.repeated;
-        user.knows_rtt = false;
+        user.is_accepted = false;
         user.visited = true;
         self.start_ns = now_ns;
         self.started = server;
@@ -230,109 +257,112 @@ impl Transfer {
 
     /// The visit is over.
     pub fn leave(&mut self) {
-        if let Some(user) = self.user_mut() {
+        if let Some(user) = &mut self.user {
             user.visited = false;
         }
     }
 
     /// Whether both ends have nothing left to do, if nothing is on the way.
     pub fn is_at_rest(&self) -> bool {
-        match &self.kind {
-            Kind::Tcp(tcp) => tcp.sender.is_at_rest() && self.receiving.due_ns() == NEVER,
-            _ => false,
-        }
+        let sender_rests = match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.is_at_rest(),
+            Kind::Stack(stack) => stack.is_at_rest(),
+            Kind::Equation(_) | Kind::Open(_) => false,
+        };
+        sender_rests && self.receiving.due_ns() == NEVER
     }
 
     /// There are so many more bytes to send, in packets of their own.
     pub fn say(&mut self, bytes: u64) {
-        let end = self.end_of(bytes);
-        let Kind::Tcp(tcp) = &mut self.kind else {
-            return;
-        };
-        let Some(user) = &mut tcp.user else { return };
-        let full = f64::from(end - tcp.sender.available - 1) * user.workload.payload_bytes();
+        let (before, end) = (self.kind.available(), self.end_of(bytes));
+        let Some(user) = &mut self.user else { return };
+        let full = f64::from(end - before - 1) * user.workload.payload_bytes();
         let last = bytes as f64 - full + HEADER_BYTES;
         user.messages.push((end, last.round() as u32));
-        tcp.sender.available = end;
+        match &mut self.kind {
+            Kind::Tcp(tcp) => tcp.sender.available = end,
+            Kind::Stack(stack) => stack.offer(end),
+            Kind::Equation(_) | Kind::Open(_) => {}
+        }
     }
 
     /// One past the packet that the last of so many more bytes would be in.
     pub fn end_of(&self, bytes: u64) -> i32 {
-        let Kind::Tcp(tcp) = &self.kind else {
-            return i32::MAX;
-        };
-        let Some(user) = &tcp.user else {
+        let Some(user) = &self.user else {
             return i32::MAX;
         };
         let pkts = (bytes as f64 / user.workload.payload_bytes()).ceil();
-        tcp.sender.available.saturating_add(pkts.max(1.0) as i32)
+        self.kind.available().saturating_add(pkts.max(1.0) as i32)
     }
 
     /// Sends what it was told to, as far as it may.
     pub fn push(&mut self, now_ns: u64, wires: &mut Wires) {
-        if let Kind::Tcp(tcp) = &mut self.kind {
-            tcp.sender.end_pause(now_ns);
-            tcp.try_to_send(now_ns);
-            let mut out = Out {
-                way: self.ends.data,
-                wires,
-                stranded: &mut self.stranded,
-                windows: self.windows.as_mut(),
-            };
-            tcp.emit(now_ns, &mut out);
+        let mut out = Out {
+            way: self.ends.data,
+            wires,
+            stranded: &mut self.stranded,
+            windows: self.windows.as_mut(),
+        };
+        match &mut self.kind {
+            Kind::Tcp(tcp) => {
+                tcp.sender.end_pause(now_ns);
+                tcp.try_to_send(now_ns);
+                tcp.emit(now_ns, &mut out);
+            }
+            Kind::Stack(stack) => {
+                stack.push(now_ns);
+                let window_pkts = stack.window_pkts();
+                stack.emit(|seq| out.send_with(now_ns, seq, window_pkts));
+            }
+            Kind::Equation(_) | Kind::Open(_) => {}
         }
     }
 
     /// Whether the first packet is acknowledged.
     pub fn is_connected(&self) -> bool {
-        matches!(&self.kind, Kind::Tcp(tcp) if tcp.sender.acknowledged >= 0)
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.sender.acknowledged >= 0,
+            Kind::Stack(stack) => stack.is_open(),
+            Kind::Equation(_) | Kind::Open(_) => false,
+        }
     }
 
-    /// Whether anything was sent twice in this visit.
+    /// Whether the first packet, or anything else, was sent twice in this visit.
     pub fn has_repeated(&self) -> bool {
-        match &self.kind {
-            Kind::Tcp(tcp) => match &tcp.user {
-                Some(user) => tcp.sender.repeated > user.repeated,
-                None => false,
-            },
+        match (&self.kind, &self.user) {
+            (Kind::Tcp(tcp), Some(user)) => tcp.sender.repeated > user.repeated,
+            (Kind::Stack(stack), _) => stack.has_repeated_syn(),
             _ => false,
         }
     }
 
-    /// Whether the sender has learned a round-trip time from the handshake.
-    pub fn knows_rtt(&self) -> bool {
-        matches!(&self.kind, Kind::Tcp(tcp) if tcp.user.as_ref().is_some_and(|u| u.knows_rtt))
+    /// Whether the server knows that its answer to the client's first packet has come.
+    pub fn is_accepted(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.is_accepted)
     }
 
-    /// The sender learns it: what began at `from_ns` is answered.
-    pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
-        if let Kind::Tcp(tcp) = &mut self.kind
-            && let Some(user) = &mut tcp.user
-        {
-            user.knows_rtt = true;
-            tcp.sender.learn_rtt(from_ns, to_ns);
+    /// The server learns that its answer of `from_ns` has come, and with it how long a round trip takes,
+    /// unless the first packet was `repeated`.
+    pub fn accept(&mut self, from_ns: u64, to_ns: u64, repeated: bool) {
+        if let Some(user) = &mut self.user {
+            user.is_accepted = true;
+        }
+        match &mut self.kind {
+            Kind::Tcp(tcp) if !repeated => tcp.sender.learn_rtt(from_ns, to_ns),
+            Kind::Stack(stack) => stack.accept(from_ns, to_ns, repeated),
+            Kind::Tcp(_) | Kind::Equation(_) | Kind::Open(_) => {}
         }
     }
 
     /// Bytes of one of a user's packets on the wire.
     pub fn wire_bytes(&self, seq: i32) -> f64 {
-        let Kind::Tcp(tcp) = &self.kind else {
-            return HEADER_BYTES;
-        };
-        let Some(user) = &tcp.user else {
+        let Some(user) = &self.user else {
             return HEADER_BYTES;
         };
         let next = user.messages.partition_point(|&(end, _)| end <= seq);
         match user.messages.get(next) {
             Some(&(end, last)) if end == seq + 1 => f64::from(last),
             _ => user.workload.packet_size_bytes,
-        }
-    }
-
-    fn user_mut(&mut self) -> Option<&mut User> {
-        match &mut self.kind {
-            Kind::Tcp(tcp) => tcp.user.as_mut(),
-            _ => None,
         }
     }
 
@@ -398,9 +428,7 @@ impl Transfer {
 
     /// Whether it has begun and not ended.
     pub fn is_sending(&self, now_ns: u64) -> bool {
-        if let Kind::Tcp(tcp) = &self.kind
-            && let Some(user) = &tcp.user
-        {
+        if let Some(user) = &self.user {
             return user.visited;
         }
         let is_open = self.start_ns <= now_ns && now_ns < self.stop_ns;
@@ -552,7 +580,7 @@ impl Transfer {
                         if tcp.sender.acknowledge(now_ns, packet.seq, &mut tcp.sent) {
                             tcp.try_to_send(now_ns);
                         }
-                        if tcp.user.is_some() {
+                        if self.user.is_some() {
                             tcp.sender.rest();
                         }
                     }
@@ -640,6 +668,28 @@ impl Out<'_> {
 }
 
 impl Kind {
+    /// That of users, none of whom has come yet.
+    fn of_users(workload: &WorkloadSpec, random: Pcg32, unused: Pcg32) -> Kind {
+        let unused = PacketGenerator::of_application(Application::Bulk, 0, unused);
+        match &workload.source {
+            Some(source) => Kind::Tcp(Box::new(Tcp::of_users(source, unused, random))),
+            None => {
+                let stack = Arc::new(workload.stack.clone());
+                let sender = StackSender::of_users(&stack, USER_LIMIT, unused, random);
+                Kind::Stack(Box::new(sender))
+            }
+        }
+    }
+
+    /// Packets that there are to send, from the first on, which has no payload.
+    fn available(&self) -> i32 {
+        match self {
+            Kind::Tcp(tcp) => tcp.sender.available,
+            Kind::Stack(stack) => stack.available(),
+            Kind::Equation(_) | Kind::Open(_) => 0,
+        }
+    }
+
     #[inline]
     fn rtt_sum(&self) -> (f64, u64) {
         match self {
@@ -674,23 +724,15 @@ impl Tcp {
             random,
             sent: Sent::new(),
             size,
-            user: None,
         }
     }
 
     /// That of a user, who has not come yet.
-    fn of_users(workload: &Arc<WorkloadSpec>, mut random: Pcg32, unused: Pcg32) -> Tcp {
+    fn of_users(source: &WindowSource, unused: PacketGenerator, mut random: Pcg32) -> Tcp {
         Tcp {
-            user: Some(User {
-                workload: workload.clone(),
-                messages: Vec::new(),
-                repeated: 0,
-                knows_rtt: false,
-                visited: false,
-            }),
-            sender: Sender::new(&workload.source, USER_LIMIT, 0, random.random()),
-            application: PacketGenerator::of_application(Application::Bulk, 0, unused),
-            jitter_ns: ns(workload.source.send_jitter_s) as f64,
+            sender: Sender::new(source, USER_LIMIT, 0, random.random()),
+            application: unused,
+            jitter_ns: ns(source.send_jitter_s) as f64,
             held_ns: NEVER,
             random,
             sent: Sent::new(),

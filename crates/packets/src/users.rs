@@ -203,9 +203,9 @@ impl Visit {
         if self.greeted_ns == NEVER && heard >= 1 {
             self.greeted_ns = now_ns;
         }
-        if heard >= 2 && !replies.knows_rtt() && !requests.has_repeated() {
+        if heard >= 2 && !replies.is_accepted() {
             // The handshake has told the server how long a round trip takes.
-            replies.learn_rtt(self.greeted_ns, now_ns);
+            replies.accept(self.greeted_ns, now_ns, requests.has_repeated());
         }
         // What is complete at the same moment is answered together.
         let mut bytes = 0;

@@ -86,7 +86,7 @@ pub fn constant_users(builder: &mut NetworkBuilder) -> WorkloadSpec {
         servers: nodes[2..].to_vec(),
         start_s: 5.0,
         stop_s: Some(65.0),
-        source: WindowSource::default(),
+        source: Some(WindowSource::default()),
         delayed_ack: false,
         packet_size_bytes: 1000.0,
         stack: Stack::builtin("linux-6").expect("it is built in"),

@@ -85,7 +85,7 @@ mod tests {
             servers: vec![b],
             start_s: 0.0,
             stop_s: None,
-            source: WindowSource::default(),
+            source: Some(WindowSource::default()),
             delayed_ack: false,
             packet_size_bytes: 1000.0,
             stack: netflow_tcpmodel::Stack::builtin("linux-6").unwrap(),

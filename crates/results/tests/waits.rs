@@ -28,7 +28,7 @@ fn network() -> Network {
             servers: vec![b],
             start_s: 0.0,
             stop_s: None,
-            source: WindowSource::default(),
+            source: Some(WindowSource::default()),
             delayed_ack: false,
             packet_size_bytes: 1500.0,
             stack: Stack::builtin("linux-6").unwrap(),

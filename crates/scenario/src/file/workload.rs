@@ -32,15 +32,15 @@ pub struct Workload {
     /// Nobody comes from then on; those who are there stay. Default: the end of the run.
     #[key(allowed = allowed::MOMENT, example = "50 s")]
     pub stop: Option<Time>,
-    /// The senders at both ends, with the window model. Default: `{ window = "reno" }`. The default
-    /// of its `send-jitter` is 0 s here: users come at random anyway.
+    /// The senders at both ends, with the window model. Default: what `stack` says, and if that says nothing
+    /// `{ window = "reno" }`. The default of its `send-jitter` is 0 s here: users come at random anyway.
     #[key(example = "{ window = \"newreno\" }")]
     pub source: Option<Spanned<WindowSetting>>,
     /// Size of a full packet on the wire, 40 B of it headers. Default: the simulation's.
     #[key(allowed = allowed::FULL_PACKET, example = "1500 B")]
     pub packet_size: Option<ByteSize>,
-    /// The TCP at both ends, with the fluid models: `"linux-6"`, `"legacy"`, `"linux-2.0.34"`,
-    /// `"rfc6298"` or `"ns-2.35"`. Default: `"linux-6"`.
+    /// The TCP at both ends: `"linux-6"`, `"legacy"`, `"linux-2.0.34"`, `"rfc6298"` or `"ns-2.35"`.
+    /// Default: `"linux-6"` with the fluid models; with the window model what `source` says.
     #[key(example = "linux-6")]
     pub stack: Option<Spanned<String>>,
 

@@ -39,6 +39,15 @@ impl Connections {
         self.names.iter()
     }
 
+    /// Adds a name, if there is no connection of it; where its ends stand is to be told next.
+    pub(super) fn add_name(&mut self, name: &str) -> Result<usize, usize> {
+        self.names.add(name)
+    }
+
+    pub(super) fn add_ends(&mut self, ends: Ends) {
+        self.ends.push(ends);
+    }
+
     pub(super) fn ends(&self, name: &str) -> Option<Ends> {
         self.ends.get(self.names.find(name)?).copied()
     }
@@ -62,12 +71,12 @@ impl Assembly<'_> {
             || Connection::default_name(number),
             |name| name.into_inner(),
         );
-        if let Err(first) = self.connections.names.add(&name) {
+        if let Err(first) = self.connections.add_name(&name) {
             return self.duplicate(&name, has_name, name_place, first);
         }
         let from = self.known_node(&connection.from);
         let to = self.known_node(&connection.to);
-        self.connections.ends.push(Ends {
+        self.connections.add_ends(Ends {
             sender: from,
             from: connection.from.place(),
             to: connection.to.place(),
@@ -180,23 +189,18 @@ impl Assembly<'_> {
         }
     }
 
-    /// Names a connection that users send on.
-    pub(super) fn name_connection(&mut self, workload: &crate::file::Workload, name: &str) {
-        let place = |places: &Option<Spanned<crate::file::Places>>| {
-            places
-                .as_ref()
-                .map_or(workload.name.place(), Spanned::place)
-        };
-        if self.connections.names.add(name).is_err() {
+    /// Names a connection that users send on, whose workload and whose ends stand there.
+    pub(super) fn name_users_connection(&mut self, name: &str, at: Place, ends: [Place; 2]) {
+        if self.connections.add_name(name).is_err() {
             let message = format!("connection `{name}` exists already: users send on it");
             let help = "give the connection, or the workload, another name";
-            let at = workload.name.place();
             return self.error(ProblemKind::Duplicate, at, message, help);
         }
-        self.connections.ends.push(Ends {
+        let [from, to] = ends;
+        self.connections.add_ends(Ends {
             sender: None,
-            from: place(&workload.clients),
-            to: place(&workload.servers),
+            from,
+            to,
         });
     }
 

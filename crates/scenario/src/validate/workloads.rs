@@ -78,10 +78,13 @@ impl Assembly<'_> {
             servers,
             start_s,
             stop_s,
-            source: WindowSource {
-                send_jitter_s: jitter.map_or(0.0, |jitter| jitter.get()),
-                ..source
-            },
+            // A stack that is named is the TCP of packets, too.
+            source: (workload.source.is_some() || workload.stack.is_none()).then_some(
+                WindowSource {
+                    send_jitter_s: jitter.map_or(0.0, |jitter| jitter.get()),
+                    ..source
+                },
+            ),
             delayed_ack: workload
                 .source
                 .as_ref()
@@ -97,8 +100,11 @@ impl Assembly<'_> {
         if self.meets_itself(workload, &spec) || self.findings.has_errors() {
             return;
         }
+        let at = workload.name.place();
+        let stand = |places: &Option<Spanned<Places>>| places.as_ref().map_or(at, Spanned::place);
+        let ends = [stand(&workload.clients), stand(&workload.servers)];
         for connection in self.builder.workload(spec) {
-            self.name_connection(workload, &connection);
+            self.name_users_connection(&connection, at, ends);
         }
     }
 
@@ -149,10 +155,10 @@ impl Assembly<'_> {
                 "write `model = \"window\"` in [simulation]; `stack` is what the fluid models take";
             self.warning(ProblemKind::WithoutEffect, source.place(), message, help);
         }
-        let stack = workload.stack.as_ref().filter(|_| window);
-        if let Some(stack) = stack {
-            let message = "`stack` has no effect: the window model has senders of its own";
-            let help = "`source` is what the window model takes";
+        let stack = workload.stack.as_ref();
+        if let Some(stack) = stack.filter(|_| window && workload.source.is_some()) {
+            let message = "`stack` has no effect: `source` says how the window model sends";
+            let help = "leave out one of them";
             self.warning(ProblemKind::WithoutEffect, stack.place(), message, help);
         }
     }

@@ -53,7 +53,7 @@ impl Lab {
             servers: vec![self.to],
             start_s: 0.0,
             stop_s: None,
-            source: WindowSource::default(),
+            source: Some(WindowSource::default()),
             delayed_ack: false,
             packet_size_bytes: 1000.0,
             stack: netflow_tcpmodel::Stack::builtin("linux-6").unwrap(),

@@ -59,7 +59,7 @@ fn changed(network: &Network, changes: Changes) -> Network {
             servers: vec![nodes[1]],
             start_s: 0.0,
             stop_s: None,
-            source: WindowSource::default(),
+            source: Some(WindowSource::default()),
             delayed_ack: true,
             packet_size_bytes: 1040.0,
             stack: Stack::builtin("linux-6").unwrap(),

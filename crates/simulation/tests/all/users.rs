@@ -43,10 +43,10 @@ fn workload(application: Application, users_per_s: f64) -> WorkloadSpec {
         servers: Vec::new(),
         start_s: 0.0,
         stop_s: Some(20.0),
-        source: WindowSource {
+        source: Some(WindowSource {
             send_jitter_s: 0.0,
             ..WindowSource::default()
-        },
+        }),
         delayed_ack: false,
         packet_size_bytes: 1040.0,
         stack: Stack::builtin("linux-6").unwrap(),
@@ -374,6 +374,43 @@ fn models_have_the_same_users() {
     assert_eq!(window, fluid);
 }
 
+/// Users of a stack: packet by packet they wait as the player of single connections says, which the fluid
+/// model asks; hosts keep acknowledgements for up to 0.1 ms here.
+#[test]
+fn users_of_a_stack_wait_as_single_connections_do() {
+    for (name, pkts) in [1, 10, 11, 29, 70].map(|pkts| ("linux-6", pkts)) {
+        let waits = |model| {
+            let application = Application::Http(http(1.0, f64::from(pkts) * 1000.0));
+            let mut spec = workload(application, 2.0);
+            spec.source = None;
+            spec.stack = Stack::builtin(name).unwrap();
+            let options = Options {
+                duration_s: 25.0,
+                model,
+                ..Options::default()
+            };
+            let network = network(FAST, vec![spec], &[]);
+            let mut simulation = Simulation::new(network, options).unwrap();
+            while !simulation.is_done() {
+                simulation.step().unwrap();
+            }
+            simulation.experiences(&|| false).unwrap().swap_remove(0)
+        };
+        let (packets, fluid) = (waits(Model::PACKETS), waits(Model::FLUID));
+        assert_eq!((packets.came, packets.gone), (fluid.came, fluid.gone));
+        for kind in [WaitFor::Connect, WaitFor::File] {
+            let (packets, fluid) = (waits_s(&packets, kind), waits_s(&fluid, kind));
+            assert_eq!(packets.len(), fluid.len());
+            let mean = |waits_s: &[f64]| waits_s.iter().sum::<f64>() / waits_s.len() as f64;
+            let (packets_s, fluid_s) = (mean(&packets), mean(&fluid));
+            assert!(
+                (packets_s - fluid_s).abs() < 1e-3,
+                "{pkts} {kind:?} {packets_s} {fluid_s}"
+            );
+        }
+    }
+}
+
 /// Played sessions are the same for any number of threads.
 #[test]
 fn threads_do_not_change_what_users_wait() {
@@ -411,7 +448,8 @@ proptest! {
         files in 1.0..6.0_f64,
         reply_bytes in 1.0..30_000.0_f64,
         delayed_ack in any::<bool>(),
-        variant in prop::sample::select(TcpVariant::ALL.to_vec()),
+        variant in prop::option::of(prop::sample::select(TcpVariant::ALL.to_vec())),
+        stack in prop::sample::select(vec!["linux-6", "legacy", "rfc6298"]),
         telnet in any::<bool>(),
     ) {
         let application = match telnet {
@@ -425,7 +463,8 @@ proptest! {
             }),
         };
         let mut spec = workload(application, users_per_s);
-        spec.source.variant = variant;
+        spec.source = variant.map(|variant| WindowSource { variant, ..spec.source.unwrap() });
+        spec.stack = Stack::builtin(stack).unwrap();
         spec.delayed_ack = delayed_ack;
         let between = Between { bandwidth_bps, buffer_pkts };
         let network = network(between, vec![spec], &[]);
@@ -466,7 +505,9 @@ fn medians_are_whole_round_trips() {
                 builder.link(netflow_problems::link(from, to, 1e9, one_way_s, 1e4));
             }
             let mut spec = workload(Application::Http(Http::default()), 20.0);
-            spec.source.initial_window_pkts = 10.0;
+            if let Some(source) = &mut spec.source {
+                source.initial_window_pkts = 10.0;
+            }
             spec.packet_size_bytes = 1500.0;
             (spec.clients, spec.servers) = (vec![nodes[0]], vec![nodes[1]]);
             builder.workload(spec);

@@ -43,8 +43,13 @@ impl Opening {
     }
 
     /// It will be sent again, not for want of an answer.
-    pub(crate) fn repeat(&mut self) {
+    pub fn repeat(&mut self) {
         self.again += 1;
+    }
+
+    /// Whether it was sent more than once.
+    pub fn has_repeated(&self) -> bool {
+        self.again > 0
     }
 
     /// The timer fires: it is to be sent again.
