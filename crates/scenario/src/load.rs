@@ -166,6 +166,7 @@ fn prepare(
         reach,
         digest,
         notes: valid.notes,
+        demands: valid.demands,
     })
 }
 

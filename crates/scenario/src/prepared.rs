@@ -1,7 +1,8 @@
 //! What comes out: a network ready to run.
 
 use netflow_document::{Problem, Sources};
-use netflow_network::{Network, NodeId, Options};
+use netflow_network::{ConnectionId, Network, NodeId, Options};
+use netflow_workload::Distribution;
 use sha2::{Digest, Sha256};
 
 use crate::load::Reach;
@@ -29,6 +30,23 @@ pub struct Prepared {
     pub digest: String,
     /// Labels and positions of nodes that have any.
     pub notes: Vec<NodeNote>,
+    /// Demands of transfers that a fluid carries as their mean.
+    pub demands: Vec<DemandNote>,
+}
+
+/// A demand of transfers that come and go, of which a fluid has the mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DemandNote {
+    /// What it is called.
+    pub name: String,
+    /// What carries it.
+    pub connection: ConnectionId,
+    /// How long a transfer is, in bytes.
+    pub size: Distribution,
+    /// Payload of a full packet, in bytes.
+    pub payload_bytes: f64,
+    /// Packets that its senders begin with.
+    pub initial_window_pkts: f64,
 }
 
 /// What a `[[node]]` says about a node.

@@ -11,6 +11,7 @@
 //!
 //! - [`solve()`] and [`Solver`] find the steady state,
 //! - [`Solver::sensitivities`] tells what a little more of anything anywhere changes,
+//! - [`Solver::transfer_times`] how long transfers take that come and go,
 //! - [`Solver::headroom`] how much more the network carries,
 //! - [`beside_run()`] whether a run comes to rest there.
 //!
@@ -30,6 +31,7 @@ mod problem;
 mod sensitivity;
 mod solver;
 mod steady;
+mod transfers;
 
 use netflow_network::Network;
 
@@ -41,6 +43,7 @@ pub use point::Held;
 pub use sensitivity::{Measure, Sensitivities};
 pub use solver::{Scale, Solver};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
+pub use transfers::{TransferTimes, Transfers};
 
 /// The steady state of a network as it is just before `at_s`; infinity is after all its events.
 ///

@@ -105,6 +105,15 @@ pub(super) const COORDINATE: Allowed<f64> = Allowed {
     test: |x| x.abs() <= 1e12,
     text: "-1e12 to 1e12",
 };
+pub(super) const POPULATION: Allowed<f64> = Allowed {
+    test: |people| *people > 0.0 && *people <= 1e12,
+    text: "above 0, at most 1e12",
+};
+/// By what all demands are multiplied.
+pub(super) const SCALE: Allowed<f64> = Allowed {
+    test: |scale| *scale > 0.0 && *scale <= 1e9,
+    text: "above 0, at most 1e9",
+};
 
 pub(super) const VERSION: Allowed<String> = Allowed {
     test: |text: &String| crate::changes::Version::is_told_by(text),

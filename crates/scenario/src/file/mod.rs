@@ -5,6 +5,7 @@ mod aggregate;
 mod allowed;
 mod application;
 mod connection;
+mod demand;
 mod distribution;
 mod event;
 mod include;
@@ -23,10 +24,11 @@ mod workload;
 pub use aggregate::{Aggregate, ConditionerName};
 pub use application::{ApplicationSetting, OnOffSetting};
 pub use connection::Connection;
+pub use demand::{Demand, DemandKind};
 pub(crate) use distribution::distribution;
 pub use distribution::{DistributionSetting, Exponential, LogNormal, Pareto, Rows, Variable};
 pub use event::{Event, Set};
-pub use include::Include;
+pub use include::{Gravity, GravityWeight, Include};
 pub use link::Link;
 pub use link_class::LinkClass;
 pub use loss::{Gilbert, LossCauses, LossSetting};
@@ -70,7 +72,7 @@ pub struct Scenario {
     /// How to evaluate the network.
     #[key(element)]
     pub simulation: Simulation,
-    /// Tables in CSV files with more nodes, links, connections and events.
+    /// Tables in CSV files with more nodes, links, connections, demands and events.
     #[key(element)]
     pub include: Option<Include>,
     /// Nodes, where there is something to say about them: they are known from the links.
@@ -82,6 +84,9 @@ pub struct Scenario {
     /// The traffic.
     #[key(name = "connection")]
     pub connections: Vec<Connection>,
+    /// The traffic by how much it is, from node to node.
+    #[key(name = "demand")]
+    pub demands: Vec<Demand>,
     /// DiffServ: aggregates of connections whose packets are marked.
     #[key(name = "aggregate")]
     pub aggregates: Vec<Aggregate>,

@@ -51,6 +51,9 @@ pub struct Simulation {
     /// Interval over which arrivals are counted for their burstiness. Default: 100 ms.
     #[key(allowed = allowed::INTERVAL, example = "100 ms")]
     pub burstiness_interval: Option<Time>,
+    /// Every demand is so many times what it says. Default: 1.
+    #[key(allowed = allowed::SCALE, example = 1.5)]
+    pub demand_scale: Option<Spanned<f64>>,
     /// The version of netflow that it was written for, such as `"0.2"`: `netflow check` names every
     /// default that changed since.
     #[key(allowed = allowed::VERSION, example = "0.2")]

@@ -125,6 +125,7 @@ impl Assembly<'_> {
             self.error(ProblemKind::Duplicate, place, message, &help);
             return false;
         }
+        let bandwidth_bps = spec.bandwidth_bps;
         let id = self.builder.link(spec);
         if let Some((scheduler, classes)) = classes {
             self.builder.schedule(ClassedLink {
@@ -137,6 +138,7 @@ impl Assembly<'_> {
         self.link_list.push(PlacedLink {
             from: ends.0,
             to: ends.1,
+            bandwidth_bps,
             place,
             reverse,
         });
@@ -296,6 +298,9 @@ impl Assembly<'_> {
             }
             return;
         };
+        if let Some(people) = &node.population {
+            self.populations.push((id, **people));
+        }
         let position = node.x.as_deref().copied().zip(node.y.as_deref().copied());
         self.notes.push(NodeNote {
             node: id,

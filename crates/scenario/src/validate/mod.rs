@@ -5,6 +5,7 @@
 
 mod aggregates;
 mod connections;
+mod demands;
 mod events;
 mod link_classes;
 mod links;
@@ -28,16 +29,17 @@ use netflow_network::{
 
 use self::aggregates::Aggregates;
 use self::connections::Connections;
+use self::demands::Demands;
 use self::profiles::Profiles;
 use self::simulation::Settings;
 use crate::changes;
 use crate::file::{
-    Aggregate, Connection, Event, Include, Link, ModelSetting, Node, Scenario, Simulation,
+    Aggregate, Connection, Demand, Event, Include, Link, ModelSetting, Node, Scenario, Simulation,
     StepSetting, Workload,
 };
 use crate::load::Reach;
 use crate::memory;
-use crate::prepared::NodeNote;
+use crate::prepared::{DemandNote, NodeNote};
 
 pub(crate) use self::workloads::application;
 
@@ -48,6 +50,7 @@ pub(crate) struct Valid {
     pub(crate) warmup_s: f64,
     pub(crate) seed: u64,
     pub(crate) notes: Vec<NodeNote>,
+    pub(crate) demands: Vec<DemandNote>,
 }
 
 /// The surroundings of a scenario.
@@ -79,6 +82,9 @@ pub(crate) fn validate(
         links: HashMap::new(),
         link_list: Vec::new(),
         notes: Vec::new(),
+        populations: Vec::new(),
+        demand_list: Vec::new(),
+        demands: Demands::default(),
         described: HashSet::new(),
         connections: Connections::default(),
         aggregates: Aggregates::default(),
@@ -121,6 +127,14 @@ pub(crate) fn validate(
             assembly.add_connection(connection);
         },
     );
+    assembly.demand_list.clone_from(&scenario.demands);
+    assembly.table(include.demands.as_ref(), |assembly, demand: Demand| {
+        assembly.demand_list.push(demand);
+    });
+    if let Some(gravity) = &include.gravity {
+        let mut demands = assembly.gravity(gravity);
+        assembly.demand_list.append(&mut demands);
+    }
     assembly.finish(scenario)
 }
 
@@ -136,6 +150,11 @@ struct Assembly<'s> {
     links: HashMap<(NodeId, NodeId), LinkId>,
     link_list: Vec<PlacedLink>,
     notes: Vec<NodeNote>,
+    /// How many people live at nodes.
+    populations: Vec<(NodeId, f64)>,
+    /// Traffic by how much it is; added when it is known which model follows it.
+    demand_list: Vec<Demand>,
+    demands: Demands,
     /// The nodes that a `[[node]]` is about.
     described: HashSet<String>,
     connections: Connections,
@@ -156,6 +175,7 @@ struct Assembly<'s> {
 struct PlacedLink {
     from: NodeId,
     to: NodeId,
+    bandwidth_bps: f64,
     place: Place,
     /// The other direction of a duplex link.
     reverse: bool,
@@ -220,7 +240,13 @@ impl Assembly<'_> {
                 help,
             );
         }
-        if self.connections.is_empty() && scenario.workloads.is_empty() && readable {
+        let demands = std::mem::take(&mut self.demand_list);
+        let include = scenario.include.as_ref();
+        let is_silent = self.connections.is_empty()
+            && scenario.workloads.is_empty()
+            && demands.is_empty()
+            && include.is_none_or(|include| include.gravity.is_none());
+        if is_silent && readable {
             let help = "add one: [[connection]], and below it `from = \"A\"`, `to = \"B\"` and `source = { profile = \"ns-reno\" }`";
             self.error(
                 ProblemKind::Missing,
@@ -232,10 +258,14 @@ impl Assembly<'_> {
         self.choose_model(scenario);
         self.warn_of_other_models(&scenario.simulation);
         self.check_events();
+        for demand in &demands {
+            self.add_demand(demand);
+        }
+        self.check_demand_scale(scenario, &demands);
         self.add_workloads(scenario);
         self.add_aggregates(scenario);
         self.check_unused_settings(scenario);
-        self.refuse_unused_overrides(scenario);
+        self.refuse_unused_overrides(scenario, &demands);
         // Only who can be reached at all is worth asking where something else is wrong already.
         if self.incomplete || self.links.is_empty() {
             return None;
@@ -254,6 +284,7 @@ impl Assembly<'_> {
                     warmup_s: self.settings.warmup_s,
                     seed: self.settings.options.seed,
                     notes: self.notes,
+                    demands: self.demands.notes,
                 })
             }
             Err(errors) => {
@@ -366,7 +397,7 @@ impl Assembly<'_> {
         self.error(ProblemKind::Unreachable, place, message, help);
     }
 
-    fn refuse_unused_overrides(&mut self, scenario: &Scenario) {
+    fn refuse_unused_overrides(&mut self, scenario: &Scenario, demands: &[Demand]) {
         let overrides = self.surroundings.overrides;
         if overrides.is_empty() {
             return;
@@ -375,11 +406,13 @@ impl Assembly<'_> {
         let links: Vec<String> = given.map(|link| self.link_name(link)).collect();
         let aggregates = scenario.aggregates.iter().map(|it| it.name.as_str());
         let workloads = scenario.workloads.iter().map(|it| it.name.as_str());
+        let demands: Vec<String> = demands.iter().map(Demand::called).collect();
         let known = [
             Known::one::<Simulation>(),
             Known::one::<Include>(),
             Known::many::<Link>(links.iter().map(String::as_str)),
             Known::many::<Connection>(self.connections.names()),
+            Known::many::<Demand>(demands.iter().map(String::as_str)),
             Known::many::<Aggregate>(aggregates),
             Known::many::<Workload>(workloads),
         ];

@@ -23,6 +23,8 @@ pub(super) struct Settings {
     pub(super) packet_size_used: bool,
     pub(super) acks: bool,
     pub(super) acks_used: bool,
+    /// By what all demands are multiplied.
+    pub(super) demand_scale: f64,
 }
 
 pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Settings {
@@ -46,6 +48,7 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
         packet_size_used: false,
         acks: simulation.acks.as_deref().copied().unwrap_or(true),
         acks_used: false,
+        demand_scale: simulation.demand_scale.as_deref().copied().unwrap_or(1.0),
     }
 }
 

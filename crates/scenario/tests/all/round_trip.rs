@@ -83,21 +83,62 @@ prop_compose! {
         transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
-        written_for in of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
+        (written_for, demand_scale) in (
+            of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
+            of((0.1..1e6).prop_map(Spanned::from)),
+        ),
     ) -> Simulation {
-        Simulation { duration, warmup, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval, written_for }
+        Simulation { duration, warmup, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, written_for }
     }
 }
 
 prop_compose! {
-    fn include()(nodes in of(text()), links in of(text()), connections in of(text()), events in of(text())) -> Include {
-        Include { nodes, links, connections, events }
+    fn include()(
+        nodes in of(text()), links in of(text()), connections in of(text()), events in of(text()), demands in of(text()),
+        gravity in of(gravity()),
+    ) -> Include {
+        Include { nodes, links, connections, demands, gravity, events }
+    }
+}
+
+fn demand_kind() -> impl Strategy<Value = Spanned<DemandKind>> {
+    use DemandKind::{Constant, Poisson, Tcp, Voice};
+    prop::sample::select(vec![Tcp, Constant, Poisson, Voice]).prop_map(Spanned::from)
+}
+
+prop_compose! {
+    fn gravity()(
+        total in rate(),
+        weight in of(prop::sample::select(vec![
+            GravityWeight::Population, GravityWeight::Bandwidth, GravityWeight::Uniform,
+        ]).prop_map(Spanned::from)),
+        kind in of(demand_kind()),
+    ) -> Spanned<Gravity> {
+        Gravity { total, weight, kind }.into()
     }
 }
 
 prop_compose! {
-    fn node()(name in text(), label in of(text()), x in of(number()), y in of(number())) -> Node {
-        Node { name, label, x, y }
+    fn demand()(
+        (name, from, to, rate, users) in (of(text()), text(), text(), rate(), of((1..1000_u64).prop_map(Spanned::from))),
+        kind in of(demand_kind()),
+        size in of(distribution(|x| Quantity(Bytes(x)))),
+        flows in of((1..1000_u64).prop_map(Spanned::from)),
+        (start, stop, packet_size) in (of(time(0.0..1e6)), of(time(0.0..1e6)), of(bytes())),
+    ) -> Demand {
+        let is_tcp = kind.as_ref().is_none_or(|kind| **kind == DemandKind::Tcp);
+        let flows = flows.filter(|_| is_tcp);
+        let size = size.filter(|_| is_tcp && flows.is_none());
+        Demand { name, from, to, rate: Some(rate), users, kind, size, flows, start, stop, packet_size }
+    }
+}
+
+prop_compose! {
+    fn node()(
+        name in text(), label in of(text()), x in of(number()), y in of(number()),
+        population in of((1.0..1e6).prop_map(Spanned::from)),
+    ) -> Node {
+        Node { name, label, x, y, population }
     }
 }
 
@@ -371,8 +412,9 @@ prop_compose! {
         connections in prop::collection::vec(connection(), 0..4),
         aggregates in prop::collection::vec(aggregate(), 0..3),
         (workloads, events) in (prop::collection::vec(workload(), 0..3), prop::collection::vec(event(), 0..3)),
+        demands in prop::collection::vec(demand(), 0..3),
     ) -> Scenario {
-        Scenario { simulation, include, nodes, links, connections, aggregates, workloads, events }
+        Scenario { simulation, include, nodes, links, connections, demands, aggregates, workloads, events }
     }
 }
 

@@ -121,6 +121,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let links = rows::links(network, &steady);
     let connections = rows::connections(network, &steady);
+    let transfers = rows::transfers(&scenario.demands, &solver, &steady);
     let answer = object! {
         at_s: at_s,
         residual: steady.residual,
@@ -132,16 +133,21 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         beside_run: beside.as_ref().map(|run| beside::row(network, run)),
         links: &links,
         connections: &connections,
+        transfers: &transfers,
     };
     Ok(format.answer(
         out,
         &answer,
         |out| {
             csv::write_any_named("links", &links, out)?;
-            csv::write_any_named("connections", &connections, out)
+            csv::write_any_named("connections", &connections, out)?;
+            match transfers.is_empty() {
+                true => Ok(()),
+                false => csv::write_any_named("transfers", &transfers, out),
+            }
         },
         |out| {
-            print::print(&seen, &links, &connections, out)?;
+            print::print(&seen, &links, &connections, &transfers, out)?;
             match &beside {
                 Some(run) => beside::print(network, run, out),
                 None => Ok(()),

@@ -5,19 +5,24 @@ use std::io::{self, Write};
 use netflow::number::{count, percent, plain, short};
 
 use super::Seen;
-use super::rows::{ConnectionRow, LinkRow};
+use super::rows::{ConnectionRow, LinkRow, TransferRow};
 use crate::output::table::{Table, known};
 
 pub fn print(
     seen: &Seen<'_>,
     links: &[LinkRow<'_>],
     connections: &[ConnectionRow<'_>],
+    transfers: &[TransferRow<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     print_links(links, seen.top, out)?;
     writeln!(out)?;
     print_connections(connections, seen.top, out)?;
     writeln!(out)?;
+    if !transfers.is_empty() {
+        print_transfers(transfers, seen.top, out)?;
+        writeln!(out)?;
+    }
     print_totals(seen, out)?;
     print_found(seen, out)
 }
@@ -68,6 +73,21 @@ fn print_connections(
         0 => Ok(()),
         silent => writeln!(out, " {} not sending", count(silent, "connection")),
     }
+}
+
+/// The slowest first, in what others add to them.
+fn print_transfers(rows: &[TransferRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let times_longer = |it: &TransferRow<'_>| it.mean_s.map_or(f64::INFINITY, |s| s / it.alone_s);
+    let mut slowest: Vec<_> = rows.iter().collect();
+    slowest.sort_by(|a, b| times_longer(b).total_cmp(&times_longer(a)));
+    Table::of(slowest)
+        .text("transfers of", |it| it.demand)
+        .number("mean KB", |it| short(it.mean_bytes / 1e3))
+        .number("alone ms", |it| short(it.alone_s * 1e3))
+        .number("mean ms", |it| {
+            known(it.mean_s, |mean_s| short(mean_s * 1e3), "ever more")
+        })
+        .print_top(top, "demand", out)
 }
 
 fn print_totals(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {

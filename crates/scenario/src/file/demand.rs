@@ -1,0 +1,120 @@
+//! `[[demand]]`
+
+use netflow_document::{ProblemKind, Section, Spanned, Words, table, words};
+
+use super::{ByteSize, RateSetting, Sizes, Time, allowed};
+
+/// Traffic from one node to another by how much it is, as in a matrix of traffic.
+///
+/// It is one connection of its name where it is carried as a rate. Transfers among packets have two, as users
+/// have: `NAME/replies` carries them, `NAME/requests` asks for them.
+#[table(name = "demand", called = called, check = what_goes_together)]
+pub struct Demand {
+    /// Its name in results, unique among connections. Default: `FROM->TO`; of a kind that is not `tcp`
+    /// `FROM->TO/KIND`.
+    #[key(example = "backup")]
+    pub name: Option<Spanned<String>>,
+    /// The node that sends.
+    #[key(example = "A")]
+    pub from: Spanned<String>,
+    /// The node that receives.
+    #[key(example = "B")]
+    pub to: Spanned<String>,
+    /// The mean of what is sent, headers included; with `users` for each of them. `demand-scale` in
+    /// [simulation] multiplies it. Default, of voice with `users` only: 80 kbit/s.
+    #[key(allowed = allowed::RATE, example = "200 Mbit/s")]
+    pub rate: Option<RateSetting>,
+    /// So many times that rate. Default: 1.
+    #[key(allowed = allowed::COUNT, example = 1000)]
+    pub users: Option<Spanned<u64>>,
+    /// What the traffic is. Default: tcp.
+    #[key(example = "voice")]
+    pub kind: Option<Spanned<DemandKind>>,
+    /// tcp: sizes of the transfers, which begin at random moments (a Poisson process), as many as make the rate.
+    /// Default: exponential with a mean of 1 MB, at most 20 MB.
+    #[key(example = "{ constant = \"100 KB\" }")]
+    pub size: Option<Spanned<Sizes>>,
+    /// tcp: so many long connections instead of transfers that come and go; they share the rate, and send less
+    /// where TCP gets less.
+    #[key(allowed = allowed::COUNT, example = 20)]
+    pub flows: Option<Spanned<u64>>,
+    /// When it begins. Default: 0 s.
+    #[key(allowed = allowed::MOMENT, example = "10 s")]
+    pub start: Option<Time>,
+    /// When it ends; transfers under way go on. Default: at the end of the run.
+    #[key(allowed = allowed::MOMENT, example = "50 s")]
+    pub stop: Option<Time>,
+    /// Size of a full packet on the wire. Default: the simulation's; of voice 200 B.
+    #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
+    pub packet_size: Option<ByteSize>,
+}
+
+/// What the traffic of a demand is.
+#[words]
+pub enum DemandKind {
+    /// Transfers of files, which come and go; or long connections.
+    Tcp,
+    /// Packets at equal intervals.
+    Constant,
+    /// Packets at random moments.
+    Poisson,
+    /// Calls: each 50 packets/s of 200 B (G.711 over RTP, UDP and IP, 80 kbit/s).
+    Voice,
+}
+
+impl Demand {
+    /// What it is.
+    pub(crate) fn kind(&self) -> DemandKind {
+        self.kind.as_deref().copied().unwrap_or(DemandKind::Tcp)
+    }
+
+    /// What it is called.
+    pub(crate) fn called(&self) -> String {
+        match &self.name {
+            Some(name) => name.to_string(),
+            None => Demand::default_name(&self.from, &self.to, self.kind()),
+        }
+    }
+
+    /// What it is called unless the file says it.
+    fn default_name(from: &str, to: &str, kind: DemandKind) -> String {
+        match kind {
+            DemandKind::Tcp => format!("{from}->{to}"),
+            DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice => {
+                format!("{from}->{to}/{}", kind.name())
+            }
+        }
+    }
+}
+
+fn called(section: &Section<'_, '_>) -> Option<String> {
+    if let Some(name) = section.text("name") {
+        return Some(format!("demand.{name}"));
+    }
+    let kind = section.text("kind");
+    let kind = kind.and_then(DemandKind::named);
+    let (from, to) = (section.text("from")?, section.text("to")?);
+    let name = Demand::default_name(from, to, kind.unwrap_or(DemandKind::Tcp));
+    Some(format!("demand.{name}"))
+}
+
+/// Refuses keys that this kind has not, and misses a rate that it needs.
+fn what_goes_together(demand: &mut Demand, s: &mut Section<'_, '_>) {
+    if demand.kind.as_ref().is_some_and(|kind| !kind.is_sound()) {
+        return;
+    }
+    if demand.kind() != DemandKind::Tcp {
+        s.refuse(&["size", "flows"], "the kind is not \"tcp\"");
+    }
+    if let (Some(size), Some(_)) = (&demand.size, &demand.flows) {
+        let message = "transfers that come and go have a `size`, long connections have not";
+        let finding = s
+            .findings
+            .error(ProblemKind::Conflict, size.place(), message);
+        finding.help("leave out `size` or `flows`");
+    }
+    let of_users = demand.kind() == DemandKind::Voice && demand.users.is_some();
+    if demand.rate.is_none() && !of_users && s.is_sound() {
+        s.missing("rate", "\"200 Mbit/s\"");
+    }
+}

@@ -1,0 +1,391 @@
+//! Traffic by how much it is.
+
+use netflow_document::{Place, ProblemKind, Quantity, Spanned};
+use netflow_network::{Acks, Application, ConnectionSpec, Model, NodeId, Source, WorkloadSpec};
+use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
+use netflow_units::{BitsPerSecond, Bytes, Rate};
+use netflow_workload::{Application as Users, Distribution, Http};
+
+use super::Assembly;
+use super::connections::Ends;
+use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
+use crate::memory;
+use crate::prepared::DemandNote;
+
+/// Transfers that a run among packets may have: all of their times are kept.
+const MOST_TRANSFERS: f64 = 1e6;
+
+/// The TCP of long connections: as it was measured, and packet by packet.
+const PROFILE: &str = "linux-cubic";
+const STACK: &str = "linux-6";
+
+/// A call: so many packets of so many bytes in a second.
+const VOICE_PPS: f64 = 50.0;
+const VOICE_PACKET: Bytes = Bytes(200.0);
+
+/// What asks for a transfer.
+const REQUEST_BYTES: f64 = 1.0;
+
+/// Sizes of transfers unless somebody says otherwise.
+const SIZE: Distribution = Distribution::Exponential {
+    mean: 1e6,
+    most: 20e6,
+};
+
+/// The packets of a mean transfer: counting them takes a moment, and many demands have the same.
+#[derive(Clone, Debug, PartialEq)]
+struct Packets {
+    size: Distribution,
+    payload_bytes: f64,
+    mean: f64,
+}
+
+/// What the demands are made with.
+#[derive(Default)]
+pub(super) struct Demands {
+    last: Option<Packets>,
+    pub(super) notes: Vec<DemandNote>,
+}
+
+impl Demands {
+    fn mean_packets(&mut self, size: &Distribution, payload_bytes: f64) -> f64 {
+        if let Some(last) = &self.last
+            && last.size == *size
+            && last.payload_bytes == payload_bytes
+        {
+            return last.mean;
+        }
+        let mean = size.mean_packets(payload_bytes);
+        self.last = Some(Packets {
+            size: size.clone(),
+            payload_bytes,
+            mean,
+        });
+        mean
+    }
+}
+
+/// One that was checked.
+struct Checked {
+    name: String,
+    from: NodeId,
+    to: NodeId,
+    /// Where its rate stands, or the demand.
+    place: Place,
+    rate: Rate,
+    packet: Bytes,
+    start_s: f64,
+    stop_s: Option<f64>,
+}
+
+impl Assembly<'_> {
+    /// The demands that every two nodes have by their weights.
+    pub(super) fn gravity(&mut self, gravity: &Spanned<Gravity>) -> Vec<Demand> {
+        let weight = gravity.weight.as_deref().copied();
+        let weights = self.weights(weight.unwrap_or(GravityWeight::Population));
+        let place = gravity.place();
+        if weights.len() < 2 {
+            if !self.incomplete {
+                let message = format!(
+                    "{} of the nodes have a `population`, gravity needs two",
+                    weights.len()
+                );
+                let help = "add `population` to [[node]]s, or write `weight = \"uniform\"` or \"bandwidth\"";
+                self.error(ProblemKind::Missing, place, message, help);
+            }
+            return Vec::new();
+        }
+        let pairs = weights.len() * (weights.len() - 1);
+        if let Err(message) = memory::check_rows(pairs, "demand") {
+            let help = "give fewer nodes a `population`";
+            self.error(ProblemKind::TooLarge, place, message, help);
+            return Vec::new();
+        }
+        let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        let own: f64 = weights.iter().map(|(_, weight)| weight * weight).sum();
+        let total = sum * sum - own;
+        let mut demands = Vec::with_capacity(pairs);
+        for (from, of_from) in &weights {
+            for (to, of_to) in weights.iter().filter(|(to, _)| to != from) {
+                let share = of_from * of_to / total;
+                let rate = Quantity(times(gravity.total.0, share));
+                let node = |name: &str| Spanned::new(name.to_owned(), place);
+                demands.push(Demand {
+                    name: None,
+                    from: node(from),
+                    to: node(to),
+                    rate: Some(Spanned::new(rate, gravity.total.place())),
+                    users: None,
+                    kind: gravity.kind.clone(),
+                    size: None,
+                    flows: None,
+                    start: None,
+                    stop: None,
+                    packet_size: None,
+                });
+            }
+        }
+        demands
+    }
+
+    /// Nodes that have any, and how much; in the order of the nodes.
+    fn weights(&self, by: GravityWeight) -> Vec<(String, f64)> {
+        let mut weights = match by {
+            GravityWeight::Uniform => vec![1.0; self.node_names.len()],
+            GravityWeight::Population | GravityWeight::Bandwidth => {
+                vec![0.0; self.node_names.len()]
+            }
+        };
+        match by {
+            GravityWeight::Uniform => {}
+            GravityWeight::Population => {
+                for &(node, people) in &self.populations {
+                    weights[node.index()] = people;
+                }
+            }
+            GravityWeight::Bandwidth => {
+                for link in &self.link_list {
+                    weights[link.from.index()] += link.bandwidth_bps;
+                }
+            }
+        }
+        let names = self.node_names.iter().cloned();
+        names
+            .zip(weights)
+            .filter(|(_, weight)| *weight > 0.0)
+            .collect()
+    }
+
+    /// Warns of a scale of nothing.
+    pub(super) fn check_demand_scale(&mut self, scenario: &Scenario, demands: &[Demand]) {
+        if let Some(scale) = &scenario.simulation.demand_scale
+            && demands.is_empty()
+            && !self.findings.has_errors()
+        {
+            let message = "`demand-scale` has no effect: there are no demands";
+            self.warning(ProblemKind::WithoutEffect, scale.place(), message, "");
+        }
+    }
+
+    /// Adds a demand, once it is known which model follows it.
+    pub(super) fn add_demand(&mut self, demand: &Demand) {
+        let Some(checked) = self.check_demand(demand) else {
+            return;
+        };
+        match demand.kind() {
+            DemandKind::Constant => {
+                let rate_pps = checked.rate.packets_per_second(checked.packet).get();
+                self.add_rate(checked, Source::Constant { rate_pps }, 1);
+            }
+            DemandKind::Poisson => {
+                let rate_pps = checked.rate.packets_per_second(checked.packet).get();
+                self.add_rate(checked, Source::Poisson { rate_pps }, 1);
+            }
+            DemandKind::Voice => {
+                let all_pps = checked.rate.packets_per_second(checked.packet).get();
+                let calls = (all_pps / VOICE_PPS)
+                    .round()
+                    .clamp(1.0, f64::from(u32::MAX));
+                let rate_pps = all_pps / calls;
+                self.add_rate(checked, Source::Constant { rate_pps }, calls as u32);
+            }
+            DemandKind::Tcp => match demand.flows.as_deref() {
+                Some(&flows) => self.add_flows(checked, u32::try_from(flows).unwrap_or(u32::MAX)),
+                None => {
+                    let size = demand.size.as_deref().map_or(SIZE, distribution);
+                    self.add_transfers(checked, size);
+                }
+            },
+        }
+    }
+
+    fn check_demand(&mut self, demand: &Demand) -> Option<Checked> {
+        let kind = demand.kind();
+        let place = demand
+            .name
+            .as_ref()
+            .map_or(demand.from.place(), Spanned::place);
+        let name = demand.called();
+        if self.connections.add_name(&name).is_err() {
+            let message = format!("`{name}` exists twice: a demand is a connection of its name");
+            let help = "give every demand between the same nodes a `name`";
+            self.error(ProblemKind::Duplicate, place, message, help);
+            return None;
+        }
+        let from = self.known_node(&demand.from);
+        let to = self.known_node(&demand.to);
+        self.connections.add_ends(Ends {
+            sender: from,
+            from: demand.from.place(),
+            to: demand.to.place(),
+        });
+        if demand.from.is_sound() && *demand.from == *demand.to {
+            let message = format!("demand `{name}` leads from `{}` to itself", *demand.from);
+            let help = "sender and receiver must be two different nodes";
+            self.error(ProblemKind::Conflict, demand.to.place(), message, help);
+            return None;
+        }
+        let packet = match (&demand.packet_size, kind) {
+            (Some(size), _) => size.0,
+            (None, DemandKind::Voice) => VOICE_PACKET,
+            (None, _) => self.packet_size(),
+        };
+        if kind == DemandKind::Tcp && demand.flows.is_none() && packet.get() <= HEADER_BYTES {
+            let message = format!("packets of {packet} have no room for the data of transfers");
+            let help = "40 B of a packet are headers: add `packet-size = \"1500 B\"`";
+            self.error(ProblemKind::OutOfRange, place, message, help);
+            return None;
+        }
+        let (start_s, stop_s) = self.times(&demand.start, &demand.stop);
+        let call = Rate::BitsPerSecond(BitsPerSecond(8.0 * VOICE_PPS * VOICE_PACKET.get()));
+        let of_each = demand.rate.as_ref().map_or(call, |rate| rate.0);
+        let users = demand.users.as_deref().copied().unwrap_or(1);
+        let scale = self.settings.demand_scale;
+        let (from, to) = (from?, to?);
+        Some(Checked {
+            place: demand.rate.as_ref().map_or(place, Spanned::place),
+            rate: times(of_each, users as f64 * scale),
+            name,
+            from,
+            to,
+            packet,
+            start_s,
+            stop_s,
+        })
+    }
+
+    /// Adds what sends at a rate of its own, whatever happens.
+    fn add_rate(&mut self, demand: Checked, source: Source, count: u32) {
+        let packet_bytes = demand.packet.get();
+        let spec = spec(demand, source, packet_bytes);
+        self.builder.connection(ConnectionSpec { count, ..spec });
+    }
+
+    /// Adds long connections that share the rate.
+    fn add_flows(&mut self, demand: Checked, flows: u32) {
+        let source = match self.settings.options.model {
+            Model::Packets(_) => Stack::builtin(STACK).map(|it| Source::Stack(it.into())),
+            Model::Fluid(_) => {
+                let name = Spanned::new(PROFILE.to_owned(), demand.place);
+                self.profile(&name).map(Source::Profile)
+            }
+        };
+        let Some(source) = source else { return };
+        let all_pps = demand.rate.packets_per_second(demand.packet).get();
+        let packet_bytes = demand.packet.get();
+        let spec = spec(demand, source, packet_bytes);
+        let acks = self.demand_acks();
+        self.builder.connection(ConnectionSpec {
+            application: Application::Poisson {
+                rate_pps: all_pps / f64::from(flows),
+            },
+            count: flows,
+            acks,
+            ..spec
+        });
+    }
+
+    /// Adds transfers that come and go: among packets each of them, as what users ask for; among fluids
+    /// their mean.
+    fn add_transfers(&mut self, demand: Checked, size: Distribution) {
+        let payload_bytes = demand.packet.get() - HEADER_BYTES;
+        let packets = self.demands.mean_packets(&size, payload_bytes);
+        let wire_bytes = size.mean().max(1.0) / packets + HEADER_BYTES;
+        let rate_pps = demand.rate.packets_per_second(demand.packet).get();
+        // The rate is of full packets; as many bits are sent in packets as they are.
+        let rate_pps = match demand.rate {
+            Rate::BitsPerSecond(bps) => bps.in_packets(Bytes(wire_bytes)).get(),
+            Rate::PacketsPerSecond(_) => rate_pps,
+        };
+        let per_s = rate_pps / packets;
+        let Some(stack) = Stack::builtin(STACK) else {
+            return;
+        };
+        let Model::Packets(_) = self.settings.options.model else {
+            let acks = self.demand_acks();
+            let name = demand.name.clone();
+            let spec = spec(demand, Source::Poisson { rate_pps }, wire_bytes);
+            let connection = self.builder.connection(ConnectionSpec { acks, ..spec });
+            return self.demands.notes.push(DemandNote {
+                name,
+                connection,
+                size,
+                payload_bytes,
+                initial_window_pkts: f64::from(stack.initial_window_pkts),
+            });
+        };
+        let run_s = self.settings.options.duration_s;
+        let open_s = demand.stop_s.map_or(run_s, |stop_s| stop_s.min(run_s)) - demand.start_s;
+        let transfers = per_s * open_s.max(0.0);
+        if transfers > MOST_TRANSFERS {
+            let message = format!(
+                "demand `{}` is about {transfers:.1e} transfers, at most {MOST_TRANSFERS:e} can be followed packet by packet",
+                demand.name
+            );
+            let help = "make `size` larger, `rate` smaller or the run shorter, or write `model = \"fluid\"` in [simulation]";
+            return self.error(ProblemKind::TooLarge, demand.place, message, help);
+        }
+        let one = || Distribution::Constant(1.0);
+        let application = Users::Http(Http {
+            request_bytes: Distribution::Constant(REQUEST_BYTES),
+            reply_bytes: size,
+            files: one(),
+            think_s: Distribution::Constant(0.0),
+            pages: one(),
+        });
+        let (name, place) = (demand.name, demand.place);
+        let added = self.builder.workload(WorkloadSpec {
+            name,
+            application,
+            users_per_s: per_s,
+            clients: vec![demand.to],
+            servers: vec![demand.from],
+            start_s: demand.start_s,
+            stop_s: demand.stop_s,
+            source: None,
+            delayed_ack: false,
+            packet_size_bytes: demand.packet.get(),
+            stack,
+        });
+        for name in added {
+            self.name_users_connection(&name, place, [place; 2]);
+        }
+    }
+
+    fn demand_acks(&mut self) -> Acks {
+        self.settings.acks_used = true;
+        match self.settings.acks {
+            true => Acks::EveryPacket,
+            false => Acks::None,
+        }
+    }
+}
+
+/// A connection of the demand's name; of its own rate, without acknowledgements.
+fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
+    ConnectionSpec {
+        name: demand.name,
+        from: demand.from,
+        to: demand.to,
+        source,
+        application: Application::Bulk,
+        start_s: demand.start_s,
+        stop_s: demand.stop_s,
+        size_pkts: None,
+        count: 1,
+        max_window_pkts: None,
+        packet_size_bytes,
+        path: None,
+        return_path: None,
+        acks: Acks::None,
+    }
+}
+
+fn times(rate: Rate, factor: f64) -> Rate {
+    match rate {
+        Rate::BitsPerSecond(bps) => Rate::BitsPerSecond(BitsPerSecond(bps.get() * factor)),
+        Rate::PacketsPerSecond(pps) => {
+            Rate::PacketsPerSecond(netflow_units::PacketsPerSecond(pps.get() * factor))
+        }
+    }
+}
