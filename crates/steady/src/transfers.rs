@@ -79,10 +79,15 @@ impl Solver {
                 + HEADER_BYTES * transfers.size.mean_packets(transfers.payload_bytes));
         let taken_s = |rtt_s: f64| {
             let most_pkts = narrowest_bps * rtt_s / packet_bits;
-            let rounds = quantiles
-                .iter()
-                .map(|&pkts| rounds(pkts, transfers.initial_window_pkts, most_pkts));
-            rtt_s * (1.0 + rounds.sum::<f64>() / SIZES as f64) + bits / narrowest_bps
+            let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
+            for &pkts in &quantiles {
+                let (rounds, sent_pkts) =
+                    slow_start(pkts, transfers.initial_window_pkts, most_pkts);
+                all_rounds += rounds / SIZES as f64;
+                all_pkts += sent_pkts / SIZES as f64;
+            }
+            let left_bits = (bits - all_pkts * packet_bits).max(0.0);
+            rtt_s * (1.0 + all_rounds) + left_bits / narrowest_bps
         };
         let waiting_s: f64 = hops
             .iter()
@@ -109,29 +114,29 @@ impl Solver {
     }
 }
 
-/// Round trips in which a transfer of so many packets waits for acknowledgements: in slow start, until its
-/// window holds what the way does, or all that is left.
-fn rounds(mut pkts: f64, mut window_pkts: f64, most_pkts: f64) -> f64 {
-    let mut rounds = 0.0;
-    while pkts > window_pkts && window_pkts < most_pkts {
-        pkts -= window_pkts;
+/// Round trips in which a transfer of so many packets waits for acknowledgements, in slow start until its window
+/// holds what the way does, or all that is left; and the packets that it sends in them.
+fn slow_start(pkts: f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
+    let (mut rounds, mut sent_pkts) = (0.0, 0.0);
+    while pkts - sent_pkts > window_pkts && window_pkts < most_pkts {
+        sent_pkts += window_pkts;
         window_pkts *= 2.0;
         rounds += 1.0;
     }
-    rounds
+    (rounds, sent_pkts)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::rounds;
+    use super::slow_start;
 
     #[test]
     fn windows_double_until_the_way_is_full() {
-        assert_eq!(rounds(10.0, 10.0, 1e9), 0.0);
-        assert_eq!(rounds(11.0, 10.0, 1e9), 1.0);
-        assert_eq!(rounds(70.0, 10.0, 1e9), 2.0);
-        assert_eq!(rounds(71.0, 10.0, 1e9), 3.0);
-        assert_eq!(rounds(1e6, 10.0, 15.0), 1.0);
-        assert_eq!(rounds(1e6, 10.0, 5.0), 0.0);
+        assert_eq!(slow_start(10.0, 10.0, 1e9), (0.0, 0.0));
+        assert_eq!(slow_start(11.0, 10.0, 1e9), (1.0, 10.0));
+        assert_eq!(slow_start(70.0, 10.0, 1e9), (2.0, 30.0));
+        assert_eq!(slow_start(71.0, 10.0, 1e9), (3.0, 70.0));
+        assert_eq!(slow_start(1e6, 10.0, 15.0), (1.0, 10.0));
+        assert_eq!(slow_start(1e6, 10.0, 5.0), (0.0, 0.0));
     }
 }

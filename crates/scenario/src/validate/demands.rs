@@ -85,9 +85,9 @@ impl Assembly<'_> {
         let weights = self.weights(weight.unwrap_or(GravityWeight::Population));
         let place = gravity.place();
         if weights.len() < 2 {
-            if !self.incomplete {
+            if !self.incomplete && !self.findings.has_errors() {
                 let message = format!(
-                    "{} of the nodes have a `population`, gravity needs two",
+                    "gravity needs two nodes with a `population`, here {} have one",
                     weights.len()
                 );
                 let help = "add `population` to [[node]]s, or write `weight = \"uniform\"` or \"bandwidth\"";

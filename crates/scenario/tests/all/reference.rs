@@ -49,6 +49,9 @@ fn every_example_is_allowed() {
             if element.name == "event" && key.required {
                 lines += "down = true\n";
             }
+            if element.name == "demand" && key.name != "rate" {
+                lines += "rate = \"1 Mbit/s\"\n";
+            }
             try_one(element, &lines, &format!("{}.{}", element.name, key.name));
             tried += 1;
             // Each kind of value of several kinds.
@@ -65,6 +68,9 @@ fn every_example_is_allowed() {
                 lines += &format!("{} = {{ {} = {example} }}\n", key.name, kind.name);
                 if telnet.iter().any(|start| key.name.starts_with(start)) {
                     lines = lines.replace("\"http\"", "\"telnet\"");
+                }
+                if element.name == "demand" {
+                    lines += "rate = \"1 Mbit/s\"\n";
                 }
                 let what = format!("{}.{}.{}", element.name, key.name, kind.name);
                 try_one(element, &lines, &what);

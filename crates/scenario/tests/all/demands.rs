@@ -1,0 +1,186 @@
+//! Demands: what they are to the network.
+
+use std::collections::BTreeMap;
+
+use netflow_network::{Acks, Application, ConnectionSpec, Source};
+use netflow_scenario::{Prepared, from_str};
+use netflow_workload::Distribution;
+
+const START: &str = "[simulation]\nduration = \"60 s\"\npacket-size = \"1500 B\"\n";
+const LINKS: &str = r#"
+[[link]]
+from = "A"
+to = "B"
+bandwidth = "100 Mbit/s"
+
+[[link]]
+from = "B"
+to = "C"
+bandwidth = "50 Mbit/s"
+"#;
+
+fn good(parts: &[&str], options: &[&str]) -> Prepared {
+    let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+    let prepared = from_str("test.toml", &parts.concat(), "".as_ref(), &options);
+    let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(prepared.warnings.is_empty(), "{}", prepared.warnings[0]);
+    prepared
+}
+
+fn spec<'a>(prepared: &'a Prepared, name: &str) -> &'a ConnectionSpec {
+    let network = &prepared.network;
+    let id = network.connection_by_name(name);
+    network.connection_spec(id.unwrap_or_else(|| panic!("no {name}")))
+}
+
+/// What a connection sends by itself, with all of its count, in bit/s on the wire.
+fn own_bps(spec: &ConnectionSpec) -> f64 {
+    let pps = match (&spec.source, spec.application) {
+        (Source::Constant { rate_pps } | Source::Poisson { rate_pps }, _) => *rate_pps,
+        (Source::Users(traffic), _) => traffic.mean_pps,
+        (_, Application::Poisson { rate_pps }) => rate_pps,
+        _ => panic!("{spec:?}"),
+    };
+    f64::from(spec.count) * pps * 8.0 * spec.packet_size_bytes
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} {b}");
+}
+
+const DEMANDS: &str = r#"
+[[demand]]
+from = "A"
+to = "C"
+rate = "20 Mbit/s"
+
+[[demand]]
+from = "A"
+to = "C"
+kind = "voice"
+users = 100
+
+[[demand]]
+from = "C"
+to = "A"
+kind = "constant"
+rate = "2 Mbit/s"
+
+[[demand]]
+from = "C"
+to = "A"
+kind = "poisson"
+rate = "100 pkt/s"
+users = 3
+
+[[demand]]
+name = "backup"
+from = "B"
+to = "C"
+rate = "6 Mbit/s"
+flows = 4
+"#;
+
+#[test]
+fn every_kind_sends_its_rate() {
+    for (scale, options) in [(1.0, vec![]), (2.5, vec!["simulation.demand-scale=2.5"])] {
+        let prepared = good(&[START, LINKS, DEMANDS], &options);
+        assert_eq!(prepared.network.connection_count(), 5);
+        let of = |name: &str| spec(&prepared, name).clone();
+        near(own_bps(&of("A->C")), 20e6 * scale);
+        assert!(matches!(of("A->C").source, Source::Poisson { .. }));
+        assert_eq!(of("A->C").acks, Acks::EveryPacket);
+        near(own_bps(&of("A->C/voice")), 100.0 * 80e3 * scale);
+        assert_eq!(of("A->C/voice").count, (100.0 * scale) as u32);
+        assert_eq!(of("A->C/voice").packet_size_bytes, 200.0);
+        near(own_bps(&of("C->A/constant")), 2e6 * scale);
+        near(own_bps(&of("C->A/poisson")), 300.0 * 12e3 * scale);
+        near(own_bps(&of("backup")), 6e6 * scale);
+        assert_eq!(of("backup").count, 4);
+        assert!(matches!(of("backup").source, Source::Profile(_)));
+        let [note] = prepared.demands.as_slice() else {
+            panic!("{:?}", prepared.demands);
+        };
+        assert_eq!(note.name, "A->C");
+        assert_eq!(note.initial_window_pkts, 10.0);
+        assert_eq!(
+            note.size,
+            Distribution::Exponential {
+                mean: 1e6,
+                most: 20e6
+            }
+        );
+    }
+}
+
+/// Among packets a demand of transfers is transfers: data from sender to receiver, of the same mean.
+#[test]
+fn packets_have_transfers() {
+    let prepared = good(&[START, LINKS, DEMANDS], &["simulation.model=packets"]);
+    let data = spec(&prepared, "A->C/replies");
+    near(own_bps(data), 20e6);
+    let name = |node| prepared.network.node_name(node);
+    assert_eq!((name(data.from), name(data.to)), ("A", "C"));
+    let workload = prepared.network.workloads().next().expect("transfers");
+    assert!(workload.source.is_none());
+    assert_eq!(workload.stack.name, "linux-6");
+    assert!(matches!(spec(&prepared, "backup").source, Source::Stack(_)));
+    assert!(prepared.demands.is_empty());
+}
+
+fn gravity(text: &str) -> BTreeMap<String, f64> {
+    let people = r#"
+[[node]]
+name = "A"
+population = 3000
+
+[[node]]
+name = "C"
+population = 1000
+"#;
+    let prepared = good(&[START, LINKS, people, "\n[include]\n", text], &[]);
+    let network = &prepared.network;
+    let all = network.connections();
+    all.map(|id| {
+        let rate_bps = own_bps(network.connection_spec(id));
+        (network.connection_name(id).to_owned(), rate_bps)
+    })
+    .collect()
+}
+
+#[test]
+fn gravity_is_in_proportion_to_both_weights() {
+    // Two nodes: as much one way as the other.
+    let people = gravity("gravity = { total = \"8 Mbit/s\" }\n");
+    assert_eq!(people.len(), 2);
+    near(people["A->C"], 4e6);
+    near(people["C->A"], 4e6);
+    let uniform =
+        gravity("gravity = { total = \"6 Mbit/s\", weight = \"uniform\", kind = \"constant\" }\n");
+    assert_eq!(uniform.len(), 6);
+    uniform.values().for_each(|&bps| near(bps, 1e6));
+    // 100, 150 and 50 Mbit/s leave A, B and C.
+    let bandwidth = gravity("gravity = { total = \"22 Mbit/s\", weight = \"bandwidth\" }\n");
+    near(bandwidth.values().sum(), 22e6);
+    near(bandwidth["A->B"], 6e6);
+    near(bandwidth["A->C"], 2e6);
+    near(bandwidth["B->C"], 3e6);
+}
+
+#[test]
+fn settings_change_demands() {
+    let prepared = good(
+        &[START, LINKS, DEMANDS],
+        &[
+            "demand.A->C.rate=30 Mbit/s",
+            "demand.*.start=5 s",
+            "demand.backup.flows=7",
+        ],
+    );
+    near(own_bps(spec(&prepared, "A->C")), 30e6);
+    assert_eq!(spec(&prepared, "backup").count, 7);
+    let network = &prepared.network;
+    for id in network.connections() {
+        assert_eq!(network.connection_spec(id).start_s, 5.0);
+    }
+}

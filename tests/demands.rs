@@ -1,0 +1,157 @@
+//! Demands of transfers: what `solve` says of their times, beside transfers followed packet by packet.
+
+use std::fmt::Write;
+
+use netflow::prelude::*;
+use netflow::scenario::Prepared;
+use netflow::steady::{Solver, SteadyOptions, Transfers};
+
+/// Links by bandwidth in Mbit/s and delay in ms, one behind the other from N0 on; what crosses them, by the
+/// load at the busiest link that it makes at a demand-scale of 1.
+struct Case {
+    name: &'static str,
+    links: &'static [(f64, f64)],
+    demands: &'static str,
+}
+
+const CASES: [Case; 5] = [
+    Case {
+        name: "100 Mbit/s, 22 ms",
+        links: &[(1000.0, 1.0), (100.0, 10.0)],
+        demands: "[[demand]]\nfrom = \"N0\"\nto = \"N2\"\nrate = \"100 Mbit/s\"\n",
+    },
+    Case {
+        name: "100 Mbit/s, 102 ms",
+        links: &[(1000.0, 1.0), (100.0, 50.0)],
+        demands: "[[demand]]\nfrom = \"N0\"\nto = \"N2\"\nrate = \"100 Mbit/s\"\n",
+    },
+    Case {
+        name: "20 Mbit/s, 42 ms, 200 KB",
+        links: &[(1000.0, 1.0), (20.0, 20.0)],
+        demands: "[[demand]]\nfrom = \"N0\"\nto = \"N2\"\nrate = \"20 Mbit/s\"\nsize = { constant = \"200 KB\" }\n",
+    },
+    Case {
+        name: "two links, each with traffic of its own",
+        links: &[(50.0, 10.0), (50.0, 10.0)],
+        demands: "[[demand]]\nfrom = \"N0\"\nto = \"N2\"\nrate = \"25 Mbit/s\"\n\n\
+                  [[demand]]\nfrom = \"N0\"\nto = \"N1\"\nrate = \"25 Mbit/s\"\n\n\
+                  [[demand]]\nfrom = \"N1\"\nto = \"N2\"\nrate = \"25 Mbit/s\"\n",
+    },
+    Case {
+        name: "beside calls and Poisson packets",
+        links: &[(1000.0, 1.0), (100.0, 5.0)],
+        demands: "[[demand]]\nfrom = \"N0\"\nto = \"N2\"\nrate = \"60 Mbit/s\"\n\n\
+                  [[demand]]\nfrom = \"N0\"\nto = \"N2\"\nkind = \"voice\"\nrate = \"80 kbit/s\"\nusers = 125\n\n\
+                  [[demand]]\nfrom = \"N0\"\nto = \"N2\"\nkind = \"poisson\"\nrate = \"30 Mbit/s\"\n",
+    },
+];
+
+impl Case {
+    fn load(&self, load: f64, model: &str, duration_s: f64) -> Prepared {
+        let mut text = format!("[simulation]\nduration = \"{duration_s} s\"\nwarmup = \"20 s\"\n");
+        for (i, (bandwidth, delay)) in self.links.iter().enumerate() {
+            let _ = write!(
+                text,
+                "\n[[link]]\nfrom = \"N{i}\"\nto = \"N{}\"\nbandwidth = \"{bandwidth} Mbit/s\"\ndelay = \"{delay} ms\"\n",
+                i + 1
+            );
+        }
+        text = text + "\n" + self.demands;
+        let settings = [
+            format!("simulation.demand-scale={load}"),
+            format!("simulation.model={model}"),
+        ];
+        let prepared = netflow::scenario::from_str("demands.toml", &text, "".as_ref(), &settings);
+        prepared.unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    /// Of each demand of transfers its name, and its mean time: by the steady state, and alone.
+    fn solved(&self, load: f64) -> Vec<(String, f64, f64)> {
+        let prepared = self.load(load, "fluid", 60.0);
+        let mut solver = Solver::new(&prepared.network, f64::INFINITY).unwrap();
+        let steady = solver.solve(&SteadyOptions::default()).unwrap();
+        let times = prepared.demands.iter().map(|it| {
+            let transfers = Transfers {
+                size: &it.size,
+                payload_bytes: it.payload_bytes,
+                initial_window_pkts: it.initial_window_pkts,
+            };
+            let times = solver.transfer_times(&steady, it.connection, &transfers);
+            let times = times.unwrap();
+            (it.name.clone(), times.mean_s, times.alone_s)
+        });
+        times.collect()
+    }
+
+    /// The same packet by packet: the mean, how many there were, and the standard error of seeds.
+    fn simulated(&self, load: f64, duration_s: f64, seeds: u32) -> Vec<(f64, u64, f64)> {
+        let prepared = self.load(load, "packets", duration_s);
+        let one = |seed: u64| {
+            let mut prepared = prepared.clone();
+            prepared.options.seed = seed;
+            let evaluation = evaluate(&prepared, &Settings::default()).unwrap();
+            let workloads = evaluation.summary.workloads.iter();
+            let files = workloads.map(|it| {
+                let file = it.waits.iter().find(|wait| wait.wait == "file").unwrap();
+                (file.times.mean_s, file.times.count)
+            });
+            files.collect::<Vec<_>>()
+        };
+        let all: Vec<Vec<(f64, u64)>> = (1..=u64::from(seeds)).map(one).collect();
+        let demands = 0..all[0].len();
+        let each = demands.map(|d| {
+            let count: u64 = all.iter().map(|it| it[d].1).sum();
+            let means = || all.iter().map(|it| it[d].0);
+            let n = f64::from(seeds);
+            let mean = means().sum::<f64>() / n;
+            let variance = means().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+            (mean, count, (variance / n).sqrt())
+        });
+        each.collect()
+    }
+}
+
+/// One network at one load; the others are the long test's.
+#[test]
+fn transfers_take_about_as_long_as_processor_sharing_says() {
+    let case = &CASES[0];
+    let (solved, simulated) = (case.solved(0.5), case.simulated(0.5, 120.0, 2));
+    let (solved_s, simulated_s) = (solved[0].1, simulated[0].0);
+    let ratio = solved_s / simulated_s;
+    assert!((0.8..1.2).contains(&ratio), "{solved_s} s, {simulated_s} s");
+}
+
+#[test]
+fn more_than_a_link_carries_takes_for_ever() {
+    let solved = CASES[0].solved(1.2);
+    assert_eq!(solved[0].1, f64::INFINITY);
+    assert!(solved[0].2 < 1.0);
+}
+
+#[test]
+#[ignore = "packets of five networks at five loads: minutes"]
+fn transfers_of_five_networks_at_five_loads() {
+    let (mut within, mut cells) = (0, 0);
+    println!(
+        "network | demand | load | solve s | packets s | standard error | transfers | solve/packets"
+    );
+    for case in &CASES {
+        for load in [0.1, 0.3, 0.5, 0.7, 0.9] {
+            let duration_s = if load > 0.8 { 1000.0 } else { 400.0 };
+            let simulated = case.simulated(load, duration_s, 4);
+            for ((name, solved_s, _), (mean_s, count, error_s)) in
+                case.solved(load).into_iter().zip(simulated)
+            {
+                let ratio = solved_s / mean_s;
+                cells += 1;
+                within += u32::from((ratio - 1.0).abs() <= 0.1);
+                println!(
+                    "{} | {name} | {load} | {solved_s:.3} | {mean_s:.3} | {error_s:.3} | {count} | {ratio:.2}",
+                    case.name
+                );
+                assert!((0.6..1.6).contains(&ratio), "{} {load} {ratio}", case.name);
+            }
+        }
+    }
+    println!("{within} of {cells} within 10 %");
+}
