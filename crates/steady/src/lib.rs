@@ -12,6 +12,7 @@
 //! - [`solve()`] and [`Solver`] find the steady state,
 //! - [`Solver::sensitivities`] tells what a little more of anything anywhere changes,
 //! - [`Solver::headroom`] how much more the network carries,
+//! - [`failures()`] what happens if a link, a node or a risk group fails,
 //! - [`beside_run()`] whether a run comes to rest there.
 //!
 //! Not covered, and refused: congestion windows, managed queues, transfers that end, aggregates and drop
@@ -20,6 +21,7 @@
 
 mod beside;
 mod error;
+mod failures;
 mod gmres;
 mod headroom;
 mod linear;
@@ -35,6 +37,10 @@ use netflow_network::Network;
 
 pub use beside::{BesideRun, Watched, beside_run};
 pub use error::SteadyError;
+pub use failures::{
+    AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures,
+    LinkUnderFailure, Worst, failures,
+};
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;
 pub use point::Held;

@@ -15,6 +15,7 @@ mod node;
 mod queue;
 mod simulation;
 mod source;
+mod srlg;
 mod stack;
 mod step;
 mod window;
@@ -37,6 +38,7 @@ pub use queue::{
 };
 pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
 pub use source::SourceSetting;
+pub use srlg::RiskGroups;
 pub use stack::StackSetting;
 pub use step::{Adaptive, Auto, StepSetting};
 pub use window::{VariantSetting, WindowSetting};

@@ -18,6 +18,7 @@ mod tables;
 mod workloads;
 
 use netflow_document::{FileId, Findings, Known, Overrides, Place, ProblemKind, Sources, Spanned};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
@@ -78,6 +79,7 @@ pub(crate) fn validate(
         node_names: Vec::new(),
         links: HashMap::new(),
         link_list: Vec::new(),
+        risk_groups: BTreeMap::new(),
         notes: Vec::new(),
         described: HashSet::new(),
         connections: Connections::default(),
@@ -135,6 +137,8 @@ struct Assembly<'s> {
     node_names: Vec<String>,
     links: HashMap<(NodeId, NodeId), LinkId>,
     link_list: Vec<PlacedLink>,
+    /// The links of each shared-risk group.
+    risk_groups: BTreeMap<String, Vec<LinkId>>,
     notes: Vec<NodeNote>,
     /// The nodes that a `[[node]]` is about.
     described: HashSet<String>,
