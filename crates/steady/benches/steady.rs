@@ -1,4 +1,4 @@
-//! How long steady states, their derivatives and headroom take: 100 nodes, and 10⁴ links with 10⁵
+//! How long steady states, their derivatives and failures take: 100 nodes, and 10⁴ links with 10⁵
 //! connections.
 
 use std::hint::black_box;
@@ -6,7 +6,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use netflow_network::Network;
 use netflow_problems::{RandomNetwork, random_network};
-use netflow_steady::{Measure, Solver, SteadyOptions, solve};
+use netflow_steady::{FailureOptions, Measure, Solver, SteadyOptions, failures, solve};
 
 fn network(nodes: usize, links: usize, connections: usize) -> Network {
     random_network(RandomNetwork {
@@ -58,5 +58,34 @@ fn large(c: &mut Criterion) {
     );
 }
 
-criterion_group!(benches, small, large);
+/// Every duplex link of 50 nodes by itself.
+fn single_links(c: &mut Criterion) {
+    let network = network(50, 88, 2450);
+    let links: Vec<_> = network.links().collect();
+    let mut builder = network.to_builder();
+    for pair in links.chunks_exact(2) {
+        builder.duplex(pair[0], pair[1]);
+    }
+    let Ok(network) = builder.build() else {
+        return;
+    };
+    let options = FailureOptions {
+        nodes: false,
+        ..FailureOptions::default()
+    };
+    let mut group = c.benchmark_group("50 nodes, 88 duplex links, 2450 connections");
+    group.sample_size(10);
+    group.bench_function("every link fails", |b| {
+        b.iter(|| {
+            black_box(failures(
+                black_box(&network),
+                f64::INFINITY,
+                &options,
+                &|| false,
+            ))
+        });
+    });
+}
+
+criterion_group!(benches, small, large, single_links);
 criterion_main!(benches);

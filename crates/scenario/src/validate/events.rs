@@ -90,7 +90,10 @@ impl Assembly<'_> {
             let message = format!("unknown shared-risk group `{}`: no link is in it", **name);
             let names = self.risk_groups.keys().map(String::as_str);
             let help = match self.risk_groups.is_empty() {
-                true => format!("write `srlg = \"{}\"` in the links that fail together", **name),
+                true => format!(
+                    "write `srlg = \"{}\"` in the links that fail together",
+                    **name
+                ),
                 false => self.findings.allowed(name, "groups", names),
             };
             self.error(ProblemKind::UnknownName, name.place(), message, &help);
