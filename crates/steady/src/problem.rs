@@ -174,7 +174,7 @@ impl Problem {
         };
         let mut known: HashMap<*const (), u32> = HashMap::new();
         let mut blocked = vec![false; inner.classes.len()];
-        for class in 0..inner.classes.len() {
+        for (class, blocked) in blocked.iter_mut().enumerate() {
             let spec = inner.spec_of_class(class as u32);
             let (start_s, stop_s) = match &spec.source {
                 Source::Users(traffic) => (traffic.workload.start_s, traffic.workload.stop_s),
@@ -187,7 +187,7 @@ impl Problem {
             let branch = inner.epochs[epoch].branch_of[class];
             match routes.way(inner, class as u32, branch) {
                 Some(way) => problem.add_flow(network, class as u32, way, &mut known),
-                None => blocked[class] = true,
+                None => *blocked = true,
             }
         }
         let ids = (0..).zip(&inner.class_of);
