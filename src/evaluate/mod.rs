@@ -201,21 +201,31 @@ pub fn evaluate_with(
         began: began.unwrap_or_else(Instant::now),
         stop,
     };
-    let mut work = || match task.seeds {
+    let work = || match task.seeds {
         1 => task.one(on_progress),
         _ => task.several(on_progress),
     };
-    match settings.threads {
-        None => work(),
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::Threads {
-                threads,
-                reason: error.to_string(),
-            })?
-            .install(work),
-    }
+    on_threads(settings.threads, work)?
+}
+
+/// Does some work that is shared among the threads of the current rayon pool, with so many of them; with those
+/// that there are without a number.
+///
+/// # Errors
+/// [`Error::Threads`]
+pub fn on_threads<T: Send>(
+    threads: Option<usize>,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, Error> {
+    let Some(threads) = threads else {
+        return Ok(work());
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Error::Threads {
+        threads,
+        reason: error.to_string(),
+    })?;
+    Ok(pool.install(work))
 }
 
 /// All that an evaluation is asked for.

@@ -85,6 +85,7 @@ fn every_command_ends_soon_after_a_signal() {
         "check -".to_owned(),
         "run -".to_owned(),
         "ipb serve --port 0".to_owned(),
+        "failures large.toml --pairs --sample 100000".to_owned(),
         "run large.toml -q -o large".to_owned(),
         "run large.toml -q --set simulation.model=window".to_owned(),
     ];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::buffers::Crossed;
 use crate::ids::Owner;
+use crate::risks::Risks;
 use crate::routing::{Request, Router};
 use crate::scheduling::{ClassedLink, Expanded};
 use crate::tables::{Branch, Class, Epoch, LinkEvent, NO_BRANCH, Tables};
@@ -28,17 +29,19 @@ pub struct NetworkBuilder {
     owner: Owner,
     nodes: Vec<String>,
     node_ids: HashMap<String, NodeId>,
-    links: Vec<LinkSpec>,
+    pub(crate) links: Vec<LinkSpec>,
     connections: Vec<ConnectionSpec>,
     events: Vec<EventSpec>,
     aggregates: Vec<AggregateSpec>,
     workloads: Vec<Users>,
-    classed: Vec<ClassedLink>,
+    pub(crate) classed: Vec<ClassedLink>,
+    /// What fails together.
+    pub(crate) risks: Risks,
     /// Classes of the packets of connections.
     queue_class_of: BTreeMap<u32, String>,
     /// Ids of other networks that were given for something, and for what.
     foreign: Vec<BuildError>,
-    expanded: Expanded,
+    pub(crate) expanded: Expanded,
     memory_limit_bytes: Option<u64>,
 }
 
@@ -55,6 +58,8 @@ impl Network {
             workloads,
             classed,
             queue_class_of,
+            other_way,
+            risk_groups,
             memory_limit_bytes,
             // What follows from these.
             link_names: _,
@@ -76,6 +81,9 @@ impl Network {
             link: LinkId(event.link, owner),
             change: event.change,
         });
+        let groups = risk_groups
+            .iter()
+            .map(|group| (group.name.clone(), group.links.iter().copied().collect()));
         NetworkBuilder {
             owner,
             nodes: nodes.clone(),
@@ -86,6 +94,10 @@ impl Network {
             aggregates: aggregates.clone(),
             workloads: workloads.clone(),
             classed: classed.clone(),
+            risks: Risks {
+                other_way: other_way.clone(),
+                groups: groups.collect(),
+            },
             queue_class_of: queue_class_of.clone(),
             foreign: Vec::new(),
             expanded: Expanded::default(),
@@ -113,6 +125,7 @@ impl NetworkBuilder {
             aggregates: Vec::new(),
             workloads: Vec::new(),
             classed: Vec::new(),
+            risks: Risks::default(),
             queue_class_of: BTreeMap::new(),
             foreign: Vec::new(),
             expanded: Expanded::default(),
@@ -259,7 +272,11 @@ impl NetworkBuilder {
     }
 
     /// Takes down ids of other networks: there is no telling what they stand for.
-    fn must_own(&mut self, ids: &[(&'static str, Owner)], subject: impl Fn(&Self) -> String) {
+    pub(crate) fn must_own(
+        &mut self,
+        ids: &[(&'static str, Owner)],
+        subject: impl Fn(&Self) -> String,
+    ) {
         let foreign = ids.iter().filter(|(_, owner)| *owner != self.owner);
         let errors: Vec<BuildError> = foreign
             .map(|&(field, _)| BuildError::Foreign {
@@ -314,6 +331,7 @@ impl NetworkBuilder {
             routes: &routes,
         };
         let buffer_pkts = crossed.buffers_pkts();
+        let (other_way, risk_groups) = self.risks.tables();
         Ok(Network {
             inner: Arc::new(Tables {
                 owner: self.owner,
@@ -333,6 +351,8 @@ impl NetworkBuilder {
                 shared: self.expanded.shared,
                 classed: self.classed,
                 queue_class_of: self.queue_class_of,
+                other_way,
+                risk_groups,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
         })
@@ -537,7 +557,7 @@ impl NetworkBuilder {
     }
 
     /// The queues of classes: as a link, of which link, of which class.
-    fn queues(&self) -> impl Iterator<Item = (u32, u32, &str)> {
+    pub(crate) fn queues(&self) -> impl Iterator<Item = (u32, u32, &str)> {
         let queues = (self.first_queue() as u32..).zip(&self.expanded.queues);
         queues.map(|(link, (parent, class))| (link, *parent, class.as_str()))
     }
@@ -687,15 +707,15 @@ pub(crate) struct Routes {
 
 /// Both ways of a class, for one set of working links.
 #[derive(PartialEq)]
-struct Ways {
-    data: Vec<u32>,
-    back: Vec<u32>,
+pub(crate) struct Ways {
+    pub data: Vec<u32>,
+    pub back: Vec<u32>,
 }
 
 impl NetworkBuilder {
     /// A branch for every class and every set of working links that gives it another way.
     fn routes(&self, classes: &[Class], events: &[LinkEvent]) -> Result<Routes, Vec<BuildError>> {
-        let router = Router::new(self.nodes.len(), &self.links[..self.first_queue()]);
+        let router = self.router();
         let mut down = vec![false; self.links.len()];
         let mut routes = Routes {
             branches: Vec::with_capacity(classes.len()),
@@ -721,6 +741,10 @@ impl NetworkBuilder {
         Ok(routes)
     }
 
+    pub(crate) fn router(&self) -> Router {
+        Router::new(self.nodes.len(), &self.links[..self.first_queue()])
+    }
+
     fn ways(
         &self,
         router: &Router,
@@ -736,7 +760,7 @@ impl NetworkBuilder {
     }
 
     /// The ways of every class; `None`, and an error, where there is none.
-    fn ways_now(
+    pub(crate) fn ways_now(
         &self,
         router: &Router,
         classes: &[Class],

@@ -23,6 +23,7 @@ impl Add for Cost {
 }
 
 /// The links as a graph in which paths are looked for.
+#[derive(Debug)]
 pub struct Router {
     graph: DiGraph<(), u32, u32>,
     cost: Vec<Cost>,

@@ -47,8 +47,21 @@ pub struct Tables {
     pub classed: Vec<ClassedLink>,
     /// Class of the packets of connections, where they have one.
     pub queue_class_of: BTreeMap<u32, String>,
+    /// The other direction of each direction of a duplex link.
+    pub other_way: BTreeMap<u32, u32>,
+    /// Links that fail together, in the order of names.
+    pub risk_groups: Vec<RiskGroup>,
     /// What a run may need at most.
     pub memory_limit_bytes: u64,
+}
+
+/// Links that share a risk.
+#[derive(Clone, Debug)]
+pub struct RiskGroup {
+    /// What it is called.
+    pub name: String,
+    /// Its links, in order.
+    pub links: Vec<u32>,
 }
 
 /// Identical connections, which behave as one.
@@ -142,9 +155,18 @@ impl<'a> Way<'a> {
     /// That of a branch.
     pub fn new(inner: &'a Tables, branch: u32) -> Self {
         let class = inner.branches[branch as usize].class;
-        let back = inner.back_path(branch);
+        Way::of(
+            inner,
+            class,
+            inner.data_path(branch),
+            inner.back_path(branch),
+        )
+    }
+
+    /// That of a class over these links.
+    pub fn of(inner: &'a Tables, class: u32, data: &'a [u32], back: &'a [u32]) -> Self {
         Way {
-            data: inner.data_path(branch),
+            data,
             acks: match inner.spec_of_class(class).acks {
                 Acks::None => &[],
                 _ => back,

@@ -1,12 +1,12 @@
-//! How long steady states and their derivatives take: 100 nodes, and 10⁴ links with 10⁵ connections; as they
-//! are, which is lightly loaded, and with links so narrow that most are full.
+//! How long steady states, their derivatives and failures take: 100 nodes, and 10⁴ links with 10⁵ connections; as they
+//! are, which is lightly loaded, and with narrower links.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use netflow_network::Network;
 use netflow_problems::{RandomNetwork, random_network};
-use netflow_steady::{Measure, Solver, SteadyError, SteadyOptions};
+use netflow_steady::{FailureOptions, Measure, Solver, SteadyError, SteadyOptions, failures};
 
 fn network(nodes: usize, links: usize, connections: usize) -> Network {
     random_network(RandomNetwork {
@@ -71,8 +71,37 @@ fn large(c: &mut Criterion) {
         &network,
         1.0,
     );
-    each(c, "the same, links 100 times narrower", &network, 100.0);
+    each(c, "the same, links 4 times narrower", &network, 4.0);
 }
 
-criterion_group!(benches, small, large);
+/// Every duplex link of 50 nodes by itself.
+fn single_links(c: &mut Criterion) {
+    let network = network(50, 88, 2450);
+    let links: Vec<_> = network.links().collect();
+    let mut builder = network.to_builder();
+    for pair in links.chunks_exact(2) {
+        builder.duplex(pair[0], pair[1]);
+    }
+    let Ok(network) = builder.build() else {
+        return;
+    };
+    let options = FailureOptions {
+        nodes: false,
+        ..FailureOptions::default()
+    };
+    let mut group = c.benchmark_group("50 nodes, 88 duplex links, 2450 connections");
+    group.sample_size(10);
+    group.bench_function("every link fails", |b| {
+        b.iter(|| {
+            black_box(failures(
+                black_box(&network),
+                f64::INFINITY,
+                &options,
+                &|| false,
+            ))
+        });
+    });
+}
+
+criterion_group!(benches, small, large, single_links);
 criterion_main!(benches);

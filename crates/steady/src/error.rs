@@ -41,6 +41,15 @@ pub enum SteadyError {
         /// Where, `FROM->TO`.
         link: String,
     },
+    /// Nothing of what was to fail is there, or it is down already.
+    #[error("nothing of what was to fail is there, or it is down already")]
+    NothingFails,
+    /// More failures than are looked at in one go.
+    #[error("there are more than {most} cases; draw some of them")]
+    TooManyCases {
+        /// How many are looked at.
+        most: usize,
+    },
     /// Demands were to be scaled, and there are none.
     #[error(
         "no connection of those to be scaled sends at a rate of its own; TCP takes what it gets, and has no demand"

@@ -13,6 +13,7 @@
 //! - [`Solver::sensitivities`] tells what a little more of anything anywhere changes,
 //! - [`Solver::transfer_times`] how long transfers take that come and go,
 //! - [`Solver::headroom`] how much more the network carries,
+//! - [`failures()`] what happens if a link, a node or a risk group fails,
 //! - [`beside_run()`] whether a run comes to rest there.
 //!
 //! Not covered, and refused: congestion windows, managed queues, transfers that end, aggregates and drop
@@ -21,6 +22,7 @@
 
 mod beside;
 mod error;
+mod failures;
 mod gmres;
 mod headroom;
 mod linear;
@@ -37,6 +39,10 @@ use netflow_network::Network;
 
 pub use beside::{BesideRun, Watched, beside_run};
 pub use error::SteadyError;
+pub use failures::{
+    AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures,
+    LinkUnderFailure, Worst, failures,
+};
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;
 pub use point::Held;

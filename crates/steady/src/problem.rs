@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_fluid::rest::{Queue, ack_bits_per_data, ln_pass, packets_per_data};
-use netflow_network::tables::{NO_BRANCH, Way};
+use netflow_network::tables::Way;
 use netflow_network::{
-    ACK_BYTES, Change, ConnectionId, ConnectionSpec, DropPolicy, Network, Source,
+    ACK_BYTES, Change, ConnectionId, ConnectionSpec, DropPolicy, Network, Rerouted, Source,
 };
 use netflow_profile::Profile;
 
@@ -138,8 +138,8 @@ fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
 }
 
 impl Problem {
-    /// The network with the routes, bandwidths and senders of just before `at_s`.
-    pub fn new(network: &Network, at_s: f64) -> Result<Problem, SteadyError> {
+    /// The network with the bandwidths and senders of just before `at_s`, and these routes.
+    pub fn new(network: &Network, at_s: f64, routes: &Rerouted) -> Result<Problem, SteadyError> {
         if at_s.is_nan() || at_s <= 0.0 {
             return Err(SteadyError::BadTime { at_s });
         }
@@ -173,7 +173,8 @@ impl Problem {
             used: Vec::new(),
         };
         let mut known: HashMap<*const (), u32> = HashMap::new();
-        for class in 0..inner.classes.len() {
+        let mut blocked = vec![false; inner.classes.len()];
+        for (class, blocked) in blocked.iter_mut().enumerate() {
             let spec = inner.spec_of_class(class as u32);
             let (start_s, stop_s) = match &spec.source {
                 Source::Users(traffic) => (traffic.workload.start_s, traffic.workload.stop_s),
@@ -184,24 +185,29 @@ impl Problem {
             }
             refuse_connection(spec)?;
             let branch = inner.epochs[epoch].branch_of[class];
-            if branch == NO_BRANCH {
-                let of_class = |&(_, &it): &(usize, &u32)| it as usize == class;
-                let ids = inner.class_of.iter().enumerate().filter(of_class);
-                let ids = ids.map(|(id, _)| ConnectionId::new(id as u32, inner.owner));
-                problem.without_route.extend(ids);
-                continue;
+            match routes.way(inner, class as u32, branch) {
+                Some(way) => problem.add_flow(network, class as u32, way, &mut known),
+                None => *blocked = true,
             }
-            problem.add_flow(network, branch, &mut known);
         }
+        let ids = (0..).zip(&inner.class_of);
+        let ids = ids.filter(|&(_, &class)| blocked[class as usize]);
+        problem.without_route = ids
+            .map(|(id, _)| ConnectionId::new(id, inner.owner))
+            .collect();
         problem.arrange();
         Ok(problem)
     }
 
-    fn add_flow(&mut self, network: &Network, branch: u32, known: &mut HashMap<*const (), u32>) {
+    fn add_flow(
+        &mut self,
+        network: &Network,
+        class: u32,
+        way: Way<'_>,
+        known: &mut HashMap<*const (), u32>,
+    ) {
         let inner = network.tables();
-        let class = inner.branches[branch as usize].class;
         let spec = inner.spec_of_class(class);
-        let way = Way::new(inner, branch);
         let (profile, rate_pps) = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => (NO_PROFILE, *rate_pps),
             Source::Users(traffic) => (NO_PROFILE, traffic.mean_pps),

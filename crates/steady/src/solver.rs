@@ -1,6 +1,6 @@
 //! Steady states of one network, one after the other: with other bandwidths, delays, rooms and demands.
 
-use netflow_network::{ConnectionId, LinkId, Network};
+use netflow_network::{ConnectionId, LinkId, Network, Rerouted};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -46,7 +46,19 @@ impl Solver {
     /// [`SteadyError::NotCovered`] for what has no steady state, or none that is known;
     /// [`SteadyError::BadTime`].
     pub fn new(network: &Network, at_s: f64) -> Result<Solver, SteadyError> {
-        let problem = Problem::new(network, at_s)?;
+        Solver::rerouted(network, at_s, &Rerouted::by_events(network, at_s))
+    }
+
+    /// The same with other routes than its events have left, around links that fail besides.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn rerouted(
+        network: &Network,
+        at_s: f64,
+        routes: &Rerouted,
+    ) -> Result<Solver, SteadyError> {
+        let problem = Problem::new(network, at_s, routes)?;
         Ok(Solver {
             network: network.clone(),
             point: Point::new(&problem),
@@ -196,6 +208,7 @@ impl Solver {
             return self.solve(options);
         }
         let mut z = before.z.clone();
+        self.start_unused(&mut z);
         let reached = self.find(&mut z, options);
         match reached.residual <= options.tolerance {
             true => Ok(self.read(z, reached)),
@@ -216,18 +229,27 @@ impl Solver {
     /// Every link at the load that sources offer who see nothing of each other, or nearly full.
     fn first_start(&mut self) -> Vec<f64> {
         let mut z = vec![0.0; self.problem.size()];
-        for &l in &self.problem.used {
-            (z[2 * l as usize], z[2 * l as usize + 1]) = (-30.0, f64::ln(8000.0));
+        self.start_unused(&mut z);
+        z
+    }
+
+    /// Links that nothing crossed before at what sources offer who see nothing of each other there, or nearly
+    /// full.
+    fn start_unused(&mut self, z: &mut [f64]) {
+        let used = self.problem.used.iter().map(|&l| 2 * l as usize);
+        let new: Vec<usize> = used.filter(|&i| z[i..i + 2] == [0.0; 2]).collect();
+        if new.is_empty() {
+            return;
+        }
+        for &i in &new {
+            (z[i], z[i + 1]) = (-30.0, f64::ln(8000.0));
         }
         let mut off = vec![0.0; z.len()];
-        self.point.evaluate(&self.problem, &z, false, &mut off);
-        for ((i, z), off) in z.iter_mut().enumerate().zip(&off) {
-            *z -= off;
-            if i % 2 == 0 {
-                *z = z.min(FULL);
-            }
+        self.point.evaluate(&self.problem, z, false, &mut off);
+        for i in new {
+            z[i] = (z[i] - off[i]).min(FULL);
+            z[i + 1] -= off[i + 1];
         }
-        z
     }
 
     fn random_start(&self, first: &[f64], seed: u64, stream: u64) -> Vec<f64> {

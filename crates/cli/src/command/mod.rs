@@ -5,6 +5,7 @@ pub mod compare;
 pub mod completions;
 pub mod explain;
 pub mod export;
+pub mod failures;
 pub mod import;
 pub mod ipb;
 pub mod latency;

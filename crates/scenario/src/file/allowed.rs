@@ -4,6 +4,7 @@
 use netflow_document::{Allowed, Quantity, Spanned};
 use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
 
+use super::srlg::{BETWEEN, RiskGroups};
 use super::workload::Places;
 
 type Time = Quantity<Seconds>;
@@ -132,6 +133,13 @@ pub(super) const PATH: Allowed<Vec<Spanned<String>>> = Allowed {
 pub(super) const PLACES: Allowed<Places> = Allowed {
     test: |places| !places.nodes().is_empty(),
     text: "at least one node",
+};
+pub(super) const GROUPS: Allowed<RiskGroups> = Allowed {
+    test: |groups| {
+        let names = groups.names();
+        !names.is_empty() && names.iter().all(|name| !name.contains(BETWEEN))
+    },
+    text: "at least one name, and no name with a `;`",
 };
 pub(super) const SHAPE: Allowed<f64> = Allowed {
     test: |shape| *shape > 0.0 && *shape <= 100.0,

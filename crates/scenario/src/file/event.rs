@@ -4,7 +4,8 @@ use netflow_document::{Allowed, ProblemKind, Section, Spanned, table};
 
 use super::{RateSetting, Time, allowed};
 
-/// What happens to a link on the way: exactly one of `set`, `down` and `up`.
+/// What happens to links on the way: exactly one of `set`, `down` and `up`, to exactly one of `link`, `node` and
+/// `srlg`.
 #[table(name = "event", check = one_change)]
 pub struct Event {
     /// When.
@@ -12,14 +13,20 @@ pub struct Event {
     pub at: Time,
     /// To which link: `"A->B"` is one direction, `"A<->B"` both.
     #[key(example = "A->B")]
-    pub link: Spanned<String>,
+    pub link: Option<Spanned<String>>,
+    /// To all links of this node, in both directions.
+    #[key(example = "A")]
+    pub node: Option<Spanned<String>>,
+    /// To all links of this shared-risk group.
+    #[key(example = "conduit-1")]
+    pub srlg: Option<Spanned<String>>,
     /// Other settings of the link from now on: `{ bandwidth = "4 Mbit/s" }`.
     #[key(example = "{ bandwidth = \"4 Mbit/s\" }")]
     pub set: Option<Spanned<Set>>,
     /// `true`: the link fails. What is queued is lost, and routes are computed without it.
     #[key(allowed = TRUE, example = true)]
     pub down: Option<Spanned<bool>>,
-    /// `true`: the link works again, and routes are computed with it.
+    /// `true`: the link works again, whatever made it fail, and routes are computed with it.
     #[key(allowed = TRUE, example = true)]
     pub up: Option<Spanned<bool>>,
 }
@@ -38,12 +45,52 @@ const TRUE: Allowed<bool> = Allowed {
 };
 
 fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
-    let keys = ["set", "down", "up"];
-    let given = [
+    let places = [
+        event.link.is_some(),
+        event.node.is_some(),
+        event.srlg.is_some(),
+    ];
+    one_of(
+        s,
+        ["link", "node", "srlg"],
+        places,
+        [
+            "this event happens to nothing",
+            "this event happens to several things at once",
+        ],
+        "give one of: `link = \"A->B\"`, `node = \"A\"`, `srlg = \"conduit-1\"`",
+    );
+    let changes = [
         event.set.is_some(),
         event.down.is_some(),
         event.up.is_some(),
     ];
+    one_of(
+        s,
+        ["set", "down", "up"],
+        changes,
+        [
+            "this event changes nothing",
+            "this event changes several things at once",
+        ],
+        "give one of: `set = { bandwidth = \"4 Mbit/s\" }`, `down = true`, `up = true`",
+    );
+    if let (Some(set), None, [_, true, _] | [_, _, true]) = (&event.set, &event.link, places) {
+        let message = "`set` is for one link, not for all links of a node or a group";
+        s.findings
+            .error(ProblemKind::Conflict, set.place(), message)
+            .help("write an event for each link: `link = \"A->B\"`");
+    }
+}
+
+/// Refuses none and several of what exactly one is to be given.
+fn one_of(
+    s: &mut Section<'_, '_>,
+    keys: [&str; 3],
+    given: [bool; 3],
+    [none, several]: [&str; 2],
+    help: &str,
+) {
     let message = match given.iter().filter(|given| **given).count() {
         1 => return,
         // What was refused, or misspelt, would have been one.
@@ -53,11 +100,11 @@ fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
         {
             return;
         }
-        0 => "this event changes nothing",
-        _ => "this event changes several things at once",
+        0 => none,
+        _ => several,
     };
     let place = s.place();
     s.findings
         .error(ProblemKind::Conflict, place, message)
-        .help("give one of: `set = { bandwidth = \"4 Mbit/s\" }`, `down = true`, `up = true`");
+        .help(help);
 }

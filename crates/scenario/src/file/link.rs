@@ -2,7 +2,9 @@
 
 use netflow_document::{Section, Spanned, Table, table};
 
-use super::{LinkClass, LossSetting, QueueSetting, RateSetting, RoomSetting, Time, allowed};
+use super::{
+    LinkClass, LossSetting, QueueSetting, RateSetting, RiskGroups, RoomSetting, Time, allowed,
+};
 
 /// A link from one node to another, with the queue in front of it.
 #[table(name = "link", called = called, check = read_back)]
@@ -37,6 +39,11 @@ pub struct Link {
     /// a table. Default: nothing.
     #[key(example = "1 %")]
     pub loss: Option<Spanned<LossSetting>>,
+    /// The shared-risk groups that the link is in, both directions of it: links of one group fail together,
+    /// by events and in `netflow failures`. In a CSV table several names stand in one cell, with `;` between
+    /// them. Default: none.
+    #[key(allowed = allowed::GROUPS, example = "[\"conduit-1\", \"bridge\"]")]
+    pub srlg: Option<Spanned<RiskGroups>>,
     /// Queues for classes of packets, where `queue` is "priority" or "wfq".
     #[key(name = "class")]
     pub classes: Vec<LinkClass>,

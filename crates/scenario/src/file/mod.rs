@@ -16,6 +16,7 @@ mod node;
 mod queue;
 mod simulation;
 mod source;
+mod srlg;
 mod stack;
 mod step;
 mod window;
@@ -39,6 +40,7 @@ pub use queue::{
 };
 pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
 pub use source::SourceSetting;
+pub use srlg::RiskGroups;
 pub use stack::StackSetting;
 pub use step::{Adaptive, Auto, StepSetting};
 pub use window::{VariantSetting, WindowSetting};

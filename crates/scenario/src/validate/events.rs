@@ -9,7 +9,9 @@ use crate::file::Event;
 /// A failure or a repair and where it was given.
 pub(super) struct PlacedChange {
     at_s: f64,
-    link: LinkId,
+    /// What messages call that to which it happens.
+    what: String,
+    links: Vec<LinkId>,
     change: Change,
     place: Place,
 }
@@ -28,15 +30,75 @@ impl Assembly<'_> {
             (_, _, Some(_)) => Change::Up,
             _ => return, // refused by the reader
         };
-        for link in self.event_links(&event.link) {
-            self.builder.event(EventSpec { at_s, link, change });
+        for (what, links) in self.changed_links(event) {
+            for &link in &links {
+                self.builder.event(EventSpec { at_s, link, change });
+            }
             self.changes.push(PlacedChange {
                 at_s,
-                link,
+                what,
+                links,
                 change,
                 place: event.at.place(),
             });
         }
+    }
+
+    /// What an event happens to, as messages call it: each direction of a link by itself, and what a node or a
+    /// group has together.
+    fn changed_links(&mut self, event: &Event) -> Vec<(String, Vec<LinkId>)> {
+        match (&event.link, &event.node, &event.srlg) {
+            (Some(name), None, None) => {
+                let links = self.event_links(name);
+                let each = links.into_iter().map(|id| (self.link_called(id), vec![id]));
+                each.collect()
+            }
+            (None, Some(name), None) => {
+                let Some(node) = self.known_node(name) else {
+                    return Vec::new();
+                };
+                let at_node = self.links.iter();
+                let at_node = at_node.filter(|((from, to), _)| *from == node || *to == node);
+                let mut links: Vec<LinkId> = at_node.map(|(_, &id)| id).collect();
+                links.sort_unstable();
+                vec![(format!("node `{}`", **name), links)]
+            }
+            (None, None, Some(name)) => {
+                let links = self.risk_group(name);
+                let of_group =
+                    links.map(|links| (format!("shared-risk group `{}`", **name), links));
+                of_group.into_iter().collect()
+            }
+            _ => Vec::new(), // refused by the reader
+        }
+    }
+
+    fn link_called(&self, id: LinkId) -> String {
+        let link = self.link_list.get(id.index());
+        link.map_or_else(String::new, |link| {
+            format!("link `{}`", self.link_name(link))
+        })
+    }
+
+    /// The links of a group, if there is one of this name.
+    fn risk_group(&mut self, name: &Spanned<String>) -> Option<Vec<LinkId>> {
+        if !name.is_sound() {
+            return None;
+        }
+        let links = self.risk_groups.get(name.as_str()).cloned();
+        if links.is_none() && !self.incomplete {
+            let message = format!("unknown shared-risk group `{}`: no link is in it", **name);
+            let names = self.risk_groups.keys().map(String::as_str);
+            let help = match self.risk_groups.is_empty() {
+                true => format!(
+                    "write `srlg = \"{}\"` in the links that fail together",
+                    **name
+                ),
+                false => self.findings.allowed(name, "groups", names),
+            };
+            self.error(ProblemKind::UnknownName, name.place(), message, &help);
+        }
+        links
     }
 
     /// The link of `A->B`, or both of `A<->B`.
@@ -116,22 +178,19 @@ impl Assembly<'_> {
         let mut changes = std::mem::take(&mut self.changes);
         changes.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         for event in &changes {
-            let Some(is_down) = down.get_mut(event.link.index()) else {
-                continue;
-            };
-            let redundant = match event.change {
+            let (fails, state) = match event.change {
                 Change::Bandwidth(_) => continue,
-                Change::Down => std::mem::replace(is_down, true),
-                Change::Up => !std::mem::replace(is_down, false),
+                Change::Down => (true, "has failed already"),
+                Change::Up => (false, "works already"),
             };
-            if redundant && let Some(link) = self.link_list.get(event.link.index()).copied() {
-                let name = self.link_name(&link);
-                let state = if event.change == Change::Down {
-                    "has failed already"
-                } else {
-                    "works already"
-                };
-                let message = format!("this event has no effect: link `{name}` {state}");
+            let mut redundant = true;
+            for link in &event.links {
+                if let Some(is_down) = down.get_mut(link.index()) {
+                    redundant &= std::mem::replace(is_down, fails) == fails;
+                }
+            }
+            if redundant {
+                let message = format!("this event has no effect: {} {state}", event.what);
                 self.warning(ProblemKind::WithoutEffect, event.place, message, "");
             }
         }

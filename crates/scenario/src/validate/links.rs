@@ -2,7 +2,8 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
-    Buffer, ClassedLink, DropPolicy, LinkSpec, NodeId, QueueClass, Red as FluidRed, Scheduler,
+    Buffer, ClassedLink, DropPolicy, LinkId, LinkSpec, NodeId, QueueClass, Red as FluidRed,
+    Scheduler,
 };
 use netflow_units::{BitsPerSecond, Bytes, Rate, Room, Size};
 
@@ -64,10 +65,16 @@ impl Assembly<'_> {
             },
             Some(back) => self.direction(back, to, from),
         };
-        let new = self.add_direction(spec, place, false, classes.as_ref());
+        let there = self.add_direction(spec, place, false, classes.as_ref());
         // A link that exists twice in one direction is not reported for the other as well.
-        if new && link.is_duplex() {
-            self.add_direction(back, place, true, classes.as_ref());
+        let Some(there) = there else { return };
+        self.share_risks(link, there);
+        if !link.is_duplex() {
+            return;
+        }
+        if let Some(id) = self.add_direction(back, place, true, classes.as_ref()) {
+            self.share_risks(link.back.as_deref().unwrap_or(link), id);
+            self.builder.duplex(there, id);
         }
     }
 
@@ -82,6 +89,7 @@ impl Assembly<'_> {
             duplex: _,
             queue,
             loss,
+            srlg: _,
             classes: _,
             back: _,
         } = link;
@@ -102,6 +110,18 @@ impl Assembly<'_> {
         }
     }
 
+    /// Puts a direction into the groups that its link is in.
+    fn share_risks(&mut self, link: &Link, id: LinkId) {
+        let names = link.srlg.iter().flat_map(|groups| groups.names());
+        for name in names.filter(|name| name.is_sound()) {
+            self.builder.risk_group(name, id);
+            let links = self.risk_groups.entry(name.to_string()).or_default();
+            if links.last() != Some(&id) {
+                links.push(id);
+            }
+        }
+    }
+
     /// Adds a link, unless there is one already.
     fn add_direction(
         &mut self,
@@ -109,7 +129,7 @@ impl Assembly<'_> {
         place: Place,
         reverse: bool,
         classes: Option<&(Scheduler, Vec<QueueClass>)>,
-    ) -> bool {
+    ) -> Option<LinkId> {
         let ends = (spec.from, spec.to);
         let known = self
             .links
@@ -123,7 +143,7 @@ impl Assembly<'_> {
             }
             let message = format!("link `{name}` exists twice");
             self.error(ProblemKind::Duplicate, place, message, &help);
-            return false;
+            return None;
         }
         let bandwidth_bps = spec.bandwidth_bps;
         let id = self.builder.link(spec);
@@ -142,7 +162,7 @@ impl Assembly<'_> {
             place,
             reverse,
         });
-        true
+        Some(id)
     }
 
     /// The node of a link's end, which exists by being named there.

@@ -19,6 +19,7 @@ mod tables;
 mod workloads;
 
 use netflow_document::{FileId, Findings, Known, Overrides, Place, ProblemKind, Sources, Spanned};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
@@ -81,6 +82,7 @@ pub(crate) fn validate(
         node_names: Vec::new(),
         links: HashMap::new(),
         link_list: Vec::new(),
+        risk_groups: BTreeMap::new(),
         notes: Vec::new(),
         populations: Vec::new(),
         demand_list: Vec::new(),
@@ -149,6 +151,8 @@ struct Assembly<'s> {
     node_names: Vec<String>,
     links: HashMap<(NodeId, NodeId), LinkId>,
     link_list: Vec<PlacedLink>,
+    /// The links of each shared-risk group.
+    risk_groups: BTreeMap<String, Vec<LinkId>>,
     notes: Vec<NodeNote>,
     /// How many people live at nodes.
     populations: Vec<(NodeId, f64)>,

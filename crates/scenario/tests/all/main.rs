@@ -6,6 +6,7 @@ mod export;
 mod files;
 mod new;
 mod reference;
+mod risks;
 mod round_trip;
 mod schema;
 mod shipped;

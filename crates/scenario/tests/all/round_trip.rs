@@ -256,6 +256,14 @@ fn loss() -> impl Strategy<Value = Spanned<LossSetting>> {
     prop_oneof![random, causes].prop_map(Spanned::from)
 }
 
+fn groups() -> impl Strategy<Value = Spanned<RiskGroups>> {
+    prop_oneof![
+        text().prop_map(RiskGroups::One),
+        prop::collection::vec(text(), 1..4).prop_map(RiskGroups::Several),
+    ]
+    .prop_map(Spanned::from)
+}
+
 prop_compose! {
     fn link()(
         from in text(),
@@ -266,9 +274,10 @@ prop_compose! {
         duplex in of(flag()),
         queue in of(queue()),
         loss in of(loss()),
+        srlg in of(groups()),
         classes in prop::collection::vec(link_class(), 0..3),
     ) -> Link {
-        Link { from, to, bandwidth, delay, buffer, duplex, queue, loss, classes, back: None }
+        Link { from, to, bandwidth, delay, buffer, duplex, queue, loss, srlg, classes, back: None }
     }
 }
 
@@ -313,11 +322,18 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn event()(at in time(0.0..1e6), link in text(), bandwidth in rate(), which in 0..3) -> Event {
+    fn event()(
+        at in time(0.0..1e6), name in text(), place in 0..3, bandwidth in rate(), which in 0..3,
+    ) -> Event {
+        // One link can get another bandwidth; all links of something cannot.
+        let place = if which == 0 { 0 } else { place };
+        let at_place = |it| (place == it).then(|| name.clone());
         let given = || Some(true.into());
         Event {
             at,
-            link,
+            link: at_place(0),
+            node: at_place(1),
+            srlg: at_place(2),
             set: (which == 0).then(|| Set { bandwidth }.into()),
             down: if which == 1 { given() } else { None },
             up: if which == 2 { given() } else { None },

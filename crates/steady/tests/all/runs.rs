@@ -15,14 +15,14 @@ const QUEUES: f64 = 0.01;
 const RATES: f64 = 0.001;
 
 /// A run until nothing moves any more, or so many steps are over.
-struct Settling {
-    simulation: Simulation,
+pub struct Settling {
+    pub simulation: Simulation,
     /// By how much a queue, or a rate, still changed, relatively.
-    moved: f64,
+    pub moved: f64,
 }
 
 /// TCP learns a loss of p from 1/p packets and more: so long it has to go on.
-fn learning_s(network: &Network, steady: &Steady) -> f64 {
+pub fn learning_s(network: &Network, steady: &Steady) -> f64 {
     let times = network.connections().map(|id| {
         let (spec, it) = (network.connection_spec(id), steady.connection(id));
         let losses_ps = it.loss_probability * it.rate_pps / f64::from(spec.count);
@@ -34,7 +34,7 @@ fn learning_s(network: &Network, steady: &Steady) -> f64 {
     times.fold(0.0, f64::max)
 }
 
-fn settle(network: &Network, transport: Transport, first_s: f64, most_steps: u64) -> Settling {
+pub fn settle(network: &Network, transport: Transport, first_s: f64, most_steps: u64) -> Settling {
     let options = Options {
         duration_s: 1e9,
         model: FluidOptions::new(transport, Coupling::default(), Step::default()).into(),

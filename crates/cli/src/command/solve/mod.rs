@@ -187,17 +187,19 @@ impl SolveArguments {
     }
 }
 
-fn cannot(error: SteadyError) -> Failure {
+pub(super) fn cannot(error: SteadyError) -> Failure {
     match error {
         SteadyError::BadOption { .. }
         | SteadyError::BadTime { .. }
+        | SteadyError::NothingFails
+        | SteadyError::TooManyCases { .. }
         | SteadyError::NothingScales => Failure::usage(error.to_string()),
         _ => Failure::Evaluation(error.to_string()),
     }
 }
 
 /// What is left out, or not what the scenario asks for.
-fn notes(network: &Network, steady: &Steady, at_s: f64, model: Model) -> Vec<String> {
+pub(super) fn notes(network: &Network, steady: &Steady, at_s: f64, model: Model) -> Vec<String> {
     let mut notes = Vec::new();
     let at_s = netflow::number::plain(at_s);
     if steady.later_events > 0 {

@@ -1,0 +1,158 @@
+//! `netflow failures SCENARIO`
+
+mod print;
+mod rows;
+
+use std::io::Write;
+
+use clap::Args;
+use netflow::evaluate::on_threads;
+use netflow::simulation::Network;
+use netflow::steady::{FailureOptions, Failures, failures as analyse};
+
+use super::solve::{cannot, notes};
+use crate::failure::Failure;
+use crate::input::ScenarioArguments;
+use crate::interrupt;
+use crate::output::csv;
+use crate::output::format::{Format, HELP};
+use crate::output::json::object;
+use crate::parse::positive_time;
+use crate::problems;
+
+/// Tell what happens if a link, a node or a shared-risk group fails
+///
+/// Every link fails by itself (a duplex link with both directions), every node with all its links, every
+/// shared-risk group (`srlg` in [[link]]) with all of its links. Connections go where a run would have them go after
+/// such a failure, and the network's steady state is found as by `netflow solve`. Prints the failures, worst
+/// first, and for every link how busy any of them makes it.
+#[derive(Args)]
+pub struct FailuresArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// Look at the scenario as it is just before this time: its routes and bandwidths, and who sends
+    /// [default: the end of the run]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    at: Option<f64>,
+
+    /// Let links fail; without --links, --nodes and --srlgs everything does
+    #[arg(long)]
+    links: bool,
+
+    /// Let nodes fail
+    #[arg(long)]
+    nodes: bool,
+
+    /// Let shared-risk groups fail
+    #[arg(long)]
+    srlgs: bool,
+
+    /// Let every two of these fail at once, instead of each by itself
+    #[arg(long)]
+    pairs: bool,
+
+    /// Look at so many of the cases only, drawn at random
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    sample: Option<u32>,
+
+    /// What is drawn hangs on it [default: the scenario's]
+    #[arg(long, value_name = "S", requires = "sample")]
+    seed: Option<u64>,
+
+    /// Threads to use at most; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Rows of the printed tables at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+
+    #[arg(long, value_enum, default_value_t, help = HELP)]
+    format: Format,
+
+    /// The same as --format json
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let scenario = arguments.scenario.load()?;
+    problems::warn(&scenario);
+    let network = &scenario.network;
+    let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
+    let options = arguments.options(network, scenario.options.seed)?;
+    let work = || analyse(network, at_s, &options, &interrupt::requested);
+    let found = on_threads(arguments.threads.map(usize::from), work)
+        .map_err(|error| Failure::Evaluation(error.to_string()))?;
+    let found = found.map_err(cannot)?;
+    let found = found.ok_or_else(|| Failure::Interrupted("nothing is told".to_owned()))?;
+    for note in notes(network, &found.intact, at_s, scenario.options.model) {
+        problems::warn_of(&note);
+    }
+    for failing in &found.down_already {
+        let (kind, name) = (failing.kind().name(), failing.name(network));
+        problems::warn_of(&format!("{kind} {name} is down already, and left out"));
+    }
+    let seen = Seen {
+        network,
+        found: &found,
+        at_s,
+        top: arguments.top,
+    };
+    let cases = rows::cases(&seen);
+    let links = rows::links(&seen);
+    let answer = object! {
+        at_s: at_s,
+        possible_cases: found.possible,
+        cases_not_at_rest: cases.iter().filter(|case| !case.rests).count(),
+        intact: rows::intact(&seen),
+        cases: &cases,
+        links: &links,
+    };
+    let format = if arguments.json {
+        Format::Json
+    } else {
+        arguments.format
+    };
+    Ok(format.answer(
+        out,
+        &answer,
+        |out| {
+            csv::write_any_named("cases", &cases, out)?;
+            csv::write_any_named("links", &links, out)
+        },
+        |out| print::print(&seen, &cases, &links, out),
+    )?)
+}
+
+/// What was found, and how it is to be told.
+struct Seen<'a> {
+    network: &'a Network,
+    found: &'a Failures,
+    at_s: f64,
+    top: usize,
+}
+
+impl FailuresArguments {
+    fn options(&self, network: &Network, seed: u64) -> Result<FailureOptions, Failure> {
+        if self.srlgs && network.risk_groups().len() == 0 {
+            return Err(Failure::Usage {
+                message: "the scenario has no shared-risk groups".to_owned(),
+                help: Some(
+                    "write `srlg = \"conduit-1\"` in the links that fail together".to_owned(),
+                ),
+            });
+        }
+        let all = !(self.links || self.nodes || self.srlgs);
+        Ok(FailureOptions {
+            links: all || self.links,
+            nodes: all || self.nodes,
+            groups: all || self.srlgs,
+            pairs: self.pairs,
+            sample: self.sample.map(|n| n as usize),
+            seed: self.seed.unwrap_or(seed),
+            ..FailureOptions::default()
+        })
+    }
+}

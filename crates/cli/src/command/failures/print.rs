@@ -1,0 +1,144 @@
+//! Failures to read.
+
+use std::io::{self, Write};
+
+use netflow::number::{count, percent, plain, short};
+
+use super::Seen;
+use super::rows::{self, CaseRow, LinkRow};
+use crate::output::table::{Table, known};
+
+pub fn print(
+    seen: &Seen<'_>,
+    cases: &[CaseRow<'_>],
+    links: &[LinkRow<'_>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    print_cases(cases, seen.top, out)?;
+    writeln!(out)?;
+    print_links(links, seen.top, out)?;
+    writeln!(out)?;
+    print_summary(seen, cases, out)
+}
+
+/// Of what there is not.
+const NOTHING: &str = "-";
+
+fn print_cases(cases: &[CaseRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let ms = |delay_s: f64| short(delay_s * 1e3);
+    Table::of(cases)
+        .text("failure", |it| it.failure.clone())
+        .text("kind", |it| it.kind.clone())
+        .number("lost goodput", |it| known(it.lost_goodput, lost, "no rest"))
+        .number("blocked", |it| match it.blocked_connections {
+            0 => "0".to_owned(),
+            n => format!("{n} ({})", percent(it.blocked_goodput)),
+        })
+        .number("max utilization", |it| {
+            known(it.max_utilization, percent, NOTHING)
+        })
+        .text("at", |it| it.max_utilization_link.unwrap_or_default())
+        .number("links above 90 %", |it| {
+            it.links_above_90_percent
+                .map_or_else(|| NOTHING.to_owned(), |n| n.to_string())
+        })
+        .number("max delay ms", |it| known(it.max_delay_s, ms, NOTHING))
+        .text("of", |it| it.max_delay_connection.unwrap_or_default())
+        .number("max loss", |it| known(it.max_loss, percent, NOTHING))
+        .text("at", |it| it.max_loss_link.unwrap_or_default())
+        .text("hit hardest", |it| {
+            match (it.hardest_hit, it.hardest_hit_lost) {
+                (Some(name), Some(part)) => format!("{name}: {}", percent(-part)),
+                _ => String::new(),
+            }
+        })
+        .print_top(top, "case", out)
+}
+
+/// A part of the goodput; of so little nobody can tell whether it is lost.
+fn lost(part: f64) -> String {
+    match part.abs() < 1e-7 {
+        true => percent(0.0),
+        false => percent(part),
+    }
+}
+
+fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut used: Vec<_> = links.iter().filter(|it| it.max_utilization > 0.0).collect();
+    used.sort_by(|a, b| b.max_utilization.total_cmp(&a.max_utilization));
+    let idle = links.len() - used.len();
+    Table::of(used)
+        .text("link", |it| it.link)
+        .number("utilization", |it| percent(it.utilization))
+        .number("under failures", |it| percent(it.max_utilization))
+        .number("offered Mbit/s", |it| short(it.offered_bps / 1e6))
+        .text("if this fails", |it| {
+            it.failure.clone().unwrap_or_else(|| NOTHING.to_owned())
+        })
+        .print_top(top, "link", out)?;
+    match idle {
+        0 => Ok(()),
+        idle => writeln!(
+            out,
+            " {} without traffic, whatever fails",
+            count(idle, "link")
+        ),
+    }
+}
+
+fn print_summary(seen: &Seen<'_>, cases: &[CaseRow<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let intact = rows::intact(seen);
+    let busy = match intact.max_utilization_link.zip(intact.max_utilization) {
+        Some((link, part)) => format!("; {link} is busy for {} of the time", percent(part)),
+        None => String::new(),
+    };
+    let goodput = short(intact.goodput_bps / 1e6);
+    writeln!(out, "intact: goodput {goodput} Mbit/s{busy}")?;
+    for kind in rows::kinds(cases) {
+        let mut of_kind = cases.iter().filter(|it| it.kind == kind);
+        if let Some(worst) = of_kind.next() {
+            writeln!(out, "worst {kind}: {}", told(worst))?;
+        }
+    }
+    let drawn = match cases.len() == seen.found.possible {
+        true => String::new(),
+        false => format!(" of {}", seen.found.possible),
+    };
+    writeln!(
+        out,
+        "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by utilization",
+        count(cases.len(), "case"),
+        plain(seen.at_s),
+    )?;
+    let restless = cases.iter().filter(|it| !it.rests).count();
+    match restless {
+        0 => Ok(()),
+        1 => writeln!(out, "1 case does not come to rest, and stands first"),
+        n => writeln!(out, "{n} cases do not come to rest, and stand first"),
+    }
+}
+
+/// A case in a line.
+fn told(row: &CaseRow<'_>) -> String {
+    let name = &row.failure;
+    if let Some(why) = &row.why_not {
+        return format!("{name}: {why}");
+    }
+    let mut told = format!(
+        "{name} costs {} of the goodput",
+        known(row.lost_goodput, lost, NOTHING)
+    );
+    if row.blocked_connections > 0 {
+        let blocked = count(row.blocked_connections as usize, "connection");
+        let verb = if row.blocked_connections == 1 {
+            "has"
+        } else {
+            "have"
+        };
+        told += &format!("; {blocked} {verb} no route");
+    }
+    if let Some((link, part)) = row.max_utilization_link.zip(row.max_utilization) {
+        told += &format!("; {link} is busy for {} of the time", percent(part));
+    }
+    told
+}

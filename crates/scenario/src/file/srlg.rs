@@ -1,0 +1,80 @@
+//! `srlg` in `[[link]]`
+
+use netflow_document::{Findings, Kind, ProblemKind, Read, Spanned, Value};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What stands between the names of several groups in one cell.
+pub(super) const BETWEEN: char = ';';
+
+/// A shared-risk group, or several.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RiskGroups {
+    /// One group: `"conduit-1"`.
+    One(Spanned<String>),
+    /// Several: `["conduit-1", "bridge"]`.
+    Several(Vec<Spanned<String>>),
+}
+
+impl RiskGroups {
+    /// All of them.
+    pub fn names(&self) -> &[Spanned<String>] {
+        match self {
+            RiskGroups::One(name) => std::slice::from_ref(name),
+            RiskGroups::Several(names) => names,
+        }
+    }
+}
+
+impl Read for RiskGroups {
+    const KIND: &'static str = "a group's name, or an array of them";
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<RiskGroups> {
+        match value.kind {
+            Kind::Array { .. } => Vec::read(value, key, findings).map(RiskGroups::Several),
+            Kind::Cell(text) if text.contains(BETWEEN) => {
+                several(text, value, key, findings).map(RiskGroups::Several)
+            }
+            _ => {
+                let name = String::read(value, key, findings)?;
+                Some(RiskGroups::One(Spanned::new(name, value.place)))
+            }
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            RiskGroups::One(name) => name.shown(),
+            RiskGroups::Several(names) => names.shown(),
+        }
+    }
+
+    fn fallback() -> RiskGroups {
+        RiskGroups::Several(Vec::new())
+    }
+}
+
+/// The names of a cell.
+fn several(
+    text: &str,
+    value: &Value<'_>,
+    key: &str,
+    findings: &mut Findings,
+) -> Option<Vec<Spanned<String>>> {
+    let mut names = Vec::new();
+    let mut start = 0;
+    for part in text.split(BETWEEN) {
+        let name = part.trim();
+        let from = start + (part.len() - part.trim_start().len());
+        let place = value.place_inside(text, from..from + name.len());
+        if name.is_empty() {
+            let message = format!("`{key}` lacks a group's name beside a `{BETWEEN}`");
+            findings.error(ProblemKind::BadValue, place, message);
+            return None;
+        }
+        names.push(Spanned::new(name.to_owned(), place));
+        start += part.len() + BETWEEN.len_utf8();
+    }
+    Some(names)
+}

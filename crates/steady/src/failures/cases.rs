@@ -1,0 +1,199 @@
+//! What can fail, by itself or with something else.
+
+use netflow_network::{LinkId, Network, NodeId};
+use rand::SeedableRng;
+use rand::seq::IteratorRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::FailureOptions;
+use crate::SteadyError;
+
+/// More cases than this are refused.
+const MOST_CASES: usize = 1_000_000;
+
+/// What fails as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// A link; of a duplex link the direction that was added first stands for both.
+    Link(LinkId),
+    /// A node: all links that lead to it or away from it.
+    Node(NodeId),
+    /// The risk group of this place in [`Network::risk_groups`].
+    Group(usize),
+}
+
+/// The kinds of what fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// A link.
+    Link,
+    /// A node.
+    Node,
+    /// A risk group.
+    Group,
+}
+
+impl FailureKind {
+    /// All of them, in the order of cases.
+    pub const ALL: [FailureKind; 3] = [FailureKind::Link, FailureKind::Node, FailureKind::Group];
+
+    /// What it is called: `link`, `node`, `srlg`.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureKind::Link => "link",
+            FailureKind::Node => "node",
+            FailureKind::Group => "srlg",
+        }
+    }
+}
+
+impl Failing {
+    /// Its kind.
+    pub fn kind(self) -> FailureKind {
+        match self {
+            Failing::Link(_) => FailureKind::Link,
+            Failing::Node(_) => FailureKind::Node,
+            Failing::Group(_) => FailureKind::Group,
+        }
+    }
+
+    /// Its name, as scenarios write it: `A->B`, `A<->B` of a duplex link; the node's; the group's.
+    pub fn name(self, network: &Network) -> String {
+        match self {
+            Failing::Link(id) => match network.other_way(id) {
+                None => network.link_name(id).to_owned(),
+                Some(_) => {
+                    let spec = network.link_spec(id);
+                    let [from, to] = [spec.from, spec.to].map(|node| network.node_name(node));
+                    format!("{from}<->{to}")
+                }
+            },
+            Failing::Node(id) => network.node_name(id).to_owned(),
+            Failing::Group(place) => {
+                let group = network.risk_groups().nth(place);
+                group.map_or_else(String::new, |(name, _)| name.to_owned())
+            }
+        }
+    }
+}
+
+/// Something that can fail, and its links in order.
+struct Single {
+    failing: Failing,
+    links: Vec<u32>,
+}
+
+impl Single {
+    fn new(failing: Failing, links: impl IntoIterator<Item = LinkId>) -> Single {
+        let mut links: Vec<u32> = links.into_iter().map(|id| id.index() as u32).collect();
+        links.sort_unstable();
+        Single { failing, links }
+    }
+
+    fn is_within(&self, other: &Single) -> bool {
+        let there = |link| other.links.binary_search(link).is_ok();
+        self.links.iter().all(there)
+    }
+}
+
+/// One thing, by its place among those that can fail, or two.
+pub(super) type Case = (u32, Option<u32>);
+
+/// What is looked at.
+pub(super) struct Cases {
+    singles: Vec<Single>,
+    pub all: Vec<Case>,
+    /// How many there are, if only some of them are looked at.
+    pub possible: usize,
+    /// What is down already.
+    pub down_already: Vec<Failing>,
+}
+
+impl Cases {
+    /// What options ask for. Two things of which one fails with the other are no pair.
+    pub fn new(
+        network: &Network,
+        options: &FailureOptions,
+        down: &[bool],
+    ) -> Result<Cases, SteadyError> {
+        let (singles, gone): (Vec<_>, Vec<_>) = singles(network, options)
+            .into_iter()
+            .partition(|it| it.links.iter().any(|&l| !down[l as usize]));
+        let n = singles.len() as u32;
+        let mut possible = 0;
+        let all = match options.pairs {
+            false => pick((0..n).map(|i| (i, None)), options, &mut possible),
+            true => {
+                let at = |i: u32| &singles[i as usize];
+                let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+                let pairs = pairs.filter(|&(i, j)| {
+                    let (i, j) = (at(i), at(j));
+                    !i.is_within(j) && !j.is_within(i)
+                });
+                pick(pairs.map(|(i, j)| (i, Some(j))), options, &mut possible)
+            }
+        };
+        match all.len() {
+            0 => Err(SteadyError::NothingFails),
+            1..=MOST_CASES => Ok(Cases {
+                singles,
+                all,
+                possible,
+                down_already: gone.into_iter().map(|it| it.failing).collect(),
+            }),
+            _ => Err(SteadyError::TooManyCases { most: MOST_CASES }),
+        }
+    }
+
+    pub fn failing(&self, (first, second): Case) -> Vec<Failing> {
+        let places = [Some(first), second].into_iter().flatten();
+        places.map(|i| self.singles[i as usize].failing).collect()
+    }
+
+    pub fn links(&self, network: &Network, (first, second): Case) -> Vec<LinkId> {
+        let places = [Some(first), second].into_iter().flatten();
+        let links = places.flat_map(|i| &self.singles[i as usize].links);
+        let owner = network.tables().owner;
+        links.map(|&l| LinkId::new(l, owner)).collect()
+    }
+}
+
+/// All cases, one more than are allowed at most; or as many as are to be drawn, in order.
+fn pick(
+    cases: impl Iterator<Item = Case>,
+    options: &FailureOptions,
+    possible: &mut usize,
+) -> Vec<Case> {
+    let cases = cases.inspect(|_| *possible += 1);
+    match options.sample {
+        None => cases.take(MOST_CASES + 1).collect(),
+        Some(wanted) => {
+            let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+            let mut drawn = cases.sample(&mut rng, wanted.min(MOST_CASES + 1));
+            drawn.sort_unstable();
+            drawn
+        }
+    }
+}
+
+fn singles(network: &Network, options: &FailureOptions) -> Vec<Single> {
+    let mut singles = Vec::new();
+    if options.links {
+        let first = |id: &LinkId| network.other_way(*id).is_none_or(|other| *id < other);
+        singles.extend(network.links().filter(first).map(|id| {
+            let both = [Some(id), network.other_way(id)].into_iter().flatten();
+            Single::new(Failing::Link(id), both)
+        }));
+    }
+    if options.nodes {
+        let all = network.nodes();
+        singles.extend(all.map(|id| Single::new(Failing::Node(id), network.links_at(id))));
+    }
+    if options.groups {
+        let all = network.risk_groups().enumerate();
+        singles.extend(all.map(|(i, (_, links))| Single::new(Failing::Group(i), links)));
+    }
+    // A node without links cannot fail.
+    singles.retain(|it| !it.links.is_empty());
+    singles
+}

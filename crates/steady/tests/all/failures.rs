@@ -1,0 +1,511 @@
+//! What failures do, beside networks that never had what fails, and beside runs in which it fails.
+
+use std::collections::{HashMap, HashSet};
+
+use netflow_network::{
+    Acks, Change, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network, NetworkBuilder, NodeId,
+    Source,
+};
+use netflow_problems::{RandomNetwork, connection, link, one_way, random_network};
+use netflow_steady::{
+    Failing, FailureCase, FailureKind, FailureOptions, Failures, Steady, SteadyError,
+    SteadyOptions, failures, solve,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::runs::{learning_s, settle};
+
+fn analyse(network: &Network, options: &FailureOptions) -> Failures {
+    let found = failures(network, f64::INFINITY, options, &|| false);
+    found.unwrap().expect("nobody stops it")
+}
+
+/// A random network whose connections send for ever, half of whose links are told to be duplex, with three
+/// groups of links.
+fn endless(seed: u64) -> Network {
+    let network = random_network(RandomNetwork {
+        nodes: 8,
+        links: 13,
+        connections: 25,
+        events: 0,
+        duration_s: 10.0,
+        seed,
+        plain: false,
+        windows: false,
+    });
+    let links: Vec<LinkId> = network.links().collect();
+    let mut builder = network.to_builder();
+    builder.each_connection(|it| {
+        (it.start_s, it.stop_s, it.size_pkts) = (0.0, None, None);
+    });
+    // Links are added in pairs.
+    for pair in links.chunks(4) {
+        builder.duplex(pair[0], pair[1]);
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for name in ["conduit", "bridge", "supply"] {
+        for _ in 0..3 {
+            builder.risk_group(name, links[rng.random_range(0..links.len())]);
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// The links that a case takes down, by what fails alone.
+fn taken_down(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
+    let of = |failing: &Failing| -> Vec<LinkId> {
+        match *failing {
+            Failing::Link(id) => network.other_way(id).into_iter().chain([id]).collect(),
+            Failing::Node(node) => {
+                let at = |spec: &LinkSpec| spec.from == node || spec.to == node;
+                let all = network.links();
+                all.filter(|&id| at(network.link_spec(id))).collect()
+            }
+            Failing::Group(place) => network.risk_groups().nth(place).unwrap().1,
+        }
+    };
+    case.failing.iter().flat_map(of).collect()
+}
+
+/// The network built without these links, and without those connections that nothing leads to then or, where
+/// that matters, back from.
+struct Without {
+    network: Network,
+    blocked: HashSet<String>,
+}
+
+fn without(network: &Network, down: &HashSet<LinkId>) -> Without {
+    let mut builder = NetworkBuilder::new();
+    let nodes: Vec<NodeId> = network
+        .nodes()
+        .map(|id| builder.node(network.node_name(id)))
+        .collect();
+    let here = |id: NodeId| nodes[id.index()];
+    let mut leads: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    for id in network.links().filter(|id| !down.contains(id)) {
+        let spec = network.link_spec(id);
+        leads.entry(spec.from).or_default().push(spec.to);
+        builder.link(LinkSpec {
+            from: here(spec.from),
+            to: here(spec.to),
+            ..spec.clone()
+        });
+    }
+    let reaches = |from: NodeId, to: NodeId| {
+        let (mut seen, mut next) = (HashSet::from([from]), vec![from]);
+        while let Some(at) = next.pop() {
+            let further = leads.get(&at).into_iter().flatten().copied();
+            next.extend(further.filter(|&node| seen.insert(node)));
+        }
+        seen.contains(&to)
+    };
+    let mut blocked = HashSet::new();
+    for id in network.connections() {
+        let spec = network.connection_spec(id);
+        let answered = matches!(spec.source, Source::Profile(_)) || spec.acks != Acks::None;
+        if !reaches(spec.from, spec.to) || (answered && !reaches(spec.to, spec.from)) {
+            blocked.insert(spec.name.clone());
+            continue;
+        }
+        builder.connection(ConnectionSpec {
+            from: here(spec.from),
+            to: here(spec.to),
+            ..spec.clone()
+        });
+    }
+    Without {
+        network: builder.build().unwrap(),
+        blocked,
+    }
+}
+
+/// Utilizations, losses and offered bits/s by link, delays and goodputs by connection.
+struct Numbers {
+    utilization: HashMap<String, f64>,
+    loss: HashMap<String, f64>,
+    delay_s: HashMap<String, f64>,
+    goodput_bps: HashMap<String, f64>,
+}
+
+fn numbers(network: &Network, steady: &Steady) -> Numbers {
+    let links = |value: fn(&netflow_steady::LinkSteady) -> f64| {
+        let all = network.links();
+        all.map(|id| (network.link_name(id).to_owned(), value(steady.link(id))))
+            .collect()
+    };
+    let connections = |value: fn(&ConnectionSpec, &netflow_steady::ConnectionSteady) -> f64| {
+        let all = network.connections();
+        all.map(|id| {
+            let spec = network.connection_spec(id);
+            (spec.name.clone(), value(spec, steady.connection(id)))
+        })
+        .collect()
+    };
+    Numbers {
+        utilization: links(|it| it.utilization),
+        loss: links(|it| it.loss_probability),
+        delay_s: connections(|_, it| it.delay_s),
+        goodput_bps: connections(|spec, it| 8.0 * spec.packet_size_bytes * it.goodput_pps),
+    }
+}
+
+fn most(of: &HashMap<String, f64>) -> f64 {
+    of.values().copied().fold(0.0, f64::max)
+}
+
+#[track_caller]
+fn near(is: f64, should: f64, what: &str) {
+    let error = (is - should).abs() / (1e-9 + should.abs());
+    assert!(error < 1e-6, "{what}: {is} instead of {should}");
+}
+
+/// Every failure on 50 random networks is the network that was built without what fails: there routes, classes
+/// and steady states are found from nothing.
+#[test]
+fn a_failure_is_the_network_without_what_fails() {
+    let (mut cases, mut blocked, mut rerouted) = (0, 0, 0);
+    let mut restless = 0;
+    for seed in 0..50 {
+        let network = endless(seed);
+        let found = failures(&network, 1e9, &FailureOptions::default(), &|| false);
+        let Ok(Some(found)) = found else {
+            restless += 1;
+            continue;
+        };
+        let intact = numbers(&network, &found.intact);
+        let mut busiest = intact.utilization.clone();
+        let what = |case: &FailureCase, of: &str| format!("seed {seed}, {:?}: {of}", case.failing);
+        for case in &found.cases {
+            let without = without(&network, &taken_down(&network, case));
+            let options = SteadyOptions::default();
+            let (after, steady) = match (&case.rest, solve(&without.network, 1e9, &options)) {
+                (Ok(after), Ok(steady)) => (after, steady),
+                // Where it does not come to rest from there it does not from nothing.
+                (Err(_), Err(_)) => {
+                    restless += 1;
+                    continue;
+                }
+                (a, b) => panic!("seed {seed}: {a:?} instead of {b:?}"),
+            };
+            assert!(after.residual <= options.tolerance);
+            let should = numbers(&without.network, &steady);
+            near(
+                after.worst.utilization.map_or(0.0, |it| it.1),
+                most(&should.utilization),
+                &what(case, "utilization"),
+            );
+            near(
+                after.worst.loss.map_or(0.0, |it| it.1),
+                most(&should.loss),
+                &what(case, "loss"),
+            );
+            near(
+                after.worst.delay_s.map_or(0.0, |it| it.1),
+                most(&should.delay_s),
+                &what(case, "delay"),
+            );
+            near(
+                after.goodput_bps,
+                should.goodput_bps.values().sum(),
+                &what(case, "goodput"),
+            );
+            near(
+                after.lost_bps + after.goodput_bps,
+                found.intact.totals.goodput_bps,
+                &what(case, "lost"),
+            );
+            let busy = should.utilization.values().filter(|it| **it > 0.9).count();
+            assert_eq!(after.worst.busy_links, busy);
+            for (link, at) in &should.utilization {
+                let most = busiest.get_mut(link).unwrap();
+                *most = most.max(*at);
+            }
+            let ids = network.connections();
+            let gone = ids.filter(|&id| without.blocked.contains(network.connection_name(id)));
+            let gone: Vec<_> = gone.collect();
+            let count = |id| u64::from(network.connection_spec(id).count);
+            assert_eq!(case.blocked, gone.iter().map(|&id| count(id)).sum::<u64>());
+            let bps = gone
+                .iter()
+                .map(|&id| intact.goodput_bps[network.connection_name(id)]);
+            near(case.blocked_bps, bps.sum(), &what(case, "blocked"));
+            let lost = |(name, before): (&String, &f64)| match before {
+                0.0 => 0.0,
+                before => 1.0 - should.goodput_bps.get(name).unwrap_or(&0.0) / before,
+            };
+            let hardest = intact.goodput_bps.iter().map(lost).fold(0.0, f64::max);
+            let is = after.hit.map_or(0.0, |it| it.1);
+            assert!((is - hardest).abs() < 1e-6, "{}", what(case, "hit"));
+            cases += 1;
+            blocked += usize::from(case.blocked > 0);
+            rerouted += usize::from(case.blocked == 0);
+        }
+        for (id, link) in network.links().zip(&found.links) {
+            let name = network.link_name(id);
+            // What makes it busier by less does not count.
+            let error = (link.worst - busiest[name]).abs();
+            assert!(error < 1.1e-6, "seed {seed}, {name}: {error}");
+            near(link.intact, intact.utilization[name], name);
+        }
+    }
+    println!(
+        "{cases} failures, {blocked} of them with connections without a route; {restless} without rest"
+    );
+    assert!(cases > 1400 && blocked > 300 && rerouted > 300);
+}
+
+/// The links that are down from the beginning on, in a run that settles.
+#[test]
+fn a_run_in_which_it_fails_ends_there() {
+    let (mut compared, mut moving) = (0, 0);
+    for seed in 8..18 {
+        let (network, transport, duration_s) = crate::networks::endless(seed);
+        let options = FailureOptions {
+            nodes: false,
+            sample: Some(2),
+            ..FailureOptions::default()
+        };
+        for case in &analyse(&network, &options).cases {
+            let mut builder = network.to_builder();
+            for link in taken_down(&network, case) {
+                builder.event(EventSpec {
+                    at_s: 1e-3,
+                    link,
+                    change: Change::Down,
+                });
+            }
+            let failed = builder.build().unwrap();
+            let what = format!("seed {seed}, {:?}", case.failing);
+            let steady = solve(&failed, f64::INFINITY, &options.steady).unwrap();
+            let after = case.rest.as_ref().unwrap();
+            near(after.goodput_bps, steady.totals.goodput_bps, &what);
+            let first_s = duration_s.max(learning_s(&failed, &steady).min(1e6));
+            let run = settle(&failed, transport, first_s, 30_000);
+            if run.moved >= 1e-4 {
+                moving += 1;
+                continue;
+            }
+            for id in failed.connections() {
+                let (is, should) = (run.simulation.send_pps(id), steady.connection(id).rate_pps);
+                let error = (is - should).abs() / is.max(1e-300);
+                assert!(
+                    is == should || error < 1e-3,
+                    "{what}: {is} instead of {should}"
+                );
+            }
+            compared += 1;
+        }
+    }
+    println!("{compared} runs settled, {moving} still moved");
+    assert!(compared >= 8, "{compared} settled, {moving} moved");
+}
+
+/// A ring of four duplex links of 1 Mbit/s; a connection over one of them, and one over two that is told its
+/// path.
+struct Ring {
+    builder: NetworkBuilder,
+    links: Vec<LinkId>,
+}
+
+fn ring() -> Ring {
+    let mut builder = NetworkBuilder::new();
+    let nodes = ["A", "B", "C", "D"].map(|name| builder.node(name));
+    let mut links = Vec::new();
+    for i in 0..4 {
+        let (from, to) = (nodes[i], nodes[(i + 1) % 4]);
+        let there = builder.link(link(from, to, 1e6, 1e-3 * (1 + i) as f64, 50.0));
+        let back = builder.link(link(to, from, 1e6, 1e-3 * (1 + i) as f64, 50.0));
+        builder.duplex(there, back);
+        links.push(there);
+    }
+    let source = Source::Constant { rate_pps: 20.0 };
+    let free = one_way("free", nodes[0], nodes[1], source.clone());
+    builder.connection(free);
+    builder.connection(ConnectionSpec {
+        path: Some(nodes[..3].to_vec()),
+        count: 2,
+        ..one_way("told", nodes[0], nodes[2], source)
+    });
+    Ring { builder, links }
+}
+
+impl Ring {
+    fn build(self) -> Network {
+        self.builder.build().unwrap()
+    }
+}
+
+fn names(network: &Network, found: &Failures) -> Vec<String> {
+    let name = |case: &FailureCase| {
+        let names = case.failing.iter().map(|it| it.name(network));
+        names.collect::<Vec<_>>().join(" + ")
+    };
+    found.cases.iter().map(name).collect()
+}
+
+#[test]
+fn what_has_no_route_is_blocked() {
+    let network = ring().build();
+    let found = analyse(&network, &FailureOptions::default());
+    let names = names(&network, &found);
+    assert_eq!(
+        names,
+        ["A<->B", "B<->C", "C<->D", "D<->A", "A", "B", "C", "D"]
+    );
+    let blocked: Vec<u64> = found.cases.iter().map(|case| case.blocked).collect();
+    // Whose path is told goes no other way; whose end fails goes nowhere.
+    assert_eq!(blocked, [2, 2, 0, 0, 3, 3, 2, 0]);
+    let after = found.cases[0].rest.as_ref().unwrap();
+    // `free` goes around, and `told` is two thirds of what arrived.
+    assert_eq!(
+        network.link_name(after.worst.utilization.unwrap().0),
+        "C->B"
+    );
+    assert!((after.lost_bps / found.intact.totals.goodput_bps - 2.0 / 3.0).abs() < 1e-9);
+    let (id, lost) = after.hit.unwrap();
+    assert_eq!((network.connection_name(id), lost), ("told", 1.0));
+    // The worst: nodes at the ends of all, then by lost goodput.
+    let ranked: Vec<&str> = found.ranked().into_iter().map(|i| &*names[i]).collect();
+    assert_eq!(ranked[..2], ["A", "B"]);
+    assert_eq!(ranked[7], "D");
+    // Nothing makes A->B busier than all of it; B->A carries something only if D->A fails, or never.
+    let link = found.links[0];
+    assert_eq!((link.by, link.worst), (None, link.intact));
+}
+
+#[test]
+fn links_that_nobody_told_to_be_duplex_fail_one_by_one() {
+    let mut pair = crate::networks::pair(10.0);
+    pair.tcp("c", "ns-reno", None);
+    let network = pair.build();
+    let found = analyse(
+        &network,
+        &FailureOptions {
+            nodes: false,
+            ..FailureOptions::default()
+        },
+    );
+    assert_eq!(names(&network, &found), ["A->B", "B->A"]);
+    // Without its acknowledgements TCP sends nothing.
+    assert!(found.cases.iter().all(|case| case.blocked == 1));
+    let kinds = found.cases.iter().map(|case| case.failing[0].kind());
+    assert_eq!(kinds.collect::<Vec<_>>(), [FailureKind::Link; 2]);
+}
+
+/// A pair in which one fails with the other is no case of its own.
+#[test]
+fn pairs_are_of_what_fails_apart() {
+    let mut ring = ring();
+    for &link in &ring.links[..2] {
+        ring.builder.risk_group("south", link);
+    }
+    let network = ring.build();
+    let pairs = FailureOptions {
+        pairs: true,
+        ..FailureOptions::default()
+    };
+    let found = analyse(&network, &pairs);
+    let names = names(&network, &found);
+    // Of the 9 · 8 / 2 pairs, those of a node and one of its two links, and of B and the group of one
+    // direction of each of its links.
+    assert_eq!(names.len(), 36 - 8 - 1);
+    assert!(names.contains(&"A<->B + south".to_owned()));
+    assert!(!names.contains(&"A<->B + A".to_owned()) && !names.contains(&"B + south".to_owned()));
+    assert_eq!(found.possible, names.len());
+    let both = names.iter().position(|name| name == "A<->B + C<->D");
+    assert_eq!(found.cases[both.unwrap()].blocked, 3);
+
+    let some = |seed| {
+        let options = FailureOptions {
+            sample: Some(5),
+            seed,
+            ..pairs
+        };
+        let found = analyse(&network, &options);
+        assert_eq!((found.cases.len(), found.possible), (5, 27));
+        self::names(&network, &found)
+    };
+    assert_eq!(some(1), some(1));
+    assert_ne!(some(1), some(2));
+    assert!(some(3).iter().all(|name| names.contains(name)));
+}
+
+/// An event has taken a link down before.
+#[test]
+fn what_is_down_already_does_not_fail_again() {
+    let mut ring = ring();
+    let first = ring.links[0];
+    ring.builder.event(EventSpec {
+        at_s: 5.0,
+        link: first,
+        change: Change::Down,
+    });
+    let back = LinkId::new(first.index() as u32 + 1, first.owner());
+    ring.builder.event(EventSpec {
+        at_s: 5.0,
+        link: back,
+        change: Change::Down,
+    });
+    let network = ring.build();
+    let options = FailureOptions::default();
+    let at = |at_s| {
+        failures(&network, at_s, &options, &|| false)
+            .unwrap()
+            .unwrap()
+    };
+    assert_eq!((at(4.0).cases.len(), at(4.0).down_already.len()), (8, 0));
+    let later = at(6.0);
+    assert_eq!(later.down_already, [Failing::Link(first)]);
+    // `told` is blocked in the intact network, too: it cannot be blocked again.
+    assert_eq!(later.intact.without_route.len(), 1);
+    let blocked: Vec<u64> = later.cases.iter().map(|case| case.blocked).collect();
+    assert_eq!(blocked, [1, 1, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn there_are_the_same_bits_for_any_number_of_threads() {
+    let network = endless(7);
+    let options = FailureOptions {
+        pairs: true,
+        ..FailureOptions::default()
+    };
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build()
+            .unwrap()
+            .install(|| analyse(&network, &options))
+    };
+    let one = with(1);
+    assert!(one.cases.len() > 300);
+    assert!(one == with(2) && one == with(5));
+}
+
+#[test]
+fn what_cannot_be_analysed_is_refused() {
+    let options = FailureOptions::default();
+    let network = ring().build();
+    let no = |network: &Network, options: &FailureOptions| {
+        failures(network, 1.0, options, &|| false).unwrap_err()
+    };
+    let nothing = FailureOptions {
+        links: false,
+        nodes: false,
+        ..options
+    };
+    assert_eq!(no(&network, &nothing), SteadyError::NothingFails);
+    let stopped = failures(&network, 1.0, &options, &|| true).unwrap();
+    assert!(stopped.is_none());
+
+    let mut windows = ring();
+    let source = Source::Window(netflow_network::WindowSource::default());
+    let (from, to) = (windows.builder.node("A"), windows.builder.node("B"));
+    windows
+        .builder
+        .connection(connection("c", from, to, source));
+    let said = no(&windows.build(), &options).to_string();
+    assert!(
+        said.starts_with("connection `c`: it has a congestion window"),
+        "{said}"
+    );
+}
