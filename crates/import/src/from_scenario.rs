@@ -39,6 +39,7 @@ impl Topology {
                 continue;
             };
             node.label.clone_from(&note.label);
+            node.population = note.population;
             node.position = note.position.map(|(x, y)| Position::Plane { x, y });
             if note.label.as_deref() == Some(PARALLEL) {
                 middle.insert(place);

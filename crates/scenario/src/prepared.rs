@@ -58,6 +58,8 @@ pub struct NodeNote {
     pub label: Option<String>,
     /// Where it is drawn: to the right and upwards.
     pub position: Option<(f64, f64)>,
+    /// How many people live there.
+    pub population: Option<f64>,
 }
 
 /// SHA-256 of some texts one after the other, in hex: what [`Prepared::digest`] is of the files of a

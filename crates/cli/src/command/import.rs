@@ -21,8 +21,8 @@ use crate::parse::{bandwidth, factor_from_1, one_of, rate_unit, room, time_from_
 /// assumed, and every assumption is told: in the scenario's comments, and in short on the standard
 /// error.
 ///
-/// The scenario runs as it is. Demands become connections that send at constant rates, in a table
-/// beside it: FILE-demands.csv. Where no traffic is known, there is one connection as an example.
+/// The scenario runs as it is. Demands are transfers that come and go, in a table beside it:
+/// FILE-demands.csv. Where no traffic is known, there is one connection as an example.
 #[derive(Args)]
 pub struct ImportArguments {
     /// The network's file, and files with demands of its nodes, if they stand apart (Repetita's

@@ -1,20 +1,36 @@
-//! Demands as a table of connections.
+//! Demands as a table of demands.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use netflow_units::BitsPerSecond;
 
 use crate::Topology;
 
-/// A table of connections that send the demands at constant rates, with the columns `from`, `to` and
-/// `constant`: what a scenario includes, and what [`read`](crate::read()) takes as demands.
+/// A table of demands, with the columns `name`, `from`, `to` and `rate`: what a scenario includes, and what
+/// [`read`](crate::read()) takes as demands. Only what comes between the same nodes again has a name of its
+/// own.
 pub fn write(topology: &Topology) -> String {
-    let mut text = String::from("from,to,constant\n");
+    let mut text = String::from("name,from,to,rate\n");
     let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
-    for demand in &topology.demands {
+    for (demand, called) in topology.demands.iter().zip(names(topology)) {
         let rate = BitsPerSecond(demand.rate_bps);
+        let (from, to) = (name(demand.from), name(demand.to));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{},{},{rate}", name(demand.from), name(demand.to));
+        let _ = writeln!(text, "{},{from},{to},{rate}", called.unwrap_or_default());
     }
     text
+}
+
+/// Names of demands whose nodes had one before; the others are called after their nodes.
+pub(super) fn names(topology: &Topology) -> Vec<Option<String>> {
+    let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
+    let mut seen: HashMap<(usize, usize), usize> = HashMap::new();
+    let named = topology.demands.iter().map(|demand| {
+        let times = seen.entry((demand.from, demand.to)).or_insert(0);
+        *times += 1;
+        let (from, to) = (name(demand.from), name(demand.to));
+        (*times > 1).then(|| format!("{from}->{to}/{times}"))
+    });
+    named.collect()
 }

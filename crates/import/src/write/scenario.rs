@@ -395,11 +395,8 @@ impl Writer<'_> {
             .as_ref()
             .filter(|_| !topology.demands.is_empty())
         {
-            writeln!(
-                text,
-                "\n# The demands, as connections that send at constant rates."
-            )?;
-            writeln!(text, "[include]\nconnections = {}", Quoted(demands))?;
+            writeln!(text, "\n# The demands, as transfers that come and go.")?;
+            writeln!(text, "[include]\ndemands = {}", Quoted(demands))?;
         }
         Ok(())
     }
@@ -441,8 +438,9 @@ impl Writer<'_> {
             if let Some((x, y)) = place {
                 writeln!(text, "x     = {x:?}\ny     = {y:?}")?;
             }
-            if let Some(population) = node.population {
-                writeln!(text, "# population {population}")?;
+            let sound = |people: &f64| *people > 0.0 && *people <= 1e12;
+            if let Some(population) = node.population.filter(sound) {
+                writeln!(text, "population = {population}")?;
             }
         }
         for name in middle {
@@ -459,12 +457,16 @@ impl Writer<'_> {
     fn traffic(&self, example: Option<(usize, usize)>, text: &mut String) -> fmt::Result {
         let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
         if self.origin.demands.is_none() && !self.topology.demands.is_empty() {
-            text.push_str("\n# The demands, as connections that send at constant rates.\n");
-            for demand in &self.topology.demands {
+            text.push_str("\n# The demands, as transfers that come and go.\n");
+            let names = super::demands::names(self.topology);
+            for (demand, called) in self.topology.demands.iter().zip(names) {
                 let (from, to) = (Quoted(name(demand.from)), Quoted(name(demand.to)));
                 let rate = BitsPerSecond(demand.rate_bps);
-                writeln!(text, "\n[[connection]]\nfrom   = {from}\nto     = {to}")?;
-                writeln!(text, "source = {{ constant = \"{rate}\" }}")?;
+                writeln!(text, "\n[[demand]]")?;
+                if let Some(called) = called {
+                    writeln!(text, "name = {}", Quoted(&called))?;
+                }
+                writeln!(text, "from = {from}\nto   = {to}\nrate = \"{rate}\"")?;
             }
         }
         let Some((from, to)) = example else {

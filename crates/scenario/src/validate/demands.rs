@@ -139,8 +139,8 @@ impl Assembly<'_> {
         match by {
             GravityWeight::Uniform => {}
             GravityWeight::Population => {
-                for &(node, people) in &self.populations {
-                    weights[node.index()] = people;
+                for note in &self.notes {
+                    weights[note.node.index()] = note.population.unwrap_or(0.0);
                 }
             }
             GravityWeight::Bandwidth => {

@@ -318,14 +318,12 @@ impl Assembly<'_> {
             }
             return;
         };
-        if let Some(people) = &node.population {
-            self.populations.push((id, **people));
-        }
         let position = node.x.as_deref().copied().zip(node.y.as_deref().copied());
         self.notes.push(NodeNote {
             node: id,
             label: node.label.as_deref().cloned(),
             position,
+            population: node.population.as_deref().copied(),
         });
     }
 }

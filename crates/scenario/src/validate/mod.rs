@@ -84,7 +84,6 @@ pub(crate) fn validate(
         link_list: Vec::new(),
         risk_groups: BTreeMap::new(),
         notes: Vec::new(),
-        populations: Vec::new(),
         demand_list: Vec::new(),
         demands: Demands::default(),
         described: HashSet::new(),
@@ -154,8 +153,6 @@ struct Assembly<'s> {
     /// The links of each shared-risk group.
     risk_groups: BTreeMap<String, Vec<LinkId>>,
     notes: Vec<NodeNote>,
-    /// How many people live at nodes.
-    populations: Vec<(NodeId, f64)>,
     /// Traffic by how much it is; added when it is known which model follows it.
     demand_list: Vec<Demand>,
     demands: Demands,
