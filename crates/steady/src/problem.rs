@@ -137,6 +137,18 @@ fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     Err(SteadyError::NotCovered { what, reason })
 }
 
+/// Refuses a way over a link that is down, which only one can be that its connection insists on.
+fn refuse_way(spec: &ConnectionSpec, way: &Way<'_>, down: &[bool]) -> Result<(), SteadyError> {
+    let mut links = way.data.iter().chain(way.back);
+    match links.any(|&link| down[link as usize]) {
+        false => Ok(()),
+        true => Err(SteadyError::NotCovered {
+            what: format!("connection `{}`", spec.name),
+            reason: "its given path leads over a link that is down, where all is lost; without a `path` it goes another way",
+        }),
+    }
+}
+
 impl Problem {
     /// The network with the routes, bandwidths and senders of just before `at_s`.
     pub fn new(network: &Network, at_s: f64) -> Result<Problem, SteadyError> {
@@ -152,9 +164,12 @@ impl Problem {
             .map(link_of)
             .collect();
         let begun = inner.events.partition_point(|e| e.at_s < at_s);
+        let mut down = vec![false; links.len()];
         for event in &inner.events[..begun] {
-            if let Change::Bandwidth(bps) = event.change {
-                links[event.link as usize].bandwidth_bps = bps;
+            match event.change {
+                Change::Bandwidth(bps) => links[event.link as usize].bandwidth_bps = bps,
+                Change::Down => down[event.link as usize] = true,
+                Change::Up => down[event.link as usize] = false,
             }
         }
         let epoch = inner.epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
@@ -191,6 +206,7 @@ impl Problem {
                 problem.without_route.extend(ids);
                 continue;
             }
+            refuse_way(spec, &Way::new(inner, branch), &down)?;
             problem.add_flow(network, branch, &mut known);
         }
         problem.arrange();

@@ -3,14 +3,13 @@
 mod beside;
 mod headroom;
 mod print;
-mod rows;
 mod where_more;
 
 use std::io::Write;
 
 use clap::{ArgGroup, Args};
 use netflow::simulation::{Model, ModelName, Network};
-use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions};
+use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions, rows};
 
 use crate::failure::Failure;
 use crate::input::{ScenarioArguments, unknown};

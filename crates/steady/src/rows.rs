@@ -1,36 +1,58 @@
 //! A steady state as rows, for tables and for programs.
 
-use netflow::profile::ProfileUse;
-use netflow::simulation::Network;
-use netflow::steady::{Held, Steady};
+use netflow_network::Network;
+use netflow_profile::ProfileUse;
 use serde::Serialize;
 
-#[derive(Default, Serialize)]
+use crate::{Held, Steady};
+
+/// A link at rest, as [`LinkSteady`](crate::LinkSteady) has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkRow<'a> {
+    /// `FROM->TO`.
     pub link: &'a str,
+    /// Part of the time that it sends.
     pub utilization: f64,
+    /// Packets/s that arrive.
     pub offered_pps: f64,
+    /// Bits/s that arrive.
     pub offered_bps: f64,
+    /// Mean queue, the packet in service included.
     pub queue_pkts: f64,
+    /// Mean time that a packet spends there which gets in.
     pub delay_s: f64,
+    /// Probability that a packet is refused.
     pub loss_probability: f64,
 }
 
-#[derive(Default, Serialize)]
+/// A connection at rest, as [`ConnectionSteady`](crate::ConnectionSteady) has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ConnectionRow<'a> {
+    /// Its name.
     pub connection: &'a str,
+    /// How many connections it is; rates are of all of them together.
     pub count: u32,
+    /// Whether it sends, and has a route.
     pub sending: bool,
+    /// Packets/s that it sends.
     pub rate_pps: f64,
+    /// Packets/s that arrive.
     pub goodput_pps: f64,
+    /// Bits/s that arrive.
     pub goodput_bps: f64,
+    /// Probability that a packet is lost on its way.
     pub loss_probability: f64,
+    /// Mean time of a packet from sending to arrival.
     pub delay_s: f64,
+    /// Round-trip time; nothing of sources that hear nothing of their packets.
     pub rtt_s: Option<f64>,
+    /// What holds it at that rate, in words, if it sends.
     pub held_by: Option<&'static str>,
+    /// What its rate rests on, if that is not measured.
     pub profile_use: &'static str,
 }
 
+/// The rows of all links, in the network's order.
 pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
     let rows = network.links().map(|id| {
         let it = steady.link(id);
@@ -47,6 +69,7 @@ pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
     rows.collect()
 }
 
+/// The rows of all connections, in the network's order.
 pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionRow<'a>> {
     let rows = network.connections().map(|id| {
         let (spec, it) = (network.connection_spec(id), steady.connection(id));
