@@ -25,6 +25,7 @@ pub enum Command {
     Check(command::check::CheckArguments),
     Explain(command::explain::ExplainArguments),
     Solve(command::solve::SolveArguments),
+    Sweep(command::sweep::SweepArguments),
     New(command::new::NewArguments),
     Import(command::import::ImportArguments),
     Profile(command::profile::ProfileArguments),

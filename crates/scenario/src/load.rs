@@ -166,6 +166,7 @@ fn prepare(
         reach,
         digest,
         notes: valid.notes,
+        given_links: valid.given_links,
     })
 }
 

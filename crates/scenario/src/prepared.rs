@@ -1,7 +1,7 @@
 //! What comes out: a network ready to run.
 
 use netflow_document::{Problem, Sources};
-use netflow_network::{Network, NodeId, Options};
+use netflow_network::{LinkId, Model, Network, NodeId, Options};
 use sha2::{Digest, Sha256};
 
 use crate::load::Reach;
@@ -29,6 +29,15 @@ pub struct Prepared {
     pub digest: String,
     /// Labels and positions of nodes that have any.
     pub notes: Vec<NodeNote>,
+    /// What each `[[link]]` became: a link, and if it is duplex the one of the other direction.
+    pub given_links: Vec<(LinkId, Option<LinkId>)>,
+}
+
+impl Prepared {
+    /// Whether a run depends on its seed: the window model and users are random.
+    pub fn is_random(&self) -> bool {
+        matches!(self.options.model, Model::Packets(_)) || self.network.workloads().len() > 0
+    }
 }
 
 /// What a `[[node]]` says about a node.

@@ -48,6 +48,7 @@ pub(crate) struct Valid {
     pub(crate) warmup_s: f64,
     pub(crate) seed: u64,
     pub(crate) notes: Vec<NodeNote>,
+    pub(crate) given_links: Vec<(LinkId, Option<LinkId>)>,
 }
 
 /// The surroundings of a scenario.
@@ -248,12 +249,13 @@ impl Assembly<'_> {
         match built {
             Ok(network) => {
                 changes::tell(scenario, &network, &self.settings.options, self.findings);
-                (!self.findings.has_errors()).then_some(Valid {
-                    network,
+                (!self.findings.has_errors()).then(|| Valid {
                     options: self.settings.options,
                     warmup_s: self.settings.warmup_s,
                     seed: self.settings.options.seed,
+                    given_links: given_links(&network, &self.link_list),
                     notes: self.notes,
+                    network,
                 })
             }
             Err(errors) => {
@@ -385,4 +387,16 @@ impl Assembly<'_> {
         ];
         overrides.refuse_unused(self.findings, &known);
     }
+}
+
+/// What each `[[link]]` became; the other direction comes right after the first.
+fn given_links(network: &Network, list: &[PlacedLink]) -> Vec<(LinkId, Option<LinkId>)> {
+    let mut given: Vec<(LinkId, Option<LinkId>)> = Vec::with_capacity(list.len());
+    for (id, link) in network.links().zip(list) {
+        match given.last_mut() {
+            Some((_, back)) if link.reverse => *back = Some(id),
+            _ => given.push((id, None)),
+        }
+    }
+    given
 }
