@@ -55,8 +55,8 @@ pub fn estimate(
     };
     writeln!(
         out,
-        "about {} rows, {} MB of {}, {} of one processor{of_one}; told from {}",
-        short(estimate.rows),
+        "about {:.0} rows, {} MB of {}, {} of one processor{of_one}; told from {}",
+        estimate.rows,
         short(estimate.bytes / 1e6),
         sweep.request().format,
         duration(estimate.time_s),
@@ -77,13 +77,13 @@ pub fn written(
         true => String::new(),
         false => format!(" of shard {}", writing.shard),
     };
-    let reused = match written.reused {
-        0 => String::new(),
-        reused => format!(", {reused} of them there already"),
+    let what = match written.reused {
+        0 => format!("evaluated{shard}"),
+        reused => format!("done{shard}, {reused} of them earlier"),
     };
     writeln!(
         out,
-        "{} evaluated{shard}{reused}, {} rows, in {}",
+        "{} {what}, {} rows, in {}",
         count(written.cases as usize, "case"),
         written.rows,
         duration(began.elapsed().as_secs_f64()),
