@@ -257,7 +257,7 @@ fn command_lines_that_are_refused() {
     fs::write(place.path("file"), "").unwrap();
     let vary = "--vary link.R->S.buffer=10pkt,20pkt";
     for (arguments, code, message) in [
-        (format!("{vary}"), 2, "--output <DIR>"),
+        (vary.to_owned(), 2, "--output <DIR>"),
         (
             format!("{vary} -o out --shard 4/3"),
             2,
