@@ -16,6 +16,7 @@
 //! | [`network`] | networks: what they are made of |
 //! | [`simulation`] | networks on their way through time |
 //! | [`steady`] | where networks come to rest, what gains there, and how much more they carry |
+//! | [`sweep`] | one scenario in very many variants |
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
 //! | [`document`] | TOML and CSV with places, and what is wrong with them |
@@ -98,6 +99,7 @@ pub use netflow_results as results;
 pub use netflow_scenario as scenario;
 pub use netflow_simulation as simulation;
 pub use netflow_steady as steady;
+pub use netflow_sweep as sweep;
 pub use netflow_tcpmodel as tcpmodel;
 pub use netflow_trace as trace;
 pub use netflow_units as units;

@@ -45,7 +45,6 @@ use std::convert::Infallible;
 use std::thread;
 use std::time::Instant;
 
-use netflow_network::Model;
 use netflow_results::{Ensemble, Scope, Series, Summary, Users};
 use netflow_scenario::Prepared;
 use netflow_simulation::check_interval;
@@ -107,9 +106,11 @@ impl Settings {
     /// How many seeds are run: several only where something is random, which are the window model and
     /// users.
     pub fn seeds_of(&self, scenario: &Prepared) -> u32 {
-        let is_random = matches!(scenario.options.model, Model::Packets(_))
-            || scenario.network.workloads().len() > 0;
-        if is_random { self.seeds.max(1) } else { 1 }
+        if scenario.is_random() {
+            self.seeds.max(1)
+        } else {
+            1
+        }
     }
 
     /// Which part of a run is summarized.

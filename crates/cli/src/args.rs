@@ -26,6 +26,7 @@ pub enum Command {
     Explain(command::explain::ExplainArguments),
     Solve(command::solve::SolveArguments),
     Failures(command::failures::FailuresArguments),
+    Sweep(command::sweep::SweepArguments),
     New(command::new::NewArguments),
     Import(command::import::ImportArguments),
     Profile(command::profile::ProfileArguments),

@@ -33,12 +33,16 @@ pub struct ScenarioArguments {
 impl ScenarioArguments {
     /// Reads and validates it; every problem found is in the failure.
     pub fn load(&self) -> Result<Prepared, Failure> {
-        let reach = match self.allow_outside {
+        netflow::evaluate::load(&self.path, &self.overrides, self.reach())
+            .map_err(|problems| Failure::Input(problems.into()))
+    }
+
+    /// Which files it may name.
+    pub fn reach(&self) -> Reach {
+        match self.allow_outside {
             true => Reach::Anywhere,
             false => Reach::Below,
-        };
-        netflow::evaluate::load(&self.path, &self.overrides, reach)
-            .map_err(|problems| Failure::Input(problems.into()))
+        }
     }
 }
 

@@ -73,6 +73,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Explain(arguments) => command::explain::explain(arguments, out),
         Command::Solve(arguments) => command::solve::solve(arguments, out),
         Command::Failures(arguments) => command::failures::failures(arguments, out),
+        Command::Sweep(arguments) => command::sweep::sweep(arguments, out),
         Command::New(arguments) => command::new::new(arguments, out),
         Command::Import(arguments) => command::import::import(arguments, out),
         Command::Profile(arguments) => command::profile::profile(arguments, out),

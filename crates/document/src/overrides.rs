@@ -66,9 +66,12 @@ impl Override {
 
     /// Whether its key is inside this one.
     fn is_below(&self, scope: &Scope<'_>) -> bool {
-        let between = format!(".{}.", scope.path);
-        let mut starts = self.key.match_indices(&between);
-        starts.any(|(at, _)| matches(&self.key[..at], &scope.name))
+        let mut found = self.key.match_indices(scope.path.as_str());
+        found.any(|(at, path)| {
+            let start = self.key[..at].strip_suffix('.');
+            let is_inside = self.key[at + path.len()..].starts_with('.');
+            is_inside && start.is_some_and(|start| matches(start, &scope.name))
+        })
     }
 }
 

@@ -92,7 +92,9 @@ impl<'r, 'a> Section<'r, 'a> {
 
     /// From now on, `--set` options of this name change it.
     pub fn call(&mut self, name: String) {
-        self.scope = self.overrides.map(|overrides| Scope {
+        // Without any, keys need not be looked for among them.
+        let concerned = self.overrides.filter(|it| it.first_of(&name).is_some());
+        self.scope = concerned.map(|overrides| Scope {
             overrides,
             name,
             path: String::new(),

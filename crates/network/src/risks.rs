@@ -51,6 +51,25 @@ impl Network {
         other.map(|&link| LinkId(link, inner.owner))
     }
 
+    /// What fails as one: every link, and if it is a direction of a duplex link the other one with it, once.
+    pub fn physical_links(&self) -> impl Iterator<Item = (LinkId, Option<LinkId>)> {
+        let first = |id: &LinkId| self.other_way(*id).is_none_or(|other| *id < other);
+        let all = self.links().filter(first);
+        all.map(|id| (id, self.other_way(id)))
+    }
+
+    /// What that is called: `A->B`, or `A<->B` of both directions.
+    pub fn physical_link_name(&self, id: LinkId) -> String {
+        match self.other_way(id) {
+            None => self.link_name(id).to_owned(),
+            Some(_) => {
+                let spec = self.link_spec(id);
+                let [from, to] = [spec.from, spec.to].map(|node| self.node_name(node));
+                format!("{from}<->{to}")
+            }
+        }
+    }
+
     /// The groups of links that fail together, in the order of their names.
     pub fn risk_groups(&self) -> impl ExactSizeIterator<Item = (&str, Vec<LinkId>)> {
         let inner = &*self.inner;

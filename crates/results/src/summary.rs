@@ -346,7 +346,68 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
     }
 }
 
+impl LinkSummary {
+    /// One of nothing that has every number there can be, for those who have to know all columns before the
+    /// first row.
+    pub fn with_all_columns() -> LinkSummary {
+        LinkSummary {
+            link: String::new(),
+            mean_queue_pkts: 0.0,
+            max_queue_pkts: 0.0,
+            loss_probability: 0.0,
+            utilization: 0.0,
+            peak_utilization: Some(0.0),
+            saturated_s: Some(0.0),
+            offered_load: Some(0.0),
+            throughput_bps: Some(0.0),
+            queueing_delay_s: Some(0.0),
+            queue_is_estimate: false,
+            offered_pkts: 0.0,
+            lost_pkts: 0.0,
+            link_lost_pkts: Some(0.0),
+            precedences: Vec::new(),
+            arrival_cov: Some(0.0),
+            spread: Spread::new(),
+        }
+    }
+}
+
 impl ConnectionSummary {
+    /// One of nothing that has every number there can be, for those who have to know all columns before the
+    /// first row.
+    pub fn with_all_columns() -> ConnectionSummary {
+        ConnectionSummary {
+            connection: String::new(),
+            mean_send_pps: 0.0,
+            mean_goodput_pps: 0.0,
+            offered_pkts: 0.0,
+            delivered_pkts: 0.0,
+            lost_pkts: 0.0,
+            blocked_pkts: 0.0,
+            no_route_s: Vec::new(),
+            mean_rtt_s: Some(0.0),
+            rtt_p50_s: Some(0.0),
+            rtt_p95_s: Some(0.0),
+            rtt_p99_s: Some(0.0),
+            rtt_p999_s: Some(0.0),
+            mean_delay_s: Some(0.0),
+            delay_p50_s: Some(0.0),
+            delay_p95_s: Some(0.0),
+            delay_p99_s: Some(0.0),
+            delay_p999_s: Some(0.0),
+            jitter_s: Some(0.0),
+            delay_is_estimate: false,
+            loss_probability: Some(0.0),
+            outside_profile_fraction: 0.0,
+            unusable_profile_fraction: 0.0,
+            profile_use: Some(String::new()),
+            finished_s: Some(0.0),
+            timeouts: Some(0.0),
+            fast_retransmits: Some(0.0),
+            spread: Spread::new(),
+        }
+    }
+
     /// Says anew what its rates rest on, after its fractions were averaged.
     pub(crate) fn judge_profile_use(&mut self) {
         let (outside, unusable) = (

@@ -1,7 +1,7 @@
 //! What comes out: a network ready to run.
 
 use netflow_document::{Problem, Sources};
-use netflow_network::{ConnectionId, Network, NodeId, Options};
+use netflow_network::{ConnectionId, Model, Network, NodeId, Options};
 use netflow_workload::Distribution;
 use sha2::{Digest, Sha256};
 
@@ -32,6 +32,13 @@ pub struct Prepared {
     pub notes: Vec<NodeNote>,
     /// Demands of transfers that a fluid carries as their mean.
     pub demands: Vec<DemandNote>,
+}
+
+impl Prepared {
+    /// Whether a run depends on its seed: the window model and users are random.
+    pub fn is_random(&self) -> bool {
+        matches!(self.options.model, Model::Packets(_)) || self.network.workloads().len() > 0
+    }
 }
 
 /// A demand of transfers that come and go, of which a fluid has the mean.

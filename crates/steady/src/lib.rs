@@ -30,6 +30,7 @@ mod newton;
 mod options;
 mod point;
 mod problem;
+pub mod rows;
 mod sensitivity;
 mod solver;
 mod steady;

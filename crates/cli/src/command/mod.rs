@@ -18,6 +18,7 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod solve;
+pub mod sweep;
 #[cfg(target_os = "linux")]
 pub mod testbed;
 pub mod trace;

@@ -279,13 +279,13 @@ impl Assembly<'_> {
         match built {
             Ok(network) => {
                 changes::tell(scenario, &network, &self.settings.options, self.findings);
-                (!self.findings.has_errors()).then_some(Valid {
-                    network,
+                (!self.findings.has_errors()).then(|| Valid {
                     options: self.settings.options,
                     warmup_s: self.settings.warmup_s,
                     seed: self.settings.options.seed,
                     notes: self.notes,
                     demands: self.demands.notes,
+                    network,
                 })
             }
             Err(errors) => {

@@ -60,14 +60,7 @@ impl Failing {
     /// Its name, as scenarios write it: `A->B`, `A<->B` of a duplex link; the node's; the group's.
     pub fn name(self, network: &Network) -> String {
         match self {
-            Failing::Link(id) => match network.other_way(id) {
-                None => network.link_name(id).to_owned(),
-                Some(_) => {
-                    let spec = network.link_spec(id);
-                    let [from, to] = [spec.from, spec.to].map(|node| network.node_name(node));
-                    format!("{from}<->{to}")
-                }
-            },
+            Failing::Link(id) => network.physical_link_name(id),
             Failing::Node(id) => network.node_name(id).to_owned(),
             Failing::Group(place) => {
                 let group = network.risk_groups().nth(place);
@@ -179,9 +172,8 @@ fn pick(
 fn singles(network: &Network, options: &FailureOptions) -> Vec<Single> {
     let mut singles = Vec::new();
     if options.links {
-        let first = |id: &LinkId| network.other_way(*id).is_none_or(|other| *id < other);
-        singles.extend(network.links().filter(first).map(|id| {
-            let both = [Some(id), network.other_way(id)].into_iter().flatten();
+        singles.extend(network.physical_links().map(|(id, other)| {
+            let both = [Some(id), other].into_iter().flatten();
             Single::new(Failing::Link(id), both)
         }));
     }

@@ -1,6 +1,8 @@
 //! What has no steady state is refused in words.
 
-use netflow_network::{Application, ConnectionSpec, DropPolicy, Source, WindowSource};
+use netflow_network::{
+    Application, Change, ConnectionSpec, DropPolicy, EventSpec, Source, WindowSource,
+};
 use netflow_problems::{connection, link};
 use netflow_steady::{Bounds, Scale, Solver, SteadyError, SteadyOptions, solve};
 
@@ -42,6 +44,33 @@ fn a_transfer_that_ends_is_refused_while_it_sends() {
     );
     let before = solve(&network, 5.0, &SteadyOptions::default()).unwrap();
     assert!(!before.connections[0].sending && before.totals.rate_pps == 0.0);
+}
+
+/// The link was taken to work: a connection with a `path` over a failed link came out as if nothing had
+/// happened.
+#[test]
+fn a_given_path_over_a_link_that_is_down_is_no_route() {
+    let mut builder = netflow_network::NetworkBuilder::new();
+    let (from, to) = (builder.node("A"), builder.node("B"));
+    let id = builder.link(link(from, to, 1e6, 0.01, 10.0));
+    builder.link(link(to, from, 1e6, 0.01, 10.0));
+    let source = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
+    builder.connection(ConnectionSpec {
+        path: Some(vec![from, to]),
+        ..connection("c1", from, to, source)
+    });
+    for (at_s, change) in [(5.0, Change::Down), (8.0, Change::Up)] {
+        let link = id;
+        builder.event(EventSpec { at_s, link, change });
+    }
+    let network = builder.build().unwrap();
+    let rest = solve(&network, 6.0, &SteadyOptions::default()).unwrap();
+    assert_eq!(rest.without_route.len(), 1);
+    assert_eq!(rest.totals.rate_pps, 0.0);
+    for at_s in [5.0, 9.0] {
+        let rest = solve(&network, at_s, &SteadyOptions::default()).unwrap();
+        assert!(rest.totals.rate_pps > 0.0);
+    }
 }
 
 #[test]

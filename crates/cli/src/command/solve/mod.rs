@@ -3,14 +3,14 @@
 mod beside;
 mod headroom;
 mod print;
-mod rows;
+mod transfers;
 mod where_more;
 
 use std::io::Write;
 
 use clap::{ArgGroup, Args};
 use netflow::simulation::{Model, ModelName, Network};
-use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions};
+use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions, rows};
 
 use crate::failure::Failure;
 use crate::input::{ScenarioArguments, unknown};
@@ -121,7 +121,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let links = rows::links(network, &steady);
     let connections = rows::connections(network, &steady);
-    let transfers = rows::transfers(&scenario.demands, &solver, &steady);
+    let transfers = transfers::rows(&scenario.demands, &solver, &steady);
     let answer = object! {
         at_s: at_s,
         residual: steady.residual,

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
+use netflow::steady::rows::{ConnectionRow, LinkRow};
 
 use super::Seen;
-use super::rows::{ConnectionRow, LinkRow, TransferRow};
+use super::transfers::TransferRow;
 use crate::output::table::{Table, known};
 
 pub fn print(

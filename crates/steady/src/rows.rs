@@ -1,37 +1,58 @@
 //! A steady state as rows, for tables and for programs.
 
-use netflow::profile::ProfileUse;
-use netflow::scenario::DemandNote;
-use netflow::simulation::Network;
-use netflow::steady::{Held, Solver, Steady, Transfers};
+use netflow_network::Network;
+use netflow_profile::ProfileUse;
 use serde::Serialize;
 
-#[derive(Default, Serialize)]
+use crate::{Held, Steady};
+
+/// A link at rest, as [`LinkSteady`](crate::LinkSteady) has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkRow<'a> {
+    /// `FROM->TO`.
     pub link: &'a str,
+    /// Part of the time that it sends.
     pub utilization: f64,
+    /// Packets/s that arrive.
     pub offered_pps: f64,
+    /// Bits/s that arrive.
     pub offered_bps: f64,
+    /// Mean queue, the packet in service included.
     pub queue_pkts: f64,
+    /// Mean time that a packet spends there which gets in.
     pub delay_s: f64,
+    /// Probability that a packet is refused.
     pub loss_probability: f64,
 }
 
-#[derive(Default, Serialize)]
+/// A connection at rest, as [`ConnectionSteady`](crate::ConnectionSteady) has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ConnectionRow<'a> {
+    /// Its name.
     pub connection: &'a str,
+    /// How many connections it is; rates are of all of them together.
     pub count: u32,
+    /// Whether it sends, and has a route.
     pub sending: bool,
+    /// Packets/s that it sends.
     pub rate_pps: f64,
+    /// Packets/s that arrive.
     pub goodput_pps: f64,
+    /// Bits/s that arrive.
     pub goodput_bps: f64,
+    /// Probability that a packet is lost on its way.
     pub loss_probability: f64,
+    /// Mean time of a packet from sending to arrival.
     pub delay_s: f64,
+    /// Round-trip time; nothing of sources that hear nothing of their packets.
     pub rtt_s: Option<f64>,
+    /// What holds it at that rate, in words, if it sends.
     pub held_by: Option<&'static str>,
+    /// What its rate rests on, if that is not measured.
     pub profile_use: &'static str,
 }
 
+/// The rows of all links, in the network's order.
 pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
     let rows = network.links().map(|id| {
         let it = steady.link(id);
@@ -48,6 +69,7 @@ pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
     rows.collect()
 }
 
+/// The rows of all connections, in the network's order.
 pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionRow<'a>> {
     let rows = network.connections().map(|id| {
         let (spec, it) = (network.connection_spec(id), steady.connection(id));
@@ -67,38 +89,6 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
                 other => other.name(),
             },
         }
-    });
-    rows.collect()
-}
-
-/// Transfers of a demand that come and go.
-#[derive(Default, Serialize)]
-pub struct TransferRow<'a> {
-    pub demand: &'a str,
-    pub mean_bytes: f64,
-    pub alone_s: f64,
-    /// `None` where ever more of them would be under way.
-    pub mean_s: Option<f64>,
-}
-
-pub fn transfers<'a>(
-    demands: &'a [DemandNote],
-    solver: &Solver,
-    steady: &Steady,
-) -> Vec<TransferRow<'a>> {
-    let rows = demands.iter().filter_map(|it| {
-        let transfers = Transfers {
-            size: &it.size,
-            payload_bytes: it.payload_bytes,
-            initial_window_pkts: it.initial_window_pkts,
-        };
-        let times = solver.transfer_times(steady, it.connection, &transfers)?;
-        Some(TransferRow {
-            demand: &it.name,
-            mean_bytes: it.size.mean(),
-            alone_s: times.alone_s,
-            mean_s: Some(times.mean_s).filter(|mean_s| mean_s.is_finite()),
-        })
     });
     rows.collect()
 }

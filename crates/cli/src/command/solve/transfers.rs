@@ -1,0 +1,37 @@
+//! Times of transfers as rows.
+
+use netflow::scenario::DemandNote;
+use netflow::steady::{Solver, Steady, Transfers};
+use serde::Serialize;
+
+/// Transfers of a demand that come and go.
+#[derive(Default, Serialize)]
+pub struct TransferRow<'a> {
+    pub demand: &'a str,
+    pub mean_bytes: f64,
+    pub alone_s: f64,
+    /// `None` where ever more of them would be under way.
+    pub mean_s: Option<f64>,
+}
+
+pub fn rows<'a>(
+    demands: &'a [DemandNote],
+    solver: &Solver,
+    steady: &Steady,
+) -> Vec<TransferRow<'a>> {
+    let rows = demands.iter().filter_map(|it| {
+        let transfers = Transfers {
+            size: &it.size,
+            payload_bytes: it.payload_bytes,
+            initial_window_pkts: it.initial_window_pkts,
+        };
+        let times = solver.transfer_times(steady, it.connection, &transfers)?;
+        Some(TransferRow {
+            demand: &it.name,
+            mean_bytes: it.size.mean(),
+            alone_s: times.alone_s,
+            mean_s: Some(times.mean_s).filter(|mean_s| mean_s.is_finite()),
+        })
+    });
+    rows.collect()
+}

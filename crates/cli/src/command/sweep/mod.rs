@@ -1,0 +1,206 @@
+//! `netflow sweep SCENARIO --vary KEY=VALUES… -o DIR`
+
+mod print;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::{Args, ValueHint};
+use netflow::evaluate::Settings;
+use netflow::results;
+use netflow::scenario::{Prepared, Problems, Reach, from_str};
+use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, Writing, default_format};
+use netflow_files::{Kind, STANDARD_INPUT, read_text};
+
+use crate::failure::Failure;
+use crate::input::ScenarioArguments;
+use crate::output::progress::Progress;
+use crate::parse::{one_of, positive_time};
+use crate::{interrupt, problems};
+
+/// Evaluate a scenario with every combination of settings, and write long tables
+///
+/// Every setting that `--set` takes can vary; several vary in all combinations. Tables of links,
+/// connections and networks have a column for each. A sweep that was interrupted goes on where it was
+/// when the same command is given again, and several processes or machines may each do a shard of it.
+#[derive(Args)]
+pub struct SweepArguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+
+    /// A setting and its values, `KEY=10ms,50ms,200ms` or `KEY=1..4 Mbit/s/20`; may be given several times
+    ///
+    /// A range `A..B/N` has N values from A to B in equal steps, both ends included; `A..B/Nx` has them in
+    /// equal ratios. Its unit stands behind both ends, or behind the last. KEY is what `--set` takes.
+    #[arg(long, value_name = "KEY=VALUES")]
+    vary: Vec<String>,
+
+    /// Besides the intact network, every `[[link]]` down in turn, a duplex one in both directions
+    #[arg(long, value_name = "WHAT", value_parser = ["each-link"])]
+    fail: Option<String>,
+
+    /// How every case is evaluated
+    #[arg(long, value_name = "MODEL", default_value = Model::Solve.name())]
+    #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::about))]
+    model: Model,
+
+    /// Look for steady states at this time [default: the end of the run]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    at: Option<f64>,
+
+    /// Runs with the scenario's seed and those after it, a case each
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    seeds: u32,
+
+    /// Write the tables to this directory
+    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run", value_hint = ValueHint::DirPath)]
+    output: Option<PathBuf>,
+
+    /// Format of the tables [default: parquet in a build that has it, otherwise csv]
+    #[arg(long, value_name = "parquet|csv")]
+    format: Option<results::Format>,
+
+    /// Threads to use at most; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Do the I-th of N equal parts; all of them may write to one directory at once
+    #[arg(long, value_name = "I/N", default_value_t)]
+    shard: Shard,
+
+    /// Count the cases, try a few, say how much it will be, and end
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Remove what another sweep has written to the directory
+    #[arg(long, conflicts_with_all = ["dry_run", "shard"])]
+    force: bool,
+
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let began = Instant::now();
+    let request = arguments.request()?;
+    let scenario = Source::of(&arguments.scenario)?;
+    let load = |settings: &[String]| scenario.load(settings);
+    let threads = arguments.threads.map(usize::from);
+    let sweep = Sweep::new(request, threads, &load).map_err(cannot)?;
+    if !arguments.quiet {
+        problems::warn(sweep.base());
+    }
+    if arguments.dry_run {
+        let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);
+        let estimate = estimate.map_err(cannot)?;
+        return Ok(print::estimate(
+            &sweep,
+            arguments.shard,
+            &estimate,
+            threads,
+            out,
+        )?);
+    }
+    let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
+    let writing = Writing {
+        shard: arguments.shard,
+        threads,
+        force: arguments.force,
+    };
+    let mut progress = Progress::of("the cases", !arguments.quiet);
+    let mut on_progress = |part| progress.at(part);
+    let written = sweep.write(
+        directory,
+        &writing,
+        &load,
+        &mut on_progress,
+        &interrupt::requested,
+    );
+    progress.finish();
+    let written = written.map_err(cannot)?;
+    if !arguments.quiet {
+        for file in &written.damaged {
+            problems::warn_of(&format!(
+                "{file} was damaged; its cases were evaluated again"
+            ));
+        }
+        print::written(&sweep, directory, &writing, &written, began, out)?;
+    }
+    Ok(())
+}
+
+impl SweepArguments {
+    fn request(&self) -> Result<Request, Failure> {
+        let axes = self.vary.iter().map(|option| Axis::parse(option));
+        let axes = axes.collect::<Result<_, _>>();
+        Ok(Request {
+            axes: axes.map_err(|error| cannot(error.into()))?,
+            settings: self.scenario.overrides.clone(),
+            each_link_fails: self.fail.is_some(),
+            model: self.model,
+            at_s: self.at,
+            seeds: self.seeds,
+            every_s: Settings::default().every_s,
+            format: self.format.unwrap_or_else(default_format),
+        })
+    }
+}
+
+/// Where a scenario is read from, again and again.
+enum Source<'a> {
+    File(&'a Path, Reach),
+    /// The standard input is read once.
+    Text(String),
+}
+
+impl Source<'_> {
+    fn of(arguments: &ScenarioArguments) -> Result<Source<'_>, Failure> {
+        let path = arguments.path.as_path();
+        if path != Path::new(STANDARD_INPUT) {
+            return Ok(Source::File(path, arguments.reach()));
+        }
+        if arguments.allow_outside {
+            return Err(Failure::usage(
+                "`--allow-outside` needs a scenario in a file: the standard input is nowhere",
+            ));
+        }
+        let text = read_text(path, Kind::Scenario).map_err(|refusal| Failure::File {
+            action: "read",
+            path: path.to_owned(),
+            source: refusal.into(),
+        })?;
+        Ok(Source::Text(text))
+    }
+
+    fn load(&self, settings: &[String]) -> Result<Prepared, Problems> {
+        match self {
+            Source::File(path, reach) => netflow::evaluate::load(path, settings, *reach),
+            Source::Text(text) => from_str(STANDARD_INPUT, text, Path::new(""), settings),
+        }
+    }
+}
+
+fn cannot(error: Error) -> Failure {
+    let help = error.help();
+    match error {
+        Error::Scenario(problems) => Failure::Input(problems.into()),
+        Error::Stopped { .. } => Failure::Interrupted(error.to_string()),
+        Error::Write { path, source } => Failure::File {
+            action: "write",
+            path,
+            source,
+        },
+        Error::Read { path, source } => Failure::File {
+            action: "read",
+            path,
+            source,
+        },
+        Error::Changed => Failure::Evaluation(error.to_string()),
+        error => Failure::Usage {
+            message: error.to_string(),
+            help,
+        },
+    }
+}

@@ -1,0 +1,113 @@
+//! How much a sweep will be, or was.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use netflow::number::{count, duration, short};
+use netflow::sweep::{Estimate, Shard, Sweep, Writing, Written};
+
+/// `20 values of link.A->B.bandwidth × 3 values of …`
+fn factors(sweep: &Sweep) -> String {
+    let request = sweep.request();
+    let axes = request.axes.iter();
+    let mut factors: Vec<String> = axes
+        .map(|axis| format!("{} of {}", count(axis.values.len(), "value"), axis.key))
+        .collect();
+    match sweep.failures().len() {
+        0 => {}
+        links => factors.push(format!("intact and {} down", count(links, "link"))),
+    }
+    if request.seeds > 1 {
+        factors.push(format!("{} seeds", request.seeds));
+    }
+    factors.join(" × ")
+}
+
+fn cases(sweep: &Sweep) -> String {
+    let all = count(
+        usize::try_from(sweep.cases().count()).unwrap_or(usize::MAX),
+        "case",
+    );
+    match factors(sweep) {
+        factors if factors.is_empty() => all,
+        factors => format!("{all}: {factors}"),
+    }
+}
+
+pub fn estimate(
+    sweep: &Sweep,
+    shard: Shard,
+    estimate: &Estimate,
+    threads: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", cases(sweep))?;
+    if !shard.is_all() {
+        writeln!(out, "{} of them in shard {shard}", estimate.cases)?;
+    }
+    let of_one = match threads {
+        Some(threads) if threads > 1 => {
+            let time_s = estimate.time_s / threads as f64;
+            format!(", {} with {threads} threads", duration(time_s))
+        }
+        _ => String::new(),
+    };
+    writeln!(
+        out,
+        "about {:.0} rows, {} MB of {}, {} of one processor{of_one}; told from {}",
+        estimate.rows,
+        short(estimate.bytes / 1e6),
+        sweep.request().format,
+        duration(estimate.time_s),
+        count(estimate.tried as usize, "case"),
+    )
+}
+
+pub fn written(
+    sweep: &Sweep,
+    directory: &Path,
+    writing: &Writing,
+    written: &Written,
+    began: Instant,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", cases(sweep))?;
+    let shard = match writing.shard.is_all() {
+        true => String::new(),
+        false => format!(" of shard {}", writing.shard),
+    };
+    let what = match written.reused {
+        0 => format!("evaluated{shard}"),
+        reused => format!("done{shard}, {reused} of them earlier"),
+    };
+    writeln!(
+        out,
+        "{} {what}, {} rows, in {}",
+        count(written.cases as usize, "case"),
+        written.rows,
+        duration(began.elapsed().as_secs_f64()),
+    )?;
+    if written.without_answer > 0 {
+        writeln!(
+            out,
+            "{} without an answer: `status` in the table `network` says why",
+            count(written.without_answer as usize, "case"),
+        )?;
+    }
+    let format = sweep.request().format;
+    match written.missing_chunks {
+        0 => writeln!(
+            out,
+            "complete: {place}/links/*.{format}, {place}/connections/*.{format} and {place}/network/*.{format}",
+            place = directory.display(),
+        ),
+        missing => writeln!(
+            out,
+            "{} of {} in {} are still missing",
+            count(missing as usize, "chunk"),
+            sweep.chunks().count(),
+            directory.display(),
+        ),
+    }
+}

@@ -1,0 +1,337 @@
+//! Sweeps by the real command: killed and resumed, in shards, beside `solve` and `run`, refused.
+#![cfg(unix)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Workplace, files, text};
+
+/// 288 cases, 2 in a chunk.
+const SWEEP: [&str; 9] = [
+    "sweep",
+    "random.toml",
+    "--vary",
+    "link.*.buffer=10..80 pkt/6",
+    "--vary",
+    "link.*.bandwidth=5 Mbit/s,10 Mbit/s,20 Mbit/s,40 Mbit/s",
+    "--fail",
+    "each-link",
+    "--quiet",
+];
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.expect("new random --nodes 10 --seed 3 -o random.toml", 0);
+    place
+}
+
+fn sweep(place: &Workplace, more: &[&str]) -> Command {
+    place.netflow(SWEEP.iter().chain(more))
+}
+
+fn done(mut command: Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+/// Rows of a table as texts by their columns, in the order of cases.
+fn table(directory: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut rows = Vec::new();
+    for (_, bytes) in files(directory) {
+        rows.extend(parse(&text(&bytes)));
+    }
+    rows
+}
+
+fn parse(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let row = |line: &str| {
+        let cells = line.split(',').map(str::to_owned);
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .zip(cells)
+            .collect()
+    };
+    lines.map(row).collect()
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on_to_the_same_tables() {
+    let place = place();
+    let began = Instant::now();
+    done(sweep(&place, &["-o", "whole", "--threads", "1"]));
+    let took = began.elapsed();
+    let whole = files(&place.path("whole"));
+    let mut random = 0x9e37_79b9_u32;
+    let mut killed = 0;
+    for kill in 0..20 {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let part = f64::from(random >> 8) / f64::from(1 << 24);
+        let mut child = sweep(&place, &["-o", "parts", "--threads", "2"]);
+        let mut child = child.stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(took.mul_f64(0.3 * part));
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap(); // -9
+            killed += 1;
+        }
+        child.wait().unwrap();
+        // Whatever has its name is as it will be.
+        let parts = place.path("parts");
+        for (name, bytes) in files(&parts).into_iter().filter(|_| parts.exists()) {
+            let is_partial = name.to_string_lossy().ends_with(".partial");
+            assert!(
+                is_partial || whole.contains(&(name.clone(), bytes)),
+                "{kill}: {}",
+                name.display()
+            );
+        }
+    }
+    assert!(killed > 5, "{killed}");
+    done(sweep(&place, &["-o", "parts"]));
+    assert!(files(&place.path("parts")) == whole);
+}
+
+#[test]
+fn shards_at_once_are_the_whole() {
+    let place = place();
+    done(sweep(&place, &["-o", "whole"]));
+    let shard = |shard: &'static str| {
+        sweep(&place, &["-o", "parts", "--shard", shard])
+            .spawn()
+            .unwrap()
+    };
+    for mut child in ["1/3", "2/3", "3/3"].map(shard) {
+        assert!(child.wait().unwrap().success());
+    }
+    assert!(files(&place.path("parts")) == files(&place.path("whole")));
+}
+
+#[test]
+fn a_signal_ends_it_soon_and_leaves_what_is_finished() {
+    let place = Workplace::new();
+    place.expect("new random --nodes 100 -o random.toml", 0);
+    for signal in ["-INT", "-TERM"] {
+        let mut command = place.netflow([
+            "sweep",
+            "random.toml",
+            "--vary",
+            "link.*.buffer=10..80 pkt/30",
+            "--fail",
+            "each-link",
+            "-o",
+            signal.trim_start_matches('-'),
+        ]);
+        let out = place.path(signal.trim_start_matches('-'));
+        let child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let receipts = out.join("chunks");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !receipts.is_dir() || fs::read_dir(&receipts).unwrap().count() < 2 {
+            assert!(Instant::now() < deadline, "there are no chunks");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let told = Instant::now();
+        let process = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &process])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let output = child.wait_with_output().unwrap();
+        assert!(
+            told.elapsed() < Duration::from_millis(2500),
+            "{:?}",
+            told.elapsed()
+        );
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        let left = files(&out);
+        assert!(
+            left.iter()
+                .all(|(name, _)| !name.to_string_lossy().contains(".partial"))
+        );
+    }
+}
+
+#[test]
+fn a_case_is_what_solve_says() {
+    let place = Workplace::new();
+    place.expect(
+        "sweep dumbbell.toml --vary link.R->S.bandwidth=1Mbit/s,2Mbit/s --vary link.*.buffer=20..60pkt/3 -o out --format csv",
+        0,
+    );
+    let said = |buffer: &str, bandwidth: &str| {
+        let command = format!(
+            "solve dumbbell.toml --set link.R->S.bandwidth={bandwidth} --set link.*.buffer={buffer} --format csv"
+        );
+        text(&place.expect(&command, 0).stdout)
+    };
+    let names = ["links", "connections"];
+    let mut compared = 0;
+    for (case, (bandwidth, buffer)) in [
+        ("1Mbit/s", "20pkt"),
+        ("1Mbit/s", "40pkt"),
+        ("1Mbit/s", "60pkt"),
+        ("2Mbit/s", "20pkt"),
+        ("2Mbit/s", "40pkt"),
+        ("2Mbit/s", "60pkt"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let solved = said(buffer, bandwidth);
+        let solved = solved.strip_prefix("# links\n").unwrap();
+        let (links, connections) = solved.split_once("# connections\n").unwrap();
+        for (name, expected) in names.into_iter().zip([links, connections]) {
+            let rows = table(&place.path("out").join(name)).into_iter();
+            let rows: Vec<_> = rows.filter(|row| row["case"] == case.to_string()).collect();
+            let expected = parse(expected);
+            assert_eq!(rows.len(), expected.len());
+            for (row, expected) in rows.iter().zip(&expected) {
+                for (column, value) in expected {
+                    assert_eq!(&row[column], value, "case {case}, {column}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn a_case_is_what_run_says() {
+    let place = Workplace::new();
+    place.expect(
+        "sweep dumbbell.toml --vary link.R->S.bandwidth=1Mbit/s,2Mbit/s --model packets --seeds 2 \
+         --set connection.*.source={window=\"reno\"} -o out --format csv",
+        0,
+    );
+    let mut compared = 0;
+    for (case, (bandwidth, seed)) in [
+        ("1Mbit/s", 1),
+        ("1Mbit/s", 2),
+        ("2Mbit/s", 1),
+        ("2Mbit/s", 2),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let command = format!(
+            "run dumbbell.toml --set link.R->S.bandwidth={bandwidth} --set simulation.model=packets \
+             --set connection.*.source={{window=\"reno\"}} --set simulation.seed={seed} --format csv"
+        );
+        let said = text(&place.expect(&command, 0).stdout);
+        let said = said.strip_prefix("# links\n").unwrap();
+        let (links, connections) = said.split_once("\n# connections\n").unwrap();
+        for (name, expected) in [("links", links), ("connections", connections)] {
+            let rows = table(&place.path("out").join(name)).into_iter();
+            let rows: Vec<_> = rows.filter(|row| row["case"] == case.to_string()).collect();
+            let expected = parse(expected);
+            assert_eq!(rows.len(), expected.len());
+            for (row, expected) in rows.iter().zip(&expected) {
+                for (column, value) in expected {
+                    assert_eq!(&row[column], value, "case {case}, {column}");
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+/// What only the command line can get wrong; the rest is tried where it is read.
+#[test]
+fn command_lines_that_are_refused() {
+    let place = Workplace::new();
+    fs::write(place.path("file"), "").unwrap();
+    let vary = "--vary link.R->S.buffer=10pkt,20pkt";
+    for (arguments, code, message) in [
+        (vary.to_owned(), 2, "--output <DIR>"),
+        (
+            format!("{vary} -o out --shard 4/3"),
+            2,
+            "of 3 shards there is no 4.: they are 1/3 to 3/3",
+        ),
+        (
+            format!("{vary} -o out --shard 0/3"),
+            2,
+            "of 3 shards there is no 0.",
+        ),
+        (
+            format!("{vary} -o out --shard three"),
+            2,
+            "write I/N, such as 2/3",
+        ),
+        (format!("{vary} -o out --fail every-node"), 2, "each-link"),
+        (
+            format!("{vary} -o out --model ns2"),
+            2,
+            "solve, fluid, packets",
+        ),
+        (
+            format!("{vary} -o out --seeds 0"),
+            2,
+            "0 is not in 1..=1000000",
+        ),
+        (
+            format!("{vary} -o out --seeds 3"),
+            2,
+            "steady states are not random",
+        ),
+        (
+            format!("{vary} -o out --format jsonl"),
+            2,
+            "tables are written as csv or parquet",
+        ),
+        (
+            format!("{vary} -o out --force --shard 1/2"),
+            2,
+            "cannot be used with",
+        ),
+        (format!("{vary} -o file"), 3, "cannot write file/links"),
+        (
+            format!("{vary} -o /proc/out"),
+            3,
+            "cannot write /proc/out/links",
+        ),
+        (
+            "--vary link.R->S.buffer=10pkt..5pkt/3 -o out".to_owned(),
+            2,
+            "not upwards",
+        ),
+        (
+            "--vary link.R->X.buffer=10pkt,5pkt -o out".to_owned(),
+            2,
+            "there is no link `R->X`",
+        ),
+        (
+            "--vary link.R->S.buffer=10pkt,5elephants -o out".to_owned(),
+            2,
+            "elephants",
+        ),
+        (
+            "--vary link.R->S.delay=1..2ms/100000 --vary link.A->R.delay=1..2ms/100000 -o out"
+                .to_owned(),
+            2,
+            "these are 10000000000 cases",
+        ),
+    ] {
+        let output = place.expect(&format!("sweep dumbbell.toml {arguments}"), code);
+        let said = text(&output.stderr);
+        assert!(said.contains(message), "{arguments}: {said}");
+        assert!(!place.path("out").exists(), "{arguments}");
+    }
+    let missing = place.expect("sweep none.toml -o out", 3);
+    assert!(text(&missing.stderr).contains("none.toml"));
+}

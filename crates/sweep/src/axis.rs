@@ -1,0 +1,295 @@
+//! `--vary KEY=VALUES`: a setting, and the values that it takes one after the other.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+/// A setting that is varied: its key as `--set` takes it, and its values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// What `--set` takes before the `=`.
+    pub key: String,
+    /// What the numbers are in, where all values are numbers with the same unit; empty where they have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// The values as numbers of that unit, which then stand in tables.
+    #[serde(skip)]
+    pub numbers: Option<Vec<f64>>,
+    /// What `--set` takes after the `=`.
+    pub values: Vec<String>,
+}
+
+/// Why there is no such axis.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--vary {option}: {message}")]
+pub struct AxisError {
+    /// What was given.
+    pub option: String,
+    /// What is wrong about it.
+    pub message: String,
+    /// What is allowed.
+    pub help: String,
+}
+
+/// Most values of one axis.
+pub const MOST_VALUES: usize = 100_000;
+
+const EXAMPLE: &str = "write a list, KEY=10ms,50ms,200ms, or a range, KEY=1..4 Mbit/s/20: 20 values from 1 to 4 Mbit/s";
+
+impl Axis {
+    /// Takes an option apart: `KEY=V1,V2,…`; `KEY=A..B/N`, N values from A to B in equal steps; or
+    /// `KEY=A..B/Nx`, in equal ratios. The unit of a range stands behind both ends, or behind the last.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(option: &str) -> Result<Axis, AxisError> {
+        let wrong = |message: String, help: &str| AxisError {
+            option: option.to_owned(),
+            message,
+            help: help.to_owned(),
+        };
+        let Some((key, text)) = option.split_once('=') else {
+            let message = "no `=` between a key and its values".to_owned();
+            return Err(wrong(message, EXAMPLE));
+        };
+        let (key, text) = (key.trim(), text.trim());
+        if key.is_empty() {
+            return Err(wrong("there is no key before the `=`".to_owned(), EXAMPLE));
+        }
+        let values = match range_ends(text) {
+            Some((from, to)) => range(from, to).map_err(|(message, help)| wrong(message, help))?,
+            None => list(text).map_err(|message| wrong(message, EXAMPLE))?,
+        };
+        let mut seen = HashSet::new();
+        if let Some(value) = values.iter().find(|value| !seen.insert(*value)) {
+            let message = format!("the value `{value}` stands there twice");
+            return Err(wrong(message, "give every value once"));
+        }
+        let (unit, numbers) = numbers(&values).unzip();
+        Ok(Axis {
+            key: key.to_owned(),
+            unit,
+            numbers,
+            values,
+        })
+    }
+
+    /// The setting as `--set` takes it, with one of the values.
+    pub fn setting(&self, value: usize) -> String {
+        format!("{}={}", self.key, self.values[value])
+    }
+}
+
+/// What stands before and behind the two points of a range. (Paths begin with two points, or with a name
+/// and `/`.)
+fn range_ends(text: &str) -> Option<(&str, &str)> {
+    let (from, to) = text.split_once("..")?;
+    let is_end = !from.trim().is_empty() && !from.contains(['"', '\'', '{', '[', ',']);
+    let is_path = from.contains('/') && quantity(from).is_none();
+    (is_end && !is_path).then_some((from.trim(), to.trim()))
+}
+
+type Wrong = (String, &'static str);
+
+fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
+    const HELP: &str =
+        "write FROM..TO/COUNT, such as 1..4 Mbit/s/20, or FROM..TO/COUNTx for equal ratios";
+    let no_count = || (format!("the range `{from}..{to}` has no count"), HELP);
+    let (to, count) = to.rsplit_once('/').ok_or_else(no_count)?;
+    let (to, count) = (to.trim(), count.trim());
+    let (digits, is_geometric) = match count.strip_suffix('x') {
+        Some(digits) => (digits, true),
+        None => (count, false),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(match count.parse::<f64>() {
+            Ok(_) => (format!("the count `{count}` is not a whole number"), HELP),
+            Err(_) => no_count(),
+        });
+    }
+    let allowed = || (2..=MOST_VALUES).contains(&digits.parse().unwrap_or(usize::MAX));
+    if !allowed() {
+        let message = format!("a range has 2 to {MOST_VALUES} values, not {digits}");
+        return Err((message, "with one value nothing varies: that is `--set`"));
+    }
+    let count: usize = digits.parse().unwrap_or(2);
+    let end = |text: &str| match quantity(text) {
+        Some((number, unit)) if number.is_finite() => Ok((number, unit.to_owned())),
+        Some(_) => Err((format!("`{text}` is larger than any number"), HELP)),
+        None => Err((format!("`{text}` is no number with a unit"), HELP)),
+    };
+    let ((from, from_unit), (to, unit)) = (end(from)?, end(to)?);
+    if !from_unit.is_empty() && from_unit != unit {
+        let message = match unit.as_str() {
+            "" => format!("the unit `{from_unit}` stands behind the first end only"),
+            unit => format!("the ends are in different units, `{from_unit}` and `{unit}`"),
+        };
+        return Err((
+            message,
+            "one unit stands behind both ends, or behind the last",
+        ));
+    }
+    if from >= to {
+        let message = format!("the range leads from {from} to {to}, not upwards");
+        return Err((message, "the smaller end stands first"));
+    }
+    if is_geometric && from <= 0.0 {
+        let message = format!("equal ratios cannot begin at {from}");
+        return Err((message, "begin above 0, or leave out the `x`"));
+    }
+    let steps = (count - 1) as f64;
+    let value = |i: usize| {
+        let done = i as f64;
+        match i {
+            0 => from,
+            _ if i == count - 1 => to,
+            _ if is_geometric => from * (to / from).powf(done / steps),
+            _ => (from * (steps - done) + to * done) / steps,
+        }
+    };
+    let text = |number: f64| match unit.as_str() {
+        "" => number.to_string(),
+        unit => format!("{number} {unit}"),
+    };
+    Ok((0..count).map(|i| text(value(i))).collect())
+}
+
+/// The parts between commas that are not within quotes or braces.
+fn list(text: &str) -> Result<Vec<String>, String> {
+    let (mut parts, mut part) = (Vec::new(), String::new());
+    let (mut depth, mut quote) = (0_u32, None);
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '{' | '[') => depth += 1,
+            (None, '}' | ']') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                parts.push(std::mem::take(&mut part));
+                continue;
+            }
+            _ => {}
+        }
+        part.push(c);
+    }
+    parts.push(part);
+    let parts: Vec<String> = parts.iter().map(|part| part.trim().to_owned()).collect();
+    match parts.as_slice() {
+        [only] if only.is_empty() => Err("the list of values is empty".to_owned()),
+        parts if parts.iter().any(String::is_empty) => {
+            Err("a value between two commas is empty".to_owned())
+        }
+        parts if parts.len() > MOST_VALUES => Err(format!(
+            "a list has at most {MOST_VALUES} values, not {}",
+            parts.len()
+        )),
+        _ => Ok(parts),
+    }
+}
+
+/// The values as numbers, if all are numbers with the same unit.
+fn numbers(values: &[String]) -> Option<(String, Vec<f64>)> {
+    let quantities = values.iter().map(|value| quantity(value));
+    let quantities: Vec<(f64, &str)> = quantities.collect::<Option<_>>()?;
+    if quantities.iter().any(|(number, _)| !number.is_finite()) {
+        return None;
+    }
+    let unit = quantities.first()?.1;
+    let same = quantities.iter().all(|(_, other)| *other == unit);
+    same.then(|| {
+        let numbers = quantities.iter().map(|(number, _)| *number);
+        (unit.to_owned(), numbers.collect())
+    })
+}
+
+/// A number, and what stands behind it.
+fn quantity(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let ends = (1..=text.len())
+        .rev()
+        .filter(|&end| text.is_char_boundary(end));
+    let mut ends =
+        ends.filter(|&end| text[..end].ends_with(|c: char| c.is_ascii_digit() || c == '.'));
+    let (number, unit) = ends.find_map(|end| {
+        let number: f64 = text[..end].parse().ok()?;
+        Some((number, text[end..].trim()))
+    })?;
+    // `1-2` and `10.0.0.1` are no quantities.
+    let is_unit =
+        !unit.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ':'));
+    is_unit.then_some((number, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn values(option: &str) -> Vec<String> {
+        Axis::parse(option).unwrap().values
+    }
+
+    #[test]
+    fn a_range_has_both_ends() {
+        assert_eq!(
+            values("k=1..2 Mbit/s/3"),
+            ["1 Mbit/s", "1.5 Mbit/s", "2 Mbit/s"]
+        );
+        assert_eq!(values("k=1Mbit/s..2 Mbit/s/2"), ["1 Mbit/s", "2 Mbit/s"]);
+        assert_eq!(values("k = 0..1/11")[3], "0.3");
+        assert_eq!(values("k=1..100 ms/3x"), ["1 ms", "10 ms", "100 ms"]);
+        assert_eq!(values("k=-1..1/3"), ["-1", "0", "1"]);
+        assert_eq!(values("k=1 %..3 %/3"), ["1 %", "2 %", "3 %"]);
+    }
+
+    #[test]
+    fn a_list_is_what_stands_between_commas() {
+        assert_eq!(values("k=10ms, 50ms"), ["10ms", "50ms"]);
+        assert_eq!(values("link.a.queue={ a = 1, b = 2 },codel").len(), 2);
+        assert_eq!(values("include.links=../a.csv,../b.csv").len(), 2);
+        assert_eq!(values("include.links=sub/../a.csv"), ["sub/../a.csv"]);
+        assert_eq!(values("k=\"a,b\",c").len(), 2);
+    }
+
+    #[test]
+    fn numbers_of_one_unit_are_numbers() {
+        let axis = Axis::parse("k=10ms,50 ms").unwrap();
+        assert_eq!(
+            (axis.unit.as_deref(), axis.numbers),
+            (Some("ms"), Some(vec![10.0, 50.0]))
+        );
+        let axis = Axis::parse("k=1,2e3").unwrap();
+        assert_eq!(
+            (axis.unit.as_deref(), axis.numbers),
+            (Some(""), Some(vec![1.0, 2000.0]))
+        );
+        for text in [
+            "k=10ms,1s",
+            "k=fluid,window",
+            "k=1,infinite",
+            "k=10.0.0.1,10.0.0.2",
+        ] {
+            assert_eq!(Axis::parse(text).unwrap().numbers, None, "{text}");
+        }
+    }
+
+    proptest! {
+        /// Whatever is written comes back as an error or as values.
+        #[test]
+        fn nothing_panics(option in ".{0,40}", ends in "[-0-9.e]{0,8}\\.\\.[-0-9.eE msx/]{0,12}") {
+            let _ = Axis::parse(&option);
+            let _ = Axis::parse(&format!("k={ends}"));
+        }
+
+        #[test]
+        fn ranges_rise_from_end_to_end(from in -1e6..1e6_f64, over in 1e-3..1e6_f64, count in 2..50_usize) {
+            let to = from + over;
+            let axis = Axis::parse(&format!("k={from} ms..{to} ms/{count}")).unwrap();
+            let numbers = axis.numbers.unwrap();
+            prop_assert_eq!(numbers.len(), count);
+            prop_assert_eq!((numbers[0], numbers[count - 1]), (from, to));
+            prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+}

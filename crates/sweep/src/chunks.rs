@@ -1,0 +1,125 @@
+//! Cases in parts, each of which is one set of files; and parts of those for several machines.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+/// About how many chunks there are, as long as none has too many cases.
+const ABOUT: u64 = 256;
+/// Most cases of a chunk: what is lost when a process is killed.
+const MOST: u64 = 1000;
+
+/// The chunks of so many cases: by nothing but their number, so that all who work on them have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunks {
+    cases: u64,
+    size: u64,
+}
+
+impl Chunks {
+    /// Of so many cases.
+    pub fn of(cases: u64) -> Chunks {
+        let size = cases.div_ceil(ABOUT).clamp(1, MOST);
+        Chunks { cases, size }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.cases.div_ceil(self.size)
+    }
+
+    /// How many cases each has, except perhaps the last.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The indices of a chunk's cases.
+    pub fn cases(&self, chunk: u64) -> Range<u64> {
+        let first = chunk * self.size;
+        first..(first + self.size).min(self.cases)
+    }
+}
+
+/// Every n-th chunk: `2/3` are the second of every three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    index: u32,
+    of: u32,
+}
+
+/// Most shards.
+const MOST_SHARDS: u32 = 1_000_000;
+
+impl Default for Shard {
+    /// All chunks.
+    fn default() -> Shard {
+        Shard { index: 1, of: 1 }
+    }
+}
+
+impl Shard {
+    /// Whether a chunk is one of its own.
+    pub fn has(&self, chunk: u64) -> bool {
+        chunk % u64::from(self.of) == u64::from(self.index - 1)
+    }
+
+    /// Whether it is everything.
+    pub fn is_all(&self) -> bool {
+        self.of == 1
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        const HELP: &str = "write I/N, such as 2/3: the second of three shards";
+        let (index, of) = text.split_once('/').ok_or(HELP)?;
+        let read = |text: &str| text.trim().parse::<u32>().map_err(|_| HELP.to_owned());
+        let (index, of) = (read(index)?, read(of)?);
+        match of {
+            1..=MOST_SHARDS if (1..=of).contains(&index) => Ok(Shard { index, of }),
+            1..=MOST_SHARDS => Err(format!(
+                "of {of} shards there is no {index}.: they are 1/{of} to {of}/{of}"
+            )),
+            _ => Err(format!("there are 1 to {MOST_SHARDS} shards, not {of}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn shards_are_counted_from_one() {
+        assert_eq!("2/3".parse::<Shard>().unwrap().to_string(), "2/3");
+        for text in ["0/3", "4/3", "1/0", "1", "a/b", "-1/2", "1/9999999"] {
+            assert!(text.parse::<Shard>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_case_is_in_one_chunk_and_every_chunk_in_one_shard(cases in 1..3_000_000_u64, of in 1..9_u32) {
+            let chunks = Chunks::of(cases);
+            let mut next = 0;
+            for chunk in 0..chunks.count() {
+                let range = chunks.cases(chunk);
+                prop_assert_eq!(range.start, next);
+                prop_assert!(!range.is_empty() && range.end - range.start <= MOST);
+                next = range.end;
+                let owners = (1..=of).filter(|&index| Shard { index, of }.has(chunk));
+                prop_assert_eq!(owners.count(), 1);
+            }
+            prop_assert_eq!(next, cases);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The columns of a table, found by looking at a row, and filled row by row.
+//!
+//! Rows are what other crates declare for their own tables and answers, by their fields' names: a number
+//! that is new there is a column here.
+
+mod collect;
+
+use serde::Serialize;
+
+pub(crate) use collect::{Cell, Sink};
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Numbers.
+    Number,
+    /// Whole numbers from 0.
+    Whole,
+    /// True or false.
+    Flag,
+    /// Texts.
+    Text,
+}
+
+/// A column: its name, and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its name, that of the setting where it is one that is varied.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// What its numbers are in, if they have a unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+}
+
+impl Column {
+    pub(crate) fn new(name: &str, kind: Kind) -> Column {
+        Column {
+            name: name.to_owned(),
+            kind,
+            unit: unit_of(name).map(str::to_owned),
+        }
+    }
+
+    /// The columns of rows, of which this one has every field.
+    pub(crate) fn of(row: &impl Serialize) -> Vec<Column> {
+        let mut columns = Vec::new();
+        collect::row(row, &mut Naming(&mut columns));
+        columns
+    }
+}
+
+/// The unit that the name of a number ends with.
+fn unit_of(name: &str) -> Option<&'static str> {
+    let (_, end) = name.rsplit_once('_')?;
+    match end {
+        "s" => Some("s"),
+        "bps" => Some("bit/s"),
+        "pps" => Some("packets/s"),
+        "pkts" => Some("packets"),
+        _ => None,
+    }
+}
+
+struct Naming<'a>(&'a mut Vec<Column>);
+
+impl Sink for Naming<'_> {
+    fn put(&mut self, name: &str, cell: Cell<'_>) {
+        let kind = match cell {
+            Cell::Whole(_) => Kind::Whole,
+            Cell::Flag(_) => Kind::Flag,
+            Cell::Text(_) => Kind::Text,
+            Cell::Number(_) | Cell::Nothing => Kind::Number,
+        };
+        self.0.push(Column::new(name, kind));
+    }
+}
+
+/// What stands in a column: as many as there are rows.
+#[derive(Clone, Debug)]
+pub(crate) enum Data {
+    /// NaN where there is none.
+    Numbers(Vec<f64>),
+    /// None where there is none.
+    Wholes(Vec<Option<u64>>),
+    /// None where there is none.
+    Flags(Vec<Option<bool>>),
+    /// Places in the list of names.
+    Texts(Texts),
+}
+
+/// Texts, each kept once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Texts {
+    /// Different ones, in the order in which they came.
+    pub names: Vec<String>,
+    /// Of every row, which; -1 where there is none.
+    pub places: Vec<i32>,
+    known: std::collections::HashMap<String, i32>,
+    last: i32,
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        // Rows come in the same order for every case.
+        let guess = self.last + 1;
+        let place = match self.names.get(guess as usize) {
+            Some(name) if name == text => guess,
+            _ => match self.known.get(text) {
+                Some(&place) => place,
+                None => {
+                    let place = self.names.len() as i32;
+                    self.names.push(text.to_owned());
+                    self.known.insert(text.to_owned(), place);
+                    place
+                }
+            },
+        };
+        self.last = place;
+        self.places.push(place);
+    }
+}
+
+impl Data {
+    pub(crate) fn new(kind: Kind) -> Data {
+        match kind {
+            Kind::Number => Data::Numbers(Vec::new()),
+            Kind::Whole => Data::Wholes(Vec::new()),
+            Kind::Flag => Data::Flags(Vec::new()),
+            Kind::Text => Data::Texts(Texts::default()),
+        }
+    }
+
+    /// A cell; one of another kind is none.
+    pub(crate) fn push(&mut self, cell: Cell<'_>) {
+        match (self, cell) {
+            (Data::Numbers(list), Cell::Number(number)) => list.push(number),
+            (Data::Numbers(list), Cell::Whole(number)) => list.push(number as f64),
+            (Data::Numbers(list), _) => list.push(f64::NAN),
+            (Data::Wholes(list), Cell::Whole(number)) => list.push(Some(number)),
+            (Data::Wholes(list), _) => list.push(None),
+            (Data::Flags(list), Cell::Flag(flag)) => list.push(Some(flag)),
+            (Data::Flags(list), _) => list.push(None),
+            (Data::Texts(texts), Cell::Text(text)) => texts.push(text),
+            (Data::Texts(texts), _) => texts.places.push(-1),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Data::Numbers(list) => list.len(),
+            Data::Wholes(list) => list.len(),
+            Data::Flags(list) => list.len(),
+            Data::Texts(texts) => texts.places.len(),
+        }
+    }
+
+    /// The same cell until there are so many.
+    pub(crate) fn fill_to(&mut self, rows: usize, cell: Cell<'_>) {
+        let missing = rows.saturating_sub(self.len());
+        if missing == 0 {
+            return;
+        }
+        self.push(cell);
+        match self {
+            Data::Numbers(list) => list.resize(rows, list[list.len() - 1]),
+            Data::Wholes(list) => list.resize(rows, list[list.len() - 1]),
+            Data::Flags(list) => list.resize(rows, list[list.len() - 1]),
+            Data::Texts(texts) => texts
+                .places
+                .resize(rows, texts.places[texts.places.len() - 1]),
+        }
+    }
+
+    /// Without rows; names stay known.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Data::Numbers(list) => list.clear(),
+            Data::Wholes(list) => list.clear(),
+            Data::Flags(list) => list.clear(),
+            Data::Texts(texts) => texts.places.clear(),
+        }
+    }
+}
+
+/// Puts the fields of a row where they belong.
+pub(crate) struct Filling<'a> {
+    pub columns: &'a [Column],
+    pub data: &'a mut [Data],
+    /// Where the next field most likely belongs.
+    next: usize,
+}
+
+impl<'a> Filling<'a> {
+    /// Adds a row; what it lacks is left empty.
+    pub(crate) fn add(columns: &'a [Column], data: &'a mut [Data], row: &impl Serialize) {
+        let rows = data.first().map_or(0, Data::len);
+        let mut filling = Filling {
+            columns,
+            data,
+            next: 0,
+        };
+        collect::row(row, &mut filling);
+        for data in filling.data.iter_mut().filter(|data| data.len() == rows) {
+            data.push(Cell::Nothing);
+        }
+    }
+}
+
+impl Sink for Filling<'_> {
+    fn put(&mut self, name: &str, cell: Cell<'_>) {
+        let here = |column: &Column| column.name == name;
+        let place = match self.columns.get(self.next) {
+            Some(column) if here(column) => Some(self.next),
+            _ => self.columns.iter().position(here),
+        };
+        debug_assert!(place.is_some(), "a column for {name}");
+        if let Some(place) = place {
+            self.data[place].push(cell);
+            self.next = place + 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Row {
+        name: &'static str,
+        count: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wait_s: Option<f64>,
+        list: Vec<f64>,
+        inner: Inner,
+        #[serde(flatten)]
+        flat: Inner,
+        is_open: bool,
+    }
+
+    #[derive(Clone, Copy, Serialize)]
+    struct Inner {
+        rate_bps: Option<f64>,
+    }
+
+    fn row(wait_s: Option<f64>) -> Row {
+        let inner = Inner { rate_bps: None };
+        Row {
+            name: "a",
+            count: 2,
+            wait_s,
+            list: Vec::new(),
+            inner,
+            flat: inner,
+            is_open: true,
+        }
+    }
+
+    #[test]
+    fn columns_are_the_fields_of_a_row() {
+        let columns = Column::of(&row(Some(1.0)));
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "name",
+                "count",
+                "wait_s",
+                "inner.rate_bps",
+                "rate_bps",
+                "is_open"
+            ]
+        );
+        let units: Vec<Option<&str>> = columns
+            .iter()
+            .map(|column| column.unit.as_deref())
+            .collect();
+        assert_eq!(
+            units,
+            [None, None, Some("s"), Some("bit/s"), Some("bit/s"), None]
+        );
+        assert_eq!(columns[1].kind, Kind::Whole);
+        assert_eq!(columns[5].kind, Kind::Flag);
+
+        let mut data: Vec<Data> = columns
+            .iter()
+            .map(|column| Data::new(column.kind))
+            .collect();
+        Filling::add(&columns, &mut data, &row(None));
+        Filling::add(&columns, &mut data, &row(Some(3.0)));
+        assert!(data.iter().all(|data| data.len() == 2));
+        let Data::Numbers(waits) = &data[2] else {
+            panic!("numbers");
+        };
+        assert!(waits[0].is_nan() && waits[1] == 3.0);
+    }
+}

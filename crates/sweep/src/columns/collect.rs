@@ -1,0 +1,337 @@
+//! A row taken apart: its simple fields by their names. What stands within something else is
+//! `outer.inner`; lists are left out.
+
+use std::fmt;
+
+use serde::ser::{self, Impossible, Serialize, SerializeMap, SerializeStruct};
+
+/// What stands in a row under a name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Nothing,
+    Number(f64),
+    Whole(u64),
+    Flag(bool),
+    Text(&'a str),
+}
+
+/// Takes what a row has.
+pub(crate) trait Sink {
+    fn put(&mut self, name: &str, cell: Cell<'_>);
+}
+
+/// Hands every field of a row to a sink, in order.
+pub(crate) fn row(row: &impl Serialize, sink: &mut dyn Sink) {
+    // Nothing in it fails: what is no simple field is passed over.
+    let _ = row.serialize(Fields { sink, outer: None });
+}
+
+/// Cannot happen, but has to have a type.
+#[derive(Debug)]
+pub(crate) struct Never;
+
+impl fmt::Display for Never {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no row")
+    }
+}
+
+impl std::error::Error for Never {}
+
+impl ser::Error for Never {
+    fn custom<T: fmt::Display>(_: T) -> Never {
+        Never
+    }
+}
+
+/// The fields of a structure, or of a map, and the name of what they stand within.
+struct Fields<'s> {
+    sink: &'s mut dyn Sink,
+    outer: Option<&'s str>,
+}
+
+/// The fields one after the other; a map's names come before its values.
+struct Each<'s> {
+    fields: Fields<'s>,
+    name: String,
+}
+
+impl Fields<'_> {
+    fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Never> {
+        let sink = &mut *self.sink;
+        // What is no simple field says so by an error.
+        let _ = match self.outer {
+            None => value.serialize(One { sink, name }),
+            Some(outer) => value.serialize(One {
+                sink,
+                name: &format!("{outer}.{name}"),
+            }),
+        };
+        Ok(())
+    }
+}
+
+impl SerializeStruct for Each<'_> {
+    type Ok = ();
+    type Error = Never;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Never> {
+        self.fields.field(name, value)
+    }
+
+    fn end(self) -> Result<(), Never> {
+        Ok(())
+    }
+}
+
+impl SerializeMap for Each<'_> {
+    type Ok = ();
+    type Error = Never;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Never> {
+        struct Name<'a>(&'a mut String);
+        impl Sink for Name<'_> {
+            fn put(&mut self, _: &str, cell: Cell<'_>) {
+                if let Cell::Text(text) = cell {
+                    self.0.clear();
+                    self.0.push_str(text);
+                }
+            }
+        }
+        key.serialize(One {
+            sink: &mut Name(&mut self.name),
+            name: "",
+        })
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Never> {
+        self.fields.field(&self.name, value)
+    }
+
+    fn end(self) -> Result<(), Never> {
+        Ok(())
+    }
+}
+
+/// One field: simple, or one with fields of its own.
+struct One<'s> {
+    sink: &'s mut dyn Sink,
+    name: &'s str,
+}
+
+impl One<'_> {
+    fn put(self, cell: Cell<'_>) -> Result<(), Never> {
+        self.sink.put(self.name, cell);
+        Ok(())
+    }
+}
+
+macro_rules! simple {
+    ($($method:ident: $type:ty => $cell:expr;)*) => {
+        $(fn $method(self, value: $type) -> Result<(), Never> {
+            let cell: fn($type) -> Cell<'static> = $cell;
+            self.put(cell(value))
+        })*
+    };
+}
+
+/// What a row is not, for either serializer: lists and the like are passed over.
+macro_rules! passed_over {
+    () => {
+        type Ok = ();
+        type Error = Never;
+        type SerializeSeq = Impossible<(), Never>;
+        type SerializeTuple = Impossible<(), Never>;
+        type SerializeTupleStruct = Impossible<(), Never>;
+        type SerializeTupleVariant = Impossible<(), Never>;
+        type SerializeStructVariant = Impossible<(), Never>;
+
+        fn serialize_bytes(self, _: &[u8]) -> Result<(), Never> {
+            Ok(())
+        }
+        fn serialize_newtype_variant<T: Serialize + ?Sized>(
+            self,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: &T,
+        ) -> Result<(), Never> {
+            Ok(())
+        }
+        fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Never> {
+            Err(Never)
+        }
+        fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Never> {
+            Err(Never)
+        }
+        fn serialize_tuple_struct(
+            self,
+            _: &'static str,
+            _: usize,
+        ) -> Result<Self::SerializeTupleStruct, Never> {
+            Err(Never)
+        }
+        fn serialize_tuple_variant(
+            self,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: usize,
+        ) -> Result<Self::SerializeTupleVariant, Never> {
+            Err(Never)
+        }
+        fn serialize_struct_variant(
+            self,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: usize,
+        ) -> Result<Self::SerializeStructVariant, Never> {
+            Err(Never)
+        }
+        fn serialize_newtype_struct<T: Serialize + ?Sized>(
+            self,
+            _: &'static str,
+            value: &T,
+        ) -> Result<(), Never> {
+            value.serialize(self)
+        }
+        fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Never> {
+            value.serialize(self)
+        }
+    };
+}
+
+impl<'s> ser::Serializer for One<'s> {
+    passed_over!();
+    type SerializeMap = Each<'s>;
+    type SerializeStruct = Each<'s>;
+
+    simple! {
+        serialize_bool: bool => Cell::Flag;
+        serialize_i8: i8 => |it| Cell::Number(it.into());
+        serialize_i16: i16 => |it| Cell::Number(it.into());
+        serialize_i32: i32 => |it| Cell::Number(it.into());
+        serialize_i64: i64 => |it| Cell::Number(it as f64);
+        serialize_u8: u8 => |it| Cell::Whole(it.into());
+        serialize_u16: u16 => |it| Cell::Whole(it.into());
+        serialize_u32: u32 => |it| Cell::Whole(it.into());
+        serialize_u64: u64 => Cell::Whole;
+        serialize_f32: f32 => |it| Cell::Number(it.into());
+        serialize_f64: f64 => Cell::Number;
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Never> {
+        self.put(Cell::Text(value.encode_utf8(&mut [0; 4])))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Never> {
+        self.put(Cell::Text(value))
+    }
+
+    fn serialize_none(self) -> Result<(), Never> {
+        self.put(Cell::Nothing)
+    }
+
+    fn serialize_unit(self) -> Result<(), Never> {
+        self.put(Cell::Nothing)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Never> {
+        Ok(())
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), Never> {
+        self.put(Cell::Text(variant))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Each<'s>, Never> {
+        Ok(Each::within(self))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Each<'s>, Never> {
+        Ok(Each::within(self))
+    }
+}
+
+impl<'s> Each<'s> {
+    fn within(one: One<'s>) -> Each<'s> {
+        Each {
+            fields: Fields {
+                sink: one.sink,
+                outer: Some(one.name),
+            },
+            name: String::new(),
+        }
+    }
+}
+
+/// Nothing but structures and maps is a row.
+macro_rules! no_row {
+    ($($method:ident: $type:ty;)*) => {
+        $(fn $method(self, _: $type) -> Result<(), Never> {
+            Ok(())
+        })*
+    };
+}
+
+impl<'s> ser::Serializer for Fields<'s> {
+    passed_over!();
+    type SerializeMap = Each<'s>;
+    type SerializeStruct = Each<'s>;
+
+    no_row! {
+        serialize_bool: bool;
+        serialize_i8: i8;
+        serialize_i16: i16;
+        serialize_i32: i32;
+        serialize_i64: i64;
+        serialize_u8: u8;
+        serialize_u16: u16;
+        serialize_u32: u32;
+        serialize_u64: u64;
+        serialize_f32: f32;
+        serialize_f64: f64;
+        serialize_char: char;
+        serialize_str: &str;
+        serialize_unit_struct: &'static str;
+    }
+
+    fn serialize_none(self) -> Result<(), Never> {
+        Ok(())
+    }
+
+    fn serialize_unit(self) -> Result<(), Never> {
+        Ok(())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Never> {
+        Ok(())
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Each<'s>, Never> {
+        Ok(self.each())
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Each<'s>, Never> {
+        Ok(self.each())
+    }
+}
+
+impl<'s> Fields<'s> {
+    fn each(self) -> Each<'s> {
+        Each {
+            fields: self,
+            name: String::new(),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! The directory of a sweep: what it is of, and which of its chunks are complete.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use netflow_files::{Claim, Kind, PartialFile, publish, read_text, write_whole};
+use netflow_results::Format;
+use netflow_scenario::digest;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::tables::{NAMES, Tables};
+use crate::{Axis, Error, Model, Sweep};
+
+/// What describes the sweep.
+const DESCRIPTION: &str = "sweep.json";
+/// Where receipts are.
+const RECEIPTS: &str = "chunks";
+/// What every file's name ends with that is not complete.
+const PARTIAL: &str = ".partial";
+
+/// What a sweep is, as far as its tables depend on it; and for people, what it was made from.
+#[derive(Serialize)]
+struct Description<'a> {
+    program: &'static str,
+    version: &'static str,
+    digest: &'a str,
+    scenario: String,
+    #[serde(flatten)]
+    identity: Identity<'a>,
+}
+
+/// What the tables depend on.
+#[derive(Serialize)]
+struct Identity<'a> {
+    scenario_digest: &'a str,
+    settings: &'a [String],
+    vary: &'a [Axis],
+    fail: &'a [String],
+    model: Model,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_s: Option<f64>,
+    seed: u64,
+    seeds: u32,
+    every_s: f64,
+    format: Format,
+    cases: u64,
+    chunks: u64,
+    cases_of_a_chunk: u64,
+    tables: &'a Tables,
+}
+
+/// A complete chunk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Receipt {
+    /// Cases in it.
+    pub cases: u64,
+    /// Those of them that came to nothing.
+    pub without_answer: u64,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Its tables, in the order of [`NAMES`].
+    pub files: [Size; 3],
+}
+
+/// What a file has to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Size {
+    pub bytes: u64,
+    pub crc32: u32,
+}
+
+/// The directory, ready for chunks of a sweep.
+pub(crate) struct Directory {
+    path: PathBuf,
+    /// The beginning of the digest of all that tables depend on.
+    mark: String,
+    format: Format,
+}
+
+impl Directory {
+    /// Makes the directory, or finds the same sweep there. With `force` whatever another one has written
+    /// there goes.
+    pub(crate) fn open(path: &Path, sweep: &Sweep, force: bool) -> Result<Directory, Error> {
+        let request = sweep.request();
+        let identity = Identity {
+            scenario_digest: sweep.scenario_digest(),
+            settings: &request.settings,
+            vary: &request.axes,
+            fail: sweep.failures(),
+            model: request.model,
+            at_s: request.at_s,
+            seed: sweep.base().options.seed,
+            seeds: request.seeds,
+            every_s: request.every_s,
+            format: request.format,
+            cases: sweep.cases().count(),
+            chunks: sweep.chunks().count(),
+            cases_of_a_chunk: sweep.chunks().size(),
+            tables: sweep.tables(),
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        // Cannot fail: string keys, and numbers that are none become null.
+        let text = serde_json::to_string(&identity).unwrap_or_default();
+        let digest = digest([version, &text].into_iter());
+        let first = sweep.base().sources.iter().next();
+        let description = Description {
+            program: "netflow",
+            version,
+            digest: &digest,
+            scenario: first.map_or_else(String::new, |path| path.display().to_string()),
+            identity,
+        };
+        let description = serde_json::to_value(&description).unwrap_or_default();
+        let directory = Directory {
+            path: path.to_owned(),
+            mark: digest[..12].to_owned(),
+            format: request.format,
+        };
+        directory.make()?;
+        let _claim = directory.claim()?;
+        let file = path.join(DESCRIPTION);
+        if force {
+            directory.clear()?;
+        } else if file.exists() {
+            same_sweep(path, &file, &description)?;
+            return Ok(directory);
+        }
+        let text = serde_json::to_string_pretty(&description).unwrap_or_default() + "\n";
+        write_whole(&file, text.as_bytes()).map_err(Error::write(&file))?;
+        Ok(directory)
+    }
+
+    fn parts() -> impl Iterator<Item = &'static str> {
+        NAMES.into_iter().chain([RECEIPTS])
+    }
+
+    fn make(&self) -> Result<(), Error> {
+        for part in Directory::parts() {
+            let path = self.path.join(part);
+            fs::create_dir_all(&path).map_err(Error::write(&path))?;
+        }
+        Ok(())
+    }
+
+    /// While nobody else looks whether there is a sweep: it does not take long.
+    fn claim(&self) -> Result<Claim, Error> {
+        const PATIENCE: u32 = 500;
+        let mut tries = 0;
+        loop {
+            match Claim::of(&self.path) {
+                Ok(claim) => return Ok(claim),
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries < PATIENCE => {
+                    tries += 1;
+                    thread::sleep(Duration::from_millis(10));
+                }
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    let path = self.path.clone();
+                    return Err(Error::InUse { path });
+                }
+                Err(error) => return Err(Error::write(&self.path)(error)),
+            }
+        }
+    }
+
+    /// Removes what any sweep has written here: receipts first, without which nothing is complete.
+    fn clear(&self) -> Result<(), Error> {
+        let parts: Vec<&str> = Directory::parts().collect();
+        for part in parts.into_iter().rev() {
+            for (name, path) in files(&self.path.join(part))? {
+                if chunk_of(&name).is_some() {
+                    fs::remove_file(&path).map_err(Error::write(&path))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self, chunk: u64, extension: &str) -> String {
+        format!("{chunk:06}-{}.{extension}", self.mark)
+    }
+
+    /// What a chunk is called in messages: its table of links.
+    pub(crate) fn path(&self, chunk: u64) -> PathBuf {
+        self.table_path(NAMES[0], chunk)
+    }
+
+    fn receipt_path(&self, chunk: u64) -> PathBuf {
+        self.path.join(RECEIPTS).join(self.name(chunk, "json"))
+    }
+
+    fn table_path(&self, table: &str, chunk: u64) -> PathBuf {
+        self.path
+            .join(table)
+            .join(self.name(chunk, self.format.name()))
+    }
+
+    /// Chunks of this sweep that have receipts.
+    pub(crate) fn receipts(&self) -> Result<Vec<u64>, Error> {
+        let end = format!("-{}.json", self.mark);
+        let found = files(&self.path.join(RECEIPTS))?;
+        let complete = found.iter().filter(|(name, _)| name.ends_with(&end));
+        let mut chunks: Vec<u64> = complete.filter_map(|(name, _)| chunk_of(name)).collect();
+        chunks.sort_unstable();
+        Ok(chunks)
+    }
+
+    /// The receipt of a chunk whose files are as it says; else which file is not.
+    pub(crate) fn receipt(&self, chunk: u64) -> Result<Receipt, PathBuf> {
+        let path = self.receipt_path(chunk);
+        let text = read_text(&path, Kind::Summary).map_err(|_| path.clone())?;
+        let receipt: Receipt = serde_json::from_str(&text).map_err(|_| path)?;
+        for (table, size) in NAMES.into_iter().zip(receipt.files) {
+            let path = self.table_path(table, chunk);
+            match measured(&path, size.bytes) {
+                Ok(found) if found == size => {}
+                _ => return Err(path),
+            }
+        }
+        Ok(receipt)
+    }
+
+    /// Removes what processes that were killed have left of these chunks.
+    pub(crate) fn clear_partial(&self, is_own: impl Fn(u64) -> bool) -> Result<(), Error> {
+        for part in Directory::parts() {
+            for (name, path) in files(&self.path.join(part))? {
+                let Some(begun) = name.strip_prefix('.').filter(|_| name.ends_with(PARTIAL)) else {
+                    continue;
+                };
+                if chunk_of(begun).is_some_and(&is_own) {
+                    // It may just have become a file, or have been removed.
+                    let _ = fs::remove_file(&path);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the tables of a chunk.
+    pub(crate) fn begin(&self, chunk: u64) -> Result<[Measured<PartialFile>; 3], Error> {
+        let begin = |table: &str| {
+            let name = self.name(chunk, self.format.name());
+            PartialFile::create(&self.path.join(table), &name)
+                .map(Measured::new)
+                .map_err(Error::write(self.table_path(table, chunk)))
+        };
+        let [links, connections, network] = NAMES;
+        Ok([begin(links)?, begin(connections)?, begin(network)?])
+    }
+
+    /// Gives the tables of a chunk their names, and then the receipt its own.
+    pub(crate) fn end(
+        &self,
+        chunk: u64,
+        tables: [PartialFile; 3],
+        receipt: &Receipt,
+    ) -> Result<(), Error> {
+        let text = serde_json::to_string(receipt).unwrap_or_default() + "\n";
+        let path = self.receipt_path(chunk);
+        let name = self.name(chunk, "json");
+        let receipt = PartialFile::of(&self.path.join(RECEIPTS), &name, text.as_bytes());
+        let receipt = receipt.map_err(Error::write(path))?;
+        publish(&[], tables.into_iter().chain([receipt]))
+            .map_err(|(path, source)| Error::Write { path, source })
+    }
+}
+
+/// Names and paths of what is in a directory.
+fn files(path: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
+    let cannot = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(cannot)? {
+        let entry = entry.map_err(cannot)?;
+        if let Ok(name) = entry.file_name().into_string() {
+            files.push((name, entry.path()));
+        }
+    }
+    Ok(files)
+}
+
+/// The chunk that a file is of, by its name.
+fn chunk_of(name: &str) -> Option<u64> {
+    let (chunk, rest) = name.strip_prefix('.').unwrap_or(name).split_once('-')?;
+    let (mark, _) = rest.split_once('.')?;
+    let is_mark = mark.len() == 12 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    chunk.parse().ok().filter(|_| is_mark)
+}
+
+/// Refuses a directory whose description is of another sweep.
+fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> {
+    let not_one = |reason: String| Error::NotASweep {
+        path: file.to_owned(),
+        reason,
+    };
+    let text = read_text(file, Kind::Summary).map_err(|refusal| not_one(refusal.to_string()))?;
+    let theirs: Value = serde_json::from_str(&text).map_err(|error| not_one(error.to_string()))?;
+    let (Some(ours), Some(theirs)) = (ours.as_object(), theirs.as_object()) else {
+        return Err(not_one("it is no object".to_owned()));
+    };
+    if !theirs.contains_key("digest") {
+        return Err(not_one("it has no `digest`".to_owned()));
+    }
+    if theirs.get("digest") == ours.get("digest") {
+        return Ok(());
+    }
+    let told = |key: &&String| !["digest", "scenario"].contains(&key.as_str());
+    let differs = ours
+        .iter()
+        .filter(|(key, value)| theirs.get(*key) != Some(value));
+    let differs: Vec<String> = differs
+        .map(|(key, _)| key)
+        .filter(told)
+        .map(|key| format!("`{key}`"))
+        .collect();
+    Err(Error::Another {
+        path: directory.to_owned(),
+        differs: match differs.is_empty() {
+            true => "the digests".to_owned(),
+            false => differs.join(", "),
+        },
+    })
+}
+
+/// How large a file is, and its checksum; one of another size is not read.
+fn measured(path: &Path, bytes: u64) -> io::Result<Size> {
+    let mut file = fs::File::open(path)?;
+    if file.metadata()?.len() != bytes {
+        return Ok(Size::default());
+    }
+    let mut to = Measured::new(io::sink());
+    let mut part = vec![0; 256 * 1024];
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(to.size()),
+            read => to.write_all(&part[..read])?,
+        }
+    }
+}
+
+/// A writer that knows the size and the checksum of what went through it.
+pub(crate) struct Measured<W> {
+    to: W,
+    bytes: u64,
+    crc32: crc32fast::Hasher,
+}
+
+impl<W> Measured<W> {
+    pub(crate) fn new(to: W) -> Measured<W> {
+        Measured {
+            to,
+            bytes: 0,
+            crc32: crc32fast::Hasher::new(),
+        }
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        Size {
+            bytes: self.bytes,
+            crc32: self.crc32.clone().finalize(),
+        }
+    }
+
+    pub(crate) fn into_inner(self) -> W {
+        self.to
+    }
+}
+
+impl<W: Write> Write for Measured<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        self.crc32.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}

@@ -1,0 +1,69 @@
+//! Comma-separated values: numbers to the bit, as answers have them.
+
+use std::io::{self, Write};
+
+use netflow_results::quote;
+
+use super::Encoder;
+use crate::columns::{Column, Data};
+
+pub(super) struct Csv<W> {
+    to: W,
+    text: Vec<u8>,
+}
+
+impl<W: Write> Csv<W> {
+    pub(super) fn new(mut to: W, columns: &[Column]) -> io::Result<Csv<W>> {
+        let names: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
+        writeln!(to, "{}", names.join(","))?;
+        Ok(Csv {
+            to,
+            text: Vec::new(),
+        })
+    }
+}
+
+impl<W: Write> Encoder<W> for Csv<W> {
+    fn batch(&mut self, _: &[Column], data: &[Data]) -> io::Result<()> {
+        let quoted: Vec<Vec<String>> = data
+            .iter()
+            .map(|data| match data {
+                Data::Texts(texts) => texts.names.iter().map(|name| quote(name)).collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let mut digits = zmij::Buffer::new();
+        self.text.clear();
+        for row in 0..data.first().map_or(0, Data::len) {
+            for (column, data) in data.iter().enumerate() {
+                if column > 0 {
+                    self.text.push(b',');
+                }
+                let text = &mut self.text;
+                match data {
+                    Data::Numbers(list) if list[row].is_finite() => {
+                        text.extend_from_slice(digits.format_finite(list[row]).as_bytes());
+                    }
+                    Data::Numbers(_) => {}
+                    Data::Wholes(list) => {
+                        list[row].map_or(Ok(()), |number| write!(text, "{number}"))?;
+                    }
+                    Data::Flags(list) => {
+                        list[row].map_or(Ok(()), |flag| write!(text, "{flag}"))?;
+                    }
+                    Data::Texts(texts) => {
+                        if let Ok(place) = usize::try_from(texts.places[row]) {
+                            text.extend_from_slice(quoted[column][place].as_bytes());
+                        }
+                    }
+                }
+            }
+            self.text.push(b'\n');
+        }
+        self.to.write_all(&self.text)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<W> {
+        Ok(self.to)
+    }
+}

@@ -1,0 +1,87 @@
+//! A table of one chunk while it is written: rows gathered column by column, and handed on many at a time.
+
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::io::{self, Write};
+
+use netflow_results::Format;
+use serde::Serialize;
+
+use crate::columns::{Cell, Column, Data, Filling};
+
+/// Rows that are gathered: few enough that all threads' fit into memory.
+const BATCH: usize = 16 * 1024;
+
+/// Writes batches of rows in some format.
+trait Encoder<W> {
+    fn batch(&mut self, columns: &[Column], data: &[Data]) -> io::Result<()>;
+    /// What was written to, with everything in it.
+    fn finish(self: Box<Self>) -> io::Result<W>;
+}
+
+/// A table that is being written to somewhere.
+pub(crate) struct Sheet<W> {
+    columns: Vec<Column>,
+    data: Vec<Data>,
+    /// How many columns are those of the case, which come first.
+    of_case: usize,
+    encoder: Box<dyn Encoder<W>>,
+    /// Rows so far.
+    pub rows: u64,
+}
+
+impl<W: Write + Send + 'static> Sheet<W> {
+    pub(crate) fn new(
+        to: W,
+        format: Format,
+        columns: &[Column],
+        of_case: usize,
+    ) -> io::Result<Sheet<W>> {
+        let encoder: Box<dyn Encoder<W>> = match format {
+            Format::Csv => Box::new(csv::Csv::new(to, columns)?),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Box::new(parquet::Parquet::new(to, columns, of_case)?),
+            _ => return Err(io::ErrorKind::Unsupported.into()),
+        };
+        Ok(Sheet {
+            data: columns
+                .iter()
+                .map(|column| Data::new(column.kind))
+                .collect(),
+            columns: columns.to_vec(),
+            of_case,
+            encoder,
+            rows: 0,
+        })
+    }
+
+    /// Adds rows of one case, whose own columns are these cells.
+    pub(crate) fn add<R: Serialize>(&mut self, case: &[Cell<'_>], rows: &[R]) -> io::Result<()> {
+        let (of_case, of_row) = self.data.split_at_mut(self.of_case);
+        for row in rows {
+            Filling::add(&self.columns[self.of_case..], of_row, row);
+        }
+        let gathered = of_row.first().map_or(0, Data::len);
+        for (data, cell) in of_case.iter_mut().zip(case) {
+            data.fill_to(gathered, *cell);
+        }
+        self.rows += rows.len() as u64;
+        match gathered >= BATCH {
+            true => self.hand_on(),
+            false => Ok(()),
+        }
+    }
+
+    fn hand_on(&mut self) -> io::Result<()> {
+        self.encoder.batch(&self.columns, &self.data)?;
+        self.data.iter_mut().for_each(Data::clear);
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.hand_on()?;
+        self.encoder.finish()
+    }
+}

@@ -1,0 +1,396 @@
+//! What is swept: checked as a whole before the first case.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Instant;
+
+use netflow_network::Network;
+use netflow_results::Format;
+use netflow_scenario::{Prepared, Problems, digest};
+use netflow_steady::Solver;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::cases::{Case, Cases, count};
+use crate::chunks::Chunks;
+use crate::columns::Cell;
+use crate::tables::Tables;
+use crate::worker::{Worker, check_run};
+use crate::write::with_threads;
+use crate::{Axis, Error};
+
+/// Loads the scenario with these settings, each as `KEY=VALUE`, of which later ones count.
+pub type Load<'a> = dyn Fn(&[String]) -> Result<Prepared, Problems> + Sync + 'a;
+
+/// What every case is evaluated with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// The steady state of fluids.
+    #[default]
+    Solve,
+    /// A run of fluids.
+    Fluid,
+    /// A run of packets, with congestion windows.
+    Packets,
+}
+
+impl Model {
+    /// All of them.
+    pub const ALL: [Model; 3] = [Model::Solve, Model::Fluid, Model::Packets];
+
+    /// What options call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Solve => "solve",
+            Model::Fluid => "fluid",
+            Model::Packets => "packets",
+        }
+    }
+
+    /// What it is, in words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Model::Solve => "the steady state, as `netflow solve` finds it",
+            Model::Fluid => "a run of the fluid model, as `netflow run` has it",
+            Model::Packets => "a run of the window model",
+        }
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Model {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Model, String> {
+        let found = Model::ALL.into_iter().find(|model| model.name() == name);
+        found.ok_or_else(|| format!("no model `{name}`; there are solve, fluid and packets"))
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What varies.
+    pub axes: Vec<Axis>,
+    /// Settings of all cases, each as `KEY=VALUE`.
+    pub settings: Vec<String>,
+    /// Whether there is a case for every link that is down, besides the one with none.
+    pub each_link_fails: bool,
+    /// How every case is evaluated.
+    pub model: Model,
+    /// At which time steady states are looked for, in seconds; at the end of the run without.
+    pub at_s: Option<f64>,
+    /// Runs with the scenario's seed and those that follow it.
+    pub seeds: u32,
+    /// Length of the recording intervals of runs, in seconds, which peaks are of.
+    pub every_s: f64,
+    /// How tables are written.
+    pub format: Format,
+}
+
+impl Default for Request {
+    /// One case, at rest.
+    fn default() -> Request {
+        Request {
+            axes: Vec::new(),
+            settings: Vec::new(),
+            each_link_fails: false,
+            model: Model::Solve,
+            at_s: None,
+            seeds: 1,
+            every_s: 0.5,
+            format: default_format(),
+        }
+    }
+}
+
+/// Parquet where the build has it, otherwise CSV.
+pub fn default_format() -> Format {
+    match Format::Parquet.is_available() {
+        true => Format::Parquet,
+        false => Format::Csv,
+    }
+}
+
+/// A sweep whose every value was tried: which cases there are, and what their tables have.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    request: Request,
+    base: Prepared,
+    failures: Vec<String>,
+    cases: Cases,
+    tables: Tables,
+    /// Of the files of the scenario: with any of the values, where these name files.
+    digest: String,
+    names_files: bool,
+}
+
+impl Sweep {
+    /// Counts the cases, and tries every value once, with the first of all others, with so many threads at
+    /// most.
+    ///
+    /// # Errors
+    /// Everything that keeps the sweep from beginning.
+    pub fn new(request: Request, threads: Option<usize>, load: &Load<'_>) -> Result<Sweep, Error> {
+        check_keys(&request)?;
+        if !request.format.is_available() {
+            let error = netflow_results::Error::FormatMissing {
+                format: request.format,
+            };
+            return Err(Error::Format(error.to_string()));
+        }
+        if request.format == Format::Jsonl {
+            return Err(Error::Format(
+                "tables are written as csv or parquet, not as jsonl".to_owned(),
+            ));
+        }
+        let tables = Tables::new(request.model, &request.axes);
+        let mut sweep = Sweep {
+            base: load(&first_settings(&request)).map_err(Error::Scenario)?,
+            failures: Vec::new(),
+            cases: Cases::new(&[], 0, 1).ok_or(Error::Changed)?,
+            request,
+            tables,
+            digest: String::new(),
+            names_files: false,
+        };
+        sweep.digest = sweep.base.digest.clone();
+        sweep.check_model()?;
+        if sweep.request.each_link_fails {
+            sweep.failures = link_names(&sweep.base.network);
+        }
+        let (axes, failures) = (&sweep.request.axes, sweep.failures.len());
+        let Some(cases) = Cases::new(axes, failures, sweep.request.seeds) else {
+            return Err(sweep.too_many(load));
+        };
+        sweep.cases = cases;
+        with_threads(threads, || sweep.check_values(load))??;
+        Ok(sweep)
+    }
+
+    /// Whether it can be evaluated so at all.
+    fn check_model(&self) -> Result<(), Error> {
+        let Request { model, seeds, .. } = self.request;
+        if model == Model::Solve {
+            if seeds > 1 {
+                return Err(Error::NotRandom(
+                    "steady states are not random; `--model packets` is",
+                ));
+            }
+            let at_s = self.request.at_s.unwrap_or(self.base.options.duration_s);
+            let solver = Solver::new(&self.base.network, at_s);
+            return match solver {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Error::Refused(format!(
+                    "{error}; `--model fluid` or `packets` runs it"
+                ))),
+            };
+        }
+        if self.request.at_s.is_some() {
+            let message = "`--at` is a time of steady states; runs are summarized from the scenario's warmup on";
+            return Err(Error::Refused(message.to_owned()));
+        }
+        if seeds > 1 && !self.base.is_random() {
+            return Err(Error::NotRandom(
+                "only the window model and users are random",
+            ));
+        }
+        check_run(&self.base, self.request.every_s).map_err(Error::Refused)
+    }
+
+    fn check_values(&mut self, load: &Load<'_>) -> Result<(), Error> {
+        let axes = self.request.axes.iter().enumerate();
+        let values = axes.flat_map(|(a, axis)| (1..axis.values.len()).map(move |v| (a, v)));
+        let values: Vec<(usize, usize)> = values.collect();
+        let tried = values.par_iter().map(|&(axis, value)| {
+            let mut which = vec![0; self.request.axes.len()];
+            which[axis] = value;
+            let scenario = load(&self.settings_with(&which)).map_err(Error::Scenario)?;
+            if !self.failures.is_empty() {
+                if link_names(&scenario.network) != self.failures {
+                    let setting = self.request.axes[axis].setting(value);
+                    return Err(Error::OtherLinks { setting });
+                }
+            }
+            Ok(scenario.digest)
+        });
+        // The first that is wrong, whoever found it.
+        let tried: Vec<Result<String, Error>> = tried.collect();
+        let mut digests = BTreeSet::from([self.base.digest.clone()]);
+        for digest in tried {
+            digests.insert(digest?);
+        }
+        if digests.len() > 1 {
+            self.names_files = true;
+            self.digest = digest(digests.iter().map(String::as_str));
+        }
+        Ok(())
+    }
+
+    fn too_many(&self, load: &Load<'_>) -> Error {
+        let Request { axes, seeds, .. } = &self.request;
+        let began = Instant::now();
+        let first = Worker::new(self, load, &|| false).evaluate(&Cases::first(axes));
+        if let Err(error) = first {
+            return error;
+        }
+        // One digit: it is measured anew each time.
+        let case_s: f64 = format!("{:.0e}", began.elapsed().as_secs_f64())
+            .parse()
+            .unwrap_or(1e-3);
+        let count = count(axes, self.failures.len(), *seeds);
+        let network = &self.base.network;
+        let rows = (network.link_count() + network.connection_count() + 1) as u128;
+        let beyond = || "more than 10^38".to_owned();
+        Error::TooMany {
+            cases: count.map_or_else(beyond, |count| count.to_string()),
+            rows: count
+                .and_then(|count| count.checked_mul(rows))
+                .map_or_else(beyond, |rows| rows.to_string()),
+            case_s,
+            years: count.map_or(f64::INFINITY, |count| count as f64) * case_s / (365.25 * 86400.0),
+        }
+    }
+
+    fn settings_with(&self, values: &[usize]) -> Vec<String> {
+        settings(&self.request, values)
+    }
+
+    /// The settings of a case: what `--set` takes to have it alone.
+    pub fn settings_of(&self, case: &Case) -> Vec<String> {
+        self.settings_with(&case.values)
+    }
+
+    /// All cases.
+    pub fn cases(&self) -> &Cases {
+        &self.cases
+    }
+
+    /// The parts that cases are written in.
+    pub fn chunks(&self) -> Chunks {
+        Chunks::of(self.cases.count())
+    }
+
+    /// What the tables have.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// What was asked for.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The links that fail, one after the other, by the names that events have for them.
+    pub fn failures(&self) -> &[String] {
+        &self.failures
+    }
+
+    /// The scenario with the first of all values.
+    pub fn base(&self) -> &Prepared {
+        &self.base
+    }
+
+    /// Digest of the scenario's files.
+    pub(crate) fn scenario_digest(&self) -> &str {
+        &self.digest
+    }
+
+    pub(crate) fn model(&self) -> Model {
+        self.request.model
+    }
+
+    pub(crate) fn at_s(&self) -> Option<f64> {
+        self.request.at_s
+    }
+
+    pub(crate) fn every_s(&self) -> f64 {
+        self.request.every_s
+    }
+
+    /// Whether it was read from other files than the first one was.
+    pub(crate) fn is_changed(&self, scenario: &Prepared) -> bool {
+        !self.names_files && scenario.digest != self.base.digest
+    }
+
+    /// What a case has in its own columns.
+    pub(crate) fn cells(&self, case: &Case) -> Vec<Cell<'_>> {
+        let axes = self.request.axes.iter().zip(&case.values);
+        let mut cells = vec![Cell::Whole(case.index)];
+        cells.extend(axes.map(|(axis, &value)| match &axis.numbers {
+            Some(numbers) => Cell::Number(numbers[value]),
+            None => Cell::Text(&axis.values[value]),
+        }));
+        cells.push(match case.failed {
+            Some(failure) => Cell::Text(&self.failures[failure]),
+            None => Cell::Nothing,
+        });
+        cells.push(Cell::Whole(self.base.options.seed.wrapping_add(case.seed)));
+        cells
+    }
+}
+
+/// Every key once.
+fn check_keys(request: &Request) -> Result<(), Error> {
+    let same = |key: &str, how: &'static str| Error::SameKey {
+        key: key.to_owned(),
+        how,
+    };
+    let set = request
+        .settings
+        .iter()
+        .filter_map(|it| Some(it.split_once('=')?.0.trim()));
+    let set: Vec<&str> = set.collect();
+    for (i, axis) in request.axes.iter().enumerate() {
+        let key = axis.key.as_str();
+        if request.axes[..i].iter().any(|other| other.key == key) {
+            return Err(same(key, "varied twice"));
+        }
+        if set.contains(&key) {
+            return Err(same(key, "both set and varied"));
+        }
+        if key == SEED {
+            return Err(same(key, "what `--seeds` varies"));
+        }
+        if key == MODEL && request.model != Model::Solve {
+            return Err(same(key, "what `--model` says"));
+        }
+    }
+    match set.contains(&MODEL) && request.model != Model::Solve {
+        true => Err(same(MODEL, "what `--model` says")),
+        false => Ok(()),
+    }
+}
+
+const MODEL: &str = "simulation.model";
+const SEED: &str = "simulation.seed";
+
+fn first_settings(request: &Request) -> Vec<String> {
+    settings(request, &vec![0; request.axes.len()])
+}
+
+fn settings(request: &Request, values: &[usize]) -> Vec<String> {
+    let model = match request.model {
+        Model::Solve => None,
+        model => Some(format!("{MODEL}={model}")),
+    };
+    let axes = request.axes.iter().zip(values);
+    model
+        .into_iter()
+        .chain(request.settings.iter().cloned())
+        .chain(axes.map(|(axis, &value)| axis.setting(value)))
+        .collect()
+}
+
+/// The names of what each `[[link]]` became.
+fn link_names(network: &Network) -> Vec<String> {
+    let all = network.physical_links();
+    all.map(|(id, _)| network.physical_link_name(id)).collect()
+}

@@ -1,0 +1,192 @@
+//! Cases evaluated one after the other, each as if it were alone.
+
+use std::convert::Infallible;
+
+use netflow_network::{Change, EventSpec, Interval, LinkId, Network, Options, Recorder, RunError};
+use netflow_results::{Scope, Summary, Users, Watch, Watched};
+use netflow_scenario::Prepared;
+use netflow_simulation::{Simulation, check_interval};
+use netflow_steady::{SteadyOptions, solve};
+
+use crate::cases::Case;
+use crate::tables::Outcome;
+use crate::{Error, Load, Model, Sweep};
+
+/// What two cases in a row may have in common is prepared once.
+pub(crate) struct Worker<'a> {
+    sweep: &'a Sweep,
+    load: &'a Load<'a>,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    /// By combination of values.
+    scenario: Option<(u64, Result<Prepared, String>)>,
+    /// By combination of values and failure.
+    network: Option<((u64, usize), Result<Network, String>)>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(
+        sweep: &'a Sweep,
+        load: &'a Load<'a>,
+        stop: &'a (dyn Fn() -> bool + Sync),
+    ) -> Worker<'a> {
+        Worker {
+            sweep,
+            load,
+            stop,
+            scenario: None,
+            network: None,
+        }
+    }
+
+    /// What a case comes to; or why it comes to nothing, in words. `None` if it was stopped.
+    pub(crate) fn evaluate(
+        &mut self,
+        case: &Case,
+    ) -> Result<Option<Result<Outcome, String>>, Error> {
+        self.prepare(case)?;
+        let Some((_, scenario)) = &self.scenario else {
+            return Ok(None);
+        };
+        let scenario = match scenario {
+            Ok(scenario) => scenario,
+            Err(reason) => return Ok(Some(Err(reason.clone()))),
+        };
+        let network = match case.failed {
+            None => &scenario.network,
+            Some(failure) => {
+                let key = (case.combination, failure);
+                if self.network.as_ref().is_none_or(|(known, _)| *known != key) {
+                    self.network = Some((key, without(scenario, failure)));
+                }
+                match &self.network {
+                    Some((_, Ok(network))) => network,
+                    Some((_, Err(reason))) => return Ok(Some(Err(reason.clone()))),
+                    None => return Ok(None),
+                }
+            }
+        };
+        Ok(match self.sweep.model() {
+            Model::Solve => Some(self.rest(scenario, network)),
+            Model::Fluid | Model::Packets => self.run(scenario, network, case.seed),
+        })
+    }
+
+    fn prepare(&mut self, case: &Case) -> Result<(), Error> {
+        let combination = case.combination;
+        if self
+            .scenario
+            .as_ref()
+            .is_some_and(|(known, _)| *known == combination)
+        {
+            return Ok(());
+        }
+        let prepared = match (self.load)(&self.sweep.settings_of(case)) {
+            Ok(prepared) if self.sweep.is_changed(&prepared) => return Err(Error::Changed),
+            Ok(prepared) => Ok(prepared),
+            Err(problems) => {
+                let first = problems.iter().next();
+                Err(first.map_or_else(String::new, |problem| problem.message.clone()))
+            }
+        };
+        self.scenario = Some((combination, prepared));
+        Ok(())
+    }
+
+    fn rest(&self, scenario: &Prepared, network: &Network) -> Result<Outcome, String> {
+        let options = SteadyOptions {
+            seed: scenario.options.seed,
+            ..SteadyOptions::default()
+        };
+        let at_s = self.sweep.at_s().unwrap_or(scenario.options.duration_s);
+        let steady = solve(network, at_s, &options).map_err(|error| error.to_string())?;
+        Ok(Outcome::Steady(network.clone(), Box::new(steady)))
+    }
+
+    /// As `netflow run` does it, with the seed that comes so many after the scenario's.
+    fn run(
+        &self,
+        scenario: &Prepared,
+        network: &Network,
+        seed: u64,
+    ) -> Option<Result<Outcome, String>> {
+        let options = Options {
+            seed: scenario.options.seed.wrapping_add(seed),
+            ..scenario.options
+        };
+        match self.play(scenario, network, options) {
+            Ok(_) if (self.stop)() => None,
+            Ok(summary) => Some(Ok(Outcome::Run(Box::new(summary)))),
+            Err(error) => Some(Err(error.to_string())),
+        }
+    }
+
+    fn play(
+        &self,
+        scenario: &Prepared,
+        network: &Network,
+        options: Options,
+    ) -> Result<Summary, RunError> {
+        let every_s = self.sweep.every_s();
+        check_interval(&options, every_s)?;
+        let mut simulation = Simulation::new(network.clone(), options)?;
+        simulation.set_threads(1);
+        let scope = Scope {
+            from_s: scenario.warmup_s,
+            ..Scope::whole(options.duration_s)
+        };
+        let mut watched = Watched {
+            recorder: Unrecorded,
+            watch: Watch::new(scope, network, self.stop),
+        };
+        simulation.run(every_s, &mut watched, self.stop)?;
+        let (mut summary, users) = watched.watch.finish(&mut simulation, Vec::new())?;
+        Users::add_to(&mut summary, network, &[users]);
+        Ok(summary)
+    }
+}
+
+/// Of a run nothing but its summary is kept.
+struct Unrecorded;
+
+impl Recorder for Unrecorded {
+    type Error = Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// The network with one of the given links down from the start, as an event at 0 s leaves it.
+fn without(scenario: &Prepared, failure: usize) -> Result<Network, String> {
+    let Some((link, back)) = scenario.network.physical_links().nth(failure) else {
+        return Err("there is no such link".to_owned());
+    };
+    let mut builder = scenario.network.to_builder();
+    let down = |link: LinkId| EventSpec {
+        at_s: 0.0,
+        link,
+        change: Change::Down,
+    };
+    [Some(link), back]
+        .into_iter()
+        .flatten()
+        .for_each(|link| builder.event(down(link)));
+    builder.build().map_err(|errors| {
+        let first = errors.first();
+        first.map_or_else(String::new, ToString::to_string)
+    })
+}
+
+/// Whether an engine takes the scenario at all.
+pub(crate) fn check_run(scenario: &Prepared, every_s: f64) -> Result<(), String> {
+    let check = || -> Result<(), RunError> {
+        check_interval(&scenario.options, every_s)?;
+        Simulation::new(scenario.network.clone(), scenario.options)?;
+        Ok(())
+    };
+    check().map_err(|error| error.to_string())?;
+    match scenario.warmup_s < scenario.options.duration_s {
+        true => Ok(()),
+        false => Err("the scenario's `warmup` leaves nothing of the run".to_owned()),
+    }
+}

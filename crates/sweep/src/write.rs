@@ -1,0 +1,203 @@
+//! Cases evaluated chunk by chunk into a directory.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::directory::{Directory, Measured, Receipt};
+use crate::tables::Sheets;
+use crate::worker::Worker;
+use crate::{Error, Load, Shard, Sweep};
+
+/// How a sweep is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writing {
+    /// Which of the chunks.
+    pub shard: Shard,
+    /// Threads to use at most; all cores without. Nothing depends on it.
+    pub threads: Option<usize>,
+    /// Whether what another sweep has written into the directory goes.
+    pub force: bool,
+}
+
+/// What has been written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Cases of the shard, all of which are in the directory now.
+    pub cases: u64,
+    /// Those of them that were there already.
+    pub reused: u64,
+    /// Those of them that came to nothing, and say why.
+    pub without_answer: u64,
+    /// Rows of the shard.
+    pub rows: u64,
+    /// Files that were not as their chunks' receipts say; their chunks were computed again.
+    pub damaged: Vec<String>,
+    /// Chunks of other shards that are not there yet.
+    pub missing_chunks: u64,
+}
+
+impl Sweep {
+    /// Evaluates what is not in the directory yet, and tells again and again what part is done, from 0 to
+    /// 1. Once `stop` says so, it ends soon; finished chunks stay.
+    ///
+    /// # Errors
+    /// If the directory is of something else or cannot be written, the scenario was changed meanwhile, or
+    /// it was stopped.
+    pub fn write(
+        &self,
+        directory: &Path,
+        writing: &Writing,
+        load: &Load<'_>,
+        on_progress: &mut (dyn FnMut(f64) + Send),
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Written, Error> {
+        let directory = Directory::open(directory, self, writing.force)?;
+        with_threads(writing.threads, || {
+            self.write_into(&directory, writing.shard, load, on_progress, stop)
+        })?
+    }
+
+    fn write_into(
+        &self,
+        directory: &Directory,
+        shard: Shard,
+        load: &Load<'_>,
+        on_progress: &mut (dyn FnMut(f64) + Send),
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Written, Error> {
+        let chunks = self.chunks();
+        let is_own = |chunk: u64| chunk < chunks.count() && shard.has(chunk);
+        directory.clear_partial(is_own)?;
+        let there = directory.receipts()?;
+        let own_there: Vec<u64> = there.into_iter().filter(|&chunk| is_own(chunk)).collect();
+        let found = own_there.par_iter().map(|&chunk| directory.receipt(chunk));
+        let found: Vec<_> = found.collect();
+        let mut written = Written::default();
+        let mut is_there = vec![false; usize::try_from(chunks.count()).unwrap_or(usize::MAX)];
+        for (&chunk, receipt) in own_there.iter().zip(found) {
+            match receipt {
+                Ok(receipt) => {
+                    is_there[chunk as usize] = true;
+                    written.add(&receipt);
+                }
+                Err(path) => written.damaged.push(path.display().to_string()),
+            }
+        }
+        written.reused = written.cases;
+        let left = (0..chunks.count()).filter(|&chunk| is_own(chunk) && !is_there[chunk as usize]);
+        let left: Vec<u64> = left.collect();
+        let to_do: u64 = left.iter().map(|&chunk| self.cases_in(chunk)).sum();
+        let done = AtomicU64::new(0);
+        let finished = AtomicU64::new(written.reused);
+        let on_progress = Mutex::new(on_progress);
+        let on_case = || {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Ok(mut on_progress) = on_progress.try_lock() {
+                on_progress(done as f64 / to_do as f64);
+            }
+        };
+        let receipts: Result<Vec<Receipt>, Error> = left
+            .par_iter()
+            .with_max_len(1)
+            .map(|&chunk| {
+                let receipt = self.write_chunk(directory, chunk, load, &on_case, stop);
+                let receipt = match receipt {
+                    Ok(Some(receipt)) => receipt,
+                    Ok(None) => return Err(Error::Stopped { done: 0, cases: 0 }),
+                    Err(error) => return Err(error),
+                };
+                finished.fetch_add(receipt.cases, Ordering::Relaxed);
+                Ok(receipt)
+            })
+            .collect();
+        let receipts = receipts.map_err(|error| match error {
+            Error::Stopped { .. } => Error::Stopped {
+                done: finished.load(Ordering::Relaxed),
+                cases: written.reused + to_do,
+            },
+            error => error,
+        })?;
+        receipts.iter().for_each(|receipt| written.add(receipt));
+        written.missing_chunks = chunks
+            .count()
+            .saturating_sub(directory.receipts()?.len() as u64);
+        Ok(written)
+    }
+
+    fn cases_in(&self, chunk: u64) -> u64 {
+        let cases = self.chunks().cases(chunk);
+        cases.end - cases.start
+    }
+
+    /// One chunk as a whole; `None` if it was stopped, and nothing is left of it.
+    fn write_chunk(
+        &self,
+        directory: &Directory,
+        chunk: u64,
+        load: &Load<'_>,
+        on_case: &(dyn Fn() + Sync),
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Receipt>, Error> {
+        if stop() {
+            return Ok(None);
+        }
+        let path = directory.path(chunk);
+        let (format, axes) = (self.request().format, self.request().axes.len());
+        let files = directory.begin(chunk)?;
+        let sheets = Sheets::new(files, format, self.tables(), axes);
+        let mut sheets = sheets.map_err(Error::write(&path))?;
+        let mut worker = Worker::new(self, load, stop);
+        let mut without_answer = 0;
+        for index in self.chunks().cases(chunk) {
+            let case = self.cases().case(index);
+            let Some(outcome) = worker.evaluate(&case)? else {
+                return Ok(None);
+            };
+            without_answer += u64::from(outcome.is_err());
+            sheets
+                .add(&self.cells(&case), &outcome)
+                .map_err(Error::write(&path))?;
+            on_case();
+            if stop() {
+                return Ok(None);
+            }
+        }
+        let rows = sheets.rows();
+        let files = sheets.finish().map_err(Error::write(&path))?;
+        let receipt = Receipt {
+            cases: self.cases_in(chunk),
+            without_answer,
+            rows,
+            files: files.each_ref().map(Measured::size),
+        };
+        directory.end(chunk, files.map(Measured::into_inner), &receipt)?;
+        Ok(Some(receipt))
+    }
+}
+
+impl Written {
+    fn add(&mut self, receipt: &Receipt) {
+        self.cases += receipt.cases;
+        self.without_answer += receipt.without_answer;
+        self.rows += receipt.rows;
+    }
+}
+
+/// Does something with so many threads.
+pub(crate) fn with_threads<T: Send>(
+    threads: Option<usize>,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, Error> {
+    let Some(threads) = threads else {
+        return Ok(work());
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Error::Threads {
+        threads,
+        reason: error.to_string(),
+    })?;
+    Ok(pool.install(work))
+}

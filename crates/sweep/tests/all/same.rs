@@ -1,0 +1,182 @@
+//! The same files for any threads, shards, interruptions and damages.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use netflow_results::Format;
+use netflow_sweep::{Error, Model, Request, Sweep, Writing, Written};
+use rayon::prelude::*;
+
+use crate::common::{axes, files, load, request, said, sweep};
+
+fn write(sweep: &Sweep, to: &Path, writing: Writing) -> Written {
+    let written = sweep.write(to, &writing, &load, &mut |_| {}, &|| false);
+    written.unwrap_or_else(|error| panic!("{}", said(&error)))
+}
+
+fn threads(threads: usize) -> Writing {
+    Writing {
+        threads: Some(threads),
+        ..Writing::default()
+    }
+}
+
+fn whole(sweep: &Sweep) -> (tempfile::TempDir, Written) {
+    let place = tempfile::tempdir().unwrap();
+    let written = write(sweep, place.path(), threads(1));
+    (place, written)
+}
+
+#[test]
+fn threads_make_no_difference() {
+    for format in Format::ALL
+        .into_iter()
+        .filter(|it| it.is_available() && *it != Format::Jsonl)
+    {
+        let sweep = sweep(Request {
+            format,
+            ..request()
+        });
+        let ((one, written), two) = (whole(&sweep), tempfile::tempdir().unwrap());
+        assert_eq!(
+            (written.cases, written.reused, written.missing_chunks),
+            (60, 0, 0)
+        );
+        write(&sweep, two.path(), threads(2));
+        assert!(files(one.path()) == files(two.path()));
+    }
+}
+
+#[test]
+fn shards_together_are_the_whole() {
+    let sweep = sweep(request());
+    let (one, _) = whole(&sweep);
+    let parts = tempfile::tempdir().unwrap();
+    // All at once, and in one directory.
+    let written: Vec<Written> = ["1/3", "2/3", "3/3"]
+        .par_iter()
+        .map(|shard| {
+            let shard = shard.parse().unwrap();
+            write(
+                &sweep,
+                parts.path(),
+                Writing {
+                    shard,
+                    ..threads(1)
+                },
+            )
+        })
+        .collect();
+    assert_eq!(written.iter().map(|it| it.cases).sum::<u64>(), 60);
+    assert!(files(one.path()) == files(parts.path()));
+    // What is there is not done again.
+    assert_eq!(write(&sweep, parts.path(), threads(2)).reused, 60);
+}
+
+#[test]
+fn what_was_stopped_goes_on() {
+    let sweep = sweep(request());
+    let (one, _) = whole(&sweep);
+    let place = tempfile::tempdir().unwrap();
+    let mut stopped = 0;
+    for after in [0, 1, 3, 7, 10, 40, 400] {
+        let asked = AtomicU64::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) > after;
+        let end = sweep.write(place.path(), &threads(2), &load, &mut |_| {}, &stop);
+        match end {
+            Err(Error::Stopped { .. }) => stopped += 1,
+            Err(error) => panic!("{}", said(&error)),
+            Ok(written) => assert!(written.reused > 0),
+        }
+    }
+    assert!(stopped > 3);
+    write(&sweep, place.path(), threads(2));
+    assert!(files(one.path()) == files(place.path()));
+}
+
+#[test]
+fn what_was_damaged_is_done_again() {
+    let sweep = sweep(request());
+    let (one, _) = whole(&sweep);
+    let expected = files(one.path());
+    let table = |name: &str| {
+        expected
+            .keys()
+            .find(|path| path.starts_with(name))
+            .unwrap()
+            .clone()
+    };
+    let (links, network, receipt) = (table("links/"), table("network/0"), table("chunks/0"));
+    for (path, text) in [
+        (&links, None),
+        (&links, Some("x")),
+        (&network, Some("")),
+        (&receipt, Some("{")),
+    ] {
+        let path = one.path().join(path);
+        match text {
+            None => fs::remove_file(&path).unwrap(),
+            Some(text) => fs::write(&path, text).unwrap(),
+        }
+        let written = write(&sweep, one.path(), threads(1));
+        assert_eq!(written.damaged, [path.display().to_string()]);
+        assert!(files(one.path()) == expected);
+    }
+    // One byte, the size as it was.
+    let mut bytes = expected[&links].clone();
+    bytes[20] ^= 1;
+    fs::write(one.path().join(&links), bytes).unwrap();
+    assert_eq!(write(&sweep, one.path(), threads(1)).damaged.len(), 1);
+    assert!(files(one.path()) == expected);
+}
+
+/// What is left of a process that was killed goes, other files do not.
+#[test]
+fn leftovers_go() {
+    let sweep = sweep(request());
+    let (one, _) = whole(&sweep);
+    let expected = files(one.path());
+    let table = expected
+        .keys()
+        .find(|path| path.starts_with("links/"))
+        .unwrap();
+    let left = table.replace("links/", "links/.") + ".Ab3x.partial";
+    fs::write(one.path().join(left), "half").unwrap();
+    write(&sweep, one.path(), threads(1));
+    assert!(files(one.path()) == expected);
+    fs::write(one.path().join("links/mine.txt"), "mine").unwrap();
+    let writing = Writing {
+        force: true,
+        ..threads(1)
+    };
+    assert_eq!(write(&sweep, one.path(), writing).reused, 0);
+    assert_eq!(files(one.path()).len(), expected.len() + 1);
+}
+
+/// The seed of a case hangs on its own index of seed alone.
+#[test]
+fn runs_are_the_same_in_shards() {
+    let sweep = sweep(Request {
+        axes: axes(&["connection.c1.source.constant=1 Mbit/s,1.5 Mbit/s"]),
+        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+        model: Model::Packets,
+        seeds: 3,
+        ..request()
+    });
+    assert_eq!(sweep.cases().count(), 2 * 5 * 3);
+    let (one, _) = whole(&sweep);
+    let parts = tempfile::tempdir().unwrap();
+    for shard in ["2/2", "1/2"] {
+        let shard = shard.parse().unwrap();
+        write(
+            &sweep,
+            parts.path(),
+            Writing {
+                shard,
+                ..threads(2)
+            },
+        );
+    }
+    assert!(files(one.path()) == files(parts.path()));
+}
