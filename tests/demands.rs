@@ -70,13 +70,20 @@ impl Case {
         let prepared = self.load(load, "fluid", 60.0);
         let mut solver = Solver::new(&prepared.network, f64::INFINITY).unwrap();
         let steady = solver.solve(&SteadyOptions::default()).unwrap();
-        let times = prepared.demands.iter().map(|it| {
-            let transfers = Transfers {
-                size: &it.size,
-                payload_bytes: it.payload_bytes,
-                initial_window_pkts: it.initial_window_pkts,
-            };
-            let times = solver.transfer_times(&steady, it.connection, &transfers);
+        let all: Vec<_> = prepared
+            .demands
+            .iter()
+            .map(|it| {
+                let transfers = Transfers {
+                    size: &it.size,
+                    payload_bytes: it.payload_bytes,
+                    initial_window_pkts: it.initial_window_pkts,
+                };
+                (it.connection, transfers)
+            })
+            .collect();
+        let times = solver.transfer_times(&steady, &all);
+        let times = prepared.demands.iter().zip(times).map(|(it, times)| {
             let times = times.unwrap();
             (it.name.clone(), times.mean_s, times.alone_s)
         });
@@ -131,7 +138,7 @@ fn more_than_a_link_carries_takes_for_ever() {
 #[test]
 #[ignore = "packets of five networks at five loads: minutes"]
 fn transfers_of_five_networks_at_five_loads() {
-    let (mut within, mut cells) = (0, 0);
+    let (mut within, mut near, mut cells) = (0, 0, 0);
     println!(
         "network | demand | load | solve s | packets s | standard error | transfers | solve/packets"
     );
@@ -145,6 +152,7 @@ fn transfers_of_five_networks_at_five_loads() {
                 let ratio = solved_s / mean_s;
                 cells += 1;
                 within += u32::from((ratio - 1.0).abs() <= 0.1);
+                near += u32::from((ratio - 1.0).abs() <= 0.2);
                 println!(
                     "{} | {name} | {load} | {solved_s:.3} | {mean_s:.3} | {error_s:.3} | {count} | {ratio:.2}",
                     case.name
@@ -153,5 +161,5 @@ fn transfers_of_five_networks_at_five_loads() {
             }
         }
     }
-    println!("{within} of {cells} within 10 %");
+    println!("{within} of {cells} within 10 %, {near} within 20 %");
 }

@@ -1,4 +1,4 @@
-//! The console blocks of the README and of `cmd/*.md`: commands, and the outputs they must have.
+//! The console blocks of the README, of `docs/planning.md` and of `cmd/*.md`: commands, and the outputs they must have.
 //!
 //! A line `$ command` is run by a shell in a directory where the repository's `scenarios` are;
 //! what follows is its standard output and then its standard error. `? 2` after the command is the
@@ -19,6 +19,11 @@ use netflow_needs::{Need, skip};
 #[test]
 fn the_readme_says_the_truth() {
     check(&root().join("README.md"));
+}
+
+#[test]
+fn planning_is_as_its_page_says() {
+    check(&root().join("docs/planning.md"));
 }
 
 #[test]

@@ -29,89 +29,162 @@ pub struct TransferTimes {
     pub mean_s: f64,
 }
 
-/// What a transfer's data meets at one link.
-struct Hop {
-    bandwidth_bps: f64,
-    buffer_pkts: f64,
-    /// What is offered over what it carries.
+/// Transfers at one link.
+#[derive(Clone, Copy, Default)]
+struct Shared {
+    /// The part of the link's bandwidth that they ask for.
     load: f64,
+    /// Mean of the packets that they keep in its queue, beyond what the way holds.
+    queue_pkts: f64,
+}
+
+/// What is known of the transfers of one connection before those of others are.
+struct Own<'a> {
+    transfers: &'a Transfers<'a>,
+    links: &'a [u32],
+    rtt_s: f64,
+    narrowest_bps: f64,
+    packet_bits: f64,
+    /// On the wire, of a mean transfer.
+    bits: f64,
+    /// Transfers that begin in a second.
+    per_s: f64,
+    sizes_pkts: Vec<f64>,
 }
 
 impl Solver {
-    /// How long transfers take over a connection whose mean rate they make, if it sends. They begin at random
-    /// moments, and those at a link share it: the time that processor sharing adds to what a transfer takes
-    /// alone is Σ size · ρ / (C (1 − ρ)) over the links, whatever the distribution of sizes (Kleinrock 1976;
-    /// a bound on the safe side for several links, Bonald & Proutière 2003).
+    /// How long transfers take over connections whose mean rates they make; `None` of one that does not send.
     ///
-    /// Alone it takes the round trips of slow start, then its bits at the narrowest link's bandwidth. What a
-    /// transfer sends beyond that link's bandwidth-delay product waits in the buffer, and prolongs the round
-    /// trips of others for the part ρ of the time.
+    /// They begin at random moments and share links with the other transfers given; what else is sent takes
+    /// its bandwidth first. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
+    /// link's bandwidth: at that mean rate r of it, R = C/r of them fit into a link of bandwidth C, and at a
+    /// load ρ they take longer by the factor 1 + E(R, Rρ) / (R (1 − ρ)), with Erlang's second formula E, whatever
+    /// the distribution of sizes (M/G/R processor sharing, Lindberger 1999; R = 1 is M/G/1). Of several links
+    /// each adds its part. What a transfer sends beyond what the way holds waits in the buffer, and prolongs the
+    /// round trips of slow start.
     pub fn transfer_times(
         &self,
         steady: &Steady,
-        id: ConnectionId,
-        transfers: &Transfers<'_>,
-    ) -> Option<TransferTimes> {
-        let problem = &self.problem;
-        let flow = &problem.flows[problem.flow_of(&self.network, id)?];
-        let hops: Vec<Hop> = problem.hop_link[flow.data_hops()]
-            .iter()
-            .map(|&l| {
-                let link = &problem.links[l as usize];
-                Hop {
-                    bandwidth_bps: link.bandwidth_bps,
-                    buffer_pkts: link.queue.buffer_pkts,
-                    load: steady.links[l as usize].offered_bps / link.bandwidth_bps,
-                }
-            })
-            .collect();
-        let [there_s, back_s] = problem.fixed_s(flow);
-        let rtt_s = there_s + back_s;
-        let widths = hops.iter().map(|hop| hop.bandwidth_bps);
-        let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-        let packet_bits = 8.0 * (transfers.payload_bytes + HEADER_BYTES);
-        let quantiles: Vec<f64> = (0..SIZES)
-            .map(|i| (i as f64 + 0.5) / SIZES as f64)
-            .map(|u| (transfers.size.quantile(u) / transfers.payload_bytes).ceil())
-            .collect();
-        let bits = 8.0
-            * (transfers.size.mean()
-                + HEADER_BYTES * transfers.size.mean_packets(transfers.payload_bytes));
-        let taken_s = |rtt_s: f64| {
-            let most_pkts = narrowest_bps * rtt_s / packet_bits;
-            let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
-            for &pkts in &quantiles {
-                let (rounds, sent_pkts) =
-                    slow_start(pkts, transfers.initial_window_pkts, most_pkts);
-                all_rounds += rounds / SIZES as f64;
-                all_pkts += sent_pkts / SIZES as f64;
+        all: &[(ConnectionId, Transfers<'_>)],
+    ) -> Vec<Option<TransferTimes>> {
+        let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
+        let mut shared = vec![Shared::default(); self.problem.links.len()];
+        for own in own.iter().flatten() {
+            for &l in own.links {
+                let link = &self.problem.links[l as usize];
+                let holds_pkts = link.bandwidth_bps * own.rtt_s / own.packet_bits;
+                let at = &mut shared[l as usize];
+                at.load += own.per_s * own.bits / link.bandwidth_bps;
+                // Its queue grows to x packets while it sends x beyond that, and stays where the buffer is full.
+                let kept = own.sizes_pkts.iter().map(|pkts| {
+                    let beyond = (pkts - holds_pkts).max(0.0);
+                    let most = beyond.min(link.queue.buffer_pkts);
+                    most * (beyond - 0.5 * most)
+                });
+                let packet_s = own.packet_bits / link.bandwidth_bps;
+                at.queue_pkts += own.per_s * packet_s * kept.sum::<f64>() / SIZES as f64;
             }
-            let left_bits = (bits - all_pkts * packet_bits).max(0.0);
-            rtt_s * (1.0 + all_rounds) + left_bits / narrowest_bps
-        };
-        let waiting_s: f64 = hops
+        }
+        own.iter()
+            .map(|own| Some(self.times(steady, own.as_ref()?, &shared)))
+            .collect()
+    }
+
+    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers<'a>) -> Option<Own<'a>> {
+        let problem = &self.problem;
+        let i = problem.flow_of(&self.network, id)?;
+        let flow = &problem.flows[i];
+        let links = &problem.hop_link[flow.data_hops()];
+        let widths = links
             .iter()
-            .map(|hop| {
-                let held_pkts = hop.bandwidth_bps * rtt_s / packet_bits;
-                let beyond = quantiles
-                    .iter()
-                    .map(|pkts| (pkts - held_pkts).clamp(0.0, hop.buffer_pkts));
-                let mean_pkts = beyond.sum::<f64>() / SIZES as f64;
-                hop.load.min(1.0) * mean_pkts * packet_bits / hop.bandwidth_bps
-            })
-            .sum();
-        let shared_s: f64 = hops
-            .iter()
-            .map(|hop| match hop.load < 1.0 {
-                true => bits / hop.bandwidth_bps * hop.load / (1.0 - hop.load),
-                false => f64::INFINITY,
-            })
-            .sum();
-        Some(TransferTimes {
-            alone_s: taken_s(rtt_s),
-            mean_s: taken_s(rtt_s + waiting_s) + shared_s,
+            .map(|&l| problem.links[l as usize].bandwidth_bps);
+        let [there_s, back_s] = problem.fixed_s(flow);
+        let payload_bytes = transfers.payload_bytes;
+        let sizes = (0..SIZES).map(|i| (i as f64 + 0.5) / SIZES as f64);
+        let packets = transfers.size.mean_packets(payload_bytes);
+        let bits = 8.0 * (transfers.size.mean() + HEADER_BYTES * packets);
+        let count = f64::from(self.network.connection_spec(id).count);
+        Some(Own {
+            transfers,
+            links,
+            rtt_s: there_s + back_s,
+            narrowest_bps: widths.fold(f64::INFINITY, f64::min),
+            packet_bits: 8.0 * (payload_bytes + HEADER_BYTES),
+            bits,
+            per_s: flow.rate_pps * flow.demand * count * flow.data_bits / bits,
+            sizes_pkts: sizes
+                .map(|u| (transfers.size.quantile(u) / payload_bytes).ceil())
+                .collect(),
         })
     }
+
+    fn times(&self, steady: &Steady, own: &Own<'_>, shared: &[Shared]) -> TransferTimes {
+        let alone_s = own.taken_s(own.rtt_s);
+        let rate_bps = own.bits / alone_s;
+        let (mut waiting_s, mut factor) = (0.0, 1.0);
+        for &l in own.links {
+            let link = &self.problem.links[l as usize];
+            let (at, shared) = (&steady.links[l as usize], &shared[l as usize]);
+            let others = (at.offered_bps / link.bandwidth_bps - shared.load).max(0.0);
+            let left_bps = link.bandwidth_bps * (1.0 - others).max(0.0);
+            let load = shared.load / (1.0 - others);
+            if others >= 1.0 || load >= 1.0 {
+                factor = f64::INFINITY;
+                break;
+            }
+            let fit = (left_bps / rate_bps).max(1.0);
+            factor += erlang_c(fit, fit * load) / (fit * (1.0 - load));
+            waiting_s += shared.queue_pkts * own.packet_bits / link.bandwidth_bps;
+        }
+        TransferTimes {
+            alone_s,
+            mean_s: own.taken_s(own.rtt_s + waiting_s) + alone_s * (factor - 1.0),
+        }
+    }
+}
+
+impl Own<'_> {
+    /// The mean time of a transfer that has the way for itself, with round trips of this length.
+    fn taken_s(&self, rtt_s: f64) -> f64 {
+        let most_pkts = self.narrowest_bps * rtt_s / self.packet_bits;
+        let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
+        for &pkts in &self.sizes_pkts {
+            let (rounds, sent_pkts) =
+                slow_start(pkts, self.transfers.initial_window_pkts, most_pkts);
+            all_rounds += rounds / SIZES as f64;
+            all_pkts += sent_pkts / SIZES as f64;
+        }
+        let left_bits = (self.bits - all_pkts * self.packet_bits).max(0.0);
+        rtt_s * (1.0 + all_rounds) + left_bits / self.narrowest_bps
+    }
+}
+
+/// Erlang's second formula, the probability to wait of M/M/m at a load of `a` Erlang: linear between whole
+/// numbers m.
+fn erlang_c(m: f64, a: f64) -> f64 {
+    let below = m.floor().max(1.0);
+    let of = |m: f64| {
+        // Where even m servers are too few, everybody waits.
+        if a >= m {
+            return 1.0;
+        }
+        let mut blocked = 1.0;
+        for servers in 1..=m as u32 {
+            blocked = a * blocked / (f64::from(servers) + a * blocked);
+        }
+        m * blocked / (m - a * (1.0 - blocked))
+    };
+    // More than any factor notices.
+    const MOST: f64 = 1e4;
+    if below > MOST {
+        return if a < 0.99 * m {
+            0.0
+        } else {
+            of(MOST).max(a / m)
+        };
+    }
+    let part = m - below;
+    (1.0 - part) * of(below) + part * of(below + 1.0)
 }
 
 /// Round trips in which a transfer of so many packets waits for acknowledgements, in slow start until its window
@@ -128,7 +201,17 @@ fn slow_start(pkts: f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::slow_start;
+    use super::{erlang_c, slow_start};
+
+    /// Tables of M/M/m: one server waits with the load, two at 1 Erlang with 1/3, five at 4 with 0.5541.
+    #[test]
+    fn waiting_is_erlangs() {
+        assert_eq!(erlang_c(1.0, 0.3), 0.3);
+        assert!((erlang_c(2.0, 1.0) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((erlang_c(5.0, 4.0) - 0.554_1).abs() < 1e-4);
+        assert!((erlang_c(1.5, 0.5) - 0.5 * (0.5 + 0.1)).abs() < 1e-12);
+        assert_eq!(erlang_c(1e6, 1e5), 0.0);
+    }
 
     #[test]
     fn windows_double_until_the_way_is_full() {

@@ -82,7 +82,7 @@ fn print_text(
         (Some(factor), Some(binding)) => {
             writeln!(
                 out,
-                "{} may be {} times what it is: {} Mbit/s of goodput in all",
+                "{} may be {} times as much: {} Mbit/s of goodput in all",
                 answer.scaled,
                 short(factor),
                 short(answer.goodput_bps / 1e6),
@@ -91,7 +91,7 @@ fn print_text(
         }
         (factor, None) => writeln!(
             out,
-            "{} may be {} times what it is, and more: no bound is met",
+            "{} may be {} times as much, and more: no bound is met",
             answer.scaled,
             short(factor.unwrap_or(f64::NAN)),
         ),

@@ -19,13 +19,10 @@ pub fn rows<'a>(
     solver: &Solver,
     steady: &Steady,
 ) -> Vec<TransferRow<'a>> {
-    let rows = demands.iter().filter_map(|it| {
-        let transfers = Transfers {
-            size: &it.size,
-            payload_bytes: it.payload_bytes,
-            initial_window_pkts: it.initial_window_pkts,
-        };
-        let times = solver.transfer_times(steady, it.connection, &transfers)?;
+    let all: Vec<_> = demands.iter().map(|it| (it.connection, of(it))).collect();
+    let times = solver.transfer_times(steady, &all);
+    let rows = demands.iter().zip(times).filter_map(|(it, times)| {
+        let times = times?;
         Some(TransferRow {
             demand: &it.name,
             mean_bytes: it.size.mean(),
@@ -34,4 +31,13 @@ pub fn rows<'a>(
         })
     });
     rows.collect()
+}
+
+/// The transfers of a demand.
+fn of(demand: &DemandNote) -> Transfers<'_> {
+    Transfers {
+        size: &demand.size,
+        payload_bytes: demand.payload_bytes,
+        initial_window_pkts: demand.initial_window_pkts,
+    }
 }
