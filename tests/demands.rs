@@ -76,6 +76,7 @@ impl Case {
             .map(|it| {
                 let transfers = Transfers {
                     size: &it.size,
+                    mean_pkts: it.mean_pkts,
                     payload_bytes: it.payload_bytes,
                     initial_window_pkts: it.initial_window_pkts,
                 };

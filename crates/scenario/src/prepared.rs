@@ -50,6 +50,8 @@ pub struct DemandNote {
     pub connection: ConnectionId,
     /// How long a transfer is, in bytes.
     pub size: Distribution,
+    /// Mean of the packets of a transfer.
+    pub mean_pkts: f64,
     /// Payload of a full packet, in bytes.
     pub payload_bytes: f64,
     /// Packets that its senders begin with.

@@ -13,6 +13,8 @@ const SIZES: usize = 128;
 pub struct Transfers<'a> {
     /// Bytes of a transfer.
     pub size: &'a Distribution,
+    /// Mean of the packets of a transfer.
+    pub mean_pkts: f64,
     /// Payload of a full packet, in bytes.
     pub payload_bytes: f64,
     /// Packets that a sender begins with.
@@ -101,8 +103,7 @@ impl Solver {
         let [there_s, back_s] = problem.fixed_s(flow);
         let payload_bytes = transfers.payload_bytes;
         let sizes = (0..SIZES).map(|i| (i as f64 + 0.5) / SIZES as f64);
-        let packets = transfers.size.mean_packets(payload_bytes);
-        let bits = 8.0 * (transfers.size.mean() + HEADER_BYTES * packets);
+        let bits = 8.0 * (transfers.size.mean() + HEADER_BYTES * transfers.mean_pkts);
         let count = f64::from(self.network.connection_spec(id).count);
         Some(Own {
             transfers,

@@ -213,11 +213,9 @@ impl Sweep {
             let mut which = vec![0; self.request.axes.len()];
             which[axis] = value;
             let scenario = load(&self.settings_with(&which)).map_err(Error::Scenario)?;
-            if !self.failures.is_empty() {
-                if link_names(&scenario.network) != self.failures {
-                    let setting = self.request.axes[axis].setting(value);
-                    return Err(Error::OtherLinks { setting });
-                }
+            if !self.failures.is_empty() && link_names(&scenario.network) != self.failures {
+                let setting = self.request.axes[axis].setting(value);
+                return Err(Error::OtherLinks { setting });
             }
             Ok(scenario.digest)
         });

@@ -96,7 +96,7 @@ pub fn known(value: Option<f64>, text: impl Fn(f64) -> String, otherwise: &str) 
 }
 
 /// Says how many rows are not shown.
-fn rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
     match all.saturating_sub(shown) {
         0 => Ok(()),
         more => {

@@ -7,17 +7,24 @@ use netflow_units::BitsPerSecond;
 
 use crate::Topology;
 
-/// A table of demands, with the columns `name`, `from`, `to` and `rate`: what a scenario includes, and what
-/// [`read`](crate::read()) takes as demands. Only what comes between the same nodes again has a name of its
-/// own.
+/// A table of demands, with the columns `from`, `to` and `rate`: what a scenario includes, and what
+/// [`read`](crate::read()) takes as demands. Where some come between the same nodes again there is a column
+/// `name` as well, in which these have one.
 pub fn write(topology: &Topology) -> String {
-    let mut text = String::from("name,from,to,rate\n");
     let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
-    for (demand, called) in topology.demands.iter().zip(names(topology)) {
+    let names = names(topology);
+    let is_named = names.iter().any(Option::is_some);
+    let mut text = String::from("from,to,rate");
+    text.push_str(if is_named { ",name\n" } else { "\n" });
+    for (demand, called) in topology.demands.iter().zip(names) {
         let rate = BitsPerSecond(demand.rate_bps);
         let (from, to) = (name(demand.from), name(demand.to));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{},{from},{to},{rate}", called.unwrap_or_default());
+        let _ = write!(text, "{from},{to},{rate}");
+        if is_named {
+            let _ = write!(text, ",{}", called.unwrap_or_default());
+        }
+        text.push('\n');
     }
     text
 }

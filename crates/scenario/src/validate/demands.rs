@@ -116,7 +116,7 @@ impl Assembly<'_> {
                     to: node(to),
                     rate: Some(Spanned::new(rate, gravity.total.place())),
                     users: None,
-                    kind: gravity.kind.clone(),
+                    kind: gravity.kind,
                     size: None,
                     flows: None,
                     start: None,
@@ -310,6 +310,7 @@ impl Assembly<'_> {
                 name,
                 connection,
                 size,
+                mean_pkts: packets,
                 payload_bytes,
                 initial_window_pkts: f64::from(stack.initial_window_pkts),
             });

@@ -28,7 +28,7 @@ pub fn print(
     print_connections(network, &summary.connections, top, out)?;
     writeln!(out)?;
     diffserv::print(summary, top, out)?;
-    users::print(&summary.workloads, out)?;
+    users::print(&summary.workloads, top, out)?;
     print_totals("packets", &summary.totals, out)?;
     if summary.acks.offered_pkts > 0.0 {
         print_totals("acknowledgements", &summary.acks, out)?;

@@ -6,7 +6,7 @@ use netflow::number::{count, percent, short};
 use netflow::results::{WaitSummary, WorkloadSummary};
 use serde::Serialize;
 
-use crate::output::table::Table;
+use crate::output::table::{Table, rest};
 
 /// Steps of a distribution that are shown.
 const STEPS: usize = 3;
@@ -30,12 +30,13 @@ pub fn rows(workloads: &[WorkloadSummary]) -> Vec<Row<'_>> {
         .collect()
 }
 
-pub fn print(workloads: &[WorkloadSummary], out: &mut dyn Write) -> io::Result<()> {
+pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
     if workloads.is_empty() {
         return Ok(());
     }
     let ms = |time_s: f64| short(time_s * 1e3);
-    Table::of(rows(workloads))
+    let shown = &workloads[..top.min(workloads.len())];
+    Table::of(rows(shown))
         .text("users", |it| it.workload)
         .number("wait for", |it| it.wait.wait.clone())
         .number("count", |it| it.wait.times.count)
@@ -46,7 +47,7 @@ pub fn print(workloads: &[WorkloadSummary], out: &mut dyn Write) -> io::Result<(
         .number("p99 ms", |it| ms(it.wait.times.p99_s))
         .number("whole round trips", |it| steps(&it.wait))
         .print(out)?;
-    for workload in workloads {
+    for workload in shown {
         let came = usize::try_from(workload.came).unwrap_or(usize::MAX);
         writeln!(
             out,
@@ -56,6 +57,7 @@ pub fn print(workloads: &[WorkloadSummary], out: &mut dyn Write) -> io::Result<(
             workload.gone
         )?;
     }
+    rest(workloads.len(), top, "workload", out)?;
     writeln!(out)
 }
 

@@ -37,6 +37,7 @@ pub fn rows<'a>(
 fn of(demand: &DemandNote) -> Transfers<'_> {
     Transfers {
         size: &demand.size,
+        mean_pkts: demand.mean_pkts,
         payload_bytes: demand.payload_bytes,
         initial_window_pkts: demand.initial_window_pkts,
     }
