@@ -54,41 +54,25 @@ impl StackSender {
         spec: &ConnectionSpec,
         limit: f64,
         application: PacketGenerator,
-        mut random: Pcg32,
+        random: Pcg32,
     ) -> StackSender {
-        let mut phase = || random.random::<f64>();
-        let (timers, ticks) = (phase(), phase());
-        let mut sender = Sender::new(stack, limit as u32, [timers, ticks]);
-        let size = spec
-            .size_pkts
-            .map_or(ENDLESS, |size| size.ceil().min(f64::from(ENDLESS)) as u32);
+        let mut new = StackSender::silent(stack, limit, application, random);
+        if let Some(size) = spec.size_pkts {
+            new.size = size.ceil().min(f64::from(ENDLESS)) as u32;
+        }
         if let Application::Bulk = spec.application {
-            sender.offer(size);
+            new.sender.offer(new.size);
         }
-        StackSender {
-            stack: stack.clone(),
-            opening: Opening::new(stack, timers),
-            is_open: false,
-            sender,
-            application,
-            size,
-            held: VecDeque::new(),
-            random,
-            out: Vec::new(),
-            sent: 0,
-            rtts_before: (0.0, 0),
-            losses_before: (0, 0),
-        }
+        new
     }
 
-    /// That of users, none of whom has come yet.
-    pub fn of_users(
+    /// One that has nothing to send yet: of an application, or of users, none of whom has come.
+    pub fn silent(
         stack: &Arc<Stack>,
         limit: f64,
-        unused: PacketGenerator,
-        random: Pcg32,
-    ) -> Self {
-        let mut random = random;
+        application: PacketGenerator,
+        mut random: Pcg32,
+    ) -> StackSender {
         let mut phase = || random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
         StackSender {
@@ -96,7 +80,7 @@ impl StackSender {
             opening: Opening::new(stack, timers),
             is_open: false,
             sender: Sender::new(stack, limit as u32, [timers, ticks]),
-            application: unused,
+            application,
             size: ENDLESS,
             held: VecDeque::new(),
             random,

@@ -675,7 +675,7 @@ impl Kind {
             Some(source) => Kind::Tcp(Box::new(Tcp::of_users(source, unused, random))),
             None => {
                 let stack = Arc::new(workload.stack.clone());
-                let sender = StackSender::of_users(&stack, USER_LIMIT, unused, random);
+                let sender = StackSender::silent(&stack, USER_LIMIT, unused, random);
                 Kind::Stack(Box::new(sender))
             }
         }
