@@ -3,7 +3,7 @@
 use netflow_document::{Place, ProblemKind, Quantity, Spanned};
 use netflow_network::{Acks, Application, ConnectionSpec, Model, NodeId, Source, WorkloadSpec};
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
-use netflow_units::{BitsPerSecond, Bytes, Rate};
+use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
 use netflow_workload::{Application as Users, Distribution, Http};
 
 use super::Assembly;
@@ -242,9 +242,21 @@ impl Assembly<'_> {
         let users = demand.users.as_deref().copied().unwrap_or(1);
         let scale = self.settings.demand_scale;
         let (from, to) = (from?, to?);
+        let place = demand.rate.as_ref().map_or(place, Spanned::place);
+        let rate = times(of_each, users as f64 * scale);
+        let bounds = match rate {
+            Rate::BitsPerSecond(_) => Bounds::BIT_RATE,
+            Rate::PacketsPerSecond(_) => Bounds::PACKET_RATE,
+        };
+        if rate.get() > bounds.largest {
+            let message = format!("demand `{name}` is {rate} with all users and `demand-scale`");
+            let help = format!("rates are {}", bounds.text);
+            self.error(ProblemKind::OutOfRange, place, message, &help);
+            return None;
+        }
         Some(Checked {
-            place: demand.rate.as_ref().map_or(place, Spanned::place),
-            rate: times(of_each, users as f64 * scale),
+            place,
+            rate,
             name,
             from,
             to,

@@ -21,6 +21,8 @@ fn rate() -> impl Strategy<Value = RateSetting> {
 }
 
 fn size(range: std::ops::Range<f64>) -> impl Strategy<Value = SizeSetting> {
+    // Nothing, or not next to nothing, which no quantity is.
+    let range = range.prop_map(|size| if size < 0.01 { 0.0 } else { size });
     let bytes = range.clone().prop_map(|size| Size::Bytes(Bytes(size)));
     let packets = range.prop_map(|size| Size::Packets(Packets(size)));
     prop_oneof![bytes, packets].prop_map(|size| Quantity(size).into())
