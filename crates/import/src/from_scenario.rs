@@ -15,6 +15,7 @@ struct Way {
     to: usize,
     bandwidth_bps: f64,
     delay_s: f64,
+    metric: Option<f64>,
     buffer: Option<Room>,
 }
 
@@ -52,6 +53,7 @@ impl Topology {
                 to: spec.to.index(),
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_s: spec.delay_s,
+                metric: spec.metric,
                 buffer: room(spec.buffer),
             }
         });
@@ -152,6 +154,7 @@ fn joined(ways: Vec<Way>, middle: &mut HashSet<usize>) -> Vec<Way> {
                     first.buffer = way.buffer;
                 }
                 first.delay_s += way.delay_s;
+                first.metric = first.metric.zip(way.metric).map(|(a, b)| a + b);
             }
         }
     }
@@ -167,6 +170,7 @@ fn paired(ways: &[Way]) -> Vec<Link> {
         let same = |link: &Link| {
             link.bandwidth_bps == Some(way.bandwidth_bps)
                 && link.delay_s == Some(way.delay_s)
+                && link.metric == way.metric
                 && link.buffer == way.buffer
         };
         if let Some(at) = others.iter().position(|&other| same(&links[other])) {
@@ -187,7 +191,7 @@ fn paired(ways: &[Way]) -> Vec<Link> {
             bandwidth_remark: None,
             delay_s: Some(way.delay_s),
             length_km: None,
-            metric: None,
+            metric: way.metric,
             buffer: way.buffer,
         });
     }

@@ -362,6 +362,7 @@ impl NetworkBuilder {
         let mut seen = HashSet::new();
         let mut names = Vec::with_capacity(self.links.len());
         let first_queue = self.first_queue();
+        let any_metric = self.links.iter().any(|link| link.metric.is_some());
         for (i, link) in self.links.iter().enumerate() {
             let mut name = format!("{}->{}", self.name(link.from), self.name(link.to));
             let queue = i.checked_sub(first_queue);
@@ -377,6 +378,12 @@ impl NetworkBuilder {
             };
             check("bandwidth_bps", link.bandwidth_bps, Allowed::AtLeastOne);
             check("delay_s", link.delay_s, Allowed::NotNegative);
+            // One that has none beside others is reported as one that is no number.
+            let metric = match any_metric {
+                true => link.metric.unwrap_or(f64::NAN),
+                false => 0.0,
+            };
+            check("metric", metric, Allowed::NotNegative);
             match link.buffer {
                 Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
                 Buffer::Bytes(n) => check("buffer in bytes", n, Allowed::AtLeastOne),

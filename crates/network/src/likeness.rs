@@ -64,6 +64,7 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
         buffer,
         queue,
         loss,
+        metric,
     } = link;
     let buffer = match buffer {
         Buffer::Packets(pkts) => (0, pkts.to_bits()),
@@ -78,6 +79,9 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
     };
     if !loss.is_none() {
         queue += &format!("{loss:?}");
+    }
+    if let Some(metric) = metric {
+        queue += &format!("metric {metric}");
     }
     hash_of((bandwidth_bps.to_bits(), delay_s.to_bits(), buffer, queue))
 }

@@ -1,4 +1,4 @@
-//! Shortest paths by delay.
+//! Shortest paths by delay, or by metric where links have one.
 
 use std::ops::Add;
 
@@ -10,8 +10,8 @@ use petgraph::visit::{EdgeFiltered, EdgeRef};
 use crate::LinkSpec;
 use crate::likeness::link_keys;
 
-/// Delay in whole picoseconds, then hops: equal delays are then equal whatever the order of
-/// summation, and the path with fewer links wins among them.
+/// Delay in whole picoseconds, or metrics in millionths, then hops: equal sums are then equal whatever the order
+/// of summation, and the path with fewer links wins among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost(u64, u32);
 
@@ -48,9 +48,13 @@ impl Router {
             let ends = (link.from.0.into(), link.to.0.into());
             graph.add_edge(ends.0, ends.1, i as u32);
         }
-        let cost = links
-            .iter()
-            .map(|l| Cost((l.delay_s * 1e12).round() as u64, 1));
+        let cost = links.iter().map(|link| {
+            let length = match link.metric {
+                Some(metric) => metric * 1e6,
+                None => link.delay_s * 1e12,
+            };
+            Cost(length.round() as u64, 1)
+        });
         let keys = link_keys(node_count, links);
         let preference = links.iter().zip(keys).map(|(link, key)| {
             // Positive numbers are in the order of their bits.
@@ -64,7 +68,7 @@ impl Router {
     }
 
     /// A path for every request, in order; `None` where there is no way. Links that are `down`
-    /// are not used. Among paths of equal delay and length the one that arrives over the links of
+    /// are not used. Among paths of equal cost and length the one that arrives over the links of
     /// greater bandwidth wins, then a number that follows from what the links are, so that the
     /// order in which they were added makes no difference.
     pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Option<Vec<u32>>> {

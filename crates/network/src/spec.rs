@@ -86,6 +86,9 @@ pub struct LinkSpec {
     pub queue: DropPolicy,
     /// What is lost on the way, after the queue.
     pub loss: LinkLoss,
+    /// What it costs to lead traffic over it, not negative. Either all links have a metric or none: then the
+    /// delay is what it costs.
+    pub metric: Option<f64>,
 }
 
 impl LinkSpec {
@@ -99,6 +102,7 @@ impl LinkSpec {
             buffer: Buffer::Packets(100.0),
             queue: DropPolicy::DropTail,
             loss: LinkLoss::NONE,
+            metric: None,
         }
     }
 }
@@ -269,7 +273,7 @@ pub struct ConnectionSpec {
     pub max_window_pkts: Option<f64>,
     /// Size of a data packet on the wire in bytes.
     pub packet_size_bytes: f64,
-    /// Nodes from sender to receiver; `None`: the shortest path by delay.
+    /// Nodes from sender to receiver; `None`: the shortest path by delay, or by metric.
     pub path: Option<Vec<NodeId>>,
     /// Nodes from receiver to sender; `None`: the reversed path (the shortest path back where a
     /// link of the reversed path does not exist).

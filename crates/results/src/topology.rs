@@ -93,6 +93,7 @@ impl Topology {
                 buffer: _, // as `buffer_pkts`
                 queue: _,
                 loss,
+                metric: _, // in the routes
             } = network.link_spec(id);
             TopologyLink {
                 link: network.link_name(id).to_owned(),

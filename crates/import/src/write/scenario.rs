@@ -98,12 +98,22 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         let text = "a node without links is in no scenario: left out";
         assumptions.about(text, About::Node(node, 0));
     }
-    if topology.links.iter().any(|link| link.metric.is_some()) {
-        assumptions.whole("the metrics of the links stand in comments: routing goes by delay");
+    let sound = |metric: f64| (0.0..=1e9).contains(&metric);
+    let metrics = topology.links.iter().filter_map(|link| link.metric);
+    let (known, good) = (
+        metrics.clone().count(),
+        metrics.filter(|it| sound(*it)).count(),
+    );
+    let by_metric = known > 0 && good == topology.links.len();
+    if known > 0 && !by_metric {
+        assumptions.whole(
+            "the metrics of the links stand in comments, for not all of them have one: routing goes by delay",
+        );
     }
     let mut layout = Layout {
         topology: &topology,
         choices,
+        by_metric,
         taken: HashMap::new(),
         middle: Vec::new(),
         names: topology
@@ -151,6 +161,8 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
 struct Layout<'a> {
     topology: &'a Topology,
     choices: &'a Choices,
+    /// Whether all links have a metric that routing can go by.
+    by_metric: bool,
     /// How many links lead from a node to another.
     taken: HashMap<(usize, usize), usize>,
     /// Nodes in the middle of parallel links.
@@ -188,8 +200,11 @@ impl Layout<'_> {
                     link.name
                         .as_ref()
                         .map(|name| format!("called {}", plain(name))),
-                    link.metric.map(|metric| format!("metric {metric}")),
+                    link.metric
+                        .filter(|_| !self.by_metric)
+                        .map(|metric| format!("metric {metric}")),
                 ],
+                metric: link.metric.filter(|_| self.by_metric),
             };
             // Writing to a string cannot fail.
             let _ = match busy {
@@ -264,6 +279,7 @@ struct Row<'a> {
     duplex: bool,
     settled: &'a Settled,
     buffer: Option<Room>,
+    metric: Option<f64>,
     remark: [Option<String>; 2],
 }
 
@@ -290,6 +306,9 @@ impl Row<'_> {
             "delay     = \"{delay}\"{}",
             Remark(&self.settled.delay_remark)
         )?;
+        if let Some(metric) = self.metric {
+            writeln!(text, "metric    = {metric}")?;
+        }
         match self.buffer {
             Some(buffer) => writeln!(text, "buffer    = \"{buffer}\""),
             None => Ok(()),
@@ -309,7 +328,11 @@ impl Row<'_> {
             text,
             "bandwidth = \"{}\"\ndelay     = \"0 s\"",
             BitsPerSecond(bps)
-        )
+        )?;
+        match self.metric {
+            Some(_) => writeln!(text, "metric    = 0"),
+            None => Ok(()),
+        }
     }
 }
 

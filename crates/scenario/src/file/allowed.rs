@@ -106,6 +106,10 @@ pub(super) const COORDINATE: Allowed<f64> = Allowed {
     test: |x| x.abs() <= 1e12,
     text: "-1e12 to 1e12",
 };
+pub(super) const METRIC: Allowed<f64> = Allowed {
+    test: |metric| (0.0..=1e9).contains(metric),
+    text: "0 to 1e9",
+};
 pub(super) const POPULATION: Allowed<f64> = Allowed {
     test: |people| *people > 0.0 && *people <= 1e12,
     text: "above 0, at most 1e12",

@@ -42,7 +42,7 @@ pub struct Connection {
     /// Size of a data packet on the wire. Default: the simulation's.
     #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
     pub packet_size: Option<ByteSize>,
-    /// Nodes from sender to receiver, both included. Default: the shortest path by delay.
+    /// Nodes from sender to receiver, both included. Default: the shortest path by delay, or by `metric`.
     #[key(allowed = allowed::PATH, example = "[\"A\", \"R1\", \"B\"]")]
     pub path: Option<Spanned<Vec<Spanned<String>>>>,
     /// Nodes from receiver to sender, both included. Default: the path reversed.

@@ -21,6 +21,10 @@ pub struct Link {
     /// Propagation delay. Default: 0 s.
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
+    /// What it costs to lead traffic over it, both ways: the path with the smallest sum is taken. Either all
+    /// links have a metric or none. Default: the delay is what it costs.
+    #[key(allowed = allowed::METRIC, example = 10)]
+    pub metric: Option<Spanned<f64>>,
     /// How much the queue holds, the packet in service included: `"100 pkt"`, `"150 KB"`, or what the link
     /// sends in `"50 ms"`, at least one packet. Default: what it sends during the longest round trip, queues
     /// aside, of the connections that cross it at the start (the bandwidth-delay product), at least 10

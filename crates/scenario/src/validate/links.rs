@@ -85,6 +85,7 @@ impl Assembly<'_> {
             to: _,
             bandwidth,
             delay,
+            metric,
             buffer,
             duplex: _,
             queue,
@@ -100,6 +101,7 @@ impl Assembly<'_> {
             to,
             bandwidth_bps,
             delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
+            metric: metric.as_deref().copied(),
             buffer,
             queue: self.queue(queue.as_ref(), buffer),
             // What does not go together was refused when it was read.
@@ -146,6 +148,7 @@ impl Assembly<'_> {
             return None;
         }
         let bandwidth_bps = spec.bandwidth_bps;
+        let has_metric = spec.metric.is_some();
         let id = self.builder.link(spec);
         if let Some((scheduler, classes)) = classes {
             self.builder.schedule(ClassedLink {
@@ -159,6 +162,7 @@ impl Assembly<'_> {
             from: ends.0,
             to: ends.1,
             bandwidth_bps,
+            has_metric,
             place,
             reverse,
         });

@@ -177,6 +177,7 @@ struct PlacedLink {
     from: NodeId,
     to: NodeId,
     bandwidth_bps: f64,
+    has_metric: bool,
     place: Place,
     /// The other direction of a duplex link.
     reverse: bool,
@@ -241,6 +242,7 @@ impl Assembly<'_> {
                 help,
             );
         }
+        self.check_metrics();
         let demands = std::mem::take(&mut self.demand_list);
         let include = scenario.include.as_ref();
         let is_silent = self.connections.is_empty()
@@ -294,6 +296,22 @@ impl Assembly<'_> {
                 }
                 None
             }
+        }
+    }
+
+    /// Metrics beside delays would be sums of different things.
+    fn check_metrics(&mut self) {
+        let of = |list: &[PlacedLink], has| list.iter().find(|it| it.has_metric == has).copied();
+        let with = of(&self.link_list, true);
+        let without = of(&self.link_list, false);
+        if let (Some(with), Some(without)) = (with, without) {
+            let names = [with, without].map(|link| self.link_name(&link));
+            let message = format!(
+                "link `{}` has no `metric`, but `{}` has",
+                names[1], names[0]
+            );
+            let help = "give every link one, or none: then routing goes by delay";
+            self.error(ProblemKind::Missing, without.place, message, help);
         }
     }
 

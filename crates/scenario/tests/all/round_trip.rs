@@ -277,9 +277,10 @@ prop_compose! {
         queue in of(queue()),
         loss in of(loss()),
         srlg in of(groups()),
+        metric in of((0.0..1e9).prop_map(Spanned::from)),
         classes in prop::collection::vec(link_class(), 0..3),
     ) -> Link {
-        Link { from, to, bandwidth, delay, buffer, duplex, queue, loss, srlg, classes, back: None }
+        Link { from, to, bandwidth, delay, metric, buffer, duplex, queue, loss, srlg, classes, back: None }
     }
 }
 

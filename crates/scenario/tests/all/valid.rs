@@ -599,3 +599,29 @@ fn a_default_that_changed_since_a_scenario_was_written_is_named() {
         "{problems}"
     );
 }
+
+/// The way over C has the longer delay and the smaller metric.
+#[test]
+fn routing_goes_by_metric_where_there_is_one() {
+    let link = |from: &str, to: &str, delay: &str, metric: &str| {
+        format!(
+            "\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nbandwidth = \"8 Mbit/s\"\ndelay = \"{delay}\"\n{metric}\n"
+        )
+    };
+    for (metrics, hops) in [
+        (["", "", ""], 1),
+        (["metric = 30", "metric = 10", "metric = 10"], 2),
+    ] {
+        let text = [
+            START,
+            &link("A", "B", "1 ms", metrics[0]),
+            &link("A", "C", "5 ms", metrics[1]),
+            &link("C", "B", "5 ms", metrics[2]),
+            CONNECTION,
+        ];
+        let network = good(&text.concat()).network;
+        let id = network.connection_by_name("c1").unwrap();
+        assert_eq!(network.path(id).len(), hops);
+        assert_eq!(network.return_path(id).len(), hops);
+    }
+}

@@ -38,8 +38,9 @@ impl Export<'_> {
                 bandwidth_bps,
                 delay_s,
                 buffer: _,
-                queue: _, // both in `queue`
-                loss: _,  // in `losses`
+                queue: _,  // both in `queue`
+                loss: _,   // in `losses`
+                metric: _, // in the routes
             } = network.link_spec(id);
             rows.push([
                 format!("link {}", word(network.node_name(from))),
