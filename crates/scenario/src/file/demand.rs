@@ -20,8 +20,8 @@ pub struct Demand {
     /// The node that receives.
     #[key(example = "B")]
     pub to: Spanned<String>,
-    /// The mean of what is sent, headers included; with `users` for each of them. `demand-scale` in
-    /// [simulation] multiplies it. Default, of voice with `users` only: 80 kbit/s.
+    /// The mean of what is sent, headers included; with `users` for each of them. `demand-scale` of the
+    /// simulation multiplies it. Default, of voice with `users` only: 80 kbit/s.
     #[key(allowed = allowed::RATE, example = "200 Mbit/s")]
     pub rate: Option<RateSetting>,
     /// So many times that rate. Default: 1.

@@ -36,7 +36,7 @@ pub struct Include {
 /// A demand from every node to every other one, each in proportion to the product of their weights.
 #[table]
 pub struct Gravity {
-    /// All of them together, headers included; `demand-scale` in [simulation] multiplies it.
+    /// All of them together, headers included; `demand-scale` of the simulation multiplies it.
     #[key(allowed = allowed::RATE, example = "5 Gbit/s")]
     pub total: RateSetting,
     /// What a node weighs. Default: its population.

@@ -20,7 +20,7 @@ pub struct Node {
     /// Where it is drawn: upwards.
     #[key(allowed = allowed::COORDINATE, example = 52.4)]
     pub y: Option<Spanned<f64>>,
-    /// How many people live there, or what else its traffic is in proportion to: for `gravity` in [include].
+    /// How many people live there, or what else its traffic is in proportion to: for `gravity`, an include.
     #[key(allowed = allowed::POPULATION, example = 850000)]
     pub population: Option<Spanned<f64>>,
 }
