@@ -83,6 +83,12 @@ pub enum ExportError {
         /// Which workload.
         workload: String,
     },
+    /// Transfers that come and go.
+    #[error("demand {demand}: transfers that come and go cannot be exported to ns-2 yet")]
+    Demand {
+        /// Which demand.
+        demand: String,
+    },
     /// A packet that would never get through.
     #[error(
         "link {link}: packets of {packet_bytes} B (connection {connection}) do not fit into its buffer beside one in service, so ns-2 would let none through"

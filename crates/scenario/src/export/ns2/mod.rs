@@ -131,6 +131,11 @@ pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportEr
             aggregate: scenario.network.aggregate_spec(id).name.clone(),
         });
     }
+    if let Some(demand) = scenario.demands.first() {
+        return Err(ExportError::Demand {
+            demand: demand.name.clone(),
+        });
+    }
     let mut warnings = Warnings::default();
     let seed = seed(scenario.seed, &mut warnings);
     // The sections first: what they cannot say exactly stands at the top.

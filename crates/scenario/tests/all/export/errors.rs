@@ -30,6 +30,12 @@ fn what_cannot_be_is_refused_with_a_reason() {
             "workload web: users cannot be exported to ns-2 yet",
         ),
         (
+            "",
+            "source = { profile = \"ns-reno\" }\n[[demand]]\nfrom = \"A\"\nto = \"B\"\nrate = \"1 Mbit/s\"\n\
+             size = { constant = \"10 KB\" }",
+            "demand A->B: transfers that come and go cannot be exported to ns-2 yet",
+        ),
+        (
             "buffer = \"1 pkt\"",
             RENO,
             "link A->B: its buffer has room for 1 pkt, but ns-2's queues hold at least 2 (the packet in service and one more)",
