@@ -8,6 +8,7 @@ mod interrupt;
 mod output;
 mod parse;
 mod problems;
+mod threads;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;

@@ -98,14 +98,6 @@ pub enum Error {
         "the scenario, or a file that it names, was changed while the sweep ran; what is finished stays, and is of before"
     )]
     Changed,
-    /// So many threads are not to be had.
-    #[error("cannot start {threads} threads: {reason}")]
-    Threads {
-        /// How many.
-        threads: usize,
-        /// What the system says.
-        reason: String,
-    },
     /// It was asked to stop.
     #[error("stopped after {done} of {cases} cases; the same command goes on from there")]
     Stopped {

@@ -17,7 +17,6 @@ use crate::chunks::Chunks;
 use crate::columns::Cell;
 use crate::tables::Tables;
 use crate::worker::{Worker, check_run};
-use crate::write::with_threads;
 use crate::{Axis, Error};
 
 /// Loads the scenario with these settings, each as `KEY=VALUE`, of which later ones count.
@@ -133,12 +132,12 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Counts the cases, and tries every value once, with the first of all others, with so many threads at
-    /// most.
+    /// Counts the cases, and tries every value once, with the first of all others, on the threads of the current
+    /// rayon pool.
     ///
     /// # Errors
     /// Everything that keeps the sweep from beginning.
-    pub fn new(request: Request, threads: Option<usize>, load: &Load<'_>) -> Result<Sweep, Error> {
+    pub fn new(request: Request, load: &Load<'_>) -> Result<Sweep, Error> {
         check_keys(&request)?;
         if !request.format.is_available() {
             let error = netflow_results::Error::FormatMissing {
@@ -171,7 +170,7 @@ impl Sweep {
             return Err(sweep.too_many(load));
         };
         sweep.cases = cases;
-        with_threads(threads, || sweep.check_values(load))??;
+        sweep.check_values(load)?;
         Ok(sweep)
     }
 

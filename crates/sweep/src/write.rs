@@ -16,8 +16,6 @@ use crate::{Error, Load, Shard, Sweep};
 pub struct Writing {
     /// Which of the chunks.
     pub shard: Shard,
-    /// Threads to use at most; all cores without. Nothing depends on it.
-    pub threads: Option<usize>,
     /// Whether what another sweep has written into the directory goes.
     pub force: bool,
 }
@@ -40,7 +38,7 @@ pub struct Written {
 }
 
 impl Sweep {
-    /// Evaluates what is not in the directory yet, and tells again and again what part is done, from 0 to
+    /// Evaluates what is not in the directory yet, on the threads of the current rayon pool, and tells again and again what part is done, from 0 to
     /// 1. Once `stop` says so, it ends soon; finished chunks stay.
     ///
     /// # Errors
@@ -55,9 +53,7 @@ impl Sweep {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Written, Error> {
         let directory = Directory::open(directory, self, writing.force)?;
-        with_threads(writing.threads, || {
-            self.write_into(&directory, writing.shard, load, on_progress, stop)
-        })?
+        self.write_into(&directory, writing.shard, load, on_progress, stop)
     }
 
     fn write_into(
@@ -184,20 +180,4 @@ impl Written {
         self.without_answer += receipt.without_answer;
         self.rows += receipt.rows;
     }
-}
-
-/// Does something with so many threads.
-pub(crate) fn with_threads<T: Send>(
-    threads: Option<usize>,
-    work: impl FnOnce() -> T + Send,
-) -> Result<T, Error> {
-    let Some(threads) = threads else {
-        return Ok(work());
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Error::Threads {
-        threads,
-        reason: error.to_string(),
-    })?;
-    Ok(pool.install(work))
 }

@@ -42,7 +42,7 @@ fn a_sweep_costs_little_more_than_its_cases() {
             format,
             ..Request::default()
         };
-        Sweep::new(request, Some(1), &load).unwrap_or_else(|error| panic!("{error}"))
+        Sweep::new(request, &load).unwrap_or_else(|error| panic!("{error}"))
     };
     let ms = |time_s: f64, cases: u64| 1e3 * time_s / cases as f64;
 
@@ -61,6 +61,8 @@ fn a_sweep_costs_little_more_than_its_cases() {
     let prepare_ms = ms(prepare_s, CASES / EVERY);
     println!("alone {alone_ms:.3} ms of processor a case, {prepare_ms:.2} of it to prepare");
 
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let one = one.unwrap();
     for format in [Format::Parquet, Format::Csv] {
         if !format.is_available() {
             println!("{format}: not in this build");
@@ -68,12 +70,11 @@ fn a_sweep_costs_little_more_than_its_cases() {
         }
         let sweep = sweep(format);
         let place = tempfile::tempdir().unwrap();
-        let writing = Writing {
-            threads: Some(1),
-            ..Writing::default()
-        };
         let began_s = processor_s();
-        let written = sweep.write(place.path(), &writing, &load, &mut |_| {}, &|| false);
+        let written = one.install(|| {
+            let writing = Writing::default();
+            sweep.write(place.path(), &writing, &load, &mut |_| {}, &|| false)
+        });
         let written = written.unwrap();
         let sweep_ms = ms(processor_s() - began_s, CASES);
         assert_eq!((written.cases, written.without_answer), (CASES, 0));

@@ -8,7 +8,7 @@ use netflow_sweep::{Axis, Error, Model, Request, Sweep, Writing};
 use crate::common::{axes, load, request, said, sweep};
 
 fn refusal(request: Request) -> String {
-    match Sweep::new(request, Some(1), &load) {
+    match Sweep::new(request, &load) {
         Err(error) => said(&error),
         Ok(sweep) => panic!("{} cases", sweep.cases().count()),
     }

@@ -15,16 +15,20 @@ fn write(sweep: &Sweep, to: &Path, writing: Writing) -> Written {
     written.unwrap_or_else(|error| panic!("{}", said(&error)))
 }
 
-fn threads(threads: usize) -> Writing {
-    Writing {
-        threads: Some(threads),
-        ..Writing::default()
-    }
+/// Does something with so many threads.
+fn with<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.unwrap().install(work)
+}
+
+/// Writes all of it with so many threads.
+fn write_with(threads: usize, sweep: &Sweep, to: &Path) -> Written {
+    with(threads, || write(sweep, to, Writing::default()))
 }
 
 fn whole(sweep: &Sweep) -> (tempfile::TempDir, Written) {
     let place = tempfile::tempdir().unwrap();
-    let written = write(sweep, place.path(), threads(1));
+    let written = write_with(1, &sweep, place.path());
     (place, written)
 }
 
@@ -43,7 +47,7 @@ fn threads_make_no_difference() {
             (written.cases, written.reused, written.missing_chunks),
             (60, 0, 0)
         );
-        write(&sweep, two.path(), threads(2));
+        write_with(2, &sweep, two.path());
         assert!(files(one.path()) == files(two.path()));
     }
 }
@@ -63,7 +67,7 @@ fn shards_together_are_the_whole() {
                 parts.path(),
                 Writing {
                     shard,
-                    ..threads(1)
+                    ..Writing::default()
                 },
             )
         })
@@ -71,7 +75,7 @@ fn shards_together_are_the_whole() {
     assert_eq!(written.iter().map(|it| it.cases).sum::<u64>(), 60);
     assert!(files(one.path()) == files(parts.path()));
     // What is there is not done again.
-    assert_eq!(write(&sweep, parts.path(), threads(2)).reused, 60);
+    assert_eq!(write_with(2, &sweep, parts.path()).reused, 60);
 }
 
 #[test]
@@ -83,7 +87,9 @@ fn what_was_stopped_goes_on() {
     for after in [0, 1, 3, 7, 10, 40, 400] {
         let asked = AtomicU64::new(0);
         let stop = || asked.fetch_add(1, Ordering::Relaxed) > after;
-        let end = sweep.write(place.path(), &threads(2), &load, &mut |_| {}, &stop);
+        let end = with(2, || {
+            sweep.write(place.path(), &Writing::default(), &load, &mut |_| {}, &stop)
+        });
         match end {
             Err(Error::Stopped { .. }) => stopped += 1,
             Err(error) => panic!("{}", said(&error)),
@@ -91,7 +97,7 @@ fn what_was_stopped_goes_on() {
         }
     }
     assert!(stopped > 3);
-    write(&sweep, place.path(), threads(2));
+    write_with(2, &sweep, place.path());
     assert!(files(one.path()) == files(place.path()));
 }
 
@@ -119,7 +125,7 @@ fn what_was_damaged_is_done_again() {
             None => fs::remove_file(&path).unwrap(),
             Some(text) => fs::write(&path, text).unwrap(),
         }
-        let written = write(&sweep, one.path(), threads(1));
+        let written = write_with(1, &sweep, one.path());
         assert_eq!(written.damaged, [path.display().to_string()]);
         assert!(files(one.path()) == expected);
     }
@@ -127,7 +133,7 @@ fn what_was_damaged_is_done_again() {
     let mut bytes = expected[&links].clone();
     bytes[20] ^= 1;
     fs::write(one.path().join(&links), bytes).unwrap();
-    assert_eq!(write(&sweep, one.path(), threads(1)).damaged.len(), 1);
+    assert_eq!(write_with(1, &sweep, one.path()).damaged.len(), 1);
     assert!(files(one.path()) == expected);
 }
 
@@ -143,12 +149,12 @@ fn leftovers_go() {
         .unwrap();
     let left = table.replace("links/", "links/.") + ".Ab3x.partial";
     fs::write(one.path().join(left), "half").unwrap();
-    write(&sweep, one.path(), threads(1));
+    write_with(1, &sweep, one.path());
     assert!(files(one.path()) == expected);
     fs::write(one.path().join("links/mine.txt"), "mine").unwrap();
     let writing = Writing {
         force: true,
-        ..threads(1)
+        ..Writing::default()
     };
     assert_eq!(write(&sweep, one.path(), writing).reused, 0);
     assert_eq!(files(one.path()).len(), expected.len() + 1);
@@ -169,14 +175,11 @@ fn runs_are_the_same_in_shards() {
     let parts = tempfile::tempdir().unwrap();
     for shard in ["2/2", "1/2"] {
         let shard = shard.parse().unwrap();
-        write(
-            &sweep,
-            parts.path(),
-            Writing {
-                shard,
-                ..threads(2)
-            },
-        );
+        let writing = Writing {
+            shard,
+            ..Writing::default()
+        };
+        with(2, || write(&sweep, parts.path(), writing));
     }
     assert!(files(one.path()) == files(parts.path()));
 }

@@ -6,7 +6,6 @@ mod rows;
 use std::io::Write;
 
 use clap::Args;
-use netflow::evaluate::on_threads;
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, Failures, failures as analyse};
 
@@ -19,6 +18,7 @@ use crate::output::format::{Format, HELP};
 use crate::output::json::object;
 use crate::parse::positive_time;
 use crate::problems;
+use crate::threads::on_threads;
 
 /// Tell what happens if a link, a node or a shared-risk group fails
 ///
@@ -83,9 +83,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
     let options = arguments.options(network, scenario.options.seed)?;
     let work = || analyse(network, at_s, &options, &interrupt::requested);
-    let found = on_threads(arguments.threads.map(usize::from), work)
-        .map_err(|error| Failure::Evaluation(error.to_string()))?;
-    let found = found.map_err(cannot)?;
+    let found = on_threads(arguments.threads, work)?.map_err(cannot)?;
     let found = found.ok_or_else(|| Failure::Interrupted("nothing is told".to_owned()))?;
     for note in notes(network, &found.intact, at_s, scenario.options.model) {
         problems::warn_of(&note);

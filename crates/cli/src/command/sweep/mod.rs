@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::progress::Progress;
 use crate::parse::{one_of, positive_time};
+use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
 /// Evaluate a scenario with every combination of settings, and write long tables
@@ -87,8 +88,8 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     let request = arguments.request()?;
     let scenario = Source::of(&arguments.scenario)?;
     let load = |settings: &[String]| scenario.load(settings);
-    let threads = arguments.threads.map(usize::from);
-    let sweep = Sweep::new(request, threads, &load).map_err(cannot)?;
+    let threads = arguments.threads;
+    let sweep = on_threads(threads, || Sweep::new(request, &load))?.map_err(cannot)?;
     if !arguments.quiet {
         problems::warn(sweep.base());
     }
@@ -106,20 +107,16 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
     let writing = Writing {
         shard: arguments.shard,
-        threads,
         force: arguments.force,
     };
     let mut progress = Progress::of("the cases", !arguments.quiet);
     let mut on_progress = |part| progress.at(part);
-    let written = sweep.write(
-        directory,
-        &writing,
-        &load,
-        &mut on_progress,
-        &interrupt::requested,
-    );
+    let stop = &interrupt::requested;
+    let written = on_threads(threads, || {
+        sweep.write(directory, &writing, &load, &mut on_progress, stop)
+    });
     progress.finish();
-    let written = written.map_err(cannot)?;
+    let written = written?.map_err(cannot)?;
     if !arguments.quiet {
         for file in &written.damaged {
             problems::warn_of(&format!(

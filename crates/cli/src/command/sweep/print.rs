@@ -39,7 +39,7 @@ pub fn estimate(
     sweep: &Sweep,
     shard: Shard,
     estimate: &Estimate,
-    threads: Option<usize>,
+    threads: Option<u16>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     writeln!(out, "{}", cases(sweep))?;
@@ -48,7 +48,7 @@ pub fn estimate(
     }
     let of_one = match threads {
         Some(threads) if threads > 1 => {
-            let time_s = estimate.time_s / threads as f64;
+            let time_s = estimate.time_s / f64::from(threads);
             format!(", {} with {threads} threads", duration(time_s))
         }
         _ => String::new(),
