@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use netflow::prelude::*;
 use netflow::scenario::Prepared;
-use netflow::steady::{Solver, SteadyOptions, Transfers};
+use netflow::steady::{Solver, SteadyOptions};
 
 /// Links by bandwidth in Mbit/s and delay in ms, one behind the other from N0 on; what crosses them, by the
 /// load at the busiest link that it makes at a demand-scale of 1.
@@ -73,15 +73,7 @@ impl Case {
         let all: Vec<_> = prepared
             .demands
             .iter()
-            .map(|it| {
-                let transfers = Transfers {
-                    size: &it.size,
-                    mean_pkts: it.mean_pkts,
-                    payload_bytes: it.payload_bytes,
-                    initial_window_pkts: it.initial_window_pkts,
-                };
-                (it.connection, transfers)
-            })
+            .map(|it| (it.connection, &*it.transfers))
             .collect();
         let times = solver.transfer_times(&steady, &all);
         let times = prepared.demands.iter().zip(times).map(|(it, times)| {

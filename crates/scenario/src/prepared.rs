@@ -1,8 +1,10 @@
 //! What comes out: a network ready to run.
 
+use std::sync::Arc;
+
 use netflow_document::{Problem, Sources};
 use netflow_network::{ConnectionId, Model, Network, NodeId, Options};
-use netflow_workload::Distribution;
+use netflow_workload::Transfers;
 use sha2::{Digest, Sha256};
 
 use crate::load::Reach;
@@ -48,14 +50,8 @@ pub struct DemandNote {
     pub name: String,
     /// What carries it.
     pub connection: ConnectionId,
-    /// How long a transfer is, in bytes.
-    pub size: Distribution,
-    /// Mean of the packets of a transfer.
-    pub mean_pkts: f64,
-    /// Payload of a full packet, in bytes.
-    pub payload_bytes: f64,
-    /// Packets that its senders begin with.
-    pub initial_window_pkts: f64,
+    /// How long they are, and what carries them: the same for many demands.
+    pub transfers: Arc<Transfers>,
 }
 
 /// What a `[[node]]` says about a node.

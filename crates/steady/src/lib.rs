@@ -50,7 +50,7 @@ pub use point::Held;
 pub use sensitivity::{Measure, Sensitivities};
 pub use solver::{Scale, Solver};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
-pub use transfers::{TransferTimes, Transfers};
+pub use transfers::TransferTimes;
 
 /// The steady state of a network as it is just before `at_s`; infinity is after all its events.
 ///

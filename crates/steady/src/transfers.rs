@@ -1,25 +1,12 @@
 //! How long transfers take that come and go in a network at rest.
 
 use netflow_network::{ConnectionId, HEADER_BYTES};
-use netflow_workload::Distribution;
+use netflow_workload::Transfers;
 
 use crate::{Solver, Steady};
 
 /// Sizes that a distribution is taken to have, each as often as the others.
 const SIZES: usize = 128;
-
-/// Transfers over a connection, as long as this distribution says.
-#[derive(Clone, Copy, Debug)]
-pub struct Transfers<'a> {
-    /// Bytes of a transfer.
-    pub size: &'a Distribution,
-    /// Mean of the packets of a transfer.
-    pub mean_pkts: f64,
-    /// Payload of a full packet, in bytes.
-    pub payload_bytes: f64,
-    /// Packets that a sender begins with.
-    pub initial_window_pkts: f64,
-}
 
 /// Mean times of transfers, from asking for one to its last byte, the handshake aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +29,7 @@ struct Shared {
 
 /// What is known of the transfers of one connection before those of others are.
 struct Own<'a> {
-    transfers: &'a Transfers<'a>,
+    transfers: &'a Transfers,
     links: &'a [u32],
     rtt_s: f64,
     narrowest_bps: f64,
@@ -67,7 +54,7 @@ impl Solver {
     pub fn transfer_times(
         &self,
         steady: &Steady,
-        all: &[(ConnectionId, Transfers<'_>)],
+        all: &[(ConnectionId, &Transfers)],
     ) -> Vec<Option<TransferTimes>> {
         let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
         let mut shared = vec![Shared::default(); self.problem.links.len()];
@@ -92,7 +79,7 @@ impl Solver {
             .collect()
     }
 
-    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers<'a>) -> Option<Own<'a>> {
+    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Option<Own<'a>> {
         let problem = &self.problem;
         let i = problem.flow_of(&self.network, id)?;
         let flow = &problem.flows[i];
@@ -101,9 +88,9 @@ impl Solver {
             .iter()
             .map(|&l| problem.links[l as usize].bandwidth_bps);
         let [there_s, back_s] = problem.fixed_s(flow);
-        let payload_bytes = transfers.payload_bytes;
+        let payload_bytes = transfers.payload_bytes();
         let sizes = (0..SIZES).map(|i| (i as f64 + 0.5) / SIZES as f64);
-        let bits = 8.0 * (transfers.size.mean() + HEADER_BYTES * transfers.mean_pkts);
+        let bits = 8.0 * transfers.mean_wire_bytes(HEADER_BYTES);
         let count = f64::from(self.network.connection_spec(id).count);
         Some(Own {
             transfers,
@@ -114,7 +101,7 @@ impl Solver {
             bits,
             per_s: flow.rate_pps * flow.demand * count * flow.data_bits / bits,
             sizes_pkts: sizes
-                .map(|u| (transfers.size.quantile(u) / payload_bytes).ceil())
+                .map(|u| (transfers.size().quantile(u) / payload_bytes).ceil())
                 .collect(),
         })
     }
@@ -151,7 +138,7 @@ impl Own<'_> {
         let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
         for &pkts in &self.sizes_pkts {
             let (rounds, sent_pkts) =
-                slow_start(pkts, self.transfers.initial_window_pkts, most_pkts);
+                slow_start(pkts, self.transfers.initial_window_pkts(), most_pkts);
             all_rounds += rounds / SIZES as f64;
             all_pkts += sent_pkts / SIZES as f64;
         }

@@ -26,6 +26,7 @@ mod player;
 mod random;
 mod session;
 mod times;
+mod transfers;
 mod waits;
 
 pub use application::{Application, Http, Telnet};
@@ -34,4 +35,5 @@ pub use error::Error;
 pub use player::{Act, Answered, Player, WaitFor};
 pub use session::{Exchange, Kind, Session, Sessions, Turn, Workload};
 pub use times::{Step, Summary, Times};
+pub use transfers::Transfers;
 pub use waits::Waits;

@@ -1,13 +1,16 @@
 //! Traffic by how much it is.
 
+use std::sync::Arc;
+
 use netflow_document::{Place, ProblemKind, Quantity, Spanned};
 use netflow_network::{Acks, Application, ConnectionSpec, Model, NodeId, Source, WorkloadSpec};
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
-use netflow_workload::{Application as Users, Distribution, Http};
+use netflow_workload::{Application as Users, Distribution, Http, Transfers};
 
 use super::Assembly;
 use super::connections::Ends;
+use super::stacks::STACK;
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
 use crate::memory;
 use crate::prepared::DemandNote;
@@ -15,9 +18,8 @@ use crate::prepared::DemandNote;
 /// Transfers that a run among packets may have: all of their times are kept.
 const MOST_TRANSFERS: f64 = 1e6;
 
-/// The TCP of long connections: as it was measured, and packet by packet.
+/// The TCP of long connections as it was measured; packet by packet it is [`STACK`].
 const PROFILE: &str = "linux-cubic";
-const STACK: &str = "linux-6";
 
 /// A call: so many packets of so many bytes in a second.
 const VOICE_PPS: f64 = 50.0;
@@ -32,36 +34,31 @@ const SIZE: Distribution = Distribution::Exponential {
     most: 20e6,
 };
 
-/// The packets of a mean transfer: counting them takes a moment, and many demands have the same.
-#[derive(Clone, Debug, PartialEq)]
-struct Packets {
-    size: Distribution,
-    payload_bytes: f64,
-    mean: f64,
-}
-
 /// What the demands are made with.
 #[derive(Default)]
 pub(super) struct Demands {
-    last: Option<Packets>,
+    /// Many demands have the same, and counting its packets takes a moment.
+    last: Option<Arc<Transfers>>,
     pub(super) notes: Vec<DemandNote>,
 }
 
 impl Demands {
-    fn mean_packets(&mut self, size: &Distribution, payload_bytes: f64) -> f64 {
+    fn transfers(
+        &mut self,
+        size: &Distribution,
+        payload_bytes: f64,
+        stack: &Stack,
+    ) -> Arc<Transfers> {
         if let Some(last) = &self.last
-            && last.size == *size
-            && last.payload_bytes == payload_bytes
+            && last.size() == size
+            && last.payload_bytes() == payload_bytes
         {
-            return last.mean;
+            return last.clone();
         }
-        let mean = size.mean_packets(payload_bytes);
-        self.last = Some(Packets {
-            size: size.clone(),
-            payload_bytes,
-            mean,
-        });
-        mean
+        let window_pkts = f64::from(stack.initial_window_pkts);
+        let new = Arc::new(Transfers::new(size.clone(), payload_bytes, window_pkts));
+        self.last = Some(new.clone());
+        new
     }
 }
 
@@ -300,19 +297,16 @@ impl Assembly<'_> {
     /// Adds transfers that come and go: among packets each of them, as what users ask for; among fluids
     /// their mean.
     fn add_transfers(&mut self, demand: Checked, size: Distribution) {
-        let payload_bytes = demand.packet.get() - HEADER_BYTES;
-        let packets = self.demands.mean_packets(&size, payload_bytes);
-        let wire_bytes = size.mean().max(1.0) / packets + HEADER_BYTES;
-        let rate_pps = demand.rate.packets_per_second(demand.packet).get();
-        // The rate is of full packets; as many bits are sent in packets as they are.
-        let rate_pps = match demand.rate {
-            Rate::BitsPerSecond(bps) => bps.in_packets(Bytes(wire_bytes)).get(),
-            Rate::PacketsPerSecond(_) => rate_pps,
-        };
-        let per_s = rate_pps / packets;
         let Some(stack) = Stack::builtin(STACK) else {
             return;
         };
+        let payload_bytes = demand.packet.get() - HEADER_BYTES;
+        let transfers = self.demands.transfers(&size, payload_bytes, &stack);
+        // As many bits are sent in packets as they are, the last of a transfer is not full.
+        let packets = transfers.mean_pkts();
+        let wire_bytes = transfers.mean_wire_bytes(HEADER_BYTES) / packets;
+        let rate_pps = demand.rate.packets_per_second(Bytes(wire_bytes)).get();
+        let per_s = rate_pps / packets;
         let Model::Packets(_) = self.settings.options.model else {
             let acks = self.demand_acks();
             let name = demand.name.clone();
@@ -321,18 +315,15 @@ impl Assembly<'_> {
             return self.demands.notes.push(DemandNote {
                 name,
                 connection,
-                size,
-                mean_pkts: packets,
-                payload_bytes,
-                initial_window_pkts: f64::from(stack.initial_window_pkts),
+                transfers,
             });
         };
         let run_s = self.settings.options.duration_s;
         let open_s = demand.stop_s.map_or(run_s, |stop_s| stop_s.min(run_s)) - demand.start_s;
-        let transfers = per_s * open_s.max(0.0);
-        if transfers > MOST_TRANSFERS {
+        let expected = per_s * open_s.max(0.0);
+        if expected > MOST_TRANSFERS {
             let message = format!(
-                "demand `{}` is about {transfers:.1e} transfers, at most {MOST_TRANSFERS:e} can be followed packet by packet",
+                "demand `{}` is about {expected:.1e} transfers, at most {MOST_TRANSFERS:e} can be followed packet by packet",
                 demand.name
             );
             let help = "make `size` larger, `rate` smaller or the run shorter, or write `model = \"fluid\"` in [simulation]";

@@ -11,6 +11,9 @@ use netflow_units::Bytes;
 use super::{Assembly, profiles, tables};
 use crate::file::StackSetting;
 
+/// The stack unless somebody says otherwise.
+pub(super) const STACK: &str = "linux-6";
+
 impl Assembly<'_> {
     /// A stack by its name, or from its file.
     pub(super) fn stack(&mut self, name: &Spanned<String>) -> Option<Stack> {

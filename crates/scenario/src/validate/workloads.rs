@@ -7,6 +7,7 @@ use netflow_workload::{Application, Distribution, Http, Telnet};
 
 use super::Assembly;
 use super::connections::window_source;
+use super::stacks::STACK;
 use crate::file::{
     self, ApplicationName, DistributionSetting, Places, Scenario, Variable, distribution,
 };
@@ -16,9 +17,6 @@ const MOST_USERS: f64 = 1e6;
 const MOST_WAITS: f64 = 1e7;
 /// Pairs of a client's and a server's node.
 const MOST_NODES: usize = 100;
-
-/// The stack unless somebody says otherwise.
-const STACK: &str = "linux-6";
 
 impl Assembly<'_> {
     /// Adds the users, once it is known which model follows them.

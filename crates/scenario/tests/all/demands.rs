@@ -102,10 +102,10 @@ fn every_kind_sends_its_rate() {
             panic!("{:?}", prepared.demands);
         };
         assert_eq!(note.name, "A->C");
-        assert_eq!(note.initial_window_pkts, 10.0);
+        assert_eq!(note.transfers.initial_window_pkts(), 10.0);
         assert_eq!(
-            note.size,
-            Distribution::Exponential {
+            note.transfers.size(),
+            &Distribution::Exponential {
                 mean: 1e6,
                 most: 20e6
             }

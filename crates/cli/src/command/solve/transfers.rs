@@ -1,7 +1,7 @@
 //! Times of transfers as rows.
 
 use netflow::scenario::DemandNote;
-use netflow::steady::{Solver, Steady, Transfers};
+use netflow::steady::{Solver, Steady};
 use serde::Serialize;
 
 /// Transfers of a demand that come and go.
@@ -19,26 +19,19 @@ pub fn rows<'a>(
     solver: &Solver,
     steady: &Steady,
 ) -> Vec<TransferRow<'a>> {
-    let all: Vec<_> = demands.iter().map(|it| (it.connection, of(it))).collect();
+    let all: Vec<_> = demands
+        .iter()
+        .map(|it| (it.connection, &*it.transfers))
+        .collect();
     let times = solver.transfer_times(steady, &all);
     let rows = demands.iter().zip(times).filter_map(|(it, times)| {
         let times = times?;
         Some(TransferRow {
             demand: &it.name,
-            mean_bytes: it.size.mean(),
+            mean_bytes: it.transfers.size().mean(),
             alone_s: times.alone_s,
             mean_s: Some(times.mean_s).filter(|mean_s| mean_s.is_finite()),
         })
     });
     rows.collect()
-}
-
-/// The transfers of a demand.
-fn of(demand: &DemandNote) -> Transfers<'_> {
-    Transfers {
-        size: &demand.size,
-        mean_pkts: demand.mean_pkts,
-        payload_bytes: demand.payload_bytes,
-        initial_window_pkts: demand.initial_window_pkts,
-    }
 }
