@@ -129,7 +129,7 @@ fn more_than_a_link_carries_takes_for_ever() {
 }
 
 #[test]
-#[ignore = "packets of five networks at five loads: minutes"]
+#[ignore = "four minutes in release: packets of five networks at five loads"]
 fn transfers_of_five_networks_at_five_loads() {
     let (mut within, mut near, mut cells) = (0, 0, 0);
     println!(

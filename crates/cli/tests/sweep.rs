@@ -177,7 +177,6 @@ fn a_case_is_what_solve_says() {
         );
         text(&place.expect(&command, 0).stdout)
     };
-    let names = ["links", "connections"];
     let mut compared = 0;
     for (case, (bandwidth, buffer)) in [
         ("1Mbit/s", "20pkt"),
@@ -193,20 +192,28 @@ fn a_case_is_what_solve_says() {
         let solved = said(buffer, bandwidth);
         let solved = solved.strip_prefix("# links\n").unwrap();
         let (links, connections) = solved.split_once("# connections\n").unwrap();
-        for (name, expected) in names.into_iter().zip([links, connections]) {
-            let rows = table(&place.path("out").join(name)).into_iter();
-            let rows: Vec<_> = rows.filter(|row| row["case"] == case.to_string()).collect();
-            let expected = parse(expected);
-            assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.iter().zip(&expected) {
-                for (column, value) in expected {
-                    assert_eq!(&row[column], value, "case {case}, {column}");
-                    compared += 1;
-                }
+        compared += compare(&place, case, [links, connections]);
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+/// Compares a case's rows with the tables of links and of connections that a command printed; how many
+/// values that are.
+fn compare(place: &Workplace, case: usize, printed: [&str; 2]) -> usize {
+    let mut compared = 0;
+    for (name, printed) in ["links", "connections"].into_iter().zip(printed) {
+        let rows = table(&place.path("out").join(name)).into_iter();
+        let rows: Vec<_> = rows.filter(|row| row["case"] == case.to_string()).collect();
+        let expected = parse(printed);
+        assert_eq!(rows.len(), expected.len());
+        for (row, expected) in rows.iter().zip(&expected) {
+            for (column, value) in expected {
+                assert_eq!(&row[column], value, "case {case}, {column}");
+                compared += 1;
             }
         }
     }
-    assert!(compared > 300, "{compared}");
+    compared
 }
 
 #[test]
@@ -234,18 +241,7 @@ fn a_case_is_what_run_says() {
         let said = text(&place.expect(&command, 0).stdout);
         let said = said.strip_prefix("# links\n").unwrap();
         let (links, connections) = said.split_once("\n# connections\n").unwrap();
-        for (name, expected) in [("links", links), ("connections", connections)] {
-            let rows = table(&place.path("out").join(name)).into_iter();
-            let rows: Vec<_> = rows.filter(|row| row["case"] == case.to_string()).collect();
-            let expected = parse(expected);
-            assert_eq!(rows.len(), expected.len());
-            for (row, expected) in rows.iter().zip(&expected) {
-                for (column, value) in expected {
-                    assert_eq!(&row[column], value, "case {case}, {column}");
-                    compared += 1;
-                }
-            }
-        }
+        compared += compare(&place, case, [links, connections]);
     }
     assert!(compared > 300, "{compared}");
 }

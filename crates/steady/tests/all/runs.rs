@@ -140,7 +140,7 @@ fn runs_that_settle_end_there() {
 }
 
 #[test]
-#[ignore = "minutes in release: runs_that_settle_end_there on 300 networks"]
+#[ignore = "two minutes in release: runs_that_settle_end_there on 300 networks"]
 fn runs_that_settle_end_there_on_300_networks() {
     compare(0..300, 150_000, 97);
 }
