@@ -28,7 +28,7 @@ fn write_with(threads: usize, sweep: &Sweep, to: &Path) -> Written {
 
 fn whole(sweep: &Sweep) -> (tempfile::TempDir, Written) {
     let place = tempfile::tempdir().unwrap();
-    let written = write_with(1, &sweep, place.path());
+    let written = write_with(1, sweep, place.path());
     (place, written)
 }
 
