@@ -79,6 +79,7 @@ fn transfer(name: &str, from: NodeId, to: NodeId, start_s: f64) -> ConnectionSpe
         packet_size_bytes: 1000.0,
         path: None,
         return_path: None,
+        flow: None,
         acks: Acks::EveryPacket,
     }
 }

@@ -68,6 +68,7 @@
 //!     packet_size_bytes: 1000.0,
 //!     path: None,
 //!     return_path: None,
+//!     flow: None,
 //!     acks: Acks::None,
 //! });
 //! let network = builder.build().map_err(|errors| errors[0].clone())?;

@@ -241,6 +241,7 @@ impl NetworkBuilder {
                     packet_size_bytes: wire_bytes,
                     path: None,
                     return_path: None,
+                    flow: spec.flow,
                     acks,
                 });
             }
@@ -785,7 +786,12 @@ impl NetworkBuilder {
         let mut errors = Vec::new();
 
         let wanted = specs().filter(|s| s.path.is_none());
-        let requests: Vec<Request> = wanted.map(|s| request(s.from, s.to)).collect();
+        let requests: Vec<Request> = wanted
+            .map(|s| Request {
+                flow: s.flow,
+                ..request(s.from, s.to)
+            })
+            .collect();
         let mut found = router.paths(&requests, down).into_iter();
         let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
         for spec in specs() {
@@ -924,6 +930,7 @@ fn request(from: NodeId, to: NodeId) -> Request {
     Request {
         from: from.0,
         to: to.0,
+        flow: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::tables::Class;
-use crate::{Acks, Application, ConnectionSpec, NodeId, Source};
+use crate::{Acks, Application, ConnectionSpec, FlowHash, NodeId, Source};
 
 /// All that makes two connections behave differently.
 #[derive(PartialEq, Eq, Hash)]
@@ -17,6 +17,7 @@ struct Behaviour<'a> {
     window: Option<u64>,
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
+    flow: Option<FlowHash>,
     acks: Acks,
     /// Its aggregate, and the class of its packets.
     marks: (Option<u32>, Option<&'a str>),
@@ -73,6 +74,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -
         window: c.max_window_pkts.map(f64::to_bits),
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
+        flow: c.flow,
         acks: c.acks,
         marks,
     }

@@ -18,6 +18,7 @@ mod detours;
 mod diffserv;
 mod error;
 mod explain;
+mod flows;
 mod ids;
 pub mod likeness;
 mod network;
@@ -39,6 +40,7 @@ pub use detours::{Detour, Detours, Rerouted};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
+pub use flows::{EqualPaths, FlowHash, MOST_HASHED, MOST_PATHS, PathShare};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
     Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie,

@@ -173,6 +173,7 @@ fn branch_itself(inner: &Tables, b: usize) -> u64 {
         packet_size_bytes,
         path: _,
         return_path: _,
+        flow: _,
         acks,
     } = spec;
     let bits = |x: &Option<f64>| x.map(f64::to_bits);

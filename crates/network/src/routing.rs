@@ -5,10 +5,10 @@ use std::ops::Add;
 use petgraph::Direction;
 use petgraph::algo::dijkstra;
 use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::{EdgeFiltered, EdgeRef};
+use petgraph::visit::{EdgeFiltered, EdgeRef, Reversed};
 
-use crate::LinkSpec;
 use crate::likeness::link_keys;
+use crate::{FlowHash, LinkSpec};
 
 /// Delay in whole picoseconds, or metrics in millionths, then hops: equal sums are then equal whatever the order
 /// of summation, and the path with fewer links wins among them.
@@ -36,7 +36,12 @@ pub struct Router {
 pub struct Request {
     pub from: u32,
     pub to: u32,
+    /// Which of those of equal cost; `None`: the preferred.
+    pub flow: Option<FlowHash>,
 }
+
+/// Of every node the links that begin a path of least cost to one node, the preferred first.
+pub type NextLinks = Vec<Vec<u32>>;
 
 impl Router {
     pub fn new(node_count: usize, links: &[LinkSpec]) -> Router {
@@ -68,12 +73,13 @@ impl Router {
     }
 
     /// A path for every request, in order; `None` where there is no way. Links that are `down`
-    /// are not used. Among paths of equal cost and length the one that arrives over the links of
-    /// greater bandwidth wins, then a number that follows from what the links are, so that the
+    /// are not used. Without a flow, among paths of equal cost the shorter wins, then the one that arrives
+    /// over the links of greater bandwidth, then a number that follows from what the links are, so that the
     /// order in which they were added makes no difference.
     pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Option<Vec<u32>>> {
         let mut answers = vec![None; requests.len()];
-        let mut order: Vec<usize> = (0..requests.len()).collect();
+        let (mut flows, mut order): (Vec<usize>, Vec<usize>) =
+            (0..requests.len()).partition(|&i| requests[i].flow.is_some());
         order.sort_by_key(|&i| (requests[i].from, i));
         // One tree at a time: all of them would not fit for large networks.
         for same_start in order.chunk_by(|&a, &b| requests[a].from == requests[b].from) {
@@ -83,7 +89,65 @@ impl Router {
                 answers[i] = self.walk_back(from, requests[i].to, &into);
             }
         }
+        flows.sort_by_key(|&i| (requests[i].to, i));
+        for same_end in flows.chunk_by(|&a, &b| requests[a].to == requests[b].to) {
+            let to = requests[same_end[0]].to;
+            let next = self.next_links(to, down);
+            for &i in same_end {
+                let Request { from, flow, .. } = requests[i];
+                answers[i] = flow.and_then(|flow| self.walk(from, to, flow, &next));
+            }
+        }
         answers
+    }
+
+    /// Where all paths of least cost to a node go, however many links they have.
+    pub fn next_links(&self, to: u32, down: &[bool]) -> NextLinks {
+        let works = EdgeFiltered::from_fn(&self.graph, |e| !down[*e.weight() as usize]);
+        let reached = dijkstra(Reversed(&works), to.into(), None, |e| {
+            self.length(*e.weight())
+        });
+        let mut cost = vec![None; self.graph.node_count()];
+        for (node, c) in reached {
+            cost[node.index()] = Some(c);
+        }
+        let next = |v: NodeIndex<u32>| {
+            let outgoing = self.graph.edges_directed(v, Direction::Outgoing);
+            let tight = outgoing.filter(|e| {
+                let link = *e.weight();
+                let rest = cost[e.target().index()].map(|rest| rest + self.length(link));
+                !down[link as usize] && rest.is_some() && rest == cost[v.index()]
+            });
+            let mut links: Vec<u32> = tight.map(|e| *e.weight()).collect();
+            links.sort_by_key(|&link| (self.preference[link as usize], link));
+            links
+        };
+        self.graph.node_indices().map(next).collect()
+    }
+
+    /// What a link costs where paths need not have few links: those without length are counted all the same, so
+    /// that no path goes round in a circle.
+    fn length(&self, link: u32) -> Cost {
+        let Cost(length, hops) = self.cost[link as usize];
+        Cost(length, if length == 0 { hops } else { 0 })
+    }
+
+    /// The path that a flow takes.
+    pub fn walk(&self, from: u32, to: u32, flow: FlowHash, next: &NextLinks) -> Option<Vec<u32>> {
+        let (mut at, mut left, mut path) = (from, flow, Vec::new());
+        while at != to {
+            let links = next[at as usize].as_slice();
+            let link = *links.get(left.choose(links.len()))?;
+            path.push(link);
+            at = self.end(link)?;
+        }
+        Some(path)
+    }
+
+    /// Where a link ends.
+    pub fn end(&self, link: u32) -> Option<u32> {
+        let (_, end) = self.graph.edge_endpoints(link.into())?;
+        Some(end.index() as u32)
     }
 
     /// The last link of the best path from `from` to every node.

@@ -7,7 +7,7 @@ use netflow_profile::Profile;
 use netflow_queues::{Aqm, LinkLoss};
 use netflow_tcpmodel::Stack;
 
-use crate::{LinkId, NodeId, Rio, UserTraffic};
+use crate::{FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
 /// How much a queue holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -278,6 +278,9 @@ pub struct ConnectionSpec {
     /// Nodes from receiver to sender; `None`: the reversed path (the shortest path back where a
     /// link of the reversed path does not exist).
     pub return_path: Option<Vec<NodeId>>,
+    /// Which of several paths of equal cost, where no path is given; `None`: the one with the fewest links, and among
+    /// these the preferred.
+    pub flow: Option<FlowHash>,
     /// Its acknowledgements. Sources without feedback (constant, Poisson) usually have none.
     pub acks: Acks,
 }

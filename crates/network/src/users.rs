@@ -6,7 +6,7 @@ use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_workload::{Application, Session, Sessions, WaitFor, Workload};
 
 use crate::likeness::{hash_of, likenesses, told_apart};
-use crate::{ConnectionId, Network, NodeId, WindowSource};
+use crate::{ConnectionId, FlowHash, Network, NodeId, WindowSource};
 
 /// Pairs of a client's and a server's node that a workload may have.
 const MOST_PAIRS: usize = 10_000;
@@ -40,6 +40,8 @@ pub struct WorkloadSpec {
     pub packet_size_bytes: f64,
     /// The TCP at both ends, with the fluid models, and with the window model unless `source` says another.
     pub stack: Stack,
+    /// Which of several paths of equal cost all of its packets take; `None`: the preferred.
+    pub flow: Option<FlowHash>,
 }
 
 impl WorkloadSpec {
@@ -127,6 +129,8 @@ impl Network {
                 delayed_ack,
                 packet_size_bytes,
                 stack,
+                // Its links have a part in their number.
+                flow: _,
             } = &*users.spec;
             let pairs = users.pairs.iter().flatten();
             let ways: Vec<u64> = pairs.map(|id| of_connection[id.index()]).collect();

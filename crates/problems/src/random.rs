@@ -184,6 +184,7 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
         packet_size_bytes: maybe(0.3, 64.0..1500.0).unwrap_or(1000.0),
         path: None,
         return_path: None,
+        flow: None,
         acks: match maybe(1.0, 0.0..3.0).map_or(9, |x| x as u32) {
             _ if !feedback => Acks::None,
             0 => Acks::None,

@@ -52,6 +52,7 @@ pub fn connection(name: &str, from: NodeId, to: NodeId, source: Source) -> Conne
         packet_size_bytes: 1000.0,
         path: None,
         return_path: None,
+        flow: None,
         acks: Acks::EveryPacket,
     }
 }
@@ -90,5 +91,6 @@ pub fn constant_users(builder: &mut NetworkBuilder) -> WorkloadSpec {
         delayed_ack: false,
         packet_size_bytes: 1000.0,
         stack: Stack::builtin("linux-6").expect("it is built in"),
+        flow: None,
     }
 }

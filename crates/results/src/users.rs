@@ -89,6 +89,7 @@ mod tests {
             delayed_ack: false,
             packet_size_bytes: 1000.0,
             stack: netflow_tcpmodel::Stack::builtin("linux-6").unwrap(),
+            flow: None,
         });
         builder.build().unwrap()
     }

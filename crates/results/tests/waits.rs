@@ -32,6 +32,7 @@ fn network() -> Network {
             delayed_ack: false,
             packet_size_bytes: 1500.0,
             stack: Stack::builtin("linux-6").unwrap(),
+            flow: None,
         });
     }
     builder.build().unwrap()

@@ -35,6 +35,7 @@
 //!     packet_size_bytes: 1000.0,
 //!     path: None,
 //!     return_path: None,
+//!     flow: None,
 //!     acks: Acks::None,
 //! });
 //! let network = network.build().expect("a good network");

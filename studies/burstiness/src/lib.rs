@@ -165,6 +165,7 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
             packet_size_bytes: 1500.0,
             path: None,
             return_path: None,
+            flow: None,
             acks: match cell.protocol {
                 Protocol::Udp => Acks::None,
                 Protocol::RenoDelayed => Acks::EverySecond,

@@ -54,6 +54,11 @@ pub struct Simulation {
     /// Every demand is so many times what it says. Default: 1.
     #[key(allowed = allowed::SCALE, example = 1.5)]
     pub demand_scale: Option<Spanned<f64>>,
+    /// Whether traffic is shared among paths of equal cost, each hop alike: a demand sends its share over each; of
+    /// connections each flow takes one, of `count` flows some this and some that. Where something is on several
+    /// paths, `NAME/1`, `NAME/2` and so on are its parts. Default: false, all takes the path with the fewest links.
+    #[key(example = true)]
+    pub ecmp: Option<Spanned<bool>>,
     /// The version of netflow that it was written for, such as `"0.2"`: `netflow check` names every
     /// default that changed since.
     #[key(allowed = allowed::VERSION, example = "0.2")]

@@ -7,6 +7,7 @@ use netflow_network::{
 use netflow_units::{Bytes, Rate};
 
 use super::Assembly;
+use super::flows::Part;
 use super::names::Names;
 use crate::file::{ApplicationSetting, Connection, SourceSetting, WindowSetting};
 
@@ -165,7 +166,7 @@ impl Assembly<'_> {
         else {
             return;
         };
-        let id = self.builder.connection(ConnectionSpec {
+        let spec = ConnectionSpec {
             name,
             from,
             to,
@@ -179,14 +180,34 @@ impl Assembly<'_> {
             packet_size_bytes: packet_size.get(),
             path,
             return_path,
+            flow: None,
             acks,
-        });
-        if let Some(class) = &connection.class {
-            self.classify(id, class);
+        };
+        let parts = match spec.path {
+            Some(_) => vec![spec],
+            None => self.parts(spec, name_place),
+        };
+        for part in parts {
+            let id = self.builder.connection(part);
+            if let Some(class) = &connection.class {
+                self.classify(id, class);
+            }
+            if let Some(aggregate) = aggregate {
+                self.aggregates.join(aggregate, id);
+            }
         }
-        if let Some(aggregate) = aggregate {
-            self.aggregates.join(aggregate, id);
-        }
+    }
+
+    /// A connection by the paths of equal cost that its flows take.
+    fn parts(&mut self, spec: ConnectionSpec, place: Place) -> Vec<ConnectionSpec> {
+        let parts = self.flows(spec.name.clone(), (spec.from, spec.to), spec.count, place);
+        let part = |part: Part<u32>| ConnectionSpec {
+            name: part.name,
+            count: part.of,
+            flow: part.flow,
+            ..spec.clone()
+        };
+        parts.into_iter().map(part).collect()
     }
 
     /// Names a connection that users send on, whose workload and whose ends stand there.

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use netflow_document::{Place, ProblemKind, Quantity, Spanned};
-use netflow_network::{Acks, Application, ConnectionSpec, Model, NodeId, Source, WorkloadSpec};
+use netflow_network::{
+    Acks, Application, ConnectionSpec, FlowHash, Model, NodeId, Source, WorkloadSpec,
+};
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
 use netflow_workload::{Application as Users, Distribution, Http, Transfers};
 
 use super::Assembly;
 use super::connections::Ends;
+use super::flows::Part;
 use super::stacks::STACK;
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
 use crate::memory;
@@ -62,7 +65,8 @@ impl Demands {
     }
 }
 
-/// One that was checked.
+/// One that was checked, or its part on one of several paths.
+#[derive(Clone)]
 struct Checked {
     name: String,
     from: NodeId,
@@ -73,6 +77,7 @@ struct Checked {
     packet: Bytes,
     start_s: f64,
     stop_s: Option<f64>,
+    flow: Option<FlowHash>,
 }
 
 impl Assembly<'_> {
@@ -171,12 +176,16 @@ impl Assembly<'_> {
         };
         match demand.kind() {
             DemandKind::Constant => {
-                let rate_pps = checked.rate.packets_per_second(checked.packet).get();
-                self.add_rate(checked, Source::Constant { rate_pps }, 1);
+                for part in self.by_shares(checked) {
+                    let rate_pps = part.rate.packets_per_second(part.packet).get();
+                    self.add_rate(part, Source::Constant { rate_pps }, 1);
+                }
             }
             DemandKind::Poisson => {
-                let rate_pps = checked.rate.packets_per_second(checked.packet).get();
-                self.add_rate(checked, Source::Poisson { rate_pps }, 1);
+                for part in self.by_shares(checked) {
+                    let rate_pps = part.rate.packets_per_second(part.packet).get();
+                    self.add_rate(part, Source::Poisson { rate_pps }, 1);
+                }
             }
             DemandKind::Voice => {
                 let all_pps = checked.rate.packets_per_second(checked.packet).get();
@@ -184,16 +193,55 @@ impl Assembly<'_> {
                     .round()
                     .clamp(1.0, f64::from(u32::MAX));
                 let rate_pps = all_pps / calls;
-                self.add_rate(checked, Source::Constant { rate_pps }, calls as u32);
+                for (part, calls) in self.by_flows(checked, calls as u32) {
+                    self.add_rate(part, Source::Constant { rate_pps }, calls);
+                }
             }
             DemandKind::Tcp => match demand.flows.as_deref() {
-                Some(&flows) => self.add_flows(checked, u32::try_from(flows).unwrap_or(u32::MAX)),
+                Some(&flows) => {
+                    let flows = u32::try_from(flows).unwrap_or(u32::MAX);
+                    for (part, flows) in self.by_flows(checked, flows) {
+                        self.add_flows(part, flows);
+                    }
+                }
                 None => {
                     let size = demand.size.as_deref().map_or(SIZE, distribution);
-                    self.add_transfers(checked, size);
+                    for part in self.by_shares(checked) {
+                        self.add_transfers(part, size.clone());
+                    }
                 }
             },
         }
+    }
+
+    /// Its parts on paths of equal cost, to which it gives their shares.
+    fn by_shares(&mut self, demand: Checked) -> Vec<Checked> {
+        let ends = (demand.from, demand.to);
+        let parts = self.shares(demand.name.clone(), ends, demand.place);
+        let part = |part: Part<f64>| Checked {
+            name: part.name,
+            rate: times(demand.rate, part.of),
+            flow: part.flow,
+            ..demand.clone()
+        };
+        parts.into_iter().map(part).collect()
+    }
+
+    /// Its parts on paths of equal cost, of which its flows choose; with how many they are.
+    fn by_flows(&mut self, demand: Checked, flows: u32) -> Vec<(Checked, u32)> {
+        let ends = (demand.from, demand.to);
+        let parts = self.flows(demand.name.clone(), ends, flows, demand.place);
+        let part = |part: Part<u32>| {
+            let share = f64::from(part.of) / f64::from(flows);
+            let checked = Checked {
+                name: part.name,
+                rate: times(demand.rate, share),
+                flow: part.flow,
+                ..demand.clone()
+            };
+            (checked, part.of)
+        };
+        parts.into_iter().map(part).collect()
     }
 
     fn check_demand(&mut self, demand: &Demand) -> Option<Checked> {
@@ -260,6 +308,7 @@ impl Assembly<'_> {
             packet,
             start_s,
             stop_s,
+            flow: None,
         })
     }
 
@@ -350,6 +399,7 @@ impl Assembly<'_> {
             delayed_ack: false,
             packet_size_bytes: demand.packet.get(),
             stack,
+            flow: demand.flow,
         });
         for name in added {
             self.name_users_connection(&name, place, [place; 2]);
@@ -381,6 +431,7 @@ fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSp
         packet_size_bytes,
         path: None,
         return_path: None,
+        flow: demand.flow,
         acks: Acks::None,
     }
 }

@@ -7,6 +7,7 @@ mod aggregates;
 mod connections;
 mod demands;
 mod events;
+mod flows;
 mod link_classes;
 mod links;
 mod names;
@@ -24,8 +25,8 @@ use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
-    BuildError, Coupling, FluidOptions, LinkId, Model, ModelName, Network, NetworkBuilder, NodeId,
-    Options,
+    BuildError, Coupling, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network,
+    NetworkBuilder, NodeId, Options,
 };
 
 use self::aggregates::Aggregates;
@@ -91,6 +92,7 @@ pub(crate) fn validate(
         aggregates: Aggregates::default(),
         class_names: HashSet::new(),
         profiles: Profiles::default(),
+        paths: None,
         changes: Vec::new(),
         of_packets: None,
         incomplete: false,
@@ -163,6 +165,8 @@ struct Assembly<'s> {
     /// Names of the classes of all links.
     class_names: HashSet<String>,
     profiles: Profiles,
+    /// Those of equal cost, once somebody has asked: all links are there then.
+    paths: Option<EqualPaths>,
     changes: Vec<events::PlacedChange>,
     /// The first thing that only packets know: where it stands, and what it is.
     of_packets: Option<(Place, String)>,

@@ -90,6 +90,7 @@ impl Assembly<'_> {
                 .unwrap_or(false),
             packet_size_bytes: packet_size.get(),
             stack,
+            flow: None,
         };
         if self.findings.has_errors() {
             return;
@@ -99,6 +100,7 @@ impl Assembly<'_> {
             return;
         }
         let at = workload.name.place();
+        self.warn_of_equal_paths(&spec, at);
         let stand = |places: &Option<Spanned<Places>>| places.as_ref().map_or(at, Spanned::place);
         let ends = [stand(&workload.clients), stand(&workload.servers)];
         for connection in self.builder.workload(spec) {

@@ -2,6 +2,7 @@
 
 mod any_input;
 mod demands;
+mod ecmp;
 mod export;
 mod files;
 mod new;

@@ -63,6 +63,7 @@ fn changed(network: &Network, changes: Changes) -> Network {
             delayed_ack: true,
             packet_size_bytes: 1040.0,
             stack: Stack::builtin("linux-6").unwrap(),
+            flow: None,
         });
     }
     let (from, to) = (builder.node("far"), builder.node("away"));

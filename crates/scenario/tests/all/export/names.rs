@@ -46,6 +46,7 @@ fn network() -> Network {
             packet_size_bytes: 100.0,
             path: None,
             return_path: None,
+            flow: None,
             acks: Acks::None,
         });
     }

@@ -1,0 +1,175 @@
+//! Flows that share paths of equal cost.
+
+use crate::likeness::hash_of;
+use crate::routing::{NextLinks, Router};
+use crate::{NetworkBuilder, NodeId};
+
+/// Paths of equal cost that are told apart; where there are more, flows stand for them.
+pub const MOST_PATHS: usize = 64;
+
+/// Flows that are told apart, each with a path of its own choice.
+pub const MOST_HASHED: u32 = 4096;
+
+/// Which of the paths of equal cost a flow takes. At a node where n links begin such paths, the number as a part of
+/// 2^64, times n, says which link; what is behind the point decides at the next node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlowHash(pub u64);
+
+impl FlowHash {
+    /// Which of so many, from 0; the rest stays for the next choice.
+    pub(crate) fn choose(&mut self, of: usize) -> usize {
+        let product = u128::from(self.0) * of as u128;
+        self.0 = product as u64;
+        (product >> 64) as usize
+    }
+
+    /// The middle of all flows that choose so: which of how many, in order.
+    fn of(choices: &[(usize, usize)]) -> FlowHash {
+        let within = choices
+            .iter()
+            .rev()
+            .fold(1_u128 << 63, |rest, &(which, of)| {
+                (((which as u128) << 64) + rest) / of as u128
+            });
+        FlowHash(within as u64)
+    }
+}
+
+/// What one of several paths of equal cost has of the traffic that is led over all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathShare {
+    /// A flow on it.
+    pub flow: FlowHash,
+    /// Its part of the traffic: every node gives the same to all links that begin such paths.
+    pub share: f64,
+}
+
+/// Looks for paths of equal cost among the links that a builder has so far.
+#[derive(Debug)]
+pub struct EqualPaths {
+    router: Router,
+    works: Vec<bool>,
+    /// For the last receiver: many that come after another have the same.
+    toward: Option<(NodeId, NextLinks)>,
+}
+
+impl NetworkBuilder {
+    /// The paths of equal cost, by metric or by delay, over the links there are now.
+    pub fn equal_paths(&self) -> EqualPaths {
+        EqualPaths {
+            router: self.router(),
+            works: vec![false; self.links.len()],
+            toward: None,
+        }
+    }
+}
+
+impl EqualPaths {
+    fn toward(&mut self, to: NodeId) -> (&Router, &NextLinks) {
+        let kept = self.toward.take().filter(|(node, _)| *node == to);
+        let new = || (to, self.router.next_links(to.0, &self.works));
+        let (_, next) = self.toward.insert(kept.unwrap_or_else(new));
+        (&self.router, next)
+    }
+
+    /// All paths between two nodes with their shares, which sum to 1; none where there is no way. Of more than
+    /// [`MOST_PATHS`] there are as many flows instead, of equal shares.
+    pub fn shares(&mut self, from: NodeId, to: NodeId) -> Vec<PathShare> {
+        let (router, next) = self.toward(to);
+        let mut all = All {
+            router,
+            next,
+            to: to.0,
+            choices: Vec::new(),
+            found: Vec::new(),
+        };
+        if all.look(from.0, 1.0) {
+            return all.found;
+        }
+        let part = |i| PathShare {
+            flow: FlowHash::of(&[(i, MOST_PATHS)]),
+            share: 1.0 / MOST_PATHS as f64,
+        };
+        (0..MOST_PATHS).map(part).collect()
+    }
+
+    /// So many flows of what has this name, those on the same path together: one of them, and how many they are.
+    /// None where there is no way. The path of each follows from the name and its number; of more than
+    /// [`MOST_HASHED`] every path has its share.
+    pub fn flows(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        name: &str,
+        count: u32,
+    ) -> Vec<(FlowHash, u32)> {
+        if count > MOST_HASHED {
+            return self.divided(from, to, count);
+        }
+        let (router, next) = self.toward(to);
+        let mut paths: Vec<Vec<u32>> = Vec::new();
+        let mut together: Vec<(FlowHash, u32)> = Vec::new();
+        for i in 0..count {
+            let flow = FlowHash(hash_of((name, i)));
+            let Some(path) = router.walk(from.0, to.0, flow, next) else {
+                return Vec::new();
+            };
+            match paths.iter().position(|it| *it == path) {
+                Some(known) => together[known].1 += 1,
+                None => {
+                    paths.push(path);
+                    together.push((flow, 1));
+                }
+            }
+        }
+        together
+    }
+
+    /// Every path with its share of so many, in whole numbers whose sum they are.
+    fn divided(&mut self, from: NodeId, to: NodeId, count: u32) -> Vec<(FlowHash, u32)> {
+        let mut sum = 0.0;
+        let mut given = 0;
+        let each = self.shares(from, to).into_iter().map(|part| {
+            sum += part.share;
+            let until = (sum * f64::from(count)).round() as u32;
+            let of_this = until - given;
+            given = until;
+            (part.flow, of_this)
+        });
+        each.filter(|&(_, flows)| flows > 0).collect()
+    }
+}
+
+/// A walk over all paths.
+struct All<'a> {
+    router: &'a Router,
+    next: &'a NextLinks,
+    to: u32,
+    choices: Vec<(usize, usize)>,
+    found: Vec<PathShare>,
+}
+
+impl All<'_> {
+    /// Adds what is beyond a node; false if that is too much.
+    fn look(&mut self, at: u32, share: f64) -> bool {
+        if at == self.to {
+            let flow = FlowHash::of(&self.choices);
+            self.found.push(PathShare { flow, share });
+            return self.found.len() <= MOST_PATHS;
+        }
+        let next = self.next;
+        let links = &next[at as usize];
+        for (which, &link) in links.iter().enumerate() {
+            let Some(end) = self.router.end(link) else {
+                continue;
+            };
+            self.choices.push((which, links.len()));
+            let few = self.look(end, share / links.len() as f64);
+            self.choices.pop();
+            if !few {
+                return false;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,128 @@
+//! What is shared among paths of equal cost.
+
+use netflow_document::{Place, ProblemKind};
+use netflow_network::{EqualPaths, FlowHash, NodeId, WorkloadSpec};
+
+use super::Assembly;
+use super::connections::Ends;
+
+/// A part of some traffic: what it is called, which paths of equal cost it takes, and how much of the whole it is.
+pub(super) struct Part<T> {
+    pub(super) name: String,
+    pub(super) flow: Option<FlowHash>,
+    pub(super) of: T,
+}
+
+impl Assembly<'_> {
+    /// The parts of a rate between two nodes, each with its share.
+    pub(super) fn shares(
+        &mut self,
+        name: String,
+        ends: (NodeId, NodeId),
+        place: Place,
+    ) -> Vec<Part<f64>> {
+        let Some(paths) = self.equal_paths() else {
+            return vec![Part::whole(name, 1.0)];
+        };
+        let parts = paths.shares(ends.0, ends.1).into_iter();
+        let parts = parts.map(|part| (part.flow, part.share)).collect();
+        self.named(name, 1.0, parts, place)
+    }
+
+    /// The parts of so many flows between two nodes, each with how many they are.
+    pub(super) fn flows(
+        &mut self,
+        name: String,
+        ends: (NodeId, NodeId),
+        count: u32,
+        place: Place,
+    ) -> Vec<Part<u32>> {
+        let Some(paths) = self.equal_paths() else {
+            return vec![Part::whole(name, count)];
+        };
+        let parts = paths.flows(ends.0, ends.1, &name, count);
+        self.named(name, count, parts, place)
+    }
+
+    /// Users have one path for both of their ways, which is said where there are several.
+    pub(super) fn warn_of_equal_paths(&mut self, spec: &WorkloadSpec, place: Place) {
+        let Some(paths) = self.equal_paths() else {
+            return;
+        };
+        let pairs = spec.pairs().into_iter();
+        let several = pairs
+            .map(|(client, server)| paths.shares(server, client).len())
+            .max();
+        if let Some(several) = several.filter(|&paths| paths > 1) {
+            let message = format!(
+                "all users of `{}` between two nodes take one of {several} paths of equal cost",
+                spec.name
+            );
+            let help = "several workloads with given nodes between them, or [[demand]]s, are shared among paths";
+            self.warning(ProblemKind::Conflict, place, message, help);
+        }
+    }
+
+    /// If they are shared, and what is known of the links is right.
+    fn equal_paths(&mut self) -> Option<&mut EqualPaths> {
+        if !self.settings.ecmp || self.incomplete || self.findings.has_errors() {
+            return None;
+        }
+        let builder = &self.builder;
+        Some(self.paths.get_or_insert_with(|| builder.equal_paths()))
+    }
+
+    /// Names the parts, if they are several; where there is no way at all, it is found later.
+    fn named<T>(
+        &mut self,
+        name: String,
+        whole: T,
+        parts: Vec<(FlowHash, T)>,
+        place: Place,
+    ) -> Vec<Part<T>> {
+        if parts.is_empty() {
+            return vec![Part::whole(name, whole)];
+        }
+        let several = parts.len() > 1;
+        let ends = self.connections.ends(&name);
+        let mut named = Vec::with_capacity(parts.len());
+        for (number, (flow, of)) in (1..).zip(parts) {
+            let part = match several {
+                true => format!("{name}/{number}"),
+                false => name.clone(),
+            };
+            if several && self.connections.add_name(&part).is_err() {
+                let message = format!(
+                    "connection `{part}` exists already: `{name}` is shared among paths, and a part of it is called so"
+                );
+                let help = "give one of them another name, or leave `ecmp` out";
+                self.error(ProblemKind::Duplicate, place, message, help);
+                return Vec::new();
+            }
+            if several {
+                let nowhere = Ends {
+                    sender: None,
+                    from: place,
+                    to: place,
+                };
+                self.connections.add_ends(ends.unwrap_or(nowhere));
+            }
+            named.push(Part {
+                name: part,
+                flow: Some(flow),
+                of,
+            });
+        }
+        named
+    }
+}
+
+impl<T> Part<T> {
+    fn whole(name: String, of: T) -> Part<T> {
+        Part {
+            name,
+            flow: None,
+            of,
+        }
+    }
+}

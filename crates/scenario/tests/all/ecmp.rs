@@ -1,0 +1,156 @@
+//! Traffic that is shared among paths of equal cost.
+
+use netflow_network::{Application, ConnectionId, Model, Network, Source};
+use netflow_scenario::{Prepared, from_str};
+
+/// Two ways of two links from A to D.
+const SQUARE: &str = r#"
+simulation = { duration = "10 s", packet-size = "1500 B", ecmp = true }
+link = [
+    { from = "A", to = "B", bandwidth = "10 Mbit/s", metric = 1 },
+    { from = "B", to = "D", bandwidth = "10 Mbit/s", metric = 1 },
+    { from = "A", to = "C", bandwidth = "10 Mbit/s", metric = 1 },
+    { from = "C", to = "D", bandwidth = "10 Mbit/s", metric = 1 },
+]
+"#;
+
+fn load(traffic: &str, options: &[&str]) -> Result<Prepared, String> {
+    let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+    let text = format!("{SQUARE}{traffic}");
+    from_str("test.toml", &text, "".as_ref(), &options).map_err(|problems| problems.to_string())
+}
+
+fn good(traffic: &str, options: &[&str]) -> Prepared {
+    load(traffic, options).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn id(network: &Network, name: &str) -> ConnectionId {
+    let id = network.connection_by_name(name);
+    id.unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// The nodes in the middle of the ways of a connection, there and back.
+fn over(network: &Network, name: &str) -> [String; 2] {
+    let id = id(network, name);
+    [network.path(id), network.return_path(id)]
+        .map(|path| network.node_name(network.link_spec(path[0]).to).to_owned())
+}
+
+#[test]
+fn a_demand_sends_its_share_on_each_path_and_gets_its_answers_there() {
+    for kind in ["constant", "poisson", "tcp"] {
+        let traffic = format!(
+            "demand = [{{ name = 'd', from = 'A', to = 'D', rate = '12 Mbit/s', kind = '{kind}' }}]"
+        );
+        let network = good(&traffic, &[]).network;
+        let ways = [over(&network, "d/1"), over(&network, "d/2")];
+        assert_ne!(ways[0], ways[1]);
+        for (part, way) in ["d/1", "d/2"].iter().zip(&ways) {
+            assert_eq!(way[0], way[1], "{kind}");
+            let spec = network.connection_spec(id(&network, part));
+            let (Source::Constant { rate_pps } | Source::Poisson { rate_pps }) = spec.source else {
+                panic!("{spec:?}");
+            };
+            let bps = rate_pps * 8.0 * spec.packet_size_bytes;
+            assert!((bps - 6e6).abs() < 1e-3, "{kind}: {bps}");
+        }
+        assert!(network.connection_by_name("d").is_none());
+    }
+}
+
+#[test]
+fn transfers_among_packets_are_shared_alike() {
+    let traffic = "demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s' }]";
+    let prepared = good(traffic, &["simulation.model=packets"]);
+    assert!(matches!(prepared.options.model, Model::Packets(_)));
+    let network = &prepared.network;
+    for part in ["d/1", "d/2"] {
+        let [replies, requests] =
+            ["replies", "requests"].map(|way| over(network, &format!("{part}/{way}")));
+        assert_eq!([&replies[0], &replies[1]], [&requests[1], &requests[0]]);
+    }
+    let mean = |part: &str| {
+        let spec = network.connection_spec(id(network, &format!("{part}/replies")));
+        match &spec.source {
+            Source::Users(traffic) => traffic.mean_pps,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!((mean("d/1") / mean("d/2") - 1.0).abs() < 1e-9);
+    assert_ne!(over(network, "d/1/replies"), over(network, "d/2/replies"));
+}
+
+#[test]
+fn every_flow_of_a_connection_takes_one_path() {
+    let traffic = "connection = [{ name = 'c', from = 'A', to = 'D', source = { profile = 'ns-reno' }, count = 40 }]";
+    let network = good(traffic, &[]).network;
+    let counts = ["c/1", "c/2"].map(|part| network.connection_spec(id(&network, part)).count);
+    assert_eq!(counts[0] + counts[1], 40);
+    assert!(counts[0].abs_diff(20) < 15, "{counts:?}");
+    assert_ne!(over(&network, "c/1"), over(&network, "c/2"));
+    // One flow is in one piece, and so is what has a path of its own.
+    let one = good(&traffic.replace("40", "1"), &[]).network;
+    assert_eq!(one.connection_spec(id(&one, "c")).count, 1);
+    let given = traffic.replace("count", "path = ['A', 'C', 'D'], count");
+    let given = good(&given, &[]).network;
+    assert_eq!(given.connection_spec(id(&given, "c")).count, 40);
+}
+
+#[test]
+fn long_transfers_of_a_demand_keep_their_number_and_rate() {
+    let traffic = "demand = [{ name = 'd', from = 'A', to = 'D', rate = '12 Mbit/s', flows = 10 }]";
+    let network = good(traffic, &[]).network;
+    let of = |part: &str| {
+        let spec = network.connection_spec(id(&network, part));
+        match spec.application {
+            Application::Poisson { rate_pps } => (spec.count, rate_pps * 12e3),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (one, two) = (of("d/1"), of("d/2"));
+    assert_eq!(one.0 + two.0, 10);
+    assert!((one.1 - 1.2e6).abs() < 1e-3 && (two.1 - 1.2e6).abs() < 1e-3);
+}
+
+#[test]
+fn without_it_one_path_has_all() {
+    let traffic =
+        "demand = [{ name = 'd', from = 'A', to = 'D', rate = '9 Mbit/s', kind = 'constant' }]";
+    let network = good(traffic, &["simulation.ecmp=false"]).network;
+    assert_eq!(network.connection_spec(id(&network, "d")).flow, None);
+}
+
+#[test]
+fn what_fails_is_led_over_the_paths_that_are_left() {
+    let traffic = "
+        demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s', kind = 'constant' }]
+        event = [{ at = '1 s', link = 'A->B', down = true }]";
+    let network = good(traffic, &[]).network;
+    for part in ["d/1", "d/2"] {
+        let path = network.path_at(id(&network, part), 2.0);
+        assert_eq!(network.link_name(path[0]), "A->C");
+    }
+}
+
+#[test]
+fn users_of_a_workload_are_not_shared_and_that_is_said() {
+    let traffic = "workload = [{ name = 'w', application = 'http', clients = 'A', servers = 'D', interarrival = '1 s' }]";
+    let prepared = good(traffic, &[]);
+    let warning = prepared.warnings[0].to_string();
+    assert!(
+        warning.contains("all users of `w` between two nodes take one of 2 paths of equal cost"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn a_part_is_not_called_as_something_else() {
+    let traffic = "
+        connection = [{ name = 'd/2', from = 'A', to = 'B', source = { constant = '1 Mbit/s' } }]
+        demand = [{ name = 'd', from = 'A', to = 'D', rate = '4 Mbit/s' }]";
+    let problems = load(traffic, &[]).expect_err("two of the same name");
+    assert!(
+        problems.contains("connection `d/2` exists already: `d` is shared among paths"),
+        "{problems}"
+    );
+}
