@@ -5,8 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 const TEMPLATE: &str = include_str!("page/page.html");
-const STYLES: [&str; 2] = [
+/// The colours of all pages, light and dark.
+pub const COLOURS: &str = include_str!("page/colours.css");
+const STYLES: [&str; 3] = [
     include_str!("../vendor/uplot/uPlot.min.css"),
+    COLOURS,
     include_str!("page/page.css"),
 ];
 const LICENCE: &str = include_str!("../vendor/uplot/LICENSE");
@@ -32,9 +35,15 @@ pub fn page(title: &str, json: &str) -> String {
         ("data", harmless(json)),
         ("scripts", scripts.join("\n")),
     ];
-    let mut page = String::with_capacity(json.len() + json.len() / 8 + 100_000);
-    // What is put in is not looked at again: a name may look like a place for something.
-    let mut rest = TEMPLATE;
+    filled(TEMPLATE, &parts)
+}
+
+/// A template with its `{{places}}` filled. What is put in is not looked at again: a name may look like a place for
+/// something.
+pub fn filled(template: &str, parts: &[(&str, String)]) -> String {
+    let length: usize = parts.iter().map(|(_, part)| part.len()).sum();
+    let mut page = String::with_capacity(template.len() + length);
+    let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
         page += before;
         let Some((name, after)) = after.split_once("}}") else {
@@ -49,12 +58,12 @@ pub fn page(title: &str, json: &str) -> String {
 }
 
 /// A source of the policy: exactly this text.
-fn digest(text: &str) -> String {
+pub fn digest(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)))
 }
 
 /// Text in HTML.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
         match c {

@@ -19,6 +19,8 @@
 //! [`results_figure`], [`profile_figure`] and [`distribution_figure`] draw single figures for papers,
 //! as SVG.
 //!
+//! A [`FailuresPage`] shows what a network becomes if something fails: two maps and two tables, without a script.
+//!
 //! # What is bundled
 //!
 //! The curves are drawn by [µPlot](https://github.com/leeoniya/uPlot) 1.6.32, © Leon Sorokin, MIT
@@ -28,6 +30,7 @@ mod against;
 mod columns;
 mod data;
 mod error;
+mod failures;
 mod figure;
 mod html;
 mod layout;
@@ -38,6 +41,7 @@ mod short;
 mod thin;
 
 pub use error::Error;
+pub use failures::{Effect, FailingNode, FailuresPage, MapLine, Rows, Strength};
 pub use figure::{Figure, ProfileSample, distribution_figure, profile_figure, results_figure};
 pub use report::Report;
 pub use run::{BUSIEST, MANY};

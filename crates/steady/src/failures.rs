@@ -112,7 +112,7 @@ pub struct LinkUnderFailure {
     pub worst: f64,
     /// Bit/s that are offered to it then.
     pub offered_bps: f64,
-    /// The case that it is in; `None` if no failure makes it busier than it is.
+    /// The case that it is in; `None` if no failure makes it busier than it is, or offers it more if it is full.
     pub by: Option<usize>,
 }
 
@@ -197,10 +197,14 @@ impl LinkUnderFailure {
         }
     }
 
-    /// In this case it is this busy, and offered so much.
+    /// In this case it is this busy, and offered so much. Of cases in which it is as busy, since it is full in all
+    /// of them, the one counts that offers it most.
     fn under(&mut self, case: usize, (utilization, offered_bps): (f64, f64)) {
-        if utilization > self.worst + SAME {
-            (self.worst, self.offered_bps, self.by) = (utilization, offered_bps, Some(case));
+        let busier = utilization > self.worst + SAME;
+        let as_full = utilization > BUSY.max(self.worst - SAME);
+        if busier || (as_full && offered_bps > self.offered_bps * (1.0 + SAME)) {
+            self.worst = self.worst.max(utilization);
+            (self.offered_bps, self.by) = (offered_bps, Some(case));
         }
     }
 }

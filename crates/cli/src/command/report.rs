@@ -69,7 +69,7 @@ pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Fa
         Some(_) => &["svg"],
     };
     if let Some(path) = output {
-        allow_ending(path, allowed)?;
+        file::allow_ending(path, allowed)?;
     }
     let figure = |figure| results_figure(figure, results, &arguments.only);
     let (name, text) = match arguments.svg {
@@ -87,24 +87,6 @@ pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Fa
     file::text(output, text)?;
     writeln!(out, "{}", output.display())?;
     Ok(())
-}
-
-/// Refuses a name that says that the file is something else.
-fn allow_ending(path: &Path, allowed: &[&str]) -> Result<(), Failure> {
-    let Some(ending) = path.extension() else {
-        return Ok(());
-    };
-    if allowed.iter().any(|it| ending.eq_ignore_ascii_case(it)) {
-        return Ok(());
-    }
-    let what = match allowed.contains(&"svg") {
-        true => "a figure is written as SVG",
-        false => "a page is written as HTML",
-    };
-    Err(Failure::Usage {
-        message: format!("{what}, not as `.{}`", ending.display()),
-        help: Some(format!("end the name with .{}", allowed.join(" or ."))),
-    })
 }
 
 fn profile(arguments: &ReportArguments) -> Result<String, Failure> {

@@ -71,6 +71,22 @@ impl<'a, T> Table<'a, T> {
         rest(self.rows.len(), top, noun, out)
     }
 
+    /// Its titles, whether numbers stand below them, and the cells of its first rows.
+    pub fn cells(&self, rows: usize) -> (Vec<(String, bool)>, Vec<Vec<String>>) {
+        let columns = self
+            .columns
+            .iter()
+            .map(|it| (it.title.clone(), it.is_number));
+        let cells = |row: &T| self.columns.iter().map(|it| (it.cell)(row)).collect();
+        let rows = self.rows.iter().take(rows).map(cells);
+        (columns.collect(), rows.collect())
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     fn print_first(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let mut table = comfy_table::Table::new();
         table

@@ -1,5 +1,6 @@
 //! A headless Chromium that is spoken to in the DevTools protocol, through a pipe: no port, no
 //! socket, no other program.
+#![allow(dead_code)]
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};

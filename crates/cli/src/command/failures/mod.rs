@@ -1,11 +1,13 @@
 //! `netflow failures SCENARIO`
 
+mod page;
 mod print;
 mod rows;
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, Failures, failures as analyse};
 
@@ -13,9 +15,9 @@ use super::solve::{cannot, notes};
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
-use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
+use crate::output::{csv, file};
 use crate::parse::positive_time;
 use crate::problems;
 use crate::threads::on_threads;
@@ -64,6 +66,10 @@ pub struct FailuresArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
+    /// Write a page to this file, too: maps of what a failure costs and of how busy links get
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
     /// Rows of the printed tables at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -77,6 +83,9 @@ pub struct FailuresArguments {
 }
 
 pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(path) = &arguments.output {
+        file::allow_ending(path, &["html", "htm"])?;
+    }
     let scenario = arguments.scenario.load()?;
     problems::warn(&scenario);
     let network = &scenario.network;
@@ -100,6 +109,14 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     };
     let cases = rows::cases(&seen);
     let links = rows::links(&seen);
+    if let Some(path) = &arguments.output {
+        let title = match arguments.scenario.path.file_name() {
+            Some(name) => format!("Failures of {}", name.display()),
+            None => "Failures".to_owned(),
+        };
+        let page = page::page(&seen, title, &scenario.notes, &cases, &links);
+        file::text(path, page.html())?;
+    }
     let answer = object! {
         at_s: at_s,
         possible_cases: found.possible,

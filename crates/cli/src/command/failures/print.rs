@@ -14,17 +14,21 @@ pub fn print(
     links: &[LinkRow<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    print_cases(cases, seen.top, out)?;
+    table_of_cases(cases).print_top(seen.top, "case", out)?;
     writeln!(out)?;
     print_links(links, seen.top, out)?;
     writeln!(out)?;
-    print_summary(seen, cases, out)
+    for line in summary(seen, cases) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
 }
 
 /// Of what there is not.
 const NOTHING: &str = "-";
 
-fn print_cases(cases: &[CaseRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+/// The cases, in the order of the rows.
+pub fn table_of_cases<'a>(cases: &'a [CaseRow<'a>]) -> Table<'a, &'a CaseRow<'a>> {
     let ms = |delay_s: f64| short(delay_s * 1e3);
     Table::of(cases)
         .text("failure", |it| it.failure.clone())
@@ -42,7 +46,7 @@ fn print_cases(cases: &[CaseRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
             it.links_above_90_percent
                 .map_or_else(|| NOTHING.to_owned(), |n| n.to_string())
         })
-        .number("max delay ms", |it| known(it.max_delay_s, ms, NOTHING))
+        .number("max delay ms", move |it| known(it.max_delay_s, ms, NOTHING))
         .text("of", |it| it.max_delay_connection.unwrap_or_default())
         .number("max loss", |it| known(it.max_loss, percent, NOTHING))
         .text("at", |it| it.max_loss_link.unwrap_or_default())
@@ -52,7 +56,6 @@ fn print_cases(cases: &[CaseRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
                 _ => String::new(),
             }
         })
-        .print_top(top, "case", out)
 }
 
 /// A part of the goodput; of so little nobody can tell whether it is lost.
@@ -63,10 +66,10 @@ fn lost(part: f64) -> String {
     }
 }
 
-fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+/// The links with traffic, the busiest first.
+pub fn table_of_links<'a>(links: &'a [LinkRow<'a>]) -> Table<'a, &'a LinkRow<'a>> {
     let mut used: Vec<_> = links.iter().filter(|it| it.max_utilization > 0.0).collect();
     used.sort_by(|a, b| b.max_utilization.total_cmp(&a.max_utilization));
-    let idle = links.len() - used.len();
     Table::of(used)
         .text("link", |it| it.link)
         .number("utilization", |it| percent(it.utilization))
@@ -75,8 +78,12 @@ fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
         .text("if this fails", |it| {
             it.failure.clone().unwrap_or_else(|| NOTHING.to_owned())
         })
-        .print_top(top, "link", out)?;
-    match idle {
+}
+
+fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+    let used = table_of_links(links);
+    used.print_top(top, "link", out)?;
+    match links.len() - used.len() {
         0 => Ok(()),
         idle => writeln!(
             out,
@@ -86,40 +93,40 @@ fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
     }
 }
 
-fn print_summary(seen: &Seen<'_>, cases: &[CaseRow<'_>], out: &mut dyn Write) -> io::Result<()> {
+/// What is to be known of all, a line each.
+pub fn summary(seen: &Seen<'_>, cases: &[CaseRow<'_>]) -> Vec<String> {
     let intact = rows::intact(seen);
     let busy = match intact.max_utilization_link.zip(intact.max_utilization) {
         Some((link, part)) => format!("; {link} is busy for {} of the time", percent(part)),
         None => String::new(),
     };
     let goodput = short(intact.goodput_bps / 1e6);
-    writeln!(out, "intact: goodput {goodput} Mbit/s{busy}")?;
+    let mut lines = vec![format!("intact: goodput {goodput} Mbit/s{busy}")];
     for kind in rows::kinds(cases) {
         let mut of_kind = cases.iter().filter(|it| it.kind == kind);
         if let Some(worst) = of_kind.next() {
-            writeln!(out, "worst {kind}: {}", told(worst))?;
+            lines.push(format!("worst {kind}: {}", told(worst)));
         }
     }
     let drawn = match cases.len() == seen.found.possible {
         true => String::new(),
         false => format!(" of {}", seen.found.possible),
     };
-    writeln!(
-        out,
+    lines.push(format!(
         "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by utilization",
         count(cases.len(), "case"),
         plain(seen.at_s),
-    )?;
-    let restless = cases.iter().filter(|it| !it.rests).count();
-    match restless {
-        0 => Ok(()),
-        1 => writeln!(out, "1 case does not come to rest, and stands first"),
-        n => writeln!(out, "{n} cases do not come to rest, and stand first"),
+    ));
+    match cases.iter().filter(|it| !it.rests).count() {
+        0 => {}
+        1 => lines.push("1 case does not come to rest, and stands first".to_owned()),
+        n => lines.push(format!("{n} cases do not come to rest, and stand first")),
     }
+    lines
 }
 
 /// A case in a line.
-fn told(row: &CaseRow<'_>) -> String {
+pub fn told(row: &CaseRow<'_>) -> String {
     let name = &row.failure;
     if let Some(why) = &row.why_not {
         return format!("{name}: {why}");

@@ -38,6 +38,9 @@ pub struct LinkRow<'a> {
     pub max_utilization: f64,
     pub offered_bps: f64,
     pub failure: Option<String>,
+    /// The place of that failure among the cases, by rank.
+    #[serde(skip)]
+    pub case: Option<usize>,
 }
 
 /// The network when nothing fails.
@@ -116,6 +119,10 @@ fn name(seen: &Seen<'_>, failing: &[Failing]) -> String {
 }
 
 pub fn links<'a>(seen: &Seen<'a>) -> Vec<LinkRow<'a>> {
+    let mut rank = vec![0; seen.found.cases.len()];
+    for (place, case) in seen.found.ranked().into_iter().enumerate() {
+        rank[case] = place;
+    }
     let links = seen.network.links().zip(&seen.found.links);
     let rows = links.map(|(id, it)| LinkRow {
         link: seen.network.link_name(id),
@@ -123,6 +130,7 @@ pub fn links<'a>(seen: &Seen<'a>) -> Vec<LinkRow<'a>> {
         max_utilization: it.worst,
         offered_bps: it.offered_bps,
         failure: it.by.map(|i| name(seen, &seen.found.cases[i].failing)),
+        case: it.by.map(|i| rank[i]),
     });
     rows.collect()
 }

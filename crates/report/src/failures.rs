@@ -1,0 +1,348 @@
+//! What happens if something fails, as a page: two maps and two tables, without a script.
+
+use std::fmt::Write;
+
+use crate::html::{COLOURS, digest, escaped, filled};
+use crate::layout::layout;
+
+const TEMPLATE: &str = include_str!("page/failures.html");
+const STYLE: &str = include_str!("page/failures.css");
+
+/// Size of a map; flat networks are less high.
+const WIDTH: f64 = 720.0;
+const MOST_HEIGHT: f64 = 520.0;
+/// Between a map's edge and its nodes: labels stand there.
+const MARGIN: (f64, f64) = (44.0, 32.0);
+/// Of more nodes only the one under the pointer has its name on the map.
+const MOST_NAMES: usize = 60;
+/// Colours of the scale, from 0 on.
+const LEVELS: usize = 9;
+
+/// All that the page shows.
+#[derive(Clone, Debug, Default)]
+pub struct FailuresPage {
+    /// What stands above.
+    pub title: String,
+    /// What was found, in sentences.
+    pub told: Vec<String>,
+    /// Nodes, which links name by their places here.
+    pub nodes: Vec<FailingNode>,
+    /// Links that fail, both directions of a duplex link as one.
+    pub failing: Vec<MapLine>,
+    /// Directions of links, and how busy the worst failure makes each: from 0 to 1.
+    pub busy: Vec<MapLine>,
+    /// What 0 % and 100 % of the first map's colours are: no loss, and this part of the goodput.
+    pub most_lost: f64,
+    /// The same in words.
+    pub most_lost_text: String,
+    /// The cases.
+    pub cases: Rows,
+    /// The links.
+    pub links: Rows,
+}
+
+/// A node of the maps.
+#[derive(Clone, Debug)]
+pub struct FailingNode {
+    /// Its name.
+    pub name: String,
+    /// Where the scenario has it, to the right and upwards.
+    pub position: Option<(f64, f64)>,
+    /// What its failure does.
+    pub effect: Effect,
+}
+
+/// A line of a map.
+#[derive(Clone, Debug)]
+pub struct MapLine {
+    /// Places of the nodes at its ends.
+    pub ends: (usize, usize),
+    /// What is to be known of it.
+    pub effect: Effect,
+}
+
+/// What a place on a map stands for.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// How strong it is.
+    pub strength: Strength,
+    /// The same in words, with the name.
+    pub text: String,
+    /// The row of the cases that tells of it, from 0.
+    pub case: Option<usize>,
+}
+
+/// How strong an effect is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Strength {
+    /// Nobody looked.
+    Untried,
+    /// The network does not come to rest.
+    Restless,
+    /// This part.
+    Part(f64),
+}
+
+/// A table: titles and whether they are of numbers, the rows, and how many more there are.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// Titles of the columns, and whether numbers stand there.
+    pub columns: Vec<(String, bool)>,
+    /// The cells.
+    pub rows: Vec<Vec<String>>,
+    /// Rows that are not here.
+    pub left_out: usize,
+}
+
+impl FailuresPage {
+    /// The page: it needs nothing else, and asks for nothing.
+    pub fn html(&self) -> String {
+        let style = [COLOURS, STYLE].concat();
+        let policy = format!(
+            "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'",
+            digest(&style)
+        );
+        let told = self
+            .told
+            .iter()
+            .map(|it| format!("<li>{}</li>", escaped(it)));
+        let places = self.places();
+        let parts = [
+            ("title", escaped(&self.title)),
+            ("policy", policy),
+            ("style", style),
+            ("told", format!("<ul>{}</ul>", told.collect::<String>())),
+            ("lost", self.lost(&places)),
+            ("busy", self.busy(&places)),
+            ("cases", self.cases.html(Some("case"))),
+            ("links", self.links.html(None)),
+        ];
+        filled(TEMPLATE, &parts)
+    }
+
+    /// Where nodes stand on the maps, and how high these are.
+    fn places(&self) -> Places {
+        let fixed: Vec<_> = self
+            .nodes
+            .iter()
+            .map(|it| it.position.map(|(x, y)| (x, -y)))
+            .collect();
+        let lines: Vec<_> = self.busy.iter().map(|it| it.ends).collect();
+        let places = layout(self.nodes.len(), &lines, &fixed);
+        let span = |of: &dyn Fn(&(f64, f64)) -> f64| {
+            let low = places.iter().map(of).fold(f64::INFINITY, f64::min);
+            let high = places.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+            (low, (high - low).max(0.0))
+        };
+        let ((left, wide), (top, high)) = (span(&|it| it.0), span(&|it| it.1));
+        let room = (WIDTH - 2.0 * MARGIN.0, MOST_HEIGHT - 2.0 * MARGIN.1);
+        let fits = |room: f64, size: f64| {
+            if size > 0.0 {
+                room / size
+            } else {
+                f64::INFINITY
+            }
+        };
+        let scale = fits(room.0, wide).min(fits(room.1, high));
+        let scale = if scale.is_finite() { scale } else { 1.0 };
+        let place = |&(x, y): &(f64, f64)| {
+            let x = WIDTH / 2.0 + (x - left - wide / 2.0) * scale;
+            (x, MARGIN.1 + (y - top) * scale)
+        };
+        Places {
+            nodes: places.iter().map(place).collect(),
+            height: high * scale + 2.0 * MARGIN.1,
+        }
+    }
+
+    fn lost(&self, places: &Places) -> String {
+        let part = |strength| match strength {
+            Strength::Part(part) if self.most_lost > 0.0 => Strength::Part(part / self.most_lost),
+            other => other,
+        };
+        let mut map = self.begin("Map of links and nodes by what their failure costs", places);
+        for line in &self.failing {
+            map += &drawn_line(line, &places.nodes, part(line.effect.strength), 0.0);
+        }
+        for (node, &place) in self.nodes.iter().zip(&places.nodes) {
+            map += &drawn_node(node, place, Some(part(node.effect.strength)));
+        }
+        map += "</svg>";
+        let scale = format!(
+            "no goodput lost{}{}",
+            scale(),
+            escaped(&self.most_lost_text)
+        );
+        map + &self.legend(
+            &scale,
+            self.failing
+                .iter()
+                .map(|it| &it.effect)
+                .chain(self.nodes.iter().map(|it| &it.effect)),
+        )
+    }
+
+    fn busy(&self, places: &Places) -> String {
+        let mut map = self.begin("Map of links by how busy failures make them", places);
+        for line in &self.busy {
+            map += &drawn_line(line, &places.nodes, line.effect.strength, 3.0);
+        }
+        for (node, &place) in self.nodes.iter().zip(&places.nodes) {
+            map += &drawn_node(node, place, None);
+        }
+        map += "</svg>";
+        let scale = format!("utilization 0{}100 %", scale());
+        map + &self.legend(&scale, self.busy.iter().map(|it| &it.effect))
+    }
+
+    fn begin(&self, label: &str, places: &Places) -> String {
+        let height = places.height;
+        let many = if self.nodes.len() > MOST_NAMES {
+            " class=\"many\""
+        } else {
+            ""
+        };
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{label}; the tables below have the same in words\"{many}>"
+        )
+    }
+
+    fn legend<'a>(&self, scale: &str, effects: impl Iterator<Item = &'a Effect>) -> String {
+        let mut legend = format!("<div class=\"legend\"><span>{scale}</span>");
+        let mut met = [false; 2];
+        for effect in effects {
+            match effect.strength {
+                Strength::Untried => met[0] = true,
+                Strength::Restless => met[1] = true,
+                Strength::Part(_) => {}
+            }
+        }
+        let kinds = [
+            ("untried", "does not fail here"),
+            ("restless", "no rest after it"),
+        ];
+        for ((class, text), _) in kinds.into_iter().zip(met).filter(|(_, met)| *met) {
+            let line = format!(
+                "<line class=\"{class}\" x1=\"2\" y1=\"5\" x2=\"32\" y2=\"5\" stroke-width=\"4\"/>"
+            );
+            let svg = format!(
+                "<svg class=\"one\" viewBox=\"0 0 34 10\" aria-hidden=\"true\">{line}</svg>"
+            );
+            legend += &format!("<span>{svg}{text}</span>");
+        }
+        legend + "</div>"
+    }
+}
+
+/// Where nodes stand on a map of this height.
+struct Places {
+    nodes: Vec<(f64, f64)>,
+    height: f64,
+}
+
+/// The colours in a row.
+fn scale() -> String {
+    let mut svg = "<svg viewBox=\"0 0 126 10\" aria-hidden=\"true\">".to_owned();
+    for level in 0..LEVELS {
+        let x = 14 * level;
+        let _ = write!(
+            svg,
+            "<rect class=\"l{level}\" x=\"{x}\" y=\"0\" width=\"14\" height=\"10\"/>"
+        );
+    }
+    svg + "</svg>"
+}
+
+fn class(strength: Strength) -> String {
+    match strength {
+        Strength::Untried => "untried".to_owned(),
+        Strength::Restless => "restless".to_owned(),
+        Strength::Part(part) => {
+            // What is no number has no colour but the first.
+            let level = (part.max(0.0).min(1.0) * (LEVELS - 1) as f64).round();
+            format!("l{level}")
+        }
+    }
+}
+
+/// Something on a map that leads to the row about it.
+fn leading(effect: &Effect, inside: &str) -> String {
+    let title = format!("<title>{}</title>", escaped(&effect.text));
+    match effect.case {
+        Some(case) => format!("<a href=\"#case-{case}\">{title}{inside}</a>"),
+        None => format!("<g>{title}{inside}</g>"),
+    }
+}
+
+/// A line, so far to its right-hand side.
+fn drawn_line(line: &MapLine, places: &[(f64, f64)], strength: Strength, aside: f64) -> String {
+    let at = |place: usize| places.get(place).copied();
+    let (Some(a), Some(b)) = (at(line.ends.0), at(line.ends.1)) else {
+        return String::new();
+    };
+    let (x, y) = (b.0 - a.0, b.1 - a.1);
+    let far = (x * x + y * y).sqrt().max(1e-9);
+    let (x, y) = (-y / far * aside, x / far * aside);
+    let class = class(strength);
+    let inside = format!(
+        "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke-width=\"5\"/>",
+        a.0 + x,
+        a.1 + y,
+        b.0 + x,
+        b.1 + y
+    );
+    leading(&line.effect, &inside)
+}
+
+/// A node, coloured by what its failure does where the map is of failures.
+fn drawn_node(node: &FailingNode, (x, y): (f64, f64), strength: Option<Strength>) -> String {
+    let class = strength.map_or_else(String::new, |it| format!(" class=\"{}\"", class(it)));
+    let anchor = match x {
+        x if x < 2.0 * MARGIN.0 => "start",
+        x if x > WIDTH - 2.0 * MARGIN.0 => "end",
+        _ => "middle",
+    };
+    let mut name: String = node.name.chars().take(26).collect();
+    if name.len() < node.name.len() {
+        name.push('…');
+    }
+    let inside = format!(
+        "<circle{class} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        y - 12.0,
+        escaped(&name)
+    );
+    match strength {
+        Some(_) => leading(&node.effect, &inside),
+        None => format!("<g><title>{}</title>{inside}</g>", escaped(&node.name)),
+    }
+}
+
+impl Rows {
+    /// A table whose rows can be led to by this word and their number.
+    fn html(&self, word: Option<&str>) -> String {
+        let class = |number: bool| if number { " class=\"n\"" } else { "" };
+        let mut table = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>".to_owned();
+        for (title, number) in &self.columns {
+            let _ = write!(
+                table,
+                "<th scope=\"col\"{}>{}</th>",
+                class(*number),
+                escaped(title)
+            );
+        }
+        table += "</tr></thead><tbody>";
+        for (i, row) in self.rows.iter().enumerate() {
+            let id = word.map_or_else(String::new, |word| format!(" id=\"{word}-{i}\""));
+            let _ = write!(table, "<tr{id}>");
+            for (cell, (_, number)) in row.iter().zip(&self.columns) {
+                let _ = write!(table, "<td{}>{}</td>", class(*number), escaped(cell));
+            }
+            table += "</tr>";
+        }
+        table += "</tbody></table></div>";
+        if self.left_out > 0 {
+            let _ = write!(table, "<p>… and {} more.</p>", self.left_out);
+        }
+        table
+    }
+}
