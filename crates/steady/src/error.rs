@@ -52,7 +52,7 @@ pub enum SteadyError {
     },
     /// Demands were to be scaled, and there are none.
     #[error(
-        "no connection of those to be scaled sends at a rate of its own; TCP takes what it gets, and has no demand"
+        "no connection of those to be scaled has a rate of its own, or an application with one; other TCP takes what it gets, and has no demand"
     )]
     NothingScales,
     /// The derivatives have no finite value, or none that is found: the state changes by a jump.

@@ -65,8 +65,8 @@ struct Nearness {
 }
 
 impl Solver {
-    /// The largest factor of demands up to which all bounds are kept. Only connections that send at rates of
-    /// their own have demands; TCP takes what it gets.
+    /// The largest factor of demands up to which all bounds are kept. Connections that send at rates of their own
+    /// have demands, and TCP whose application has a rate; other TCP takes what it gets.
     ///
     /// # Errors
     /// As [`Solver::solve`]; [`SteadyError::NothingScales`] if no demand is scaled; [`SteadyError::BadOption`]

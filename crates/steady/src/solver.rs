@@ -32,7 +32,7 @@ pub struct Solver {
 /// What demands are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Those of all connections that send at rates of their own.
+    /// Those of all connections that have one: they send at a rate of their own, or TCP is given data at a rate.
     All,
     /// Those of this one.
     One(ConnectionId),
@@ -104,8 +104,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Lets connections that send at rates of their own offer so many times what the network says; how many
-    /// connections, or classes of them, that are.
+    /// Lets connections that have a demand offer so many times what the network says, by the rates of their
+    /// sources or applications; how many connections, or classes of them, that are.
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if the factor is not positive.
@@ -120,10 +120,23 @@ impl Solver {
         };
         let mut scaled = 0;
         for (i, flow) in self.problem.flows.iter_mut().enumerate() {
-            if flow.profile == NO_PROFILE && one.is_none_or(|one| one == i) {
-                flow.demand = factor;
-                scaled += 1;
+            let application_pps = self
+                .network
+                .tables()
+                .spec_of_class(flow.class)
+                .application
+                .mean_pps();
+            if !one.is_none_or(|one| one == i) {
+                continue;
             }
+            if flow.profile == NO_PROFILE {
+                flow.demand = factor;
+            } else if application_pps.is_finite() {
+                flow.application_pps = application_pps * factor;
+            } else {
+                continue;
+            }
+            scaled += 1;
         }
         Ok(scaled)
     }

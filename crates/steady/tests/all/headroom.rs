@@ -1,6 +1,6 @@
 //! Headroom is where bounds are met, and where runs say so.
 
-use netflow_network::{Coupling, FluidOptions, Network, Options, Step, Transport};
+use netflow_network::{Application, Coupling, FluidOptions, Network, Options, Step, Transport};
 use netflow_simulation::Simulation;
 use netflow_steady::{Binding, Bounds, Scale, Solver, SteadyError, SteadyOptions};
 
@@ -49,6 +49,39 @@ fn one_demand_is_scaled_alone() {
     };
     let found = solver.headroom(&bounds, Scale::One(a), &OPTIONS).unwrap();
     assert!((found.factor.unwrap() - 2.0).abs() < 1e-2, "{found:?}");
+}
+
+/// TCP that is given data at a rate sends it as long as it can: ten connections with 40 packets/s each on a link
+/// for 1000 are 80 % at twice that, as they are by hand; one without a rate is not scaled.
+#[test]
+fn what_applications_have_to_send_is_scaled() {
+    let with = |rate_pps: f64| {
+        let mut pair = pair(20.0);
+        let id = pair.tcp("flows", "linux-cubic", None);
+        let mut builder = pair.build().to_builder();
+        builder.each_connection(|it| {
+            it.application = Application::Poisson { rate_pps };
+            it.count = 10;
+        });
+        (builder.build().unwrap(), id)
+    };
+    let bounds = Bounds {
+        utilization: 0.8,
+        ..Bounds::default()
+    };
+    let (network, id) = with(40.0);
+    let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
+    for scale in [Scale::All, Scale::One(id)] {
+        let found = solver.headroom(&bounds, scale, &OPTIONS).unwrap();
+        let factor = found.factor.unwrap();
+        let (more, _) = with(40.0 * factor);
+        let there = Solver::new(&more, f64::INFINITY)
+            .unwrap()
+            .solve(&OPTIONS)
+            .unwrap();
+        assert!((there.links[0].utilization - 0.8).abs() < 1e-7, "{factor}");
+        assert!((1.9..2.1).contains(&factor), "{factor}");
+    }
 }
 
 /// Bisection over runs leads to the same factor.
