@@ -1,4 +1,4 @@
-//! The console blocks of the README, of `docs/planning.md` and of `cmd/*.md`: commands, and the outputs they must have.
+//! The console blocks of the README, of pages in `docs` and of `cmd/*.md`: commands, and the outputs they must have.
 //!
 //! A line `$ command` is run by a shell in a directory where the repository's `scenarios` are;
 //! what follows is its standard output and then its standard error. `? 2` after the command is the
@@ -22,8 +22,10 @@ fn the_readme_says_the_truth() {
 }
 
 #[test]
-fn planning_is_as_its_page_says() {
-    check(&root().join("docs/planning.md"));
+fn planning_is_as_its_pages_say() {
+    for page in ["planning", "upgrades", "buffer-sizing"] {
+        check(&root().join(format!("docs/{page}.md")));
+    }
 }
 
 #[test]

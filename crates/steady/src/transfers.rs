@@ -1,5 +1,8 @@
 //! How long transfers take that come and go in a network at rest.
 
+use std::f64::consts::PI;
+use std::sync::OnceLock;
+
 use netflow_network::{ConnectionId, HEADER_BYTES};
 use netflow_workload::Transfers;
 
@@ -7,6 +10,8 @@ use crate::{Solver, Steady};
 
 /// Sizes that a distribution is taken to have, each as often as the others.
 const SIZES: usize = 128;
+/// Points of the quadrature over how much a transfer is slowed.
+const NODES: usize = 16;
 
 /// Mean times of transfers, from asking for one to its last byte, the handshake aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,8 +53,9 @@ impl Solver {
     /// its bandwidth first. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
     /// link's bandwidth: at that mean rate r of it, R = C/r of them fit into a link of bandwidth C, and at a
     /// load ρ they take longer by the factor 1 + E(R, Rρ) / (R (1 − ρ)), with Erlang's second formula E, whatever
-    /// the distribution of sizes (M/G/R processor sharing, Lindberger 1999; R = 1 is M/G/1). Of several links
-    /// each adds its part. What a transfer sends beyond what the way holds waits in the buffer, and prolongs the
+    /// the distribution of sizes (M/G/R processor sharing, Lindberger 1999; R = 1 is M/G/1). Of several links the
+    /// one counts that slows it most at the time: each does with probability E, independently of the others, by a
+    /// part that is exponentially distributed, as the queue of M/M/R is. What a transfer sends beyond what the way holds waits in the buffer, and prolongs the
     /// round trips of slow start.
     pub fn transfer_times(
         &self,
@@ -59,19 +65,16 @@ impl Solver {
         let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
         let mut shared = vec![Shared::default(); self.problem.links.len()];
         for own in own.iter().flatten() {
+            let mut narrowest = false;
             for &l in own.links {
                 let link = &self.problem.links[l as usize];
-                let holds_pkts = link.bandwidth_bps * own.rtt_s / own.packet_bits;
                 let at = &mut shared[l as usize];
                 at.load += own.per_s * own.bits / link.bandwidth_bps;
-                // Its queue grows to x packets while it sends x beyond that, and stays where the buffer is full.
-                let kept = own.sizes_pkts.iter().map(|pkts| {
-                    let beyond = (pkts - holds_pkts).max(0.0);
-                    let most = beyond.min(link.queue.buffer_pkts);
-                    most * (beyond - 0.5 * most)
-                });
-                let packet_s = own.packet_bits / link.bandwidth_bps;
-                at.queue_pkts += own.per_s * packet_s * kept.sum::<f64>() / SIZES as f64;
+                // It queues where its way gets narrowest: behind that it comes no faster than it goes.
+                if !narrowest && link.bandwidth_bps == own.narrowest_bps {
+                    narrowest = true;
+                    at.queue_pkts += own.queued(link.bandwidth_bps, link.queue.buffer_pkts);
+                }
             }
         }
         own.iter()
@@ -109,7 +112,7 @@ impl Solver {
     fn times(&self, steady: &Steady, own: &Own<'_>, shared: &[Shared]) -> TransferTimes {
         let alone_s = own.taken_s(own.rtt_s);
         let rate_bps = own.bits / alone_s;
-        let (mut waiting_s, mut factor) = (0.0, 1.0);
+        let (mut waiting_s, mut slowed) = (0.0, Vec::with_capacity(own.links.len()));
         for &l in own.links {
             let link = &self.problem.links[l as usize];
             let (at, shared) = (&steady.links[l as usize], &shared[l as usize]);
@@ -117,21 +120,39 @@ impl Solver {
             let left_bps = link.bandwidth_bps * (1.0 - others).max(0.0);
             let load = shared.load / (1.0 - others);
             if others >= 1.0 || load >= 1.0 {
-                factor = f64::INFINITY;
-                break;
+                return TransferTimes {
+                    alone_s,
+                    mean_s: f64::INFINITY,
+                };
             }
             let fit = (left_bps / rate_bps).max(1.0);
-            factor += erlang_c(fit, fit * load) / (fit * (1.0 - load));
+            slowed.push(Slowed {
+                probability: erlang_c(fit, fit * load),
+                by: 1.0 / (fit * (1.0 - load)),
+            });
             waiting_s += shared.queue_pkts * own.packet_bits / link.bandwidth_bps;
         }
         TransferTimes {
             alone_s,
-            mean_s: own.taken_s(own.rtt_s + waiting_s) + alone_s * (factor - 1.0),
+            mean_s: own.taken_s(own.rtt_s + waiting_s) + alone_s * mean_of_most(&slowed),
         }
     }
 }
 
 impl Own<'_> {
+    /// Mean of the packets that these transfers keep in the queue of the narrowest link: it grows to x packets while
+    /// one sends x beyond what the way holds, and stays where the buffer is full.
+    fn queued(&self, bandwidth_bps: f64, buffer_pkts: f64) -> f64 {
+        let holds_pkts = bandwidth_bps * self.rtt_s / self.packet_bits;
+        let kept = self.sizes_pkts.iter().map(|pkts| {
+            let beyond = (pkts - holds_pkts).max(0.0);
+            let most = beyond.min(buffer_pkts);
+            most * (beyond - 0.5 * most)
+        });
+        let packet_s = self.packet_bits / bandwidth_bps;
+        self.per_s * packet_s * kept.sum::<f64>() / SIZES as f64
+    }
+
     /// The mean time of a transfer that has the way for itself, with round trips of this length.
     fn taken_s(&self, rtt_s: f64) -> f64 {
         let most_pkts = self.narrowest_bps * rtt_s / self.packet_bits;
@@ -145,6 +166,55 @@ impl Own<'_> {
         let left_bits = (self.bits - all_pkts * self.packet_bits).max(0.0);
         rtt_s * (1.0 + all_rounds) + left_bits / self.narrowest_bps
     }
+}
+
+/// How a link slows transfers that need no time of it alone.
+#[derive(Clone, Copy)]
+struct Slowed {
+    /// That it is shared by more than fit into it.
+    probability: f64,
+    /// Then by so many times what they take alone, on average, exponentially distributed.
+    by: f64,
+}
+
+/// The mean of the largest of all, which is 0 where none slows: ∫ 1 − Π (1 − Eᵢ exp(−x/bᵢ)) dx from 0 on.
+fn mean_of_most(slowed: &[Slowed]) -> f64 {
+    if let [one] = slowed {
+        return one.probability * one.by;
+    }
+    let longest = slowed.iter().map(|it| it.by).fold(0.0, f64::max);
+    // Over u = exp(−x/b) with the longest b, in which it is smooth.
+    let at = |u: f64| {
+        let none: f64 = slowed
+            .iter()
+            .map(|it| 1.0 - it.probability * u.powf(longest / it.by))
+            .product();
+        longest * (1.0 - none) / u
+    };
+    nodes().iter().map(|&(u, weight)| weight * at(u)).sum()
+}
+
+/// Places and weights of Gauss's and Legendre's quadrature between 0 and 1.
+fn nodes() -> &'static [(f64, f64); NODES] {
+    static ALL: OnceLock<[(f64, f64); NODES]> = OnceLock::new();
+    ALL.get_or_init(|| {
+        std::array::from_fn(|i| {
+            let mut x = (PI * (i as f64 + 0.75) / (NODES as f64 + 0.5)).cos();
+            let mut slope = 1.0;
+            // By Newton's method, which doubles the digits each time.
+            for _ in 0..8 {
+                let (mut before, mut value) = (1.0, x);
+                for n in 2..=NODES {
+                    let n = n as f64;
+                    let next = ((2.0 * n - 1.0) * x * value - (n - 1.0) * before) / n;
+                    (before, value) = (value, next);
+                }
+                slope = NODES as f64 * (x * value - before) / (x * x - 1.0);
+                x -= value / slope;
+            }
+            (0.5 * (1.0 + x), 1.0 / ((1.0 - x * x) * slope * slope))
+        })
+    })
 }
 
 /// Erlang's second formula, the probability to wait of M/M/m at a load of `a` Erlang: linear between whole
@@ -189,7 +259,34 @@ fn slow_start(pkts: f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{erlang_c, slow_start};
+    use super::{Slowed, erlang_c, mean_of_most, nodes, slow_start};
+
+    /// By inclusion and exclusion: a mean of the least of each set of exponential times.
+    #[test]
+    fn the_mean_of_the_most_is_that_of_all_sets() {
+        let slowed = |probability, by| Slowed { probability, by };
+        let all = [
+            slowed(0.6, 2.0),
+            slowed(0.1, 0.3),
+            slowed(1.0, 0.7),
+            slowed(0.3, 5.0),
+        ];
+        for n in 0..=all.len() {
+            let mut expected = 0.0;
+            for set in 1..1_u32 << n {
+                let of = || (0..n).filter(|i| set >> i & 1 == 1).map(|i| all[i]);
+                let rate: f64 = of().map(|it| 1.0 / it.by).sum();
+                let both: f64 = of().map(|it| it.probability).product();
+                let sign = if set.count_ones() % 2 == 1 { 1.0 } else { -1.0 };
+                expected += sign * both / rate;
+            }
+            let is = mean_of_most(&all[..n]);
+            assert!((is - expected).abs() < 1e-6, "{n}: {is} {expected}");
+        }
+        // Exact for polynomials.
+        let power = |n: i32| nodes().iter().map(|(u, w)| w * u.powi(n)).sum::<f64>();
+        assert!((0..32).all(|n| (power(n) * f64::from(n + 1) - 1.0).abs() < 1e-12));
+    }
 
     /// Tables of M/M/m: one server waits with the load, two at 1 Erlang with 1/3, five at 4 with 0.5541.
     #[test]

@@ -143,8 +143,8 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
         match i {
             0 => from,
             _ if i == count - 1 => to,
-            _ if is_geometric => from * (to / from).powf(done / steps),
-            _ => (from * (steps - done) + to * done) / steps,
+            _ if is_geometric => as_written(from * (to / from).powf(done / steps)),
+            _ => as_written((from * (steps - done) + to * done) / steps),
         }
     };
     let text = |number: f64| match unit.as_str() {
@@ -152,6 +152,11 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
         unit => format!("{number} {unit}"),
     };
     Ok((0..count).map(|i| text(value(i))).collect())
+}
+
+/// A number as somebody would write it: 1.4, not 1.4000000000000001.
+fn as_written(number: f64) -> f64 {
+    format!("{number:.12e}").parse().unwrap_or(number)
 }
 
 /// The parts between commas that are not within quotes or braces.
