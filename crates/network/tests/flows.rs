@@ -16,8 +16,8 @@ const FAR: u64 = 1 << 40;
 /// What a path of least cost is, between all nodes (R. W. Floyd, CACM 5 (1962) 345).
 fn least(nodes: usize, cost: &HashMap<(usize, usize), u64>) -> Vec<Vec<u64>> {
     let mut least = vec![vec![FAR; nodes]; nodes];
-    for node in 0..nodes {
-        least[node][node] = 0;
+    for (node, from) in least.iter_mut().enumerate() {
+        from[node] = 0;
     }
     for (&(from, to), &cost) in cost {
         least[from][to] = cost;

@@ -259,7 +259,8 @@ fn class(strength: Strength) -> String {
         Strength::Restless => "restless".to_owned(),
         Strength::Part(part) => {
             // What is no number has no colour but the first.
-            let level = (part.max(0.0).min(1.0) * (LEVELS - 1) as f64).round();
+            let part = if part.is_nan() { 0.0 } else { part };
+            let level = (part.clamp(0.0, 1.0) * (LEVELS - 1) as f64).round();
             format!("l{level}")
         }
     }

@@ -126,7 +126,7 @@ impl Solver {
                 .spec_of_class(flow.class)
                 .application
                 .mean_pps();
-            if !one.is_none_or(|one| one == i) {
+            if one.is_some_and(|one| one != i) {
                 continue;
             }
             if flow.profile == NO_PROFILE {
