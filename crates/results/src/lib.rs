@@ -26,6 +26,7 @@
 //! Writing: a [`Writer`] is a [`netflow_network::Recorder`]; runs with several seeds are kept as
 //! [`Series`] and written as an [`Ensemble`]. Reading: [`Results::open`].
 
+pub mod columns;
 mod delimited;
 mod ensemble;
 mod error;
@@ -71,5 +72,5 @@ pub use summary::{
 };
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode};
-pub use users::{WaitSummary, WorkloadSummary};
+pub use users::{WaitSummary, WorkloadSummary, wait_rows};
 pub use writer::Writer;

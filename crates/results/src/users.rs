@@ -4,6 +4,8 @@ use netflow_network::{Experience, Network, WaitFor};
 use netflow_workload::{Step, Times};
 use serde::{Deserialize, Serialize};
 
+use crate::WaitNumbers;
+
 /// Times count as whole round trips that exceed them by no more than this part of one.
 const WITHIN: f64 = 0.1;
 
@@ -31,6 +33,26 @@ pub struct WaitSummary {
     /// Waits of whole round trips of the empty network, which they exceed by a tenth of one at most:
     /// each number of round trips that at least a hundredth of all has.
     pub steps: Vec<Step>,
+}
+
+/// What the users of each workload waited in each run, as they came: when, the places of the workload and of
+/// what was waited for, and the numbers of a [`WaitRow`](crate::WaitRow).
+pub fn wait_rows(runs: &[Vec<Experience>]) -> Vec<(f64, [usize; 2], WaitNumbers)> {
+    let mut rows = Vec::new();
+    for (run, one) in runs.iter().enumerate() {
+        for (w, experience) in one.iter().enumerate() {
+            rows.extend(experience.waits.iter().map(|wait| {
+                let numbers = WaitNumbers {
+                    run: run as f64,
+                    user: wait.user as f64,
+                    wait_s: wait.wait_s,
+                };
+                (wait.came_s, [w, wait.kind as usize], numbers)
+            }));
+        }
+    }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0)); // stable: in the order of their ends
+    rows
 }
 
 /// The summaries of all workloads of a network over all runs.

@@ -10,9 +10,10 @@ use netflow_network::{Columns, Experience, Interval, Network, Recorder, WaitFor}
 use crate::ensemble::{Ensemble, Statistic};
 use crate::partial;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
+use crate::users::wait_rows;
 use crate::{
     CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
-    Topology, WAITS, WaitNumbers, export,
+    Topology, WAITS, export,
 };
 
 /// No series has more columns of numbers.
@@ -114,21 +115,7 @@ impl Writer {
         let Some(file) = &mut self.waits else {
             return Ok(());
         };
-        let mut rows: Vec<(f64, [usize; 2], WaitNumbers)> = Vec::new();
-        for (run, one) in runs.iter().enumerate() {
-            for (w, experience) in one.iter().enumerate() {
-                rows.extend(experience.waits.iter().map(|wait| {
-                    let numbers = WaitNumbers {
-                        run: run as f64,
-                        user: wait.user as f64,
-                        wait_s: wait.wait_s,
-                    };
-                    (wait.came_s, [w, wait.kind as usize], numbers)
-                }));
-            }
-        }
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0)); // stable: in the order of their ends
-        for (came_s, keys, numbers) in rows {
+        for (came_s, keys, numbers) in wait_rows(runs) {
             file.interval(came_s);
             put(file, &keys, &numbers)?;
         }

@@ -60,10 +60,32 @@ impl Axis {
             Some((from, to)) => range(from, to).map_err(|(message, help)| wrong(message, help))?,
             None => list(text).map_err(|message| wrong(message, EXAMPLE))?,
         };
+        Axis::distinct(key, values).map_err(|message| wrong(message, "give every value once"))
+    }
+
+    /// A setting with these values, each as it stands behind the `=`.
+    ///
+    /// # Errors
+    /// If there are none, or too many, or one twice.
+    pub fn of(key: &str, values: Vec<String>) -> Result<Axis, AxisError> {
+        let wrong = |message: String| AxisError {
+            option: key.to_owned(),
+            message,
+            help: "give every value once".to_owned(),
+        };
+        match values.len() {
+            0 => Err(wrong("the list of values is empty".to_owned())),
+            1..=MOST_VALUES => Axis::distinct(key, values).map_err(wrong),
+            n => Err(wrong(format!(
+                "a list has at most {MOST_VALUES} values, not {n}"
+            ))),
+        }
+    }
+
+    fn distinct(key: &str, values: Vec<String>) -> Result<Axis, String> {
         let mut seen = HashSet::new();
         if let Some(value) = values.iter().find(|value| !seen.insert(*value)) {
-            let message = format!("the value `{value}` stands there twice");
-            return Err(wrong(message, "give every value once"));
+            return Err(format!("the value `{value}` stands there twice"));
         }
         let (unit, numbers) = numbers(&values).unzip();
         Ok(Axis {

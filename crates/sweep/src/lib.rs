@@ -20,7 +20,6 @@
 mod axis;
 mod cases;
 mod chunks;
-mod columns;
 mod directory;
 mod error;
 mod estimate;
@@ -33,9 +32,9 @@ mod write;
 pub use axis::{Axis, AxisError, MOST_VALUES};
 pub use cases::{Case, Cases, MOST_CASES};
 pub use chunks::{Chunks, Shard};
-pub use columns::{Column, Kind};
 pub use error::Error;
 pub use estimate::Estimate;
+pub use netflow_results::columns::{Column, Kind};
 pub use sweep::{Load, Model, Request, Sweep, default_format};
 pub use tables::Tables;
 pub use write::{Writing, Written};

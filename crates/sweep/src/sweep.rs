@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use crate::cases::{Case, Cases, count};
 use crate::chunks::Chunks;
-use crate::columns::Cell;
 use crate::tables::Tables;
 use crate::worker::{Worker, check_run};
 use crate::{Axis, Error};
+use netflow_results::columns::Cell;
 
 /// Loads the scenario with these settings, each as `KEY=VALUE`, of which later ones count.
 pub type Load<'a> = dyn Fn(&[String]) -> Result<Prepared, Problems> + Sync + 'a;

@@ -7,9 +7,9 @@ use netflow_results::{ConnectionSummary, Format, LinkSummary, Summary, TotalsSum
 use netflow_steady::{Steady, TotalsSteady, rows};
 use serde::Serialize;
 
-use crate::columns::{Cell, Column, Kind};
 use crate::sheet::Sheet;
 use crate::{Axis, Model};
+use netflow_results::columns::{Cell, Column, Kind};
 
 /// The column with the index of the case.
 pub(crate) const CASE: &str = "case";
@@ -77,10 +77,7 @@ impl Tables {
         match model {
             Model::Solve => Tables {
                 links: with(Column::of(&rows::LinkRow::default())),
-                connections: with(Column::of(&rows::ConnectionRow {
-                    held_by: Some(""),
-                    ..rows::ConnectionRow::default()
-                })),
+                connections: with(Column::of(&rows::ConnectionRow::with_all_columns())),
                 network: network(Column::of(&SteadyRow::default())),
             },
             Model::Fluid | Model::Packets => Tables {

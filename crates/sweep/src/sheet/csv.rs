@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use netflow_results::quote;
 
 use super::Encoder;
-use crate::columns::{Column, Data};
+use netflow_results::columns::{Column, Data};
 
 pub(super) struct Csv<W> {
     to: W,

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use netflow_results::Format;
 use serde::Serialize;
 
-use crate::columns::{Cell, Column, Data, Filling};
+use netflow_results::columns::{Cell, Column, Data, Filling};
 
 /// Rows that are gathered: few enough that all threads' fit into memory.
 const BATCH: usize = 16 * 1024;

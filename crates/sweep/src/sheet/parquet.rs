@@ -3,12 +3,9 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray,
-    UInt64Array,
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use netflow_results::columns::{Column, Data, Kind, array, schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression;
@@ -16,7 +13,6 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use super::Encoder;
-use crate::columns::{Column, Data, Kind, Texts};
 use crate::tables::CASE;
 
 pub(super) struct Parquet<W: Write + Send> {
@@ -27,18 +23,7 @@ pub(super) struct Parquet<W: Write + Send> {
 impl<W: Write + Send> Parquet<W> {
     /// The first columns are those of a case, each of which stands in many rows.
     pub(super) fn new(to: W, columns: &[Column], of_case: usize) -> io::Result<Parquet<W>> {
-        let fields = columns.iter().map(|column| {
-            let kind = match column.kind {
-                Kind::Number => DataType::Float64,
-                Kind::Whole => DataType::UInt64,
-                Kind::Flag => DataType::Boolean,
-                Kind::Text => {
-                    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
-                }
-            };
-            Field::new(&column.name, kind, true)
-        });
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let schema = Arc::new(schema(columns));
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             // Computed numbers hardly repeat; who looks for a row looks for its case.
@@ -61,28 +46,6 @@ impl<W: Write + Send> Parquet<W> {
             schema,
         })
     }
-}
-
-fn array(data: &Data) -> Result<ArrayRef, ArrowError> {
-    Ok(match data {
-        Data::Numbers(list) => {
-            let has_gaps = list.iter().any(|number| number.is_nan());
-            let known: Option<Vec<bool>> =
-                has_gaps.then(|| list.iter().map(|number| !number.is_nan()).collect());
-            Arc::new(Float64Array::new(
-                list.clone().into(),
-                known.map(Into::into),
-            ))
-        }
-        Data::Wholes(list) => Arc::new(UInt64Array::from(list.clone())),
-        Data::Flags(list) => Arc::new(BooleanArray::from(list.clone())),
-        Data::Texts(Texts { names, places, .. }) => {
-            let places = places.iter().map(|&place| (place >= 0).then_some(place));
-            let names = Arc::new(StringArray::from_iter_values(names));
-            let places: Int32Array = places.collect();
-            Arc::new(DictionaryArray::<Int32Type>::try_new(places, names)?)
-        }
-    })
 }
 
 impl<W: Write + Send> Encoder<W> for Parquet<W> {

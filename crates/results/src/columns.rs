@@ -3,11 +3,16 @@
 //! Rows are what other crates declare for their own tables and answers, by their fields' names: a number
 //! that is new there is a column here.
 
+#[cfg(feature = "parquet")]
+mod arrow;
 mod collect;
 
 use serde::Serialize;
 
-pub(crate) use collect::{Cell, Sink};
+#[cfg(feature = "parquet")]
+pub use arrow::{array, schema};
+pub use collect::Cell;
+use collect::Sink;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,7 +41,8 @@ pub struct Column {
 }
 
 impl Column {
-    pub(crate) fn new(name: &str, kind: Kind) -> Column {
+    /// One of this name, with the unit that the name ends with.
+    pub fn new(name: &str, kind: Kind) -> Column {
         Column {
             name: name.to_owned(),
             kind,
@@ -45,7 +51,7 @@ impl Column {
     }
 
     /// The columns of rows, of which this one has every field.
-    pub(crate) fn of(row: &impl Serialize) -> Vec<Column> {
+    pub fn of(row: &impl Serialize) -> Vec<Column> {
         let mut columns = Vec::new();
         collect::row(row, &mut Naming(&mut columns));
         columns
@@ -80,7 +86,7 @@ impl Sink for Naming<'_> {
 
 /// What stands in a column: as many as there are rows.
 #[derive(Clone, Debug)]
-pub(crate) enum Data {
+pub enum Data {
     /// NaN where there is none.
     Numbers(Vec<f64>),
     /// None where there is none.
@@ -93,7 +99,7 @@ pub(crate) enum Data {
 
 /// Texts, each kept once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Texts {
+pub struct Texts {
     /// Different ones, in the order in which they came.
     pub names: Vec<String>,
     /// Of every row, which; -1 where there is none.
@@ -124,7 +130,8 @@ impl Texts {
 }
 
 impl Data {
-    pub(crate) fn new(kind: Kind) -> Data {
+    /// None yet, of this kind.
+    pub fn new(kind: Kind) -> Data {
         match kind {
             Kind::Number => Data::Numbers(Vec::new()),
             Kind::Whole => Data::Wholes(Vec::new()),
@@ -134,7 +141,7 @@ impl Data {
     }
 
     /// A cell; one of another kind is none.
-    pub(crate) fn push(&mut self, cell: Cell<'_>) {
+    pub fn push(&mut self, cell: Cell<'_>) {
         match (self, cell) {
             (Data::Numbers(list), Cell::Number(number)) => list.push(number),
             (Data::Numbers(list), Cell::Whole(number)) => list.push(number as f64),
@@ -148,7 +155,13 @@ impl Data {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
         match self {
             Data::Numbers(list) => list.len(),
             Data::Wholes(list) => list.len(),
@@ -158,7 +171,7 @@ impl Data {
     }
 
     /// The same cell until there are so many.
-    pub(crate) fn fill_to(&mut self, rows: usize, cell: Cell<'_>) {
+    pub fn fill_to(&mut self, rows: usize, cell: Cell<'_>) {
         let missing = rows.saturating_sub(self.len());
         if missing == 0 {
             return;
@@ -175,7 +188,7 @@ impl Data {
     }
 
     /// Without rows; names stay known.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         match self {
             Data::Numbers(list) => list.clear(),
             Data::Wholes(list) => list.clear(),
@@ -186,16 +199,16 @@ impl Data {
 }
 
 /// Puts the fields of a row where they belong.
-pub(crate) struct Filling<'a> {
-    pub columns: &'a [Column],
-    pub data: &'a mut [Data],
+pub struct Filling<'a> {
+    columns: &'a [Column],
+    data: &'a mut [Data],
     /// Where the next field most likely belongs.
     next: usize,
 }
 
 impl<'a> Filling<'a> {
     /// Adds a row; what it lacks is left empty.
-    pub(crate) fn add(columns: &'a [Column], data: &'a mut [Data], row: &impl Serialize) {
+    pub fn add(columns: &'a [Column], data: &'a mut [Data], row: &impl Serialize) {
         let rows = data.first().map_or(0, Data::len);
         let mut filling = Filling {
             columns,
@@ -206,6 +219,35 @@ impl<'a> Filling<'a> {
         for data in filling.data.iter_mut().filter(|data| data.len() == rows) {
             data.push(Cell::Nothing);
         }
+    }
+}
+
+/// A table that is gathered row by row.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// What stands in them.
+    pub data: Vec<Data>,
+}
+
+impl Frame {
+    /// Without rows.
+    pub fn new(columns: Vec<Column>) -> Frame {
+        let data = columns.iter().map(|column| Data::new(column.kind));
+        Frame {
+            data: data.collect(),
+            columns,
+        }
+    }
+
+    /// These rows; `every` is one that has every field.
+    pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> Frame {
+        let mut frame = Frame::new(Column::of(every));
+        for row in rows {
+            Filling::add(&frame.columns, &mut frame.data, row);
+        }
+        frame
     }
 }
 

@@ -7,28 +7,33 @@ use serde::ser::{self, Impossible, Serialize, SerializeMap, SerializeStruct};
 
 /// What stands in a row under a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub enum Cell<'a> {
+    /// It is not known, or there is none.
     Nothing,
+    /// A number.
     Number(f64),
+    /// A whole number from 0.
     Whole(u64),
+    /// True or false.
     Flag(bool),
+    /// A text.
     Text(&'a str),
 }
 
 /// Takes what a row has.
-pub(crate) trait Sink {
+pub(super) trait Sink {
     fn put(&mut self, name: &str, cell: Cell<'_>);
 }
 
 /// Hands every field of a row to a sink, in order.
-pub(crate) fn row(row: &impl Serialize, sink: &mut dyn Sink) {
+pub(super) fn row(row: &impl Serialize, sink: &mut dyn Sink) {
     // Nothing in it fails: what is no simple field is passed over.
     let _ = row.serialize(Fields { sink, outer: None });
 }
 
 /// Cannot happen, but has to have a type.
 #[derive(Debug)]
-pub(crate) struct Never;
+pub(super) struct Never;
 
 impl fmt::Display for Never {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,51 @@
+//! Columns as Arrow has them: numbers in double precision, texts as dictionaries.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, StringArray, UInt64Array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+
+use super::{Column, Data, Kind, Texts};
+
+/// What Arrow calls these columns.
+pub fn schema(columns: &[Column]) -> Schema {
+    let fields = columns.iter().map(|column| {
+        let kind = match column.kind {
+            Kind::Number => DataType::Float64,
+            Kind::Whole => DataType::UInt64,
+            Kind::Flag => DataType::Boolean,
+            Kind::Text => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        };
+        Field::new(&column.name, kind, true)
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// What stands in a column; null where there is nothing.
+///
+/// # Errors
+/// If there are more different texts than Arrow can count.
+pub fn array(data: &Data) -> Result<ArrayRef, ArrowError> {
+    Ok(match data {
+        Data::Numbers(list) => {
+            let has_gaps = list.iter().any(|number| number.is_nan());
+            let known: Option<Vec<bool>> =
+                has_gaps.then(|| list.iter().map(|number| !number.is_nan()).collect());
+            Arc::new(Float64Array::new(
+                list.clone().into(),
+                known.map(Into::into),
+            ))
+        }
+        Data::Wholes(list) => Arc::new(UInt64Array::from(list.clone())),
+        Data::Flags(list) => Arc::new(BooleanArray::from(list.clone())),
+        Data::Texts(Texts { names, places, .. }) => {
+            let places = places.iter().map(|&place| (place >= 0).then_some(place));
+            let names = Arc::new(StringArray::from_iter_values(names));
+            let places: Int32Array = places.collect();
+            Arc::new(DictionaryArray::<Int32Type>::try_new(places, names)?)
+        }
+    })
+}
