@@ -1,6 +1,6 @@
 //! How much more a network carries within bounds.
 
-use netflow_network::{ConnectionId, LinkId};
+use netflow_network::{ConnectionId, LinkId, Network};
 use serde::Serialize;
 
 use crate::solver::{Scale, Solver, check};
@@ -200,6 +200,14 @@ impl Binding {
             Binding::Loss(_) => BindingKind::Loss,
         }
     }
+
+    /// The link or the connection that it is of.
+    pub fn name<'a>(&self, network: &'a Network) -> &'a str {
+        match *self {
+            Binding::Utilization(id) => network.link_name(id),
+            Binding::Delay(id) | Binding::Loss(id) => network.connection_name(id),
+        }
+    }
 }
 
 /// Which bound it is.
@@ -212,4 +220,15 @@ pub enum BindingKind {
     Delay,
     /// A connection's loss.
     Loss,
+}
+
+impl BindingKind {
+    /// What it is called in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            BindingKind::Utilization => "utilization",
+            BindingKind::Delay => "delay",
+            BindingKind::Loss => "loss",
+        }
+    }
 }

@@ -1,5 +1,17 @@
 //! A steady state as rows, for tables and for programs.
 
+mod failures;
+mod gains;
+mod headroom;
+mod transfers;
+
+pub use failures::{
+    FailureRow, IntactRow, LinkUnderFailureRow, failures, intact, kinds_of_failures, under_failures,
+};
+pub use gains::{GainRow, gains};
+pub use headroom::{HeadroomRow, headroom};
+pub use transfers::{TransferRow, transfers};
+
 use netflow_network::Network;
 use netflow_profile::ProfileUse;
 use serde::Serialize;
@@ -50,6 +62,16 @@ pub struct ConnectionRow<'a> {
     pub held_by: Option<&'static str>,
     /// What its rate rests on, if that is not measured.
     pub profile_use: &'static str,
+}
+
+impl ConnectionRow<'_> {
+    /// One that has every column.
+    pub fn with_all_columns() -> ConnectionRow<'static> {
+        ConnectionRow {
+            held_by: Some(""),
+            ..ConnectionRow::default()
+        }
+    }
 }
 
 /// The rows of all links, in the network's order.

@@ -2,14 +2,13 @@
 
 mod page;
 mod print;
-mod rows;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::simulation::Network;
-use netflow::steady::{FailureOptions, Failures, failures as analyse};
+use netflow::steady::{FailureOptions, Failures, failures as analyse, rows};
 
 use super::solve::{cannot, notes};
 use crate::failure::Failure;
@@ -107,8 +106,8 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         at_s,
         top: arguments.top,
     };
-    let cases = rows::cases(&seen);
-    let links = rows::links(&seen);
+    let cases = rows::failures(network, &found);
+    let links = rows::under_failures(network, &found);
     if let Some(path) = &arguments.output {
         let title = match arguments.scenario.path.file_name() {
             Some(name) => format!("Failures of {}", name.display()),
@@ -121,7 +120,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         at_s: at_s,
         possible_cases: found.possible,
         cases_not_at_rest: cases.iter().filter(|case| !case.rests).count(),
-        intact: rows::intact(&seen),
+        intact: rows::intact(network, &found),
         cases: &cases,
         links: &links,
     };

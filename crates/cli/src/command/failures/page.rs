@@ -5,10 +5,10 @@ use netflow::report::{Effect, FailingNode, FailuresPage, MapLine, Rows, Strength
 use netflow::scenario::NodeNote;
 use netflow::simulation::{LinkId, NodeId};
 use netflow::steady::Failing;
+use netflow::steady::rows::{FailureRow, LinkUnderFailureRow};
 
 use super::Seen;
 use super::print::{summary, table_of_cases, table_of_links, told};
-use super::rows::{CaseRow, LinkRow};
 use crate::output::table::Table;
 
 /// Rows of a table at most: more make a page slow, and nobody reads them.
@@ -19,8 +19,8 @@ pub fn page(
     seen: &Seen<'_>,
     title: String,
     notes: &[NodeNote],
-    cases: &[CaseRow<'_>],
-    links: &[LinkRow<'_>],
+    cases: &[FailureRow<'_>],
+    links: &[LinkUnderFailureRow<'_>],
 ) -> FailuresPage {
     let network = seen.network;
     let effects = Effects {
@@ -77,7 +77,7 @@ fn ends(seen: &Seen<'_>, id: LinkId) -> (usize, usize) {
     (spec.from.index(), spec.to.index())
 }
 
-fn busy(row: &LinkRow<'_>) -> String {
+fn busy(row: &LinkUnderFailureRow<'_>) -> String {
     let (now, worst) = (percent(row.utilization), percent(row.max_utilization));
     match &row.failure {
         Some(failure) => format!("{}: {now} busy, {worst} if {failure} fails", row.link),
@@ -99,7 +99,7 @@ struct Effects<'a> {
     seen: &'a Seen<'a>,
     ranked: Vec<usize>,
     /// In the order of their rank.
-    cases: &'a [CaseRow<'a>],
+    cases: &'a [FailureRow<'a>],
 }
 
 impl Effects<'_> {

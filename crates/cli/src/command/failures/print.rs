@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
+use netflow::steady::rows::{self, FailureRow, LinkUnderFailureRow};
 
 use super::Seen;
-use super::rows::{self, CaseRow, LinkRow};
 use crate::output::table::{Table, known};
 
 pub fn print(
     seen: &Seen<'_>,
-    cases: &[CaseRow<'_>],
-    links: &[LinkRow<'_>],
+    cases: &[FailureRow<'_>],
+    links: &[LinkUnderFailureRow<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     table_of_cases(cases).print_top(seen.top, "case", out)?;
@@ -28,7 +28,7 @@ pub fn print(
 const NOTHING: &str = "-";
 
 /// The cases, in the order of the rows.
-pub fn table_of_cases<'a>(cases: &'a [CaseRow<'a>]) -> Table<'a, &'a CaseRow<'a>> {
+pub fn table_of_cases<'a>(cases: &'a [FailureRow<'a>]) -> Table<'a, &'a FailureRow<'a>> {
     let ms = |delay_s: f64| short(delay_s * 1e3);
     Table::of(cases)
         .text("failure", |it| it.failure.clone())
@@ -67,7 +67,9 @@ fn lost(part: f64) -> String {
 }
 
 /// The links with traffic, the busiest first.
-pub fn table_of_links<'a>(links: &'a [LinkRow<'a>]) -> Table<'a, &'a LinkRow<'a>> {
+pub fn table_of_links<'a>(
+    links: &'a [LinkUnderFailureRow<'a>],
+) -> Table<'a, &'a LinkUnderFailureRow<'a>> {
     let mut used: Vec<_> = links.iter().filter(|it| it.max_utilization > 0.0).collect();
     used.sort_by(|a, b| b.max_utilization.total_cmp(&a.max_utilization));
     Table::of(used)
@@ -80,7 +82,11 @@ pub fn table_of_links<'a>(links: &'a [LinkRow<'a>]) -> Table<'a, &'a LinkRow<'a>
         })
 }
 
-fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn print_links(
+    links: &[LinkUnderFailureRow<'_>],
+    top: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let used = table_of_links(links);
     used.print_top(top, "link", out)?;
     match links.len() - used.len() {
@@ -94,15 +100,15 @@ fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
 }
 
 /// What is to be known of all, a line each.
-pub fn summary(seen: &Seen<'_>, cases: &[CaseRow<'_>]) -> Vec<String> {
-    let intact = rows::intact(seen);
+pub fn summary(seen: &Seen<'_>, cases: &[FailureRow<'_>]) -> Vec<String> {
+    let intact = rows::intact(seen.network, seen.found);
     let busy = match intact.max_utilization_link.zip(intact.max_utilization) {
         Some((link, part)) => format!("; {link} is busy for {} of the time", percent(part)),
         None => String::new(),
     };
     let goodput = short(intact.goodput_bps / 1e6);
     let mut lines = vec![format!("intact: goodput {goodput} Mbit/s{busy}")];
-    for kind in rows::kinds(cases) {
+    for kind in rows::kinds_of_failures(cases) {
         let mut of_kind = cases.iter().filter(|it| it.kind == kind);
         if let Some(worst) = of_kind.next() {
             lines.push(format!("worst {kind}: {}", told(worst)));
@@ -126,7 +132,7 @@ pub fn summary(seen: &Seen<'_>, cases: &[CaseRow<'_>]) -> Vec<String> {
 }
 
 /// A case in a line.
-pub fn told(row: &CaseRow<'_>) -> String {
+pub fn told(row: &FailureRow<'_>) -> String {
     let name = &row.failure;
     if let Some(why) = &row.why_not {
         return format!("{name}: {why}");

@@ -180,6 +180,7 @@ impl RunArguments {
             by_event: self.by_event,
             threads: self.threads.map(usize::from),
             keep_series: false,
+            keep_classes: false,
             directory,
         }
     }

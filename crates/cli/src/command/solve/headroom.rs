@@ -4,26 +4,12 @@ use std::io::{self, Write};
 
 use netflow::number::{percent, short};
 use netflow::simulation::Network;
+use netflow::steady::rows::{self, HeadroomRow};
 use netflow::steady::{Binding, Bounds, Headroom, Scale, Solver, SteadyOptions};
-use serde::Serialize;
 
 use super::{Seen, cannot};
 use crate::failure::Failure;
 use crate::output::csv;
-
-#[derive(Serialize)]
-struct Answer<'a> {
-    at_s: f64,
-    max_utilization: Option<f64>,
-    max_delay_s: Option<f64>,
-    max_loss: Option<f64>,
-    scaled: &'a str,
-    factor: Option<f64>,
-    rate_pps: f64,
-    goodput_bps: f64,
-    binding: Option<netflow::steady::BindingKind>,
-    binding_at: Option<&'a str>,
-}
 
 pub(super) fn answer(
     seen: &Seen<'_>,
@@ -35,22 +21,7 @@ pub(super) fn answer(
     let options = SteadyOptions::default();
     let found = solver.headroom(bounds, scale, &options).map_err(cannot)?;
     let network = seen.network;
-    let given = |bound: f64| Some(bound).filter(|bound| bound.is_finite());
-    let answer = Answer {
-        at_s: seen.at_s,
-        max_utilization: given(bounds.utilization),
-        max_delay_s: given(bounds.delay_s),
-        max_loss: given(bounds.loss),
-        scaled: match scale {
-            Scale::All => "all demands",
-            Scale::One(id) => network.connection_name(id),
-        },
-        factor: found.factor,
-        rate_pps: found.at.totals.rate_pps,
-        goodput_bps: found.at.totals.goodput_bps,
-        binding: found.binding.map(|binding| binding.kind()),
-        binding_at: found.binding.map(|binding| place(network, binding)),
-    };
+    let answer = rows::headroom(network, seen.at_s, bounds, scale, &found);
     Ok(seen.format.answer(
         out,
         &answer,
@@ -59,16 +30,9 @@ pub(super) fn answer(
     )?)
 }
 
-fn place(network: &Network, binding: Binding) -> &str {
-    match binding {
-        Binding::Utilization(id) => network.link_name(id),
-        Binding::Delay(id) | Binding::Loss(id) => network.connection_name(id),
-    }
-}
-
 fn print_text(
     network: &Network,
-    answer: &Answer<'_>,
+    answer: &HeadroomRow<'_>,
     found: &Headroom,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -99,7 +63,7 @@ fn print_text(
 }
 
 fn held(network: &Network, binding: Binding, found: &Headroom) -> String {
-    let name = place(network, binding);
+    let name = binding.name(network);
     match binding {
         Binding::Utilization(id) => {
             format!(

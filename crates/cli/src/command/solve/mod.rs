@@ -3,7 +3,6 @@
 mod beside;
 mod headroom;
 mod print;
-mod transfers;
 mod where_more;
 
 use std::io::Write;
@@ -121,7 +120,9 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let links = rows::links(network, &steady);
     let connections = rows::connections(network, &steady);
-    let transfers = transfers::rows(&scenario.demands, &solver, &steady);
+    let demands = scenario.demands.iter();
+    let demands = demands.map(|it| (it.name.as_str(), it.connection, &*it.transfers));
+    let transfers = rows::transfers(&demands.collect::<Vec<_>>(), &solver, &steady);
     let answer = object! {
         at_s: at_s,
         residual: steady.residual,
@@ -200,22 +201,6 @@ pub(super) fn cannot(error: SteadyError) -> Failure {
 
 /// What is left out, or not what the scenario asks for.
 pub(super) fn notes(network: &Network, steady: &Steady, at_s: f64, model: Model) -> Vec<String> {
-    let mut notes = Vec::new();
-    let at_s = netflow::number::plain(at_s);
-    if steady.later_events > 0 {
-        let events = netflow::number::count(steady.later_events, "event");
-        notes.push(format!("{events} after {at_s} s left out"));
-    }
-    if !matches!(model.name(), ModelName::Fluid) {
-        notes.push(
-            "the scenario names another model; this is the steady state of `fluid`".to_owned(),
-        );
-    }
-    for &id in &steady.without_route {
-        let name = network.connection_name(id);
-        notes.push(format!(
-            "{name} has no route at {at_s} s, and sends nothing"
-        ));
-    }
-    notes
+    let at = netflow::number::plain(at_s);
+    steady.notes(network, &at, !matches!(model.name(), ModelName::Fluid))
 }

@@ -3,10 +3,9 @@
 use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
-use netflow::steady::rows::{ConnectionRow, LinkRow};
+use netflow::steady::rows::{ConnectionRow, LinkRow, TransferRow};
 
 use super::Seen;
-use super::transfers::TransferRow;
 use crate::output::table::{Table, known};
 
 pub fn print(

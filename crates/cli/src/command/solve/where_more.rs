@@ -3,29 +3,14 @@
 use std::io::{self, Write};
 
 use netflow::number::short;
-use netflow::steady::{Measure, Sensitivities, Solver};
-use serde::Serialize;
+use netflow::steady::rows::{self, GainRow};
+use netflow::steady::{Measure, Solver};
 
 use super::{Seen, cannot, print};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::json::object;
 use crate::output::table::Table;
-
-/// What a little more of one link changes, per unit.
-#[derive(Default, Serialize)]
-struct Row<'a> {
-    link: &'a str,
-    goodput_bps_per_bps: f64,
-    goodput_bps_per_s: f64,
-    goodput_bps_per_pkt: f64,
-    delay_s_per_bps: f64,
-    delay_s_per_s: f64,
-    delay_s_per_pkt: f64,
-    loss_per_bps: f64,
-    loss_per_s: f64,
-    loss_per_pkt: f64,
-}
 
 pub(super) fn answer(
     seen: &Seen<'_>,
@@ -38,27 +23,7 @@ pub(super) fn answer(
         by(Measure::Delay)?,
         by(Measure::Loss)?,
     );
-    let rows = seen.network.links().map(|id| {
-        let at = |all: &Sensitivities| {
-            let l = id.index();
-            [all.by_bandwidth[l], all.by_delay[l], all.by_buffer[l]]
-        };
-        let [goodput, delay, loss] = [at(&goodput), at(&delay), at(&loss)];
-        Row {
-            link: seen.network.link_name(id),
-            goodput_bps_per_bps: goodput[0],
-            goodput_bps_per_s: goodput[1],
-            goodput_bps_per_pkt: goodput[2],
-            delay_s_per_bps: delay[0],
-            delay_s_per_s: delay[1],
-            delay_s_per_pkt: delay[2],
-            loss_per_bps: loss[0],
-            loss_per_s: loss[1],
-            loss_per_pkt: loss[2],
-        }
-    });
-    let mut rows: Vec<Row<'_>> = rows.collect();
-    rows.sort_by(|a, b| b.goodput_bps_per_bps.total_cmp(&a.goodput_bps_per_bps));
+    let rows = rows::gains(seen.network, &goodput, &delay, &loss);
     let bends: Vec<&str> = goodput
         .at_bends
         .iter()
@@ -82,7 +47,7 @@ pub(super) fn answer(
 
 fn print_text(
     seen: &Seen<'_>,
-    rows: &[Row<'_>],
+    rows: &[GainRow<'_>],
     bends: &[&str],
     out: &mut dyn Write,
 ) -> io::Result<()> {

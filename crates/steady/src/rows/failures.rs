@@ -1,42 +1,67 @@
-//! Failures as rows, for tables and for programs.
+//! Failures.
 
-use netflow::steady::{AfterFailure, Failing, FailureCase, FailureKind, Worst};
+use netflow_network::Network;
 use serde::Serialize;
 
-use super::Seen;
+use crate::{AfterFailure, Failing, FailureCase, FailureKind, Failures, Worst};
 
 /// One failure; what only a network at rest has is empty where there is no rest.
-#[derive(Default, Serialize)]
-pub struct CaseRow<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FailureRow<'a> {
+    /// 1 is the worst.
     pub rank: usize,
+    /// What fails.
     pub failure: String,
+    /// What sort of thing that is, or sorts.
     pub kind: String,
+    /// Whether the network comes to rest after it.
     pub rests: bool,
+    /// If not, why.
     pub why_not: Option<String>,
+    /// How far from rest it is.
     pub residual: Option<f64>,
+    /// The largest utilization of a link.
     pub max_utilization: Option<f64>,
+    /// Of which.
     pub max_utilization_link: Option<&'a str>,
+    /// How many links send for more than 90 % of the time.
     pub links_above_90_percent: Option<usize>,
+    /// The largest mean delay of a connection's packets, one way.
     pub max_delay_s: Option<f64>,
+    /// Of which.
     pub max_delay_connection: Option<&'a str>,
+    /// The largest loss probability of a link.
     pub max_loss: Option<f64>,
+    /// Of which.
     pub max_loss_link: Option<&'a str>,
+    /// Bit/s that arrive.
     pub goodput_bps: Option<f64>,
+    /// How much less that is than without the failure.
     pub lost_goodput_bps: Option<f64>,
+    /// As a part of the intact network's.
     pub lost_goodput: Option<f64>,
+    /// Connections that have no route any more; one with `count = n` is n.
     pub blocked_connections: u64,
+    /// Their part of the intact network's goodput.
     pub blocked_goodput: f64,
+    /// Who loses the largest part of its goodput.
     pub hardest_hit: Option<&'a str>,
+    /// Which part.
     pub hardest_hit_lost: Option<f64>,
 }
 
 /// What a link carries under any failure.
-#[derive(Default, Serialize)]
-pub struct LinkRow<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LinkUnderFailureRow<'a> {
+    /// `FROM->TO`.
     pub link: &'a str,
+    /// Part of the time that it sends when nothing fails.
     pub utilization: f64,
+    /// The largest that a failure makes of it.
     pub max_utilization: f64,
+    /// Bit/s that it is offered then.
     pub offered_bps: f64,
+    /// Which failure; nothing, if none makes it busier.
     pub failure: Option<String>,
     /// The place of that failure among the cases, by rank.
     #[serde(skip)]
@@ -44,29 +69,67 @@ pub struct LinkRow<'a> {
 }
 
 /// The network when nothing fails.
-#[derive(Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IntactRow<'a> {
+    /// How far from rest it is.
     pub residual: f64,
+    /// The largest utilization of a link.
     pub max_utilization: Option<f64>,
+    /// Of which.
     pub max_utilization_link: Option<&'a str>,
+    /// How many links send for more than 90 % of the time.
     pub links_above_90_percent: usize,
+    /// The largest mean delay of a connection's packets, one way.
     pub max_delay_s: Option<f64>,
+    /// Of which.
     pub max_delay_connection: Option<&'a str>,
+    /// The largest loss probability of a link.
     pub max_loss: Option<f64>,
+    /// Of which.
     pub max_loss_link: Option<&'a str>,
+    /// Bit/s that arrive.
     pub goodput_bps: f64,
 }
 
+impl FailureRow<'_> {
+    /// One that has every column.
+    pub fn with_all_columns() -> FailureRow<'static> {
+        FailureRow {
+            why_not: Some(String::new()),
+            max_utilization_link: Some(""),
+            links_above_90_percent: Some(0),
+            max_delay_connection: Some(""),
+            max_loss_link: Some(""),
+            hardest_hit: Some(""),
+            ..FailureRow::default()
+        }
+    }
+}
+
+impl LinkUnderFailureRow<'_> {
+    /// One that has every column.
+    pub fn with_all_columns() -> LinkUnderFailureRow<'static> {
+        LinkUnderFailureRow {
+            failure: Some(String::new()),
+            ..LinkUnderFailureRow::default()
+        }
+    }
+}
+
 /// The cases, worst first.
-pub fn cases<'a>(seen: &Seen<'a>) -> Vec<CaseRow<'a>> {
-    let ranked = seen.found.ranked().into_iter().enumerate();
-    let rows = ranked.map(|(place, i)| case(seen, place + 1, &seen.found.cases[i]));
+pub fn failures<'a>(network: &'a Network, found: &Failures) -> Vec<FailureRow<'a>> {
+    let ranked = found.ranked().into_iter().enumerate();
+    let rows = ranked.map(|(place, i)| case(network, found, place + 1, &found.cases[i]));
     rows.collect()
 }
 
-fn case<'a>(seen: &Seen<'a>, rank: usize, case: &FailureCase) -> CaseRow<'a> {
-    let network = seen.network;
-    let intact_bps = seen.found.intact.totals.goodput_bps;
+fn case<'a>(
+    network: &'a Network,
+    found: &Failures,
+    rank: usize,
+    case: &FailureCase,
+) -> FailureRow<'a> {
+    let intact_bps = found.intact.totals.goodput_bps;
     let share = |bps: f64| {
         if intact_bps > 0.0 {
             bps / intact_bps
@@ -75,25 +138,25 @@ fn case<'a>(seen: &Seen<'a>, rank: usize, case: &FailureCase) -> CaseRow<'a> {
         }
     };
     let kinds: Vec<&str> = case.failing.iter().map(|it| it.kind().name()).collect();
-    let row = CaseRow {
+    let row = FailureRow {
         rank,
-        failure: name(seen, &case.failing),
+        failure: name(network, &case.failing),
         kind: kinds.join(" + "),
         blocked_connections: case.blocked,
         blocked_goodput: share(case.blocked_bps),
-        ..CaseRow::default()
+        ..FailureRow::default()
     };
     let after: &AfterFailure = match &case.rest {
         Ok(after) => after,
         Err(error) => {
-            return CaseRow {
+            return FailureRow {
                 why_not: Some(error.to_string()),
                 ..row
             };
         }
     };
-    let worst = Places::of(seen, &after.worst);
-    CaseRow {
+    let worst = Places::of(network, &after.worst);
+    FailureRow {
         rests: true,
         residual: Some(after.residual),
         max_utilization: worst.utilization.0,
@@ -113,33 +176,35 @@ fn case<'a>(seen: &Seen<'a>, rank: usize, case: &FailureCase) -> CaseRow<'a> {
 }
 
 /// What fails in a case.
-fn name(seen: &Seen<'_>, failing: &[Failing]) -> String {
-    let names: Vec<String> = failing.iter().map(|it| it.name(seen.network)).collect();
+fn name(network: &Network, failing: &[Failing]) -> String {
+    let names: Vec<String> = failing.iter().map(|it| it.name(network)).collect();
     names.join(" + ")
 }
 
-pub fn links<'a>(seen: &Seen<'a>) -> Vec<LinkRow<'a>> {
-    let mut rank = vec![0; seen.found.cases.len()];
-    for (place, case) in seen.found.ranked().into_iter().enumerate() {
+/// The links, in the network's order.
+pub fn under_failures<'a>(network: &'a Network, found: &Failures) -> Vec<LinkUnderFailureRow<'a>> {
+    let mut rank = vec![0; found.cases.len()];
+    for (place, case) in found.ranked().into_iter().enumerate() {
         rank[case] = place;
     }
-    let links = seen.network.links().zip(&seen.found.links);
-    let rows = links.map(|(id, it)| LinkRow {
-        link: seen.network.link_name(id),
+    let links = network.links().zip(&found.links);
+    let rows = links.map(|(id, it)| LinkUnderFailureRow {
+        link: network.link_name(id),
         utilization: it.intact,
         max_utilization: it.worst,
         offered_bps: it.offered_bps,
-        failure: it.by.map(|i| name(seen, &seen.found.cases[i].failing)),
+        failure: it.by.map(|i| name(network, &found.cases[i].failing)),
         case: it.by.map(|i| rank[i]),
     });
     rows.collect()
 }
 
-pub fn intact<'a>(seen: &Seen<'a>) -> IntactRow<'a> {
-    let at = &seen.found.intact_worst;
-    let worst = Places::of(seen, at);
+/// The network when nothing fails.
+pub fn intact<'a>(network: &'a Network, found: &Failures) -> IntactRow<'a> {
+    let at = &found.intact_worst;
+    let worst = Places::of(network, at);
     IntactRow {
-        residual: seen.found.intact.residual,
+        residual: found.intact.residual,
         max_utilization: worst.utilization.0,
         max_utilization_link: worst.utilization.1,
         links_above_90_percent: at.busy_links,
@@ -147,12 +212,12 @@ pub fn intact<'a>(seen: &Seen<'a>) -> IntactRow<'a> {
         max_delay_connection: worst.delay_s.1,
         max_loss: worst.loss.0,
         max_loss_link: worst.loss.1,
-        goodput_bps: seen.found.intact.totals.goodput_bps,
+        goodput_bps: found.intact.totals.goodput_bps,
     }
 }
 
 /// The kinds of single failures that there are, or those of pairs, in order.
-pub fn kinds(rows: &[CaseRow<'_>]) -> Vec<String> {
+pub fn kinds_of_failures(rows: &[FailureRow<'_>]) -> Vec<String> {
     let names = FailureKind::ALL.map(FailureKind::name);
     let two = |a: usize| {
         names[a..]
@@ -173,8 +238,7 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn of(seen: &Seen<'a>, worst: &Worst) -> Places<'a> {
-        let network = seen.network;
+    fn of(network: &'a Network, worst: &Worst) -> Places<'a> {
         Places {
             utilization: worst
                 .utilization
