@@ -45,6 +45,7 @@ use std::convert::Infallible;
 use std::thread;
 use std::time::Instant;
 
+use netflow_network::{ClassInterval, Experience};
 use netflow_results::{Ensemble, Scope, Series, Summary, Users};
 use netflow_scenario::Prepared;
 use netflow_simulation::check_interval;
@@ -70,8 +71,10 @@ pub struct Settings {
     pub by_event: bool,
     /// Threads to use at most; all cores without. Results do not depend on it.
     pub threads: Option<usize>,
-    /// Whether the series are kept in memory.
+    /// Whether the series are kept in memory, and what users waited.
     pub keep_series: bool,
+    /// Whether those of every connection at every link are, too; several seeds have none.
+    pub keep_classes: bool,
     /// Where results are written.
     pub directory: Option<Directory>,
 }
@@ -87,6 +90,7 @@ impl Default for Settings {
             by_event: false,
             threads: None,
             keep_series: false,
+            keep_classes: false,
             directory: None,
         }
     }
@@ -147,6 +151,10 @@ pub struct Evaluation {
     pub warnings: Vec<String>,
     /// If they were to be kept; of several seeds, the means over them.
     pub series: Option<Series>,
+    /// Likewise: by the ends of intervals in seconds, every connection at every link.
+    pub classes: Vec<(f64, ClassInterval)>,
+    /// Likewise: of every seed, what the users of each workload waited.
+    pub waits: Vec<Vec<Experience>>,
     /// Which part was summarized.
     pub scope: Scope,
     /// How far the runs came, in seconds.
@@ -240,6 +248,13 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    fn kept<T: Default>(&self, it: T) -> T {
+        match self.settings.keep_series {
+            true => it,
+            false => T::default(),
+        }
+    }
+
     fn one(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
         let duration_s = self.scenario.options.duration_s;
         let on_interval = &mut |time_s| on_progress(time_s / duration_s);
@@ -248,13 +263,16 @@ impl Task<'_> {
         let mut summary = played.summary;
         let network = &self.scenario.network;
         Users::add_to(&mut summary, network, std::slice::from_ref(&played.users));
+        let waits = vec![played.waits];
         if let Some(writer) = &mut writer {
-            writer.waits(&[played.waits])?;
+            writer.waits(&waits)?;
         }
         let evaluation = Evaluation {
             summary,
             warnings: Vec::new(),
             series: played.series,
+            classes: played.classes,
+            waits: self.kept(waits),
             scope: self.scope,
             time_s: played.time_s,
             steps: played.steps,
@@ -308,6 +326,8 @@ impl Task<'_> {
             summary,
             warnings: Vec::new(),
             series: self.settings.keep_series.then(|| ensemble.mean_series()),
+            classes: Vec::new(),
+            waits: self.kept(waits),
             scope: self.scope,
             time_s,
             steps,

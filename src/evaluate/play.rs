@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use netflow_network::{Experience, Interval, Options, Recorder, Run, RunError};
+use netflow_network::{ClassInterval, Experience, Interval, Options, Recorder, Run, RunError};
 use netflow_results::{self as results, Series, Summary, Users, Watch, Watched, Writer};
 use netflow_simulation::{Outcome, Simulation};
 
@@ -15,10 +15,11 @@ use crate::number::plain;
 pub struct Played {
     pub writer: Option<Writer>,
     pub series: Option<Series>,
+    pub classes: Vec<(f64, ClassInterval)>,
     /// Without its users.
     pub summary: Summary,
     pub users: Users,
-    /// What users waited in all of the run, by workload, where it is written.
+    /// What users waited in all of the run, by workload, where it is written or kept.
     pub waits: Vec<Experience>,
     pub time_s: f64,
     pub steps: u64,
@@ -42,6 +43,7 @@ impl Task<'_> {
         let recording = Recording {
             writer: if is_single { self.writer()? } else { None },
             series: (!is_single || self.settings.keep_series).then(Series::default),
+            classes: (is_single && self.settings.keep_classes).then(Vec::new),
             on_interval,
         };
         let stop_playing = stop_playing(self.stop);
@@ -63,8 +65,9 @@ impl Task<'_> {
         self.judge(seed, &end)?;
         let is_whole = watch.is_whole(options.duration_s);
         let (summary, users) = watch.finish(&mut simulation, warning_texts(scenario))?;
-        let waits = match (&self.settings.directory, is_whole) {
-            (None, _) => Vec::new(),
+        let is_wanted = self.settings.directory.is_some() || self.settings.keep_series;
+        let waits = match (is_wanted, is_whole) {
+            (false, _) => Vec::new(),
             // What the series are of is then the scope.
             (_, true) => users.of_scope.clone(),
             (_, false) => simulation.experiences(&stop_playing)?,
@@ -76,6 +79,7 @@ impl Task<'_> {
         Ok(Played {
             writer: recorder.writer,
             series: recorder.series,
+            classes: recorder.classes.unwrap_or_default(),
             summary,
             users,
             waits,
@@ -111,6 +115,7 @@ fn stop_playing(stop: &(dyn Fn() -> bool + Sync)) -> impl Fn() -> bool + Sync {
 struct Recording<'a> {
     writer: Option<Writer>,
     series: Option<Series>,
+    classes: Option<Vec<(f64, ClassInterval)>>,
     on_interval: &'a mut dyn FnMut(f64),
 }
 
@@ -121,6 +126,9 @@ impl Recorder for Recording<'_> {
         (self.on_interval)(interval.time_s);
         if let Some(series) = &mut self.series {
             let Ok::<(), Infallible>(()) = series.interval(interval);
+        }
+        if let Some(classes) = &mut self.classes {
+            classes.extend(interval.classes().map(|it| (interval.time_s, it)));
         }
         match &mut self.writer {
             Some(writer) => writer.interval(interval),

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use netflow::results;
 
@@ -88,8 +87,8 @@ impl Failure {
         }
     }
 
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
+    pub fn exit_code(&self) -> u8 {
+        match self {
             Failure::Evaluation(_) => 1,
             Failure::Usage { .. } | Failure::Results(results::Error::FormatMissing { .. }) => 2,
             Failure::Input(report) if report.unreadable => 3,
@@ -101,7 +100,7 @@ impl Failure {
             #[cfg(target_os = "linux")]
             Failure::Status(code) => *code,
             Failure::Interrupted(_) => interrupt::CODE,
-        })
+        }
     }
 
     /// Says on the standard error what happened.

@@ -1,0 +1,101 @@
+//! The `netflow` command, for the program of that name and for others that carry it.
+#![warn(missing_docs)]
+
+mod args;
+mod command;
+mod failure;
+mod input;
+mod interrupt;
+mod output;
+mod parse;
+mod problems;
+mod threads;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use clap::{CommandFactory, Parser};
+
+use args::{Arguments, Command};
+use failure::Failure;
+use output::visible::Visible;
+
+/// Does what these arguments say, of which the first is the program's name, and returns the exit code. It
+/// listens to interrupts, and may end the process because of one.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(said) => return answered(&said),
+    };
+    if !makes_namespaces(&arguments.command) {
+        interrupt::listen();
+    }
+    let stdout = io::stdout().lock();
+    let mut out: BufWriter<Box<dyn Write>> = BufWriter::new(match stdout.is_terminal() {
+        true => Box::new(Visible::new(stdout)),
+        false => Box::new(stdout),
+    });
+    let result = dispatch(&arguments.command, &mut out).and_then(|()| Ok(out.flush()?));
+    match result {
+        Ok(()) => 0,
+        Err(failure) => {
+            // What was printed until then is still worth having; if it cannot be, so be it.
+            let _ = out.flush();
+            failure.report();
+            failure.exit_code()
+        }
+    }
+}
+
+/// A user makes namespaces while the process has one thread; who made them listens, or dies at once.
+fn makes_namespaces(command: &Command) -> bool {
+    match command {
+        #[cfg(target_os = "linux")]
+        Command::Link(_) | Command::Testbed(_) => true,
+        Command::Profile(arguments) => arguments.measures(),
+        _ => false,
+    }
+}
+
+/// Help, the version, or what is wrong with the arguments; help that could not be printed was not.
+fn answered(said: &clap::Error) -> u8 {
+    let printed = said.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if !said.use_stderr() => {
+            let failure = Failure::Output(error);
+            failure.report();
+            failure.exit_code()
+        }
+        _ if said.use_stderr() => 2,
+        _ => 0,
+    }
+}
+
+fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
+    match command {
+        Command::Run(arguments) => command::run::run(arguments, out),
+        Command::Check(arguments) => command::check::check(arguments, out),
+        Command::Explain(arguments) => command::explain::explain(arguments, out),
+        Command::Solve(arguments) => command::solve::solve(arguments, out),
+        Command::Failures(arguments) => command::failures::failures(arguments, out),
+        Command::Sweep(arguments) => command::sweep::sweep(arguments, out),
+        Command::New(arguments) => command::new::new(arguments, out),
+        Command::Import(arguments) => command::import::import(arguments, out),
+        Command::Profile(arguments) => command::profile::profile(arguments, out),
+        Command::Latency(arguments) => command::latency::latency(arguments, out),
+        Command::Mark(arguments) => command::mark::mark(arguments, out),
+        Command::Trace(arguments) => command::trace::trace(arguments, out),
+        Command::Ipb(arguments) => command::ipb::ipb(arguments, out),
+        Command::Export(arguments) => command::export::export(arguments, out),
+        Command::Compare(arguments) => command::compare::compare(arguments, out),
+        Command::Report(arguments) => command::report::report(arguments, out),
+        #[cfg(target_os = "linux")]
+        Command::Link(arguments) => command::link::link(arguments, out),
+        #[cfg(target_os = "linux")]
+        Command::Testbed(arguments) => command::testbed::testbed(arguments, out),
+        Command::Completions(arguments) => {
+            command::completions::completions(arguments, Arguments::command(), out)
+        }
+        Command::Schema => command::schema::schema(out),
+    }
+}
