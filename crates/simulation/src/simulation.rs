@@ -278,6 +278,37 @@ impl Simulation {
         Ok(Outcome::Finished)
     }
 
+    /// Goes on until `time_s`, at most to the end of the duration, and hands what happened meanwhile to
+    /// `recorder` as one interval. Fluids whose steps follow a grid of their own end with the step that the time
+    /// lies in. When `stop` says so, which is asked again and again, the interval ends there. At a time that
+    /// is over nothing happens.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn run_until<R: Recorder>(
+        &mut self,
+        time_s: f64,
+        recorder: &mut R,
+        stop: impl Fn() -> bool,
+    ) -> Result<Outcome, RunError<R::Error>> {
+        let before = Mark::of(self);
+        let from_s = self.engine().time_s();
+        self.reach(time_s, 1e-9 * (time_s - from_s).abs(), time_s, &stop)
+            .map_err(RunError::retype)?;
+        if self.engine().time_s() > from_s {
+            let now = Mark::of(self);
+            let between = self.between(&before, &now);
+            between.hand_to(recorder);
+            recorder
+                .interval(&between.interval())
+                .map_err(RunError::Record)?;
+        }
+        match stop() && !self.is_done() {
+            true => Ok(Outcome::Stopped),
+            false => Ok(Outcome::Finished),
+        }
+    }
+
     fn between<'a>(&'a self, before: &'a Mark, now: &'a Mark) -> Between<'a> {
         Between {
             simulation: self,
