@@ -53,19 +53,50 @@ impl Sweep {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Written, Error> {
         let directory = Directory::open(directory, self, writing.force)?;
-        self.write_into(&directory, writing.shard, load, on_progress, stop)
+        let shard = writing.shard;
+        let is_own = |chunk: u64| shard.has(chunk);
+        self.write_into(&directory, &is_own, load, on_progress, stop)
+    }
+
+    /// Makes the directory ready, or finds it so, and says which chunks are complete there. With `force` what
+    /// another sweep has written there goes.
+    ///
+    /// # Errors
+    /// If the directory is of something else or cannot be written.
+    pub fn prepare(&self, directory: &Path, force: bool) -> Result<Vec<u64>, Error> {
+        let directory = Directory::open(directory, self, force)?;
+        let there = directory.receipts()?.into_par_iter();
+        let whole = there.filter(|&chunk| directory.receipt(chunk).is_ok());
+        Ok(whole.collect())
+    }
+
+    /// As [`write`](Self::write), but just these chunks.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_chunks(
+        &self,
+        directory: &Path,
+        chunks: &[u64],
+        load: &Load<'_>,
+        on_progress: &mut (dyn FnMut(f64) + Send),
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Written, Error> {
+        let directory = Directory::open(directory, self, false)?;
+        let is_own = |chunk: u64| chunks.contains(&chunk);
+        self.write_into(&directory, &is_own, load, on_progress, stop)
     }
 
     fn write_into(
         &self,
         directory: &Directory,
-        shard: Shard,
+        is_own: &(dyn Fn(u64) -> bool + Sync),
         load: &Load<'_>,
         on_progress: &mut (dyn FnMut(f64) + Send),
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Written, Error> {
         let chunks = self.chunks();
-        let is_own = |chunk: u64| chunk < chunks.count() && shard.has(chunk);
+        let is_own = |chunk: u64| chunk < chunks.count() && is_own(chunk);
         directory.clear_partial(is_own)?;
         let there = directory.receipts()?;
         let own_there: Vec<u64> = there.into_iter().filter(|&chunk| is_own(chunk)).collect();

@@ -1,0 +1,88 @@
+//! Arguments: quantities as numbers in base units, or as texts with their unit.
+
+use std::str::FromStr;
+
+use netflow::units::{BitsPerSecond, Seconds, UnitError};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use crate::errors::value;
+
+/// A time in seconds: `0.5`, or `"500 ms"`.
+pub fn seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    quantity::<Seconds>(what, given, Seconds::get)
+}
+
+/// A time above zero.
+pub fn positive_seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let time_s = seconds(what, given)?;
+    match time_s > 0.0 {
+        true => Ok(time_s),
+        false => Err(value(format!("`{what}` must be above 0 s, not {time_s}"))),
+    }
+}
+
+/// A bandwidth in bit/s above zero: `1e6`, or `"1 Mbit/s"`.
+pub fn bandwidth(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let bps = quantity::<BitsPerSecond>(what, given, BitsPerSecond::get)?;
+    match bps > 0.0 {
+        true => Ok(bps),
+        false => Err(value(format!("`{what}` must be above 0, not {bps}"))),
+    }
+}
+
+fn quantity<T: FromStr<Err = UnitError>>(
+    what: &str,
+    given: &Bound<'_, PyAny>,
+    get: fn(T) -> f64,
+) -> PyResult<f64> {
+    let number = match given.extract::<String>() {
+        Ok(text) => text.parse().map(get).map_err(|error: UnitError| {
+            let help = Some(error.help()).filter(|help| !help.is_empty());
+            let help = help.map_or_else(String::new, |help| format!("; {help}"));
+            value(format!("`{what}`: {error}{help}"))
+        })?,
+        Err(_) => number(what, given)?,
+    };
+    match number.is_finite() {
+        true => Ok(number),
+        false => Err(value(format!("`{what}` must be finite, not {number}"))),
+    }
+}
+
+/// A number, which true and false are not.
+fn number(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let number = match given.is_instance_of::<PyBool>() {
+        true => None,
+        false => given.extract::<f64>().ok(),
+    };
+    number.ok_or_else(|| {
+        let kind = given.get_type();
+        PyTypeError::new_err(format!(
+            "`{what}` must be a number or a text with a unit, not {kind}"
+        ))
+    })
+}
+
+/// A value as scenario files write it: what `--set` takes after the `=`.
+pub fn setting(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    if given.is_instance_of::<PyBool>() {
+        return Ok(given.extract::<bool>()?.to_string());
+    }
+    if let Ok(text) = given.extract::<String>() {
+        return Ok(text);
+    }
+    if let Ok(whole) = given.extract::<i64>() {
+        return Ok(whole.to_string());
+    }
+    match given.extract::<f64>() {
+        Ok(number) if number.is_finite() => Ok(format!("{number:?}")),
+        Ok(number) => Err(value(format!("{number} is no value of a setting"))),
+        Err(_) => {
+            let kind = given.get_type();
+            let message = format!("a setting is a text, a number, True or False, not {kind}");
+            Err(PyTypeError::new_err(message))
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Python's exceptions.
+
+use netflow::evaluate::Error;
+use netflow::scenario::{Problem, Problems, Severity};
+use netflow::steady::SteadyError;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+create_exception!(
+    netflow_evaluator,
+    ScenarioError,
+    PyValueError,
+    "A scenario, a setting or another input is wrong; `problems` has everything that is, with its place."
+);
+create_exception!(
+    netflow_evaluator,
+    EvaluationError,
+    PyRuntimeError,
+    "The scenario is right, but the engine could not evaluate it, or not to the end."
+);
+create_exception!(
+    netflow_evaluator,
+    InternalError,
+    PyRuntimeError,
+    "A fault of netflow itself: please report it with the place that it names."
+);
+create_exception!(
+    netflow_evaluator,
+    Interrupted,
+    PyKeyboardInterrupt,
+    "Ctrl-C; `results` has what was done until then, or None."
+);
+
+/// A problem as Python has it.
+pub fn problem<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyAny>> {
+    let class = py
+        .import("netflow_evaluator._problem")?
+        .getattr("Problem")?;
+    let file = problem.file.as_ref().map(|file| file.display().to_string());
+    class.call1((
+        problem.severity.name(),
+        &problem.message,
+        file,
+        problem.line,
+        problem.column,
+        &problem.help,
+    ))
+}
+
+/// An error with everything that is wrong. The whole list is in `problems`; the first few in the message.
+pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
+    const SHOWN: usize = 10;
+    if problems.unreadable() && problems.iter().count() == 1 {
+        return PyOSError::new_err(problems.to_string());
+    }
+    let errors = problems
+        .iter()
+        .filter(|it| it.severity == Severity::Error)
+        .count();
+    let mut text: Vec<String> = problems
+        .iter()
+        .filter(|it| it.severity == Severity::Error)
+        .take(SHOWN)
+        .map(ToString::to_string)
+        .collect();
+    if errors > SHOWN {
+        text.push(format!("and {} more: see `problems`", errors - SHOWN));
+    }
+    let error = ScenarioError::new_err(text.join("\n"));
+    let all = PyList::empty(py);
+    for it in problems {
+        let added = problem(py, it).and_then(|it| all.append(it));
+        if let Err(error) = added {
+            return error;
+        }
+    }
+    match error.value(py).setattr("problems", all) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+/// An error about one value, that no file has.
+pub fn value(message: impl Into<String>) -> PyErr {
+    PyValueError::new_err(message.into())
+}
+
+/// With what helps.
+pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
+    match help {
+        Some(help) => value(format!("{message}; {help}")),
+        None => value(message),
+    }
+}
+
+/// Why there is no evaluation.
+pub fn evaluation(error: &Error) -> PyErr {
+    match error {
+        Error::Scope(_) => value(error.to_string()),
+        Error::Results(_) => PyOSError::new_err(error.to_string()),
+        _ => EvaluationError::new_err(error.to_string()),
+    }
+}
+
+/// Why there is no steady state.
+pub fn steady(error: &SteadyError) -> PyErr {
+    match error {
+        SteadyError::BadOption { .. }
+        | SteadyError::BadTime { .. }
+        | SteadyError::NothingFails
+        | SteadyError::TooManyCases { .. }
+        | SteadyError::NothingScales => value(error.to_string()),
+        _ => EvaluationError::new_err(error.to_string()),
+    }
+}
+
+/// No such name, and the nearest one that there is.
+pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
+    let message = format!("there is no {what} `{name}`");
+    let known: Vec<&str> = known.collect();
+    match netflow::units::nearest_name(name, known.into_iter(), &[]) {
+        Some(nearest) => value(format!("{message}; the nearest name is `{nearest}`")),
+        None => value(message),
+    }
+}

@@ -1,0 +1,98 @@
+//! Networks from files of other programs.
+
+use std::path::{Path, PathBuf};
+
+use netflow::import::scenario::{Choices, Origin, write};
+use netflow::import::{Format, Reading, Topology, from_text, read};
+use netflow::scenario::Reach;
+use netflow::units::Room;
+use pyo3::prelude::*;
+
+use crate::convert::{bandwidth as bandwidth_of, seconds};
+use crate::errors;
+use crate::scenario::{Scenario, Source, Spec};
+
+/// A scenario of a network that other programs' files have, and what was assumed for it.
+#[pyfunction]
+#[pyo3(signature = (files, *, text = None, format = None, bandwidth = None, delay = None, buffer = None,
+    detour = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn import_topology(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    text: Option<&str>,
+    format: Option<&str>,
+    bandwidth: Option<&Bound<'_, PyAny>>,
+    delay: Option<&Bound<'_, PyAny>>,
+    buffer: Option<&str>,
+    detour: Option<f64>,
+) -> PyResult<(Scenario, Vec<String>)> {
+    let format = format.map(|name| {
+        let found = Format::ALL.into_iter().find(|it| it.name() == name);
+        let known = Format::ALL.into_iter().map(Format::name);
+        found.ok_or_else(|| errors::unknown("format", name, known))
+    });
+    let reading = Reading {
+        format: format.transpose()?,
+        ..Reading::default()
+    };
+    let default = Choices::default();
+    let detour = detour.unwrap_or(default.detour);
+    if !(1.0..=1e6).contains(&detour) {
+        let message = format!("`detour` is a factor of 1 or more, not {detour}");
+        return Err(errors::value(message));
+    }
+    let delay_s = match delay {
+        Some(it) => seconds("delay", it)?,
+        None => default.delay_s,
+    };
+    if delay_s < 0.0 {
+        return Err(errors::value(format!("`delay` is negative: {delay_s} s")));
+    }
+    let choices = Choices {
+        bandwidth_bps: match bandwidth {
+            Some(it) => bandwidth_of("bandwidth", it)?,
+            None => default.bandwidth_bps,
+        },
+        delay_s,
+        buffer: buffer
+            .map(|it| it.parse::<Room>())
+            .transpose()
+            .map_err(|error| errors::value(format!("`buffer`: {error}")))?,
+        detour,
+    };
+    let topology: Result<Topology, _> = py.detach(|| match text {
+        Some(text) => {
+            let name = files.first().map(|path| path.display().to_string());
+            from_text(&name.unwrap_or_default(), text, &reading)
+        }
+        None => {
+            let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+            read(&paths, &reading)
+        }
+    });
+    let topology = topology.map_err(|problems| errors::scenario(py, &problems))?;
+    let called = |path: &PathBuf| match path.file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => path.display().to_string(),
+    };
+    let origin = Origin {
+        files: files.iter().map(called).collect(),
+        command: "netflow_evaluator.import_topology".to_owned(),
+        demands: None,
+    };
+    let written = write(&topology, &choices, &origin);
+    let assumptions = written.assumptions.iter();
+    let assumptions = assumptions.map(|it| it.whole(&written.topology)).collect();
+    let name = files.first().map_or_else(|| "topology".to_owned(), called);
+    let spec = Spec {
+        source: Source::Text {
+            name: format!("{name}.toml"),
+            text: written.text,
+            directory: PathBuf::from("."),
+        },
+        reach: Reach::Below,
+        settings: Vec::new(),
+    };
+    Ok((Scenario::of(py, spec)?, assumptions))
+}

@@ -1,0 +1,140 @@
+//! How long short transfers take.
+
+use std::path::Path;
+
+use netflow::latency::{Answer, Method, Model, Question, latency as answer};
+use netflow::tcpmodel::{Stack, builtin_names};
+use netflow::units::{Bytes, Size};
+use pyo3::prelude::*;
+
+use crate::convert;
+use crate::errors;
+use crate::table::Table;
+use crate::work::work;
+
+/// A row for every combination of sizes, delays and losses.
+#[pyfunction]
+#[pyo3(signature = (sizes, delays, losses, *, model = "short", stack = "linux-2.0.34", mss = None, bandwidth = None,
+    samples = None, threads = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn latency(
+    py: Python<'_>,
+    sizes: Vec<Bound<'_, PyAny>>,
+    delays: Vec<Bound<'_, PyAny>>,
+    losses: Vec<f64>,
+    model: &str,
+    stack: &str,
+    mss: Option<u32>,
+    bandwidth: Option<&Bound<'_, PyAny>>,
+    samples: Option<u64>,
+    threads: Option<usize>,
+) -> PyResult<Table> {
+    let known = Model::ALL.into_iter().map(Model::name);
+    let found = Model::ALL.into_iter().find(|it| it.name() == model);
+    let model = found.ok_or_else(|| errors::unknown("model", model, known))?;
+    let stack = find(py, stack)?;
+    let bandwidth_bps = bandwidth.map(|it| convert::bandwidth("bandwidth", it));
+    let bandwidth_bps = bandwidth_bps.transpose()?;
+    let without_effect = |what: &str| {
+        errors::value(format!(
+            "`{what}` has no effect with the model {}",
+            model.name()
+        ))
+    };
+    if bandwidth_bps.is_some() && model != Model::Rounds {
+        return Err(without_effect("bandwidth"));
+    }
+    if samples.is_some() && matches!(model, Model::ModelC | Model::Csa) {
+        return Err(without_effect("samples"));
+    }
+    if let Some(n) = samples.filter(|n| !(2..=1_000_000_000).contains(n)) {
+        return Err(errors::value(format!(
+            "`samples` must be 2 to 1000000000, not {n}"
+        )));
+    }
+    let method = Method {
+        model,
+        mss_bytes: mss.unwrap_or(stack.mss_bytes),
+        stack,
+        bandwidth_bps,
+        samples,
+    };
+    let questions = questions(&sizes, &delays, &losses, method.mss_bytes)?;
+    let worked = work(py, threads, None, |wish| {
+        let mut answers = Vec::with_capacity(questions.len());
+        for question in &questions {
+            if wish.stop() {
+                break;
+            }
+            answers.push(answer(&method, question)?);
+        }
+        Ok(answers)
+    })?;
+    let answers: Result<Vec<Answer>, netflow::tcpmodel::Error> = worked.whole()?;
+    let answers = answers.map_err(|error| errors::value(error.to_string()))?;
+    Table::of(&Answer::default(), &answers)
+}
+
+fn find(py: Python<'_>, name: &str) -> PyResult<Stack> {
+    if let Some(stack) = Stack::builtin(name) {
+        return Ok(stack);
+    }
+    let path = Path::new(name);
+    if path.exists() || name.ends_with(".toml") {
+        return netflow::document::load(path, netflow_files::Kind::Stack, Stack::read_in)
+            .map_err(|problems| errors::scenario(py, &problems));
+    }
+    Err(errors::unknown(
+        "stack",
+        name,
+        builtin_names().iter().copied(),
+    ))
+}
+
+fn questions(
+    sizes: &[Bound<'_, PyAny>],
+    delays: &[Bound<'_, PyAny>],
+    losses: &[f64],
+    mss_bytes: u32,
+) -> PyResult<Vec<Question>> {
+    let mut questions = Vec::new();
+    for size in sizes {
+        let size_bytes = size_of(size, mss_bytes)?;
+        for delay in delays {
+            let delay_s = convert::seconds("delay", delay)?;
+            if delay_s < 0.0 {
+                return Err(errors::value(format!("`delay` is negative: {delay_s} s")));
+            }
+            for &loss in losses {
+                if !(0.0..=1.0).contains(&loss) {
+                    return Err(errors::value(format!(
+                        "a loss probability is from 0 to 1, not {loss}"
+                    )));
+                }
+                questions.push(Question {
+                    size_bytes,
+                    packets: size_bytes.div_ceil(u64::from(mss_bytes.max(1))),
+                    delay_s,
+                    loss,
+                });
+            }
+        }
+    }
+    Ok(questions)
+}
+
+/// Bytes: a number of them, or a text with its unit.
+fn size_of(given: &Bound<'_, PyAny>, mss_bytes: u32) -> PyResult<u64> {
+    let text = match given.extract::<String>() {
+        Ok(text) => text,
+        Err(_) => format!("{} B", given.extract::<f64>()?),
+    };
+    let size: Size = text
+        .parse()
+        .map_err(|error| errors::value(format!("`size`: {error}")))?;
+    let bytes = size.bytes(Bytes(f64::from(mss_bytes))).get().ceil();
+    match bytes >= 1.0 && bytes <= 1e18 {
+        true => Ok(bytes as u64),
+        false => Err(errors::value(format!("`size` must be above 0, not {text}"))),
+    }
+}

@@ -1,0 +1,142 @@
+//! TCP profiles as functions of loss and round-trip time.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use netflow::document::Problems;
+use netflow::profile::{self as library, aliases, builtin, builtin_names};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors;
+
+/// A profile: the throughput that a source settles at.
+#[pyclass(frozen, module = "netflow_evaluator")]
+pub struct Profile {
+    profile: Arc<dyn library::Profile>,
+    /// The name or the path that it was found by.
+    found_by: String,
+}
+
+/// The names of all built-in profiles.
+#[pyfunction]
+pub fn profiles() -> Vec<&'static str> {
+    builtin_names().to_vec()
+}
+
+/// A built-in profile by its name or alias, or that of a profile file.
+#[pyfunction]
+pub fn profile(py: Python<'_>, name: &str) -> PyResult<Profile> {
+    let found_by = name.to_owned();
+    if let Some(profile) = builtin(name) {
+        return Ok(Profile { profile, found_by });
+    }
+    let path = Path::new(name);
+    if path.exists() || name.ends_with(".toml") {
+        let loaded = library::load(path);
+        let profile = loaded.map_err(|error| errors::scenario(py, &Problems::from(error)))?;
+        return Ok(Profile { profile, found_by });
+    }
+    let aliases = aliases().iter().map(|(alias, _)| *alias);
+    let known = builtin_names().iter().copied().chain(aliases);
+    Err(errors::unknown("profile", name, known))
+}
+
+#[pymethods]
+impl Profile {
+    #[getter]
+    fn name(&self) -> &str {
+        self.profile.name()
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        self.profile.description()
+    }
+
+    /// The loss probabilities and round-trip times that it was measured between.
+    #[getter]
+    fn domain(&self) -> ((f64, f64), (f64, f64)) {
+        let domain = self.profile.domain();
+        (
+            (domain.loss_min, domain.loss_max),
+            (domain.rtt_min_s, domain.rtt_max_s),
+        )
+    }
+
+    #[getter]
+    fn max_window_pkts(&self) -> Option<f64> {
+        self.profile.window_limit_pkts()
+    }
+
+    /// Packets/s at one point.
+    fn throughput(&self, loss: f64, rtt_s: f64) -> PyResult<f64> {
+        check(loss, rtt_s)?;
+        Ok(self.profile.throughput(loss, rtt_s))
+    }
+
+    /// Packets/s at many points: doubles of the machine, as many of both.
+    fn throughputs<'py>(
+        &self,
+        py: Python<'py>,
+        loss: &[u8],
+        rtt_s: &[u8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (loss, rtt_s) = (doubles(loss), doubles(rtt_s));
+        if loss.len() != rtt_s.len() {
+            return Err(errors::value("there are not as many losses as times"));
+        }
+        for (&loss, &rtt_s) in loss.iter().zip(&rtt_s) {
+            check(loss, rtt_s)?;
+        }
+        let mut all = vec![0.0; loss.len()];
+        py.detach(|| self.profile.throughputs(&loss, &rtt_s, &mut all));
+        let bytes: Vec<u8> = all.iter().flat_map(|it: &f64| it.to_ne_bytes()).collect();
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// What the rate at a point rests on: `measured`, `extended` …
+    fn rests_on(&self, loss: f64, rtt_s: f64) -> PyResult<&'static str> {
+        check(loss, rtt_s)?;
+        Ok(self.profile.rests_on(loss, rtt_s).name())
+    }
+
+    fn to_toml(&self) -> PyResult<String> {
+        library::to_toml(&*self.profile)
+            .ok_or_else(|| errors::value("no file can describe this profile"))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Profile {}: {}>",
+            self.profile.name(),
+            self.profile.description()
+        )
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let again = py.import("netflow_evaluator._native")?.getattr("profile")?;
+        Ok((again, (self.found_by.clone(),)))
+    }
+}
+
+fn check(loss: f64, rtt_s: f64) -> PyResult<()> {
+    if !(0.0..=1.0).contains(&loss) {
+        return Err(errors::value(format!(
+            "a loss probability is from 0 to 1, not {loss}"
+        )));
+    }
+    if !(rtt_s > 0.0 && rtt_s.is_finite()) {
+        return Err(errors::value(format!(
+            "a round-trip time is above 0 s, not {rtt_s}"
+        )));
+    }
+    Ok(())
+}
+
+fn doubles(bytes: &[u8]) -> Vec<f64> {
+    let doubles = bytes.chunks_exact(8);
+    doubles
+        .map(|it| f64::from_ne_bytes(it.try_into().unwrap_or_default()))
+        .collect()
+}

@@ -1,0 +1,310 @@
+//! What a run has come to.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
+use netflow::report::Report;
+use netflow::results::{
+    CLASSES, CONNECTIONS, ConnectionSummary, LINKS, LinkSummary, Summary, Table as Layout, WAITS,
+    wait_rows,
+};
+use netflow::scenario::Prepared;
+use netflow::simulation::WaitFor;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+use crate::errors::{self, EvaluationError, Interrupted};
+use crate::table::Table;
+use crate::work::{Worked, work};
+
+/// Means, maxima and totals of a run, and its series.
+#[pyclass(frozen, module = "netflow_evaluator")]
+pub struct Results {
+    prepared: Arc<Prepared>,
+    settings: Settings,
+    evaluation: Evaluation,
+    links: OnceLock<Table>,
+    connections: OnceLock<Table>,
+}
+
+impl Results {
+    fn new(prepared: Arc<Prepared>, settings: Settings, evaluation: Evaluation) -> Results {
+        Results {
+            prepared,
+            settings,
+            evaluation,
+            links: OnceLock::new(),
+            connections: OnceLock::new(),
+        }
+    }
+
+    /// Of a run that came to its end. One that was interrupted raises, with what there is until then.
+    pub fn of(
+        py: Python<'_>,
+        prepared: Arc<Prepared>,
+        settings: Settings,
+        worked: Worked<Result<Evaluation, Error>>,
+    ) -> PyResult<Results> {
+        let evaluation = match (worked.outcome, worked.interruption) {
+            (Ok(evaluation), None) => evaluation,
+            (Err(error), None) => return Err(errors::evaluation(&error)),
+            (outcome, Some(error)) => {
+                if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
+                    return Err(error);
+                }
+                let (text, results) = match outcome {
+                    Ok(evaluation) => {
+                        let text = match &evaluation.end {
+                            End::Finished => "it was finished already".to_owned(),
+                            End::Stopped(what) | End::Failed(what) => what.clone(),
+                        };
+                        let results = Results::new(prepared, settings, evaluation);
+                        (text, Some(Py::new(py, results)?))
+                    }
+                    Err(error) => (error.to_string(), None),
+                };
+                return Err(interrupted(py, text, results));
+            }
+        };
+        let failed = match &evaluation.end {
+            End::Failed(what) => Some(what.clone()),
+            _ => None,
+        };
+        let results = Results::new(prepared, settings, evaluation);
+        match failed {
+            None => Ok(results),
+            Some(what) => {
+                let error = EvaluationError::new_err(what);
+                error.value(py).setattr("results", Py::new(py, results)?)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.evaluation.summary
+    }
+
+    /// One of the series: of so many names, whose values stand after so many others in every interval.
+    fn series(&self, layout: Layout, names: Vec<String>, before: usize) -> PyResult<Table> {
+        let Some(series) = &self.evaluation.series else {
+            return Err(errors::InternalError::new_err("no series were kept"));
+        };
+        let network = &self.prepared.network;
+        let width = layout.values.len();
+        let interval = network.link_count() * LINKS.values.len()
+            + network.connection_count() * CONNECTIONS.values.len();
+        let rows = series.times_s.len() * names.len();
+        let mut times_s = Vec::with_capacity(rows);
+        let mut places = Vec::with_capacity(rows);
+        let mut values = vec![Vec::with_capacity(rows); width];
+        let intervals = series.values.chunks_exact(interval.max(1));
+        for (time_s, all) in series.times_s.iter().zip(intervals) {
+            let own = &all[before..before + names.len() * width];
+            for (place, row) in own.chunks_exact(width).enumerate() {
+                // As files tell it.
+                times_s.push((time_s * 1e9).round() / 1e9);
+                places.push(place as i32);
+                for (column, &value) in values.iter_mut().zip(row) {
+                    column.push(value);
+                }
+            }
+        }
+        Table::series(layout, times_s, vec![(names, places)], values)
+    }
+
+    fn link_names(&self) -> Vec<String> {
+        let network = &self.prepared.network;
+        let names = network.links().map(|id| network.link_name(id).to_owned());
+        names.collect()
+    }
+
+    fn connection_names(&self) -> Vec<String> {
+        let network = &self.prepared.network;
+        let names = network.connections();
+        names
+            .map(|id| network.connection_name(id).to_owned())
+            .collect()
+    }
+}
+
+/// A KeyboardInterrupt with what was done until then.
+pub fn interrupted(py: Python<'_>, text: String, results: Option<Py<Results>>) -> PyErr {
+    let error = Interrupted::new_err(text);
+    match error.value(py).setattr("results", results) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+#[pymethods]
+impl Results {
+    #[getter]
+    fn summary_json(&self) -> String {
+        self.summary().to_json()
+    }
+
+    #[getter]
+    #[pyo3(name = "summary")]
+    fn summary_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let json = py.import("json")?;
+        json.getattr("loads")?.call1((self.summary().to_json(),))
+    }
+
+    #[getter]
+    fn link_means(&self) -> PyResult<Table> {
+        Table::of(&LinkSummary::with_all_columns(), &self.summary().links)
+    }
+
+    #[getter]
+    fn connection_means(&self) -> PyResult<Table> {
+        let every = ConnectionSummary::with_all_columns();
+        Table::of(&every, &self.summary().connections)
+    }
+
+    #[getter]
+    fn links(&self) -> PyResult<Table> {
+        if let Some(table) = self.links.get() {
+            return Ok(table.clone());
+        }
+        let table = self.series(LINKS, self.link_names(), 0)?;
+        Ok(self.links.get_or_init(|| table).clone())
+    }
+
+    #[getter]
+    fn connections(&self) -> PyResult<Table> {
+        if let Some(table) = self.connections.get() {
+            return Ok(table.clone());
+        }
+        let before = self.prepared.network.link_count() * LINKS.values.len();
+        let table = self.series(CONNECTIONS, self.connection_names(), before)?;
+        Ok(self.connections.get_or_init(|| table).clone())
+    }
+
+    #[getter]
+    fn classes(&self) -> PyResult<Table> {
+        if !self.settings.keep_classes {
+            let message = "the classes of this run were not kept: run(classes=True) keeps them";
+            return Err(errors::value(message));
+        }
+        let all = &self.evaluation.classes;
+        let times_s = all.iter().map(|(time_s, _)| (time_s * 1e9).round() / 1e9);
+        let links = all.iter().map(|(_, it)| it.link.index() as i32);
+        let connections = all.iter().map(|(_, it)| it.connection.index() as i32);
+        let keys = vec![
+            (self.link_names(), links.collect()),
+            (self.connection_names(), connections.collect()),
+        ];
+        let queues = all.iter().map(|(_, it)| it.numbers.queue_pkts);
+        let arrivals = all.iter().map(|(_, it)| it.numbers.arrival_pps);
+        let values = vec![queues.collect(), arrivals.collect()];
+        Table::series(CLASSES, times_s.collect(), keys, values)
+    }
+
+    #[getter]
+    fn waits(&self) -> PyResult<Table> {
+        let rows = wait_rows(&self.evaluation.waits);
+        let workloads = self.prepared.network.workloads();
+        let names = workloads.map(|it| it.name.clone()).collect();
+        let kinds = WaitFor::ALL.map(|kind| kind.name().to_owned()).to_vec();
+        let place = |i: usize| rows.iter().map(move |(_, keys, _)| keys[i] as i32);
+        let keys = vec![(names, place(0).collect()), (kinds, place(1).collect())];
+        let times_s = rows.iter().map(|(time_s, ..)| *time_s).collect();
+        let runs = rows.iter().map(|(_, _, it)| it.run).collect();
+        let users = rows.iter().map(|(_, _, it)| it.user).collect();
+        let waits = rows.iter().map(|(_, _, it)| it.wait_s).collect();
+        Table::series(WAITS, times_s, keys, vec![runs, users, waits])
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.summary().warnings.clone()
+    }
+
+    #[getter]
+    fn time_s(&self) -> f64 {
+        self.evaluation.time_s
+    }
+
+    #[getter]
+    fn steps(&self) -> u64 {
+        self.evaluation.steps
+    }
+
+    #[getter]
+    fn seeds(&self) -> u32 {
+        self.summary().seeds
+    }
+
+    #[getter]
+    fn is_complete(&self) -> bool {
+        self.evaluation.end == End::Finished
+    }
+
+    /// Writes the run's page. A run that was not written to a directory is repeated for it.
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        if !self.is_complete() {
+            let message =
+                "a run that was interrupted has no report, unless it was written: run(out=…)";
+            return Err(errors::value(message));
+        }
+        let place = Temporary::new()?;
+        let directory = match &self.settings.directory {
+            Some(directory) => directory.path.clone(),
+            None => place.0.clone(),
+        };
+        let settings = Settings {
+            directory: Some(Directory::at(&directory)),
+            keep_series: false,
+            keep_classes: false,
+            ..self.settings.clone()
+        };
+        let is_there = self.settings.directory.is_some();
+        let worked = work(py, self.settings.threads, None, |wish| {
+            if !is_there {
+                evaluate_with(&self.prepared, &settings, &mut |_| {}, &|| wish.stop())
+                    .map_err(|error| error.to_string())?;
+            }
+            let report = Report::read(&[directory], None).map_err(|error| error.to_string())?;
+            netflow::results::write_whole(&path, report.html().as_bytes())
+                .map_err(|error| error.to_string())
+        })?;
+        worked.whole()?.map_err(PyOSError::new_err)
+    }
+
+    fn __repr__(&self) -> String {
+        let summary = self.summary();
+        let (links, connections) = (summary.links.len(), summary.connections.len());
+        let seeds = match summary.seeds {
+            1 => String::new(),
+            n => format!(", {n} seeds"),
+        };
+        let time_s = self.evaluation.time_s;
+        format!("<Results of {links} links and {connections} connections over {time_s} s{seeds}>")
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let html = slf.py().import("netflow_evaluator._html")?;
+        html.getattr("results")?.call1((slf,))?.extract()
+    }
+}
+
+/// A folder that goes when it is no longer needed.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> PyResult<Temporary> {
+        Python::attach(|py| {
+            let made = py.import("tempfile")?.getattr("mkdtemp")?.call0()?;
+            Ok(Temporary(made.extract()?))
+        })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What cannot be removed stays where the system keeps such things.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,497 @@
+//! Scenarios: loaded, changed, and what can be asked of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use netflow::evaluate::{Directory, Settings, evaluate_with};
+use netflow::results::Format;
+use netflow::scenario::{Prepared, Problems, Reach, from_str};
+use netflow::simulation::ModelName;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::convert::{positive_seconds, seconds, setting};
+use crate::errors;
+use crate::failures::Failures;
+use crate::results::Results;
+use crate::simulation::Simulation;
+use crate::steady::{Headroom, Sensitivities, SteadyState};
+use crate::work::work;
+
+/// Where a scenario is read from, again and again.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// A text, with the folder that paths in it are relative to.
+    Text {
+        name: String,
+        text: String,
+        directory: PathBuf,
+    },
+}
+
+/// All that makes a scenario.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub source: Source,
+    pub reach: Reach,
+    /// Each as `KEY=VALUE`; later ones count.
+    pub settings: Vec<String>,
+}
+
+impl Spec {
+    /// Reads it with more settings.
+    pub fn load(&self, more: &[String]) -> Result<Prepared, Problems> {
+        let all: Vec<String> = self.settings.iter().chain(more).cloned().collect();
+        match &self.source {
+            Source::File(path) => netflow::evaluate::load(path, &all, self.reach),
+            Source::Text {
+                name,
+                text,
+                directory,
+            } => from_str(name, text, directory, &all),
+        }
+    }
+}
+
+/// A network, its traffic and how to evaluate it.
+#[pyclass(frozen, module = "netflow_evaluator")]
+pub struct Scenario(RwLock<State>);
+
+#[derive(Clone)]
+struct State {
+    spec: Spec,
+    prepared: Arc<Prepared>,
+}
+
+/// Reads and checks a scenario file.
+#[pyfunction]
+#[pyo3(signature = (path, *, set = None, allow_outside = false))]
+pub fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    set: Option<&Bound<'_, PyDict>>,
+    allow_outside: bool,
+) -> PyResult<Scenario> {
+    let spec = Spec {
+        source: Source::File(path),
+        reach: match allow_outside {
+            true => Reach::Anywhere,
+            false => Reach::Below,
+        },
+        settings: settings_of(set)?,
+    };
+    Scenario::of(py, spec)
+}
+
+fn settings_of(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
+    let mut settings = Vec::new();
+    for (key, value) in set.into_iter().flat_map(|set| set.iter()) {
+        settings.push(one_setting(&key.extract::<String>()?, &value)?);
+    }
+    Ok(settings)
+}
+
+fn one_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    match key.contains('=') {
+        true => Err(errors::value(format!("`{key}` is no key: it has a `=`"))),
+        false => Ok(format!("{key}={}", setting(value)?)),
+    }
+}
+
+impl Scenario {
+    pub fn of(py: Python<'_>, spec: Spec) -> PyResult<Scenario> {
+        let prepared = py.detach(|| spec.load(&[]));
+        let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
+        let prepared = Arc::new(prepared);
+        Ok(Scenario(RwLock::new(State { spec, prepared })))
+    }
+
+    fn state(&self) -> State {
+        // Whoever held it while panicking had not begun to change it.
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub fn spec(&self) -> Spec {
+        self.state().spec
+    }
+
+    pub fn prepared(&self) -> Arc<Prepared> {
+        self.state().prepared
+    }
+
+    /// The scenario with another model, if one is given.
+    fn with_model(&self, py: Python<'_>, model: Option<&str>) -> PyResult<Arc<Prepared>> {
+        let State { spec, prepared } = self.state();
+        let Some(model) = model else {
+            return Ok(prepared);
+        };
+        let model = [format!("simulation.model={model}")];
+        let prepared = py.detach(|| spec.load(&model));
+        let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
+        Ok(Arc::new(prepared))
+    }
+
+    fn at_s(&self, at: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
+        match at {
+            Some(at) => positive_seconds("at", at),
+            None => Ok(self.prepared().options.duration_s),
+        }
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    #[pyo3(signature = (text, *, name = "scenario.toml", directory = PathBuf::from("."), set = None))]
+    fn from_toml(
+        py: Python<'_>,
+        text: String,
+        name: &str,
+        directory: PathBuf,
+        set: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Scenario> {
+        let source = Source::Text {
+            name: name.to_owned(),
+            text,
+            directory,
+        };
+        let spec = Spec {
+            source,
+            reach: Reach::Below,
+            settings: settings_of(set)?,
+        };
+        Scenario::of(py, spec)
+    }
+
+    fn set(&self, py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let setting = one_setting(key, value)?;
+        let mut spec = self.spec();
+        // Only the last of the same key counts: no list grows in a loop.
+        let start = format!("{key}=");
+        spec.settings.retain(|it| !it.starts_with(&start));
+        spec.settings.push(setting);
+        let prepared = py.detach(|| spec.load(&[]));
+        let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
+        let state = State {
+            spec,
+            prepared: Arc::new(prepared),
+        };
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = state;
+        Ok(())
+    }
+
+    fn copy(&self) -> Scenario {
+        Scenario(RwLock::new(self.state()))
+    }
+
+    fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let prepared = self.prepared();
+        let list = PyList::empty(py);
+        for problem in &prepared.warnings {
+            list.append(errors::problem(py, problem)?)?;
+        }
+        Ok(list)
+    }
+
+    #[getter]
+    fn nodes(&self) -> Vec<String> {
+        let prepared = self.prepared();
+        let network = &prepared.network;
+        let nodes = network.nodes();
+        nodes.map(|id| network.node_name(id).to_owned()).collect()
+    }
+
+    #[getter]
+    fn links(&self) -> Vec<String> {
+        let prepared = self.prepared();
+        let network = &prepared.network;
+        let links = network.links();
+        links.map(|id| network.link_name(id).to_owned()).collect()
+    }
+
+    #[getter]
+    fn connections(&self) -> Vec<String> {
+        let prepared = self.prepared();
+        let network = &prepared.network;
+        let names = network.connections();
+        names
+            .map(|id| network.connection_name(id).to_owned())
+            .collect()
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.prepared().options.duration_s
+    }
+
+    #[getter]
+    fn model(&self) -> &'static str {
+        model_name(&self.prepared())
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.prepared().options.seed
+    }
+
+    #[getter]
+    fn is_random(&self) -> bool {
+        self.prepared().is_random()
+    }
+
+    #[getter]
+    fn settings(&self) -> Vec<String> {
+        self.spec().settings
+    }
+
+    #[getter]
+    fn digest(&self) -> String {
+        self.prepared().digest.clone()
+    }
+
+    #[getter]
+    fn text(&self) -> PyResult<String> {
+        match self.spec().source {
+            Source::Text { text, .. } => Ok(text),
+            Source::File(path) => {
+                let text = netflow_files::read_text(&path, netflow_files::Kind::Scenario);
+                text.map_err(|refusal| std::io::Error::from(refusal).into())
+            }
+        }
+    }
+
+    #[pyo3(signature = (*, model = None, seeds = 1, every = None, start = None, end = None, by_event = false,
+        classes = false, threads = None, progress = None, out = None, format = "csv"))]
+    #[allow(clippy::too_many_arguments)]
+    fn run(
+        &self,
+        py: Python<'_>,
+        model: Option<&str>,
+        seeds: u32,
+        every: Option<&Bound<'_, PyAny>>,
+        start: Option<&Bound<'_, PyAny>>,
+        end: Option<&Bound<'_, PyAny>>,
+        by_event: bool,
+        classes: bool,
+        threads: Option<usize>,
+        progress: Option<&Bound<'_, PyAny>>,
+        out: Option<PathBuf>,
+        format: &str,
+    ) -> PyResult<Results> {
+        let progress = crate::work::progress(progress)?;
+        let prepared = self.with_model(py, model)?;
+        if !(1..=1_000_000).contains(&seeds) {
+            let message = format!("`seeds` must be 1 to 1000000, not {seeds}");
+            return Err(errors::value(message));
+        }
+        if seeds > 1 && !prepared.is_random() {
+            let message = "`seeds` has no effect: only the window model and users are random";
+            return Err(errors::value(message));
+        }
+        if classes && seeds > 1 {
+            let message = "`classes` are those of one run, not of several seeds";
+            return Err(errors::value(message));
+        }
+        let format: Format = format
+            .parse()
+            .map_err(|error: netflow::results::UnknownFormat| errors::value(error.to_string()))?;
+        let defaults = Settings::default();
+        let settings = Settings {
+            seeds,
+            every_s: match every {
+                Some(every) => positive_seconds("every", every)?,
+                None => defaults.every_s,
+            },
+            from_s: start.map(|it| seconds("start", it)).transpose()?,
+            to_s: end.map(|it| positive_seconds("end", it)).transpose()?,
+            by_event,
+            threads,
+            keep_series: true,
+            keep_classes: classes,
+            directory: out.map(|path| Directory {
+                format,
+                classes,
+                ..Directory::at(path)
+            }),
+        };
+        let worked = work(py, threads, progress.as_ref(), |wish| {
+            evaluate_with(&prepared, &settings, &mut |part| wish.done(part), &|| {
+                wish.stop()
+            })
+        })?;
+        Results::of(py, prepared, settings, worked)
+    }
+
+    #[pyo3(signature = (*, at = None, starts = 10, threads = None))]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        at: Option<&Bound<'_, PyAny>>,
+        starts: u32,
+        threads: Option<usize>,
+    ) -> PyResult<SteadyState> {
+        SteadyState::find(py, &self.prepared(), self.at_s(at)?, starts, threads)
+    }
+
+    #[pyo3(signature = (*, at = None, threads = None))]
+    fn sensitivities(
+        &self,
+        py: Python<'_>,
+        at: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Sensitivities> {
+        Sensitivities::find(py, &self.prepared(), self.at_s(at)?, threads)
+    }
+
+    #[pyo3(signature = (*, max_utilization = None, max_delay = None, max_loss = None, scale = None, at = None,
+        threads = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn headroom(
+        &self,
+        py: Python<'_>,
+        max_utilization: Option<f64>,
+        max_delay: Option<&Bound<'_, PyAny>>,
+        max_loss: Option<f64>,
+        scale: Option<&str>,
+        at: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Headroom> {
+        let max_delay = max_delay
+            .map(|it| positive_seconds("max_delay", it))
+            .transpose()?;
+        let asked = [max_utilization, max_delay, max_loss];
+        let at_s = self.at_s(at)?;
+        Headroom::find(py, &self.prepared(), at_s, asked, scale, threads)
+    }
+
+    #[pyo3(signature = (*, links = None, nodes = None, srlgs = None, pairs = false, sample = None, seed = None, at = None,
+        threads = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn failures(
+        &self,
+        py: Python<'_>,
+        links: Option<bool>,
+        nodes: Option<bool>,
+        srlgs: Option<bool>,
+        pairs: bool,
+        sample: Option<usize>,
+        seed: Option<u64>,
+        at: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Failures> {
+        let prepared = self.prepared();
+        let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
+        let options = netflow::steady::FailureOptions {
+            links: links.unwrap_or(all),
+            nodes: nodes.unwrap_or(all),
+            groups: srlgs.unwrap_or(all),
+            pairs,
+            sample,
+            seed: seed.unwrap_or(prepared.options.seed),
+            ..netflow::steady::FailureOptions::default()
+        };
+        Failures::find(py, &prepared, self.at_s(at)?, &options, threads)
+    }
+
+    #[pyo3(signature = (*, model = None))]
+    fn simulation(&self, py: Python<'_>, model: Option<&str>) -> PyResult<Simulation> {
+        let prepared = self.with_model(py, model)?;
+        Simulation::begin(py, prepared)
+    }
+
+    fn __repr__(&self) -> String {
+        let State { spec, prepared } = self.state();
+        let name = match &spec.source {
+            Source::File(path) => path.display().to_string(),
+            Source::Text { name, .. } => name.clone(),
+        };
+        let network = &prepared.network;
+        format!(
+            "<Scenario {name}: {} nodes, {} links, {} connections, {} s of {}>",
+            network.nodes().count(),
+            network.link_count(),
+            network.connection_count(),
+            prepared.options.duration_s,
+            model_name(&prepared),
+        )
+    }
+
+    fn __copy__(&self) -> Scenario {
+        self.copy()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Scenario {
+        self.copy()
+    }
+
+    /// By what it was read from, and a digest: a file that is another by then is refused.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let State { spec, prepared } = self.state();
+        let again = py.get_type::<Scenario>().getattr("_again")?;
+        let (path, text) = match spec.source {
+            Source::File(path) => (absolute(&path), None),
+            Source::Text {
+                name,
+                text,
+                directory,
+            } => (absolute(&directory), Some((name, text))),
+        };
+        let outside = spec.reach == Reach::Anywhere;
+        let arguments = (path, text, outside, spec.settings, prepared.digest.clone());
+        (again, arguments.into_bound_py_any(py)?).into_pyobject(py)
+    }
+
+    #[staticmethod]
+    fn _again(
+        py: Python<'_>,
+        path: PathBuf,
+        text: Option<(String, String)>,
+        outside: bool,
+        settings: Vec<String>,
+        digest: &str,
+    ) -> PyResult<Scenario> {
+        let source = match text {
+            None => Source::File(path.clone()),
+            Some((name, text)) => Source::Text {
+                name,
+                text,
+                directory: path.clone(),
+            },
+        };
+        let reach = match outside {
+            true => Reach::Anywhere,
+            false => Reach::Below,
+        };
+        let spec = Spec {
+            source,
+            reach,
+            settings,
+        };
+        let scenario = Scenario::of(py, spec)?;
+        match scenario.prepared().digest == digest {
+            true => Ok(scenario),
+            false => Err(errors::value(format!(
+                "{}, or a file that it names, is not what it was when the scenario was pickled",
+                path.display()
+            ))),
+        }
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn model_name(prepared: &Prepared) -> &'static str {
+    match prepared.options.model.name() {
+        ModelName::Fluid => "fluid",
+        ModelName::FluidLiteral => "fluid-literal",
+        ModelName::Packets => "packets",
+    }
+}

@@ -1,0 +1,206 @@
+//! A network stepped through time, and read between steps.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use netflow::results::{CONNECTIONS, LINKS};
+use netflow::scenario::Prepared;
+use netflow::simulation::{
+    ConnectionId, Interval, LinkId, Network, Recorder, Run, RunError, Simulation as Library,
+};
+use pyo3::prelude::*;
+
+use crate::convert::positive_seconds;
+use crate::errors::{self, EvaluationError};
+use crate::table::Table;
+use crate::work::work;
+
+/// A network on its way through time.
+#[pyclass(module = "netflow_evaluator")]
+#[derive(Clone)]
+pub struct Simulation {
+    scenario: Arc<Prepared>,
+    simulation: Library,
+    last: Last,
+}
+
+/// What happened since it was moved last: as rows of the series.
+#[derive(Clone, Default)]
+struct Last {
+    time_s: f64,
+    links: Vec<Vec<f64>>,
+    connections: Vec<Vec<f64>>,
+}
+
+impl Recorder for Last {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        use netflow::simulation::Columns as _;
+        let network = interval.network;
+        self.time_s = interval.time_s;
+        self.links = network
+            .links()
+            .map(|id| interval.link(id).numbers())
+            .collect();
+        let connections = network.connections();
+        self.connections = connections
+            .map(|id| interval.connection(id).numbers())
+            .collect();
+        Ok(())
+    }
+}
+
+impl Simulation {
+    pub fn begin(py: Python<'_>, scenario: Arc<Prepared>) -> PyResult<Simulation> {
+        let made = py.detach(|| Library::new(scenario.network.clone(), scenario.options));
+        let simulation = made.map_err(|error| EvaluationError::new_err(error.to_string()))?;
+        let mut it = Simulation {
+            scenario,
+            simulation,
+            last: Last::default(),
+        };
+        it.last.links = vec![vec![0.0; LINKS.values.len()]; it.network().link_count()];
+        it.last.connections =
+            vec![vec![0.0; CONNECTIONS.values.len()]; it.network().connection_count()];
+        Ok(it)
+    }
+
+    fn network(&self) -> &Network {
+        self.simulation.engine().network()
+    }
+
+    fn link(&self, name: &str) -> PyResult<LinkId> {
+        let network = self.network();
+        network.link_by_name(name).ok_or_else(|| {
+            let known = network.links().map(|id| network.link_name(id));
+            errors::unknown("link", name, known)
+        })
+    }
+
+    fn connection(&self, name: &str) -> PyResult<ConnectionId> {
+        let network = self.network();
+        network.connection_by_name(name).ok_or_else(|| {
+            let known = network.connections().map(|id| network.connection_name(id));
+            errors::unknown("connection", name, known)
+        })
+    }
+
+    fn to(&mut self, py: Python<'_>, time_s: f64) -> PyResult<()> {
+        let Simulation {
+            simulation, last, ..
+        } = self;
+        let worked = work(py, None, None, |wish| {
+            simulation.run_until(time_s, last, || wish.stop())
+        })?;
+        let outcome: Result<_, RunError> = worked.whole()?;
+        outcome
+            .map(drop)
+            .map_err(|error| EvaluationError::new_err(error.to_string()))
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    fn step(&mut self, py: Python<'_>) -> PyResult<()> {
+        let stepped = py.detach(|| self.simulation.step());
+        stepped.map_err(|error| EvaluationError::new_err(error.to_string()))
+    }
+
+    fn advance(&mut self, py: Python<'_>, time: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let time_s = positive_seconds("time", time)?;
+        self.to(py, self.simulation.engine().time_s() + time_s)?;
+        Ok(self.simulation.engine().time_s())
+    }
+
+    fn run_until(&mut self, py: Python<'_>, time: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let time_s = positive_seconds("time", time)?;
+        let now_s = self.simulation.engine().time_s();
+        if time_s < now_s {
+            let message = format!("{time_s} s is over: it is {now_s} s");
+            return Err(errors::value(message));
+        }
+        self.to(py, time_s)?;
+        Ok(self.simulation.engine().time_s())
+    }
+
+    fn copy(&self) -> Simulation {
+        self.clone()
+    }
+
+    #[getter]
+    fn time_s(&self) -> f64 {
+        self.simulation.engine().time_s()
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.scenario.options.duration_s
+    }
+
+    #[getter]
+    fn is_done(&self) -> bool {
+        self.simulation.is_done()
+    }
+
+    #[getter]
+    fn steps(&self) -> u64 {
+        self.simulation.steps()
+    }
+
+    fn queue_pkts(&self, link: &str) -> PyResult<f64> {
+        Ok(self.simulation.queue_pkts(self.link(link)?))
+    }
+
+    fn blocking(&self, link: &str) -> PyResult<f64> {
+        Ok(self.simulation.blocking(self.link(link)?))
+    }
+
+    fn utilization(&self, link: &str) -> PyResult<f64> {
+        Ok(self.simulation.utilization(self.link(link)?))
+    }
+
+    fn rate_pps(&self, connection: &str) -> PyResult<f64> {
+        Ok(self.simulation.send_pps(self.connection(connection)?))
+    }
+
+    #[getter]
+    fn links(&self) -> PyResult<Table> {
+        let network = self.network();
+        let names = network.links().map(|id| network.link_name(id).to_owned());
+        last(LINKS, self.last.time_s, names.collect(), &self.last.links)
+    }
+
+    #[getter]
+    fn connections(&self) -> PyResult<Table> {
+        let network = self.network();
+        let names = network.connections();
+        let names = names.map(|id| network.connection_name(id).to_owned());
+        let rows = &self.last.connections;
+        last(CONNECTIONS, self.last.time_s, names.collect(), rows)
+    }
+
+    /// Packets sent, delivered and lost so far.
+    #[getter]
+    fn totals(&self) -> (f64, f64, f64) {
+        let totals = self.simulation.totals();
+        (totals.offered_pkts, totals.delivered_pkts, totals.lost_pkts)
+    }
+
+    fn __repr__(&self) -> String {
+        let (time_s, duration_s) = (self.time_s(), self.duration_s());
+        format!("<Simulation at {time_s} s of {duration_s} s>")
+    }
+}
+
+fn last(
+    layout: netflow::results::Table,
+    time_s: f64,
+    names: Vec<String>,
+    rows: &[Vec<f64>],
+) -> PyResult<Table> {
+    let values = (0..layout.values.len()).map(|i| rows.iter().map(|row| row[i]).collect());
+    let places = (0..names.len() as i32).collect();
+    let times_s = vec![time_s; names.len()];
+    Table::series(layout, times_s, vec![(names, places)], values.collect())
+}

@@ -1,0 +1,235 @@
+//! Steady states, what a little more would change, and how much more there is room for.
+
+use netflow::scenario::Prepared;
+use netflow::simulation::{Model, ModelName};
+use netflow::steady::rows::{self, ConnectionRow, GainRow, LinkRow, TransferRow};
+use netflow::steady::{Bounds, Measure, Scale, Solver, SteadyOptions};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::table::Table;
+use crate::work::work;
+
+/// A network at rest.
+#[pyclass(frozen, get_all, module = "netflow_evaluator")]
+pub struct SteadyState {
+    at_s: f64,
+    residual: f64,
+    newton_steps: usize,
+    starts: u32,
+    starts_led_to_rest: u32,
+    equilibria: usize,
+    rate_pps: f64,
+    goodput_pps: f64,
+    goodput_bps: f64,
+    loss_probability: f64,
+    delay_s: f64,
+    links: Table,
+    connections: Table,
+    transfers: Table,
+    notes: Vec<String>,
+}
+
+impl SteadyState {
+    pub fn find(
+        py: Python<'_>,
+        scenario: &Prepared,
+        at_s: f64,
+        starts: u32,
+        threads: Option<usize>,
+    ) -> PyResult<SteadyState> {
+        let options = SteadyOptions {
+            starts,
+            seed: scenario.options.seed,
+            ..SteadyOptions::default()
+        };
+        let network = &scenario.network;
+        let worked = work(py, threads, None, |_| {
+            let mut solver = Solver::new(network, at_s)?;
+            let steady = solver.solve(&options)?;
+            Ok((solver, steady))
+        })?;
+        let (solver, steady) = worked.whole()?.map_err(|error| errors::steady(&error))?;
+        let demands = scenario.demands.iter();
+        let demands = demands.map(|it| (it.name.as_str(), it.connection, &*it.transfers));
+        let transfers = rows::transfers(&demands.collect::<Vec<_>>(), &solver, &steady);
+        let totals = &steady.totals;
+        Ok(SteadyState {
+            at_s,
+            residual: steady.residual,
+            newton_steps: steady.rounds,
+            starts: steady.starts,
+            starts_led_to_rest: steady.starts_led,
+            equilibria: steady.equilibria,
+            rate_pps: totals.rate_pps,
+            goodput_pps: totals.goodput_pps,
+            goodput_bps: totals.goodput_bps,
+            loss_probability: totals.loss_probability,
+            delay_s: totals.delay_s,
+            links: Table::of(&LinkRow::default(), &rows::links(network, &steady))?,
+            connections: Table::of(
+                &ConnectionRow::with_all_columns(),
+                &rows::connections(network, &steady),
+            )?,
+            transfers: Table::of(&TransferRow::default(), &transfers)?,
+            notes: steady.notes(
+                network,
+                &netflow::number::plain(at_s),
+                is_other(scenario.options.model),
+            ),
+        })
+    }
+}
+
+fn is_other(model: Model) -> bool {
+    !matches!(model.name(), ModelName::Fluid)
+}
+
+#[pymethods]
+impl SteadyState {
+    fn __repr__(&self) -> String {
+        format!(
+            "<SteadyState at {} s: {} Mbit/s of goodput, residual {:.1e}, {} equilibria met>",
+            self.at_s,
+            netflow::number::short(self.goodput_bps / 1e6),
+            self.residual,
+            self.equilibria,
+        )
+    }
+}
+
+/// What a little more of every link would change.
+#[pyclass(frozen, get_all, module = "netflow_evaluator")]
+pub struct Sensitivities {
+    at_s: f64,
+    goodput_bps: f64,
+    delay_s: f64,
+    loss_probability: f64,
+    one_sided_because_of: Vec<String>,
+    links: Table,
+}
+
+impl Sensitivities {
+    pub fn find(
+        py: Python<'_>,
+        scenario: &Prepared,
+        at_s: f64,
+        threads: Option<usize>,
+    ) -> PyResult<Sensitivities> {
+        let network = &scenario.network;
+        let options = SteadyOptions {
+            seed: scenario.options.seed,
+            ..SteadyOptions::default()
+        };
+        let worked = work(py, threads, None, |_| {
+            let mut solver = Solver::new(network, at_s)?;
+            let steady = solver.solve(&options)?;
+            let mut by = |measure| solver.sensitivities(&steady, measure);
+            Ok([
+                by(Measure::Goodput)?,
+                by(Measure::Delay)?,
+                by(Measure::Loss)?,
+            ])
+        })?;
+        let found = worked.whole()?.map_err(|error| errors::steady(&error))?;
+        let [goodput, delay, loss] = &found;
+        let bends = goodput.at_bends.iter();
+        let bends = bends.map(|&id| network.connection_name(id).to_owned());
+        Ok(Sensitivities {
+            at_s,
+            goodput_bps: goodput.value,
+            delay_s: delay.value,
+            loss_probability: loss.value,
+            one_sided_because_of: bends.collect(),
+            links: Table::of(
+                &GainRow::default(),
+                &rows::gains(network, goodput, delay, loss),
+            )?,
+        })
+    }
+}
+
+/// How many times the demands may be what they are.
+#[pyclass(frozen, get_all, module = "netflow_evaluator")]
+pub struct Headroom {
+    at_s: f64,
+    factor: Option<f64>,
+    scaled: String,
+    rate_pps: f64,
+    goodput_bps: f64,
+    binding: Option<String>,
+    binding_at: Option<String>,
+    links: Table,
+    connections: Table,
+}
+
+impl Headroom {
+    /// With bounds for utilization, delay and loss, where they are asked for.
+    pub fn find(
+        py: Python<'_>,
+        scenario: &Prepared,
+        at_s: f64,
+        asked: [Option<f64>; 3],
+        scale: Option<&str>,
+        threads: Option<usize>,
+    ) -> PyResult<Headroom> {
+        let network = &scenario.network;
+        if asked.iter().all(Option::is_none) {
+            let message = "headroom is up to a bound: give max_utilization, max_delay or max_loss";
+            return Err(errors::value(message));
+        }
+        for (name, bound) in [("max_utilization", asked[0]), ("max_loss", asked[2])] {
+            if let Some(bound) = bound.filter(|bound| !(0.0..=1.0).contains(bound)) {
+                let message = format!("`{name}` is a part, from 0 to 1, not {bound}");
+                return Err(errors::value(message));
+            }
+        }
+        let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
+        let bounds = Bounds {
+            utilization: endless(asked[0]),
+            delay_s: endless(asked[1]),
+            loss: endless(asked[2]),
+        };
+        let scale = match scale {
+            None => Scale::All,
+            Some(name) => Scale::One(network.connection_by_name(name).ok_or_else(|| {
+                let known = network.connections().map(|id| network.connection_name(id));
+                errors::unknown("connection", name, known)
+            })?),
+        };
+        let options = SteadyOptions::default();
+        let worked = work(py, threads, None, |_| {
+            Solver::new(network, at_s)?.headroom(&bounds, scale, &options)
+        })?;
+        let found = worked.whole()?.map_err(|error| errors::steady(&error))?;
+        let row = rows::headroom(network, at_s, &bounds, scale, &found);
+        Ok(Headroom {
+            at_s,
+            factor: row.factor,
+            scaled: row.scaled.to_owned(),
+            rate_pps: row.rate_pps,
+            goodput_bps: row.goodput_bps,
+            binding: row.binding.map(|kind| kind.name().to_owned()),
+            binding_at: row.binding_at.map(str::to_owned),
+            links: Table::of(&LinkRow::default(), &rows::links(network, &found.at))?,
+            connections: Table::of(
+                &ConnectionRow::with_all_columns(),
+                &rows::connections(network, &found.at),
+            )?,
+        })
+    }
+}
+
+#[pymethods]
+impl Headroom {
+    fn __repr__(&self) -> String {
+        match (self.factor, &self.binding, &self.binding_at) {
+            (Some(factor), Some(binding), Some(at)) => {
+                format!("<Headroom: {factor:.4} times, {binding} of {at} binds>")
+            }
+            (Some(factor), ..) => format!("<Headroom: {factor:.4} times, and more>"),
+            (None, _, Some(at)) => format!("<Headroom: none, because of {at}>"),
+            (None, ..) => "<Headroom: none>".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! One scenario in very many variants.
+
+use std::path::PathBuf;
+
+use netflow::results::Format;
+use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep as Library, Writing, Written};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::convert::{positive_seconds, setting};
+use crate::errors::{self, EvaluationError};
+use crate::results::interrupted;
+use crate::scenario::{Scenario, Spec};
+use crate::work::{Worked, progress as progress_of, work};
+
+/// A sweep whose every value was tried.
+#[pyclass(frozen, module = "netflow_evaluator._native")]
+pub struct Sweep {
+    spec: Spec,
+    sweep: Library,
+}
+
+#[pymethods]
+impl Sweep {
+    #[new]
+    #[pyo3(signature = (scenario, vary, *, fail = None, model = "solve", at = None, seeds = 1, every = None,
+        format = "parquet", threads = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        scenario: &Bound<'_, Scenario>,
+        vary: &Bound<'_, PyDict>,
+        fail: Option<&str>,
+        model: &str,
+        at: Option<&Bound<'_, PyAny>>,
+        seeds: u32,
+        every: Option<&Bound<'_, PyAny>>,
+        format: &str,
+        threads: Option<usize>,
+    ) -> PyResult<Sweep> {
+        let spec = scenario.get().spec();
+        let mut axes = Vec::new();
+        for (key, values) in vary.iter() {
+            axes.push(axis(&key.extract::<String>()?, &values)?);
+        }
+        let each_link_fails = match fail {
+            None => false,
+            Some("each-link") => true,
+            Some(other) => {
+                let message = format!("`fail` is \"each-link\", not {other:?}");
+                return Err(errors::value(message));
+            }
+        };
+        if !(1..=1_000_000).contains(&seeds) {
+            let message = format!("`seeds` must be 1 to 1000000, not {seeds}");
+            return Err(errors::value(message));
+        }
+        let format: Format = format
+            .parse()
+            .map_err(|error: netflow::results::UnknownFormat| errors::value(error.to_string()))?;
+        let defaults = Request::default();
+        let request = Request {
+            axes,
+            settings: spec.settings.clone(),
+            each_link_fails,
+            model: model.parse::<Model>().map_err(errors::value)?,
+            at_s: at.map(|at| positive_seconds("at", at)).transpose()?,
+            seeds,
+            every_s: match every {
+                Some(every) => positive_seconds("every", every)?,
+                None => defaults.every_s,
+            },
+            format,
+        };
+        // The request has the settings.
+        let spec = Spec {
+            settings: Vec::new(),
+            ..spec
+        };
+        let worked = work(py, threads, None, |_| {
+            Library::new(request, &|settings| spec.load(settings))
+        })?;
+        let sweep = worked.whole()?.map_err(|error| cannot(py, &error))?;
+        Ok(Sweep { spec, sweep })
+    }
+
+    /// How many cases there are.
+    #[getter]
+    fn cases(&self) -> u64 {
+        self.sweep.cases().count()
+    }
+
+    /// How many parts they are written in.
+    #[getter]
+    fn chunks(&self) -> u64 {
+        self.sweep.chunks().count()
+    }
+
+    /// Seconds of one processor that all cases will take about, by trying a few.
+    fn estimate_s(&self, py: Python<'_>) -> PyResult<f64> {
+        let load = |settings: &[String]| self.spec.load(settings);
+        let worked = work(py, Some(1), None, |wish| {
+            self.sweep
+                .estimate(Shard::default(), &load, &|| wish.stop())
+        })?;
+        let estimate = worked.whole()?.map_err(|error| cannot(py, &error))?;
+        Ok(estimate.time_s)
+    }
+
+    /// Makes the directory ready, or finds it so; returns how many cases are there.
+    #[pyo3(signature = (directory, *, force = false))]
+    fn prepare(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<u64> {
+        let complete = self.complete(py, directory, force)?;
+        let chunks = self.sweep.chunks();
+        let cases = complete.into_iter().map(|chunk| chunks.cases(chunk));
+        Ok(cases.map(|cases| cases.end - cases.start).sum())
+    }
+
+    /// The chunks that are in the directory as a whole.
+    fn complete_chunks(&self, py: Python<'_>, directory: PathBuf) -> PyResult<Vec<u64>> {
+        self.complete(py, directory, false)
+    }
+
+    /// Evaluates what is not in the directory yet.
+    #[pyo3(signature = (directory, *, force = false, threads = None, progress = None))]
+    fn write<'py>(
+        &self,
+        py: Python<'py>,
+        directory: PathBuf,
+        force: bool,
+        threads: Option<usize>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let progress = progress_of(progress)?;
+        let writing = Writing {
+            shard: Shard::default(),
+            force,
+        };
+        let load = |settings: &[String]| self.spec.load(settings);
+        let worked = work(py, threads, progress.as_ref(), |wish| {
+            let mut on_progress = |part| wish.done(part);
+            let stop = || wish.stop();
+            self.sweep
+                .write(&directory, &writing, &load, &mut on_progress, &stop)
+        })?;
+        let written = written(py, worked)?;
+        let dict = PyDict::new(py);
+        dict.set_item("cases", written.cases)?;
+        dict.set_item("reused", written.reused)?;
+        dict.set_item("without_answer", written.without_answer)?;
+        dict.set_item("rows", written.rows)?;
+        Ok(dict)
+    }
+
+    /// Evaluates these chunks, as far as they are not in the directory yet.
+    #[pyo3(signature = (directory, chunks, *, threads = None))]
+    fn write_chunks(
+        &self,
+        py: Python<'_>,
+        directory: PathBuf,
+        chunks: Vec<u64>,
+        threads: Option<usize>,
+    ) -> PyResult<()> {
+        let load = |settings: &[String]| self.spec.load(settings);
+        let worked = work(py, threads, None, |wish| {
+            let stop = || wish.stop();
+            self.sweep
+                .write_chunks(&directory, &chunks, &load, &mut |_| {}, &stop)
+        })?;
+        written(py, worked).map(drop)
+    }
+}
+
+impl Sweep {
+    fn complete(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<Vec<u64>> {
+        let worked = work(py, None, None, |_| self.sweep.prepare(&directory, force))?;
+        worked.whole()?.map_err(|error| cannot(py, &error))
+    }
+}
+
+/// What was written, or why not all was.
+fn written(py: Python<'_>, worked: Worked<Result<Written, Error>>) -> PyResult<Written> {
+    match (worked.outcome, worked.interruption) {
+        (Err(error @ Error::Stopped { .. }), Some(why))
+            if why.is_instance_of::<PyKeyboardInterrupt>(py) =>
+        {
+            Err(interrupted(py, error.to_string(), None))
+        }
+        (_, Some(why)) => Err(why),
+        (written, None) => written.map_err(|error| cannot(py, &error)),
+    }
+}
+
+/// Values one after the other; or a text with a range, or a list, as `--vary` takes it.
+fn axis(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
+    let axis = match values.extract::<String>() {
+        Ok(text) => Axis::parse(&format!("{key}={text}")),
+        Err(_) => {
+            let mut all = Vec::new();
+            for value in values.try_iter()? {
+                all.push(setting(&value?)?);
+            }
+            Axis::of(key, all)
+        }
+    };
+    axis.map_err(|error| {
+        let message = format!("`vary`: {}: {}", error.option, error.message);
+        errors::value_with(&message, Some(&error.help))
+    })
+}
+
+fn cannot(py: Python<'_>, error: &Error) -> PyErr {
+    match error {
+        Error::Scenario(problems) => errors::scenario(py, problems),
+        Error::Write { .. } | Error::Read { .. } | Error::InUse { .. } => {
+            PyOSError::new_err(error.to_string())
+        }
+        Error::Changed | Error::Stopped { .. } => EvaluationError::new_err(error.to_string()),
+        _ => errors::value_with(&error.to_string(), error.help().as_deref()),
+    }
+}

@@ -1,0 +1,66 @@
+"""Queues, delays, losses and throughputs of IP networks, in milliseconds.
+
+    import netflow_evaluator as nf
+
+    scenario = nf.load("topology.toml")
+    scenario.set("simulation.duration", "30 s")
+    results = scenario.run()
+    print(results.link_means.to_rows()[0])
+
+Numbers are in base units, which names end with: `_s` seconds, `_bps` bit/s, `_pps` packets/s, `_pkts` packets. Times,
+rates and sizes may be given as numbers in those units or as texts with a unit: `0.5`, `"500 ms"`, `"10 Mbit/s"`.
+"""
+
+from ._builder import Builder
+from ._functions import Profile, import_topology, latency, profile
+from ._native import (
+    EvaluationError,
+    Failures,
+    Headroom,
+    InternalError,
+    Interrupted,
+    Results,
+    Scenario,
+    ScenarioError,
+    Sensitivities,
+    Simulation,
+    SteadyState,
+    Table,
+    load,
+    profiles,
+    version,
+)
+from ._networkx import from_networkx
+from ._plot import plot_connections, plot_links
+from ._problem import Problem
+from ._sweep import SweepResult, sweep
+
+__version__ = version()
+
+__all__ = [
+    "Builder",
+    "EvaluationError",
+    "Failures",
+    "Headroom",
+    "InternalError",
+    "Interrupted",
+    "Problem",
+    "Profile",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "Sensitivities",
+    "Simulation",
+    "SteadyState",
+    "SweepResult",
+    "Table",
+    "from_networkx",
+    "import_topology",
+    "latency",
+    "load",
+    "plot_connections",
+    "plot_links",
+    "profile",
+    "profiles",
+    "sweep",
+]

@@ -1,0 +1,115 @@
+"""Scenarios made in code: the tables and keys of scenario files, `max_window` for `max-window`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+from ._native import Scenario
+
+Value = Union[str, int, float, bool, "Sequence[Value]", "Mapping[str, Value]"]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+
+class Builder:
+    """Gathers the tables of a scenario.
+
+    Every method takes the keys of the table of its name (docs/scenario-file.md), with `_` for `-`; a key that is a
+    word of Python's gets a `_` behind it: `from_`. What is wrong is told by `scenario()`, with the line of `text`.
+    """
+
+    def __init__(self, **simulation: Value) -> None:
+        self._tables: list[tuple[str, bool, dict[str, Any]]] = []
+        if simulation:
+            self._tables.append(("simulation", False, _keys(simulation)))
+
+    def node(self, name: str, **keys: Value) -> Builder:
+        """A node, if something is said about it; others are those that links lead to."""
+        return self.table("node", name=name, **keys)
+
+    def link(self, from_: str, to: str, **keys: Value) -> Builder:
+        """A link in both directions, unless `duplex=False`."""
+        return self.table("link", from_=from_, to=to, **keys)
+
+    def connection(self, from_: str, to: str, **keys: Value) -> Builder:
+        """A connection, or `count` of them."""
+        return self.table("connection", from_=from_, to=to, **keys)
+
+    def demand(self, from_: str, to: str, rate: Value, **keys: Value) -> Builder:
+        """A demand of traffic."""
+        return self.table("demand", from_=from_, to=to, rate=rate, **keys)
+
+    def workload(self, **keys: Value) -> Builder:
+        """Users who come and go."""
+        return self.table("workload", **keys)
+
+    def event(self, **keys: Value) -> Builder:
+        """Something that happens during the run."""
+        return self.table("event", **keys)
+
+    def aggregate(self, **keys: Value) -> Builder:
+        """Connections whose packets a DiffServ conditioner marks."""
+        return self.table("aggregate", **keys)
+
+    def table(self, _name: str, /, **keys: Value) -> Builder:
+        """One more table `[[name]]` with these keys."""
+        self._tables.append((_name, True, _keys(keys)))
+        return self
+
+    @property
+    def text(self) -> str:
+        """The scenario file."""
+        lines: list[str] = []
+        for name, is_array, keys in self._tables:
+            lines.append(f"[[{name}]]" if is_array else f"[{name}]")
+            lines.extend(f"{_key(key)} = {_value(value)}" for key, value in keys.items())
+            lines.append("")
+        return "\n".join(lines)
+
+    def scenario(self, *, name: str = "scenario.toml", directory: str = ".") -> Scenario:
+        """Reads and checks it; raises ScenarioError."""
+        return Scenario.from_toml(self.text, name=name, directory=directory)
+
+
+def _keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    named = ((key.rstrip("_").replace("_", "-"), value) for key, value in keys.items())
+    return {key: value for key, value in named if value is not None}
+
+
+def _key(key: str) -> str:
+    return key if _BARE.match(key) else _text(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is no value of a setting")
+        return repr(value)
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_value(it)}" for key, it in _keys(value).items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_value(it) for it in value) + "]"
+    raise TypeError(f"a setting is a text, a number, a list or a dict, not {type(value).__name__}")
+
+
+def _text(text: str) -> str:
+    shown = "".join(_character(character) for character in text)
+    return f'"{shown}"'
+
+
+def _character(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if ord(character) < 32 or ord(character) == 127:
+        return f"\\u{ord(character):04X}"
+    return character

@@ -1,0 +1,83 @@
+"""Networks from NetworkX."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._native import Scenario, import_topology
+
+if TYPE_CHECKING:
+    import networkx
+
+# What is told of nodes and edges, if it is simple.
+_SIMPLE = (str, int, float, bool)
+
+
+def from_networkx(
+    graph: networkx.Graph[Any],
+    *,
+    demands: Mapping[tuple[Any, Any], float | str] | None = None,
+    bandwidth: float | str | None = None,
+    delay: float | str | None = None,
+    buffer: str | None = None,
+    detour: float | None = None,
+) -> Scenario:
+    """A scenario of a graph whose edges have a `bandwidth` (or `capacity`) and a `delay`, as numbers with a unit or texts.
+
+    What edges do not say is taken from `bandwidth` and `delay`, or from the places of their ends (`lat` and `lon`).
+    `demands` are bit/s, or texts such as `"2 Mbit/s"`, by pairs of nodes. What was assumed is told by a warning.
+    """
+    names = {node: str(node) for node in graph.nodes}
+    if len(set(names.values())) < len(names):
+        raise ValueError("two nodes of the graph have the same name as a text")
+    document = {
+        "directed": graph.is_directed(),
+        "multigraph": graph.is_multigraph(),
+        "graph": {},
+        "nodes": [{**_simple(data), "id": names[node]} for node, data in graph.nodes(data=True)],
+        "edges": [
+            {**_simple(data), "source": names[a], "target": names[b]} for a, b, data in graph.edges(data=True)
+        ],
+    }
+    scenario, assumptions = import_topology(
+        ["graph.json"],
+        text=json.dumps(document),
+        format="node-link",
+        bandwidth=bandwidth,
+        delay=delay,
+        buffer=buffer,
+        detour=detour,
+    )
+    if demands is not None:
+        scenario, assumptions = _with_demands(scenario, assumptions, names, demands)
+    for assumption in assumptions:
+        warnings.warn(f"assumed: {assumption}", stacklevel=2)
+    return scenario
+
+
+def _simple(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if isinstance(value, _SIMPLE)}
+
+
+def _with_demands(
+    scenario: Scenario,
+    assumptions: list[str],
+    names: Mapping[Any, str],
+    demands: Mapping[tuple[Any, Any], float | str],
+) -> tuple[Scenario, list[str]]:
+    from ._builder import Builder
+
+    builder = Builder()
+    for (a, b), rate in demands.items():
+        for node in (a, b):
+            if node not in names:
+                raise ValueError(f"a demand is of {node!r}, which is no node of the graph")
+        text = rate if isinstance(rate, str) else f"{float(rate)!r} bit/s"
+        builder.demand(names[a], names[b], rate=text)
+    # The connection that stands there as an example goes.
+    kept = scenario.text.split("\n[[connection]]")[0]
+    assumptions = [text for text in assumptions if not text.startswith("no traffic is known")]
+    return Scenario.from_toml(f"{kept}\n{builder.text}", name="graph.toml"), assumptions

@@ -1,0 +1,260 @@
+"""One scenario in very many variants: on this machine, on an executor, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import pickle
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from ._native import Scenario
+
+TABLES = ("links", "connections", "network")
+
+# Of the last sweeps, the ones that a process has made ready for tasks.
+_READY = 4
+
+
+class SweepResult:
+    """The tables of a sweep: a data set of files for each of `links`, `connections` and `network`."""
+
+    def __init__(self, directory: str, written: Mapping[str, Any], kept: Any = None) -> None:
+        self.directory = directory
+        self.cases: int = written["cases"]
+        self.reused: int = written["reused"]
+        """Cases that were there already."""
+        self.without_answer: int = written["without_answer"]
+        """Cases that came to nothing; the table `network` says why in `status`."""
+        self.rows: int = written["rows"]
+        self._kept = kept
+
+    def files(self, table: str = "network") -> list[str]:
+        """The files of a table, in the order of the cases."""
+        if table not in TABLES:
+            raise ValueError(f"there is no table `{table}`: they are {', '.join(TABLES)}")
+        if "://" in self.directory:
+            system, root = _remote(self.directory)
+            return sorted(system.unstrip_protocol(path) for path in system.ls(f"{root}/{table}", detail=False))
+        folder = Path(self.directory) / table
+        return sorted(str(path) for path in folder.iterdir() if not path.name.startswith("."))
+
+    def to_polars(self, table: str = "network") -> Any:
+        """A table as a polars.DataFrame."""
+        import polars
+
+        read = polars.read_csv if self.files(table)[0].endswith(".csv") else polars.read_parquet
+        return polars.concat([read(file) for file in self.files(table)])
+
+    def to_pandas(self, table: str = "network") -> Any:
+        """A table as a pandas.DataFrame."""
+        import pandas
+
+        read = pandas.read_csv if self.files(table)[0].endswith(".csv") else pandas.read_parquet
+        return pandas.concat([read(file) for file in self.files(table)], ignore_index=True)
+
+    def __repr__(self) -> str:
+        return f"<SweepResult of {self.cases} cases in {self.directory}>"
+
+
+def sweep(
+    scenario: Scenario,
+    vary: Mapping[str, Any],
+    *,
+    fail: str | None = None,
+    model: str = "solve",
+    seeds: int = 1,
+    at: float | str | None = None,
+    every: float | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    format: str = "parquet",
+    executor: Any = None,
+    threads: int | None = None,
+    force: bool = False,
+    progress: bool | Callable[[float], object] | None = None,
+    task_seconds: float = 5.0,
+    retries: int = 3,
+) -> SweepResult:
+    """Evaluates a scenario with every combination of settings, as `netflow sweep` does, to the same bits.
+
+    `vary` has values for keys that `scenario.set` takes: a list, or a range such as `"1..4 Mbit/s/20"`.
+    `fail="each-link"` adds a case for every link that is down. `out` is a directory, which is resumed if it has part
+    of the same sweep, or a URL of fsspec's; without it tables go to a temporary directory.
+
+    With `executor`, a Dask client or an executor of `concurrent.futures`, tasks of about `task_seconds` go there, with
+    `threads` threads each (one, if not said), and are repeated up to `retries` times where a worker dies. All workers
+    have to see the directory and the scenario's files under the same names; of a URL only the scenario's.
+    """
+    options = {"fail": fail, "model": model, "seeds": seeds, "at": at, "every": every, "format": format}
+    if not task_seconds > 0:
+        raise ValueError(f"`task_seconds` must be above 0, not {task_seconds}")
+    native = _native.Sweep(scenario, dict(vary), threads=threads, **options)
+    kept = tempfile.TemporaryDirectory(prefix="netflow-sweep-") if out is None else None
+    directory = os.fspath(out) if out is not None else kept.name  # type: ignore[union-attr]
+    if "://" not in directory:
+        directory = os.path.abspath(directory)
+        if executor is None:
+            written = native.write(directory, force=force, threads=threads, progress=progress)
+            return SweepResult(directory, written, kept)
+        # A directory that has something else is refused here and now, and `force` is carried out once.
+        reused = native.prepare(directory, force=force)
+    else:
+        reused = _prepare_remote(native, directory, force)
+    if executor is None:
+        parts = [_part(native, directory, [chunk], threads) for chunk in _missing(native, directory)]
+    else:
+        tasks = _tasks(native, directory, task_seconds)
+        spec = pickle.dumps((scenario, dict(vary), options))
+        calls = [(spec, directory, chunks, threads or 1) for chunks in tasks]
+        parts = list(_on(executor, calls, retries, _native_progress(progress)))
+    del parts
+    written = _whole(native, directory)
+    written["reused"] = reused
+    return SweepResult(directory, written, kept)
+
+
+def _tasks(native: _native.Sweep, directory: str, task_seconds: float) -> list[list[int]]:
+    """What is missing, in ranges that take about so long each on one processor."""
+    missing = _missing(native, directory)
+    if not missing:
+        return []
+    each = native.estimate_s() / max(1, native.chunks)
+    together = max(1, min(len(missing), math.floor(task_seconds / max(each, 1e-9))))
+    return [missing[i : i + together] for i in range(0, len(missing), together)]
+
+
+@functools.lru_cache(maxsize=_READY)
+def _ready(spec: bytes) -> _native.Sweep:
+    scenario, vary, options = pickle.loads(spec)
+    return _native.Sweep(scenario, vary, threads=1, **options)
+
+
+_READYING = threading.Lock()
+
+
+def _task(spec: bytes, directory: str, chunks: list[int], threads: int) -> int:
+    """Some chunks of a sweep, in whatever process."""
+    with _READYING:
+        native = _ready(spec)
+    _part(native, directory, chunks, threads)
+    return len(chunks)
+
+
+def _part(native: _native.Sweep, directory: str, chunks: list[int], threads: int | None) -> None:
+    if "://" not in directory:
+        native.write_chunks(directory, chunks, threads=threads)
+        return
+    system, root = _remote(directory)
+    with tempfile.TemporaryDirectory(prefix="netflow-sweep-") as place:
+        native.write_chunks(place, chunks, threads=threads)
+        # Receipts last: without one, no chunk is complete.
+        for part in (*TABLES, "chunks"):
+            for file in sorted((Path(place) / part).iterdir()):
+                system.put_file(str(file), f"{root}/{part}/{file.name}")
+
+
+def _on(executor: Any, calls: list[tuple[Any, ...]], retries: int, progress: Any) -> Iterator[int]:
+    """Does the calls on an executor; each again, if a worker was lost."""
+    total = sum(len(call[2]) for call in calls)
+    done = 0
+    for count in _submitted(executor, calls, retries):
+        done += count
+        if progress is not None:
+            progress(done / total)
+        yield count
+
+
+def _submitted(executor: Any, calls: list[tuple[Any, ...]], retries: int) -> Iterator[int]:
+    if type(executor).__module__.startswith("distributed"):
+        from distributed import as_completed
+
+        futures = [executor.submit(_task, *call, pure=False, retries=retries) for call in calls]
+        finished: Any = as_completed(futures)
+    else:
+        from concurrent.futures import as_completed as completed
+
+        futures = [executor.submit(_task, *call) for call in calls]
+        finished = completed(futures)
+    try:
+        for future in finished:
+            yield future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+
+
+def _native_progress(progress: bool | Callable[[float], object] | None) -> Any:
+    if progress is True:
+        from ._progress import Line
+
+        return Line()
+    if progress is False:
+        return None
+    if progress is not None and not callable(progress):
+        raise TypeError("`progress` is True, or is called with the part that is done")
+    return progress
+
+
+def _remote(url: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise ImportError(f"{url} needs fsspec: pip install fsspec") from None
+    system, root = url_to_fs(url)
+    return system, root.rstrip("/")
+
+
+def _prepare_remote(native: _native.Sweep, url: str, force: bool) -> int:
+    """Puts the description there, or finds the same one."""
+    system, root = _remote(url)
+    with tempfile.TemporaryDirectory(prefix="netflow-sweep-") as place:
+        native.prepare(place)
+        ours = (Path(place) / "sweep.json").read_text(encoding="utf-8")
+    description = f"{root}/sweep.json"
+    if system.exists(description) and not force:
+        theirs = system.cat_file(description).decode("utf-8")
+        if json.loads(theirs).get("digest") != json.loads(ours)["digest"]:
+            raise ValueError(f"{url} holds another sweep; give another place, or force=True, which removes it")
+    else:
+        if force and system.exists(root):
+            for part in ("chunks", *TABLES):
+                if system.exists(f"{root}/{part}"):
+                    system.rm(f"{root}/{part}", recursive=True)
+        for part in (*TABLES, "chunks"):
+            system.makedirs(f"{root}/{part}", exist_ok=True)
+        system.pipe_file(description, ours.encode("utf-8"))
+    return sum(receipt["cases"] for receipt in _receipts(url).values())
+
+
+def _receipts(directory: str) -> dict[int, dict[str, Any]]:
+    """By chunk, what is complete."""
+    if "://" in directory:
+        system, root = _remote(directory)
+        paths = system.ls(f"{root}/chunks", detail=False) if system.exists(f"{root}/chunks") else []
+        texts = {path.rsplit("/", 1)[-1]: system.cat_file(path).decode("utf-8") for path in paths}
+    else:
+        folder = Path(directory) / "chunks"
+        paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
+    return {int(name.split("-")[0]): json.loads(text) for name, text in texts.items() if name.endswith(".json")}
+
+
+def _missing(native: _native.Sweep, directory: str) -> list[int]:
+    there = _receipts(directory) if "://" in directory else set(native.complete_chunks(directory))
+    return [chunk for chunk in range(native.chunks) if chunk not in there]
+
+
+def _whole(native: _native.Sweep, directory: str) -> dict[str, Any]:
+    receipts = _receipts(directory)
+    missing = native.chunks - len(receipts)
+    if missing:
+        raise RuntimeError(f"{missing} of {native.chunks} chunks are missing in {directory}; the same call goes on")
+    told = ("cases", "without_answer", "rows")
+    return {key: sum(receipt[key] for receipt in receipts.values()) for key in told}

@@ -1,0 +1,109 @@
+"""Profiles over arrays, times of transfers, imports, scenarios in code."""
+
+import json
+
+import netflow_evaluator as nf
+import pytest
+from conftest import ROOT
+from test_run import command
+
+
+def test_profiles_at_points_and_over_arrays():
+    profile = nf.profile("linux-cubic")
+    assert "linux-cubic" in nf.profiles() and profile.name == "linux-cubic" and profile.description
+    one = profile(0.01, 0.1)
+    (least, most), (shortest, longest) = profile.domain
+    assert one > 0 and 0 <= least < most <= 1 and 0 < shortest < longest
+    assert profile.rests_on(0.01, 0.1) == "measured"
+    numpy = pytest.importorskip("numpy")
+    grid = profile(numpy.array([[0.01], [0.02]]), [0.05, 0.1, 0.2])
+    assert grid.shape == (2, 3) and grid[0, 1] == one
+    assert grid[1, 2] == profile(0.02, 0.2)
+    assert profile(numpy.array([]), 0.1).shape == (0,)
+    for loss, rtt in [(float("nan"), 0.1), (1.5, 0.1), (0.1, 0.0), (0.1, float("inf"))]:
+        with pytest.raises(ValueError):
+            profile(loss, rtt)
+        with pytest.raises(ValueError):
+            profile(numpy.array([0.01, loss]), rtt)
+    with pytest.raises(ValueError):
+        profile(numpy.zeros(3), numpy.zeros(2))
+    with pytest.raises((ValueError, TypeError)):
+        profile("much", 0.1)
+
+
+def test_profile_files(tmp_path):
+    file = tmp_path / "lab.toml"
+    file.write_text(nf.profile("linux-cubic").to_toml())
+    assert nf.profile(str(file))(0.01, 0.1) == nf.profile("linux-cubic")(0.01, 0.1)
+    file.write_text("format = 1\n")
+    with pytest.raises(nf.ScenarioError):
+        nf.profile(str(file))
+    with pytest.raises(ValueError, match="nearest name is `linux-cubic`"):
+        nf.profile("linux-qubic")
+
+
+def test_latency_is_the_commands():
+    told = json.loads(command("latency", "--grid", "size=3KB,10KB", "--grid", "delay=20ms,50ms", "--grid", "loss=0%,2%", "--format", "json"))
+    table = nf.latency(["3 KB", 10000], ["20 ms", 0.05], [0, 0.02])
+    assert [row["mean_s"] for row in table.to_rows()] == [row["mean_s"] for row in told]
+    assert len(nf.latency("3 KB", "20 ms")) == 1
+    with pytest.raises(ValueError, match="stack"):
+        nf.latency("3 KB", "20 ms", stack="linux-7")
+    with pytest.raises(ValueError, match="no effect"):
+        nf.latency("3 KB", "20 ms", bandwidth="1 Mbit/s")
+    for bad in (dict(size=0), dict(delay=-1), dict(loss=2), dict(loss=float("nan"))):
+        with pytest.raises(ValueError):
+            nf.latency(**{"size": "3 KB", "delay": "20 ms", **bad})
+
+
+def test_an_import_tells_what_it_assumes(tmp_path):
+    file = tmp_path / "lab.csv"
+    file.write_text("from,to,bandwidth\nA,B,10 Mbit/s\nB,C,OC-3\n")
+    with pytest.warns(UserWarning, match="OC-3"):
+        scenario = nf.import_topology(file, delay="2 ms")
+    assert scenario.links == ["A->B", "B->A", "B->C", "C->B"]
+    assert scenario.run().is_complete
+    file.write_text("from,to,bandwidth\nA,B,10 Mbq\n")
+    with pytest.raises(nf.ScenarioError) as caught:
+        nf.import_topology(file)
+    assert caught.value.problems[0].line == 2
+
+
+@pytest.mark.filterwarnings("ignore:assumed")
+def test_a_graph_of_networkx():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_edge("A", "B", bandwidth="10 Mbit/s", delay="5 ms")
+    graph.add_edge("B", 3, bandwidth="10 Mbit/s", delay="5 ms", colour=object())
+    scenario = nf.from_networkx(graph, demands={("A", 3): "2 Mbit/s", (3, "A"): 1e6})
+    assert scenario.connections == ["A->3", "3->A"]
+    steady = {row["link"]: row for row in scenario.solve().links.to_rows()}
+    assert steady["A->B"]["utilization"] == pytest.approx(0.2, rel=0.1)
+    assert nf.from_networkx(graph).connections != []
+    with pytest.raises(ValueError, match="no node"):
+        nf.from_networkx(graph, demands={("A", "D"): 1})
+    graph.add_edge("3", "A", bandwidth="1 Mbit/s")
+    with pytest.raises(ValueError, match="same name"):
+        nf.from_networkx(graph)
+
+
+def test_a_scenario_made_in_code():
+    builder = nf.Builder(duration="5 s", model="fluid")
+    builder.node("A", label='the "first"\\')
+    builder.link("A", "B", bandwidth="2 Mbit/s", delay="10 ms", queue={"discipline": "drop-tail"})
+    builder.connection("A", "B", name="c", source={"profile": "ns-reno"}, max_window="8 pkt")
+    scenario = builder.scenario()
+    assert scenario.duration_s == 5 and scenario.connections == ["c"]
+    assert "max-window" in builder.text
+    builder.link("B", "C", bandwith="2 Mbit/s")
+    with pytest.raises(nf.ScenarioError, match="bandwith"):
+        builder.scenario()
+    with pytest.raises(ValueError):
+        nf.Builder().link("A", "B", loss=float("nan")).text
+    with pytest.raises(TypeError):
+        nf.Builder().link("A", "B", loss=object()).text
+
+
+def test_the_version_is_that_of_the_library():
+    cargo = (ROOT / "Cargo.toml").read_text()
+    assert f'version = "{nf.__version__}"' in cargo

@@ -1,0 +1,140 @@
+"""Ctrl-C, callbacks that fail or call back, processes and threads."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import netflow_evaluator as nf
+import pytest
+from conftest import BOTTLENECK
+
+LONG = BOTTLENECK.replace('"10 s"', '"100000 s"')
+
+INTERRUPTED = """
+import json, os, signal, sys, threading, time
+import netflow_evaluator as nf
+
+scenario = nf.Scenario.from_toml(sys.stdin.read(), set={"simulation.model": "packets", "connection.c.source": '{ window = "reno" }'})
+sent = []
+
+def interrupt():
+    time.sleep(0.5)
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    scenario.run()
+except KeyboardInterrupt as interrupted:
+    took_s = time.monotonic() - sent[0]
+    results = interrupted.results
+    print(json.dumps([took_s, results.is_complete, results.time_s, len(results.links), str(interrupted)]))
+"""
+
+
+def test_ctrl_c_keeps_what_was_done():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], input=LONG, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    took_s, is_complete, time_s, rows, text = json.loads(done.stdout)
+    # 0.1 s is asked of a quiet machine; this may be a busy one.
+    assert took_s < 2
+    assert not is_complete and 0 < time_s < 100000 and rows > 0 and "stopped" in text
+
+
+def test_an_exception_of_a_callback_ends_it():
+    class Enough(Exception):
+        pass
+
+    def callback(part):
+        raise Enough(part)
+
+    with pytest.raises(Enough):
+        nf.Scenario.from_toml(LONG).run(progress=callback)
+
+
+def test_a_callback_may_call_back(bottleneck):
+    inner = []
+
+    def callback(part):
+        inner.append(bottleneck.run().summary_json)
+
+    assert bottleneck.run(progress=callback).summary_json == inner[-1]
+
+
+def test_other_threads_go_on_meanwhile():
+    scenario = nf.Scenario.from_toml(BOTTLENECK)
+    told = [None] * 8
+
+    def run(i):
+        told[i] = scenario.run().summary_json
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(told)) == 1 and told[0] is not None
+
+
+def run_in_a_process(scenario):
+    return scenario.run().summary_json
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_processes(method, bottleneck):
+    here = bottleneck.run().summary_json
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(run_in_a_process, [bottleneck] * 3, chunksize=1) == [here] * 3
+
+
+def test_a_panic_is_an_exception_with_its_place():
+    with pytest.raises(nf.InternalError, match=r"has a fault at .*work\.rs:\d+:\d+: asked for by a test"):
+        nf._native.panic_for_a_test()
+    assert nf.Scenario.from_toml(BOTTLENECK).run().is_complete
+
+
+def test_hostile_arguments(bottleneck):
+    odd = [None, 0, -1, 2**70, 1.5, float("nan"), "", "\0", b"x", [], {}, object(), lambda: 1]
+    for value in odd:
+        for call in (
+            lambda: nf.load(value),
+            lambda: nf.Scenario.from_toml(value),
+            lambda: bottleneck.copy().set("simulation.duration", value),
+            lambda: bottleneck.copy().set(value, "1 s"),
+            lambda: bottleneck.run(seeds=value),
+            lambda: bottleneck.run(threads=value, every="5 s"),
+            lambda: bottleneck.run(every=value),
+            lambda: bottleneck.headroom(max_delay=value),
+            lambda: bottleneck.failures(sample=value),
+            lambda: bottleneck.simulation().advance(value),
+            lambda: nf.latency(value, value),
+            lambda: nf.profile(value),
+            lambda: nf.import_topology(value),
+            lambda: nf.sweep(bottleneck, {"simulation.seed": value}),
+            lambda: nf.sweep(value, {}),
+            lambda: bottleneck.run().links[value],
+            lambda: nf._native.Table._again(value),
+        ):
+            try:
+                call()
+            except (ValueError, TypeError, OSError, KeyError, IndexError, OverflowError, AttributeError, nf.EvaluationError):
+                pass
+
+
+def test_memory_stays_where_it_is(bottleneck):
+    def resident():
+        pages = int(open("/proc/self/statm").read().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("no /proc here")
+    for _ in range(100):
+        bottleneck.run().links.to_dict()
+    before = resident()
+    for _ in range(300):
+        bottleneck.run().links.to_dict()
+    assert resident() - before < 8

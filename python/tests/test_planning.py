@@ -1,0 +1,74 @@
+"""Steady states, sensitivities, headroom, failures: the same as the command tells."""
+
+import json
+
+import netflow_evaluator as nf
+import pytest
+from conftest import SCENARIOS
+from test_run import command
+
+PATH = SCENARIOS / "topology.toml"
+
+
+def test_a_steady_state():
+    steady = nf.load(PATH).solve()
+    told = json.loads(command("solve", PATH, "--json"))
+    assert steady.links.to_rows() == told["links"]
+    assert steady.connections.to_rows() == told["connections"]
+    assert (steady.residual, steady.goodput_bps) == (told["residual"], told["totals"]["goodput_bps"])
+    assert steady.equilibria == told["equilibria"] and steady.starts == 10
+
+
+def test_transfers_of_demands():
+    path = SCENARIOS / "abilene.toml"
+    told = json.loads(command("solve", path, "--json"))
+    assert nf.load(path).solve().transfers.to_rows() == told["transfers"] != []
+
+
+def test_sensitivities():
+    found = nf.load(PATH).sensitivities()
+    told = json.loads(command("solve", PATH, "--where", "--json"))
+    assert found.links.to_rows() == told["links"]
+    assert found.one_sided_because_of == told["one_sided_because_of"]
+
+
+def test_headroom(triangle):
+    found = triangle.headroom(max_utilization=0.9)
+    # Each of 1 Mbit/s: the link of 2 Mbit/s is busy for half of the time.
+    assert found.factor == pytest.approx(1.8, rel=1e-3)
+    assert (found.binding, found.binding_at) == ("utilization", "A->C")
+    assert triangle.headroom(max_utilization=0.9, scale="ab").factor == pytest.approx(3.6, rel=1e-3)
+    assert triangle.headroom(max_delay="20 ms").binding == "delay"
+    with pytest.raises(ValueError, match="up to a bound"):
+        triangle.headroom()
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        triangle.headroom(max_loss=3)
+    with pytest.raises(ValueError, match="nearest name is `ab`"):
+        triangle.headroom(max_loss=0.1, scale="abb")
+
+
+def test_what_has_no_demand_has_no_headroom(bottleneck):
+    with pytest.raises(ValueError):
+        bottleneck.headroom(max_utilization=0.5)
+
+
+def test_failures(triangle):
+    found = triangle.failures(links=True)
+    assert len(found.cases) == found.possible_cases == 3 and found.cases_not_at_rest == 0
+    worst = found.cases.to_rows()[0]
+    assert worst["rank"] == 1 and worst["failure"]
+    by = {row["failure"]: row for row in found.cases.to_rows()}
+    assert set(by) == {"A<->B", "B<->C", "A<->C"}
+    # Without A-C all goes over A-B.
+    assert by["A<->C"]["max_utilization"] == pytest.approx(0.5, abs=0.01)
+    assert len(triangle.failures(links=True, pairs=True).cases) == 3
+    assert len(triangle.failures(pairs=True, sample=4, seed=2).cases) == 4
+    with pytest.raises(ValueError):
+        triangle.failures(srlgs=True)
+    assert len(found.links) == 6
+
+
+def test_a_time_that_is_none(triangle):
+    for at in (0, -1, float("nan"), float("inf"), "soon"):
+        with pytest.raises(ValueError):
+            triangle.solve(at=at)

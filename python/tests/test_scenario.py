@@ -1,0 +1,107 @@
+"""Scenarios: loaded, changed, refused, copied."""
+
+import copy
+import os
+import pickle
+
+import netflow_evaluator as nf
+import pytest
+from conftest import BOTTLENECK, SCENARIOS
+
+
+def test_a_file_says_what_it_has():
+    scenario = nf.load(SCENARIOS / "topology.toml")
+    assert scenario.links and scenario.nodes and scenario.connections
+    assert scenario.duration_s > 0 and scenario.model == "fluid"
+    assert "topology.toml" in repr(scenario)
+    assert scenario.text == (SCENARIOS / "topology.toml").read_text()
+
+
+def test_what_is_wrong_has_its_place():
+    with pytest.raises(nf.ScenarioError) as caught:
+        nf.Scenario.from_toml(BOTTLENECK.replace("2 Mbit/s", "2 Mbq").replace("ns-reno", "ns-rino"), name="lab.toml")
+    problems = caught.value.problems
+    assert isinstance(caught.value, ValueError)
+    assert [problem.line for problem in problems] == [3, 4]
+    assert problems[0].file == "lab.toml" and problems[0].column > 1
+    assert "Mbq" in problems[0].message and "Mbq" in str(caught.value)
+    assert "ns-reno" in problems[1].help
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.problems == problems
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(OSError, match="nowhere.toml"):
+        nf.load("nowhere.toml")
+
+
+def test_settings_are_checked_and_count(bottleneck):
+    before = bottleneck.run().link_means[0]["utilization"]
+    bottleneck.set("link.A->B.bandwidth", "20 Mbit/s")
+    bottleneck.set("simulation.duration", "4 s")
+    assert bottleneck.duration_s == 4
+    assert bottleneck.run().link_means[0]["utilization"] < before
+    with pytest.raises(nf.ScenarioError, match="bandwith"):
+        bottleneck.set("link.A->B.bandwith", "20 Mbit/s")
+    with pytest.raises(ValueError, match="no key"):
+        bottleneck.set("a=b", 1)
+    assert bottleneck.settings == ["link.A->B.bandwidth=20 Mbit/s", "simulation.duration=4 s"]
+
+
+def test_the_same_key_again_replaces(bottleneck):
+    for seconds in range(1, 50):
+        bottleneck.set("simulation.duration", f"{seconds} s")
+    assert bottleneck.settings == ["simulation.duration=49 s"]
+
+
+def test_copies_are_apart(bottleneck):
+    other = copy.copy(bottleneck)
+    other.set("simulation.duration", "3 s")
+    assert (bottleneck.duration_s, other.duration_s) == (10, 3)
+    assert copy.deepcopy(other).duration_s == 3
+
+
+def test_set_takes_what_files_have(bottleneck):
+    bottleneck.set("connection.c.count", 2)
+    bottleneck.set("link.A->B.loss", 0.01)
+    with pytest.raises(TypeError):
+        bottleneck.set("connection.c.count", [2])
+    with pytest.raises(ValueError, match="no value"):
+        bottleneck.set("link.A->B.loss", float("nan"))
+
+
+def test_warnings_are_a_list():
+    text = BOTTLENECK.replace('name = "c",', 'name = "c", start = "20 s",')
+    (problem,) = nf.Scenario.from_toml(text).check()
+    assert problem.severity == "warning" and problem.line == 4
+    assert str(problem).startswith("scenario.toml:4:")
+
+
+def test_pickles_are_the_same_or_refused(tmp_path, bottleneck):
+    bottleneck.set("simulation.duration", "7 s")
+    again = pickle.loads(pickle.dumps(bottleneck))
+    assert (again.duration_s, again.digest) == (7, bottleneck.digest)
+    file = tmp_path / "lab.toml"
+    file.write_text(BOTTLENECK)
+    pickled = pickle.dumps(nf.load(file))
+    here = os.getcwd()
+    try:
+        os.chdir(tmp_path)
+        relative = pickle.dumps(nf.load("lab.toml"))
+    finally:
+        os.chdir(here)
+    assert pickle.loads(relative).links == bottleneck.links
+    file.write_text(BOTTLENECK.replace("10 ms", "11 ms"))
+    with pytest.raises(ValueError, match="is not what it was"):
+        pickle.loads(pickled)
+
+
+def test_a_scenario_reads_below_its_folder_only(tmp_path):
+    (tmp_path / "links.csv").write_text("from,to,bandwidth,delay\nA,B,1 Mbit/s,1 ms\n")
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    file = folder / "lab.toml"
+    file.write_text('simulation = { duration = "1 s" }\ninclude = { links = "../links.csv" }\nconnection = [{ from = "A", to = "B", source = { profile = "ns-reno" } }]\n')
+    with pytest.raises(nf.ScenarioError):
+        nf.load(file)
+    assert nf.load(file, allow_outside=True).links == ["A->B", "B->A"]
