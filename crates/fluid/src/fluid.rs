@@ -131,6 +131,14 @@ impl Fluid {
         }
     }
 
+    /// The link has another bandwidth from now on, as after an event; one that the network knows of from the
+    /// start ([`Network::bandwidths_bps`](netflow_network::Network::bandwidths_bps)).
+    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
+        let rank = self.setup.plan.rank[id.index()] as usize;
+        self.state.links[rank].bandwidth_bps = bandwidth_bps;
+        self.scratch.links_changed(&self.setup, &self.state);
+    }
+
     /// One step, at most to `limit_s`.
     pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
         if self.is_done() {

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use fnv::FnvHasher;
 
 use crate::tables::{NO_BRANCH, Tables, Way};
-use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, Red, Source};
+use crate::{Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red, Source};
 
 /// How far around a link is looked at: what is alike until there is hardly different.
 const ROUNDS: usize = 4;
@@ -127,7 +127,8 @@ pub fn likenesses(inner: &Tables) -> (Vec<u64>, Vec<u64>) {
 /// no branch passes over has no part in it.
 pub fn keys(inner: &Tables, ways: &[Way<'_>]) -> (Vec<u64>, Vec<u64>) {
     let mut links: Vec<u64> = inner.links.iter().map(link_itself).collect();
-    for event in &inner.events {
+    let happening = inner.events.iter();
+    for event in happening.filter(|event| event.at_s < EventSpec::NEVER_S) {
         let key = &mut links[event.link as usize];
         *key = hash_of((*key, event.at_s.to_bits(), format!("{:?}", event.change)));
     }

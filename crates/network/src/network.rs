@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::tables::{NO_BRANCH, Tables};
 use crate::{
-    ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Source, WorkloadSpec,
+    Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Source, WorkloadSpec,
 };
 
 /// An immutable network: links, connections grouped into classes, their routes, and events.
@@ -93,6 +93,19 @@ impl Network {
     /// The connection's name.
     pub fn connection_name(&self, id: ConnectionId) -> &str {
         &self.inner.connections[id.within(self.inner.owner)].name
+    }
+
+    /// The lowest and the highest bandwidth that the link ever has, in bit/s: its own, and those of events.
+    pub fn bandwidths_bps(&self, id: LinkId) -> (f64, f64) {
+        let own_bps = self.link_spec(id).bandwidth_bps;
+        let events = self.inner.events.iter();
+        let events = events.filter(|event| event.link as usize == id.index());
+        events.fold((own_bps, own_bps), |(least, most), event| {
+            match event.change {
+                Change::Bandwidth(bps) => (least.min(bps), most.max(bps)),
+                Change::Down | Change::Up => (least, most),
+            }
+        })
     }
 
     /// The link of this name (`FROM->TO`).

@@ -306,3 +306,8 @@ pub struct EventSpec {
     /// What.
     pub change: Change,
 }
+
+impl EventSpec {
+    /// What happens at this time never happens: it says what may be done to a link by hand.
+    pub const NEVER_S: f64 = 1e12;
+}

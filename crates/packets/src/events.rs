@@ -42,6 +42,12 @@ impl Engine {
         }
     }
 
+    /// The link has another bandwidth from now on, as after an event.
+    pub fn change_bandwidth(&mut self, link: usize, bps: f64) {
+        self.set_bandwidth(link, bps);
+        self.make_schedule();
+    }
+
     /// Routes every transfer whose way is another than in the epoch before.
     pub fn route(&mut self, before: Option<usize>) {
         let inner = self.network.tables().clone();

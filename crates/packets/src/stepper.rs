@@ -110,6 +110,12 @@ impl Packets {
         self.engine.parts.threads = threads.clamp(1, most);
     }
 
+    /// The link has another bandwidth from now on, as after an event.
+    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
+        self.under_way = OnceLock::new();
+        self.engine.change_bandwidth(id.index(), bandwidth_bps);
+    }
+
     /// One step of the length that was asked for.
     pub fn step(&mut self) -> Result<(), RunError> {
         self.run_until(self.engine.now_ns() + ns(self.options.step_s).max(1))

@@ -52,7 +52,9 @@ pub fn problem<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, P
 /// An error with everything that is wrong. The whole list is in `problems`; the first few in the message.
 pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     const SHOWN: usize = 10;
-    if problems.unreadable() && problems.iter().count() == 1 {
+    let first = problems.iter().next();
+    let is_of_the_file = first.is_some_and(|it| it.line.is_none());
+    if problems.unreadable() && is_of_the_file && problems.iter().count() == 1 {
         return PyOSError::new_err(problems.to_string());
     }
     let errors = problems

@@ -11,7 +11,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::convert::{positive_seconds, seconds, setting};
+use crate::convert::{bandwidth as bandwidth_of, positive_seconds, seconds, setting};
 use crate::errors;
 use crate::failures::Failures;
 use crate::results::Results;
@@ -399,10 +399,22 @@ impl Scenario {
         Failures::find(py, &prepared, self.at_s(at)?, &options, threads)
     }
 
-    #[pyo3(signature = (*, model = None))]
-    fn simulation(&self, py: Python<'_>, model: Option<&str>) -> PyResult<Simulation> {
+    #[pyo3(signature = (*, model = None, bandwidths = None))]
+    fn simulation(
+        &self,
+        py: Python<'_>,
+        model: Option<&str>,
+        bandwidths: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Simulation> {
         let prepared = self.with_model(py, model)?;
-        Simulation::begin(py, prepared)
+        let mut limits = Vec::new();
+        for (link, of_link) in bandwidths.into_iter().flat_map(|all| all.iter()) {
+            let link: String = link.extract()?;
+            for bandwidth in of_link.try_iter()? {
+                limits.push((link.clone(), bandwidth_of("bandwidths", &bandwidth?)?));
+            }
+        }
+        Simulation::begin(py, prepared, &limits)
     }
 
     fn __repr__(&self) -> String {

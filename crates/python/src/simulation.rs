@@ -7,10 +7,11 @@ use netflow::results::{CONNECTIONS, LINKS};
 use netflow::scenario::Prepared;
 use netflow::simulation::{
     ConnectionId, Interval, LinkId, Network, Recorder, Run, RunError, Simulation as Library,
+    with_bandwidths,
 };
 use pyo3::prelude::*;
 
-use crate::convert::positive_seconds;
+use crate::convert::{self, positive_seconds};
 use crate::errors::{self, EvaluationError};
 use crate::table::Table;
 use crate::work::work;
@@ -52,8 +53,22 @@ impl Recorder for Last {
 }
 
 impl Simulation {
-    pub fn begin(py: Python<'_>, scenario: Arc<Prepared>) -> PyResult<Simulation> {
-        let made = py.detach(|| Library::new(scenario.network.clone(), scenario.options));
+    /// At time 0; `limits` are bandwidths that links may be set to, besides their own.
+    pub fn begin(
+        py: Python<'_>,
+        scenario: Arc<Prepared>,
+        limits: &[(String, f64)],
+    ) -> PyResult<Simulation> {
+        let network = &scenario.network;
+        let mut bandwidths = Vec::new();
+        for (name, bps) in limits {
+            bandwidths.push((link_of(network, name)?, *bps));
+        }
+        let network = with_bandwidths(network, &bandwidths).map_err(|wrong| {
+            let first = wrong.first().map(ToString::to_string);
+            errors::value(first.unwrap_or_default())
+        })?;
+        let made = py.detach(|| Library::new(network, scenario.options));
         let simulation = made.map_err(|error| EvaluationError::new_err(error.to_string()))?;
         let mut it = Simulation {
             scenario,
@@ -71,11 +86,7 @@ impl Simulation {
     }
 
     fn link(&self, name: &str) -> PyResult<LinkId> {
-        let network = self.network();
-        network.link_by_name(name).ok_or_else(|| {
-            let known = network.links().map(|id| network.link_name(id));
-            errors::unknown("link", name, known)
-        })
+        link_of(self.network(), name)
     }
 
     fn connection(&self, name: &str) -> PyResult<ConnectionId> {
@@ -122,6 +133,20 @@ impl Simulation {
         }
         self.to(py, time_s)?;
         Ok(self.simulation.engine().time_s())
+    }
+
+    fn set_bandwidth(&mut self, link: &str, bandwidth: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bps = convert::bandwidth("bandwidth", bandwidth)?;
+        let id = self.link(link)?;
+        let set = self.simulation.set_bandwidth(id, bps);
+        set.map_err(|error| {
+            let help = "simulation(bandwidths={LINK: [LEAST, MOST]}) says what a link may have";
+            errors::value_with(&error.to_string(), Some(help))
+        })
+    }
+
+    fn bandwidths_bps(&self, link: &str) -> PyResult<(f64, f64)> {
+        Ok(self.network().bandwidths_bps(self.link(link)?))
     }
 
     fn copy(&self) -> Simulation {
@@ -191,6 +216,13 @@ impl Simulation {
         let (time_s, duration_s) = (self.time_s(), self.duration_s());
         format!("<Simulation at {time_s} s of {duration_s} s>")
     }
+}
+
+fn link_of(network: &Network, name: &str) -> PyResult<LinkId> {
+    network.link_by_name(name).ok_or_else(|| {
+        let known = network.links().map(|id| network.link_name(id));
+        errors::unknown("link", name, known)
+    })
 }
 
 fn last(

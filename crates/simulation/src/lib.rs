@@ -58,4 +58,4 @@ mod simulation;
 
 pub use netflow_fluid::{State, mm1k};
 pub use netflow_network::*;
-pub use simulation::{Outcome, Simulation, check_interval};
+pub use simulation::{Outcome, Simulation, check_interval, with_bandwidths};

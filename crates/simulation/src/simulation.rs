@@ -6,7 +6,8 @@ use std::time::Instant;
 use netflow_fluid::{Fluid, State};
 use netflow_network::readout::Engine;
 use netflow_network::{
-    ConnectionId, Explanation, LinkId, Model, Network, Options, Owner, Recorder, RunError,
+    BuildError, Change, ConnectionId, EventSpec, Explanation, LinkId, Model, Network, Options,
+    Owner, Recorder, RunError,
 };
 use netflow_packets::Packets;
 
@@ -44,6 +45,27 @@ pub struct Simulation {
 pub(crate) enum Stepper {
     Fluid(Box<Fluid>),
     Packets(Box<Packets>),
+}
+
+/// The network, in which links may have these bandwidths besides, in bit/s: between the least and the most of each
+/// [`Simulation::set_bandwidth`] may set it. Until that happens nothing is different. (The ids of its links are its
+/// own.)
+///
+/// # Errors
+/// If a bandwidth is none.
+pub fn with_bandwidths(
+    network: &Network,
+    bandwidths: &[(LinkId, f64)],
+) -> Result<Network, Vec<BuildError>> {
+    let mut builder = network.to_builder();
+    for &(link, bandwidth_bps) in bandwidths {
+        builder.event(EventSpec {
+            at_s: EventSpec::NEVER_S,
+            link,
+            change: Change::Bandwidth(bandwidth_bps),
+        });
+    }
+    builder.build()
 }
 
 /// Whether a run with these options can be recorded at this interval.
@@ -106,6 +128,31 @@ impl Simulation {
         if let Stepper::Packets(packets) = &mut self.stepper {
             packets.set_threads(threads);
         }
+    }
+
+    /// The link has this bandwidth from now on, in bit/s, as after an event: what is queued takes longer or shorter.
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] if it is not between the lowest and the highest bandwidth that the network says the
+    /// link ever has ([`Network::bandwidths_bps`]); see [`with_bandwidths`].
+    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) -> Result<(), RunError> {
+        id.within(self.owner());
+        let network = self.engine().network();
+        let (least, most) = network.bandwidths_bps(id);
+        if !(least..=most).contains(&bandwidth_bps) {
+            let link = network.link_name(id);
+            return Err(RunError::BadOption {
+                option: "bandwidth",
+                reason: format!(
+                    "{bandwidth_bps} bit/s are not between {least} and {most} bit/s, which {link} may have"
+                ),
+            });
+        }
+        match &mut self.stepper {
+            Stepper::Fluid(fluid) => fluid.set_bandwidth(id, bandwidth_bps),
+            Stepper::Packets(packets) => packets.set_bandwidth(id, bandwidth_bps),
+        }
+        Ok(())
     }
 
     fn of(options: Options, stepper: Stepper) -> Simulation {
@@ -279,8 +326,7 @@ impl Simulation {
     }
 
     /// Goes on until `time_s`, at most to the end of the duration, and hands what happened meanwhile to
-    /// `recorder` as one interval. Fluids whose steps follow a grid of their own end with the step that the time
-    /// lies in. When `stop` says so, which is asked again and again, the interval ends there. At a time that
+    /// `recorder` as one interval; a step ends there. When `stop` says so, which is asked again and again, the interval ends there. At a time that
     /// is over nothing happens.
     ///
     /// # Errors

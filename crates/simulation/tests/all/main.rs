@@ -3,6 +3,7 @@
 mod adaptive;
 mod alike;
 mod application;
+mod control;
 mod delays;
 mod diffserv;
 mod estimates;

@@ -1,0 +1,163 @@
+//! Links whose bandwidth is set between steps, as events set it.
+
+use std::convert::Infallible;
+
+use netflow_problems::{RandomNetwork, link, one_way, random_network};
+use netflow_simulation::*;
+use proptest::prelude::*;
+
+use crate::cases;
+
+fn network(seed: u64) -> Network {
+    random_network(RandomNetwork {
+        nodes: 6,
+        links: 8,
+        connections: 8,
+        events: 3,
+        duration_s: 4.0,
+        seed,
+        plain: false,
+        windows: false,
+    })
+}
+
+struct Nobody;
+
+impl Recorder for Nobody {
+    type Error = Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// To the end, with a bandwidth that an event sets.
+fn by_event(network: &Network, options: Options, link: usize, at_s: f64, bps: f64) -> Simulation {
+    let link = network.links().nth(link).unwrap();
+    let mut builder = network.to_builder();
+    builder.event(EventSpec {
+        at_s,
+        link,
+        change: Change::Bandwidth(bps),
+    });
+    let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+    simulation.run_until(at_s, &mut Nobody, || false).unwrap();
+    simulation.run_until(1e9, &mut Nobody, || false).unwrap();
+    simulation
+}
+
+/// The same, set by hand when it is that time.
+fn by_hand(network: &Network, options: Options, link: usize, at_s: f64, bps: f64) -> Simulation {
+    let id = network.links().nth(link).unwrap();
+    let network = with_bandwidths(network, &[(id, bps)]).unwrap();
+    let mut simulation = Simulation::new(network, options).unwrap();
+    simulation.run_until(at_s, &mut Nobody, || false).unwrap();
+    let id = simulation.network().links().nth(link).unwrap();
+    simulation.set_bandwidth(id, bps).unwrap();
+    simulation.run_until(1e9, &mut Nobody, || false).unwrap();
+    simulation
+}
+
+/// What the links and the connections have come to.
+fn told(simulation: &Simulation) -> Vec<f64> {
+    let network = simulation.network();
+    let mut all = Vec::new();
+    for id in network.links() {
+        let totals = simulation.link_totals(id);
+        all.extend([totals.offered_pkts, totals.lost_pkts, totals.departed_pkts]);
+        all.extend([totals.mean_queue_pkts, simulation.queue_pkts(id)]);
+    }
+    for id in network.connections() {
+        let totals = simulation.connection_totals(id);
+        all.extend([totals.offered_pkts, totals.delivered_pkts]);
+        all.push(totals.mean_rtt_s.unwrap_or_default());
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn of_fluids_a_bandwidth_set_by_hand_is_that_of_an_event(
+        seed in 0..1000_u64,
+        at_s in 0.5..2.5_f64,
+        factor in 0.2..4.0_f64,
+    ) {
+        let network = network(seed);
+        let at_s = (at_s * 1e3).round() / 1e3;
+        let link = seed as usize % network.link_count();
+        let id = network.links().nth(link).unwrap();
+        let bps = network.link_spec(id).bandwidth_bps * factor;
+        let options = Options { duration_s: 4.0, ..Options::default() };
+        let (event, hand) = (
+            by_event(&network, options, link, at_s, bps),
+            by_hand(&network, options, link, at_s, bps),
+        );
+        for (event, hand) in told(&event).into_iter().zip(told(&hand)) {
+            // They may add up in another order.
+            prop_assert!((event - hand).abs() <= 1e-9 * (1.0 + event.abs()), "{} {}", event, hand);
+        }
+    }
+
+    /// Random numbers follow from what happens to links; but a full link sends as fast as it can.
+    #[test]
+    fn of_packets_a_full_link_sends_as_much_as_the_bandwidth_says(
+        at_ms in 500..2500_u32,
+        mbits in 1..10_u32,
+        factor in 0.2..4.0_f64,
+        room in 2..50_u32,
+    ) {
+        let mut builder = NetworkBuilder::new();
+        let (a, b) = (builder.node("a"), builder.node("b"));
+        let own_bps = 1e6 * f64::from(mbits);
+        builder.link(link(a, b, own_bps, 0.01, room.into()));
+        builder.connection(one_way("c", a, b, Source::Constant { rate_pps: 6000.0 }));
+        let network = builder.build().unwrap();
+        let model = Model::Packets(PacketOptions::default());
+        let options = Options { duration_s: 4.0, model, ..Options::default() };
+        let (at_s, bps) = (f64::from(at_ms) / 1e3, own_bps * factor);
+        let sent = (own_bps * at_s + bps * (4.0 - at_s)) / 8000.0;
+        for run in [by_event, by_hand] {
+            let simulation = run(&network, options, 0, at_s, bps);
+            let id = simulation.network().links().next().unwrap();
+            let departed = simulation.link_totals(id).departed_pkts;
+            prop_assert!((departed - sent).abs() < 3.0, "{} {}", departed, sent);
+        }
+    }
+
+    /// What may be done and is not changes nothing.
+    #[test]
+    fn what_is_announced_changes_nothing(seed in 0..1000_u64, factor in 0.2..4.0_f64) {
+        let network = network(seed);
+        let id = network.links().next().unwrap();
+        let bps = network.link_spec(id).bandwidth_bps * factor;
+        let model = Model::Packets(PacketOptions::default());
+        let options = Options { duration_s: 2.0, model, ..Options::default() };
+        let all = |network| {
+            let mut simulation = Simulation::new(network, options).unwrap();
+            simulation.run_until(1e9, &mut Nobody, || false).unwrap();
+            told(&simulation)
+        };
+        prop_assert_eq!(all(network.clone()), all(with_bandwidths(&network, &[(id, bps)]).unwrap()));
+    }
+}
+
+#[test]
+fn what_a_link_cannot_have_is_refused() {
+    let network = network(1);
+    let id = network.links().next().unwrap();
+    let own_bps = network.link_spec(id).bandwidth_bps;
+    let network = with_bandwidths(&network, &[(id, own_bps / 2.0)]).unwrap();
+    let mut simulation = Simulation::new(network, Options::default()).unwrap();
+    let id = simulation.network().links().next().unwrap();
+    assert!(simulation.set_bandwidth(id, own_bps / 2.0).is_ok());
+    for bps in [own_bps / 4.0, own_bps * 2.0, f64::NAN, -1.0] {
+        let error = simulation.set_bandwidth(id, bps).unwrap_err();
+        assert!(
+            error.to_string().contains("bit/s are not between"),
+            "{error}"
+        );
+    }
+    assert!(with_bandwidths(simulation.network(), &[(id, -1.0)]).is_err());
+}
