@@ -1,7 +1,7 @@
 """The extension module. Times are seconds, rates bit/s or packets/s, as the names' endings say."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, final
 
 import pandas
@@ -155,8 +155,13 @@ class Scenario:
         threads: int | None = None,
     ) -> Failures:
         """What happens if links, nodes or shared-risk groups fail (all, if none is said), one or two at a time."""
-    def simulation(self, *, model: str | None = None) -> Simulation:
-        """The scenario at time 0, to be moved step by step."""
+    def simulation(
+        self, *, model: str | None = None, bandwidths: Mapping[str, Iterable[_Quantity]] | None = None
+    ) -> Simulation:
+        """The scenario at time 0, to be moved step by step.
+
+        `bandwidths` has, of links whose bandwidth is to be set on the way, the least and the most of it.
+        """
     @staticmethod
     def _again(
         path: _Path, text: tuple[str, str] | None, outside: bool, settings: list[str], digest: str
@@ -303,6 +308,10 @@ class Simulation:
     def is_done(self) -> bool: ...
     @property
     def steps(self) -> int: ...
+    def set_bandwidth(self, link: str, bandwidth: _Quantity) -> None:
+        """The link has this bandwidth from now on, within `bandwidths_bps`: what is queued takes longer or shorter."""
+    def bandwidths_bps(self, link: str) -> tuple[float, float]:
+        """The least and the most bandwidth that a link may have."""
     def queue_pkts(self, link: str) -> float:
         """Packets in the queue now."""
     def blocking(self, link: str) -> float:

@@ -91,7 +91,7 @@ def sweep(
     `threads` threads each (one, if not said), and are repeated up to `retries` times where a worker dies. All workers
     have to see the directory and the scenario's files under the same names; of a URL only the scenario's.
     """
-    options = {"fail": fail, "model": model, "seeds": seeds, "at": at, "every": every, "format": format}
+    options: dict[str, Any] = {"fail": fail, "model": model, "seeds": seeds, "at": at, "every": every, "format": format}
     if not task_seconds > 0:
         raise ValueError(f"`task_seconds` must be above 0, not {task_seconds}")
     native = _native.Sweep(scenario, dict(vary), threads=threads, **options)
@@ -107,13 +107,13 @@ def sweep(
     else:
         reused = _prepare_remote(native, directory, force)
     if executor is None:
-        parts = [_part(native, directory, [chunk], threads) for chunk in _missing(native, directory)]
+        for chunk in _missing(native, directory):
+            _part(native, directory, [chunk], threads)
     else:
         tasks = _tasks(native, directory, task_seconds)
         spec = pickle.dumps((scenario, dict(vary), options))
         calls = [(spec, directory, chunks, threads or 1) for chunks in tasks]
-        parts = list(_on(executor, calls, retries, _native_progress(progress)))
-    del parts
+        _on(executor, calls, retries, _called(progress))
     written = _whole(native, directory)
     written["reused"] = reused
     return SweepResult(directory, written, kept)
@@ -159,7 +159,7 @@ def _part(native: _native.Sweep, directory: str, chunks: list[int], threads: int
                 system.put_file(str(file), f"{root}/{part}/{file.name}")
 
 
-def _on(executor: Any, calls: list[tuple[Any, ...]], retries: int, progress: Any) -> Iterator[int]:
+def _on(executor: Any, calls: list[tuple[Any, ...]], retries: int, progress: Callable[[float], object] | None) -> None:
     """Does the calls on an executor; each again, if a worker was lost."""
     total = sum(len(call[2]) for call in calls)
     done = 0
@@ -167,7 +167,6 @@ def _on(executor: Any, calls: list[tuple[Any, ...]], retries: int, progress: Any
         done += count
         if progress is not None:
             progress(done / total)
-        yield count
 
 
 def _submitted(executor: Any, calls: list[tuple[Any, ...]], retries: int) -> Iterator[int]:
@@ -175,7 +174,7 @@ def _submitted(executor: Any, calls: list[tuple[Any, ...]], retries: int) -> Ite
         from distributed import as_completed
 
         futures = [executor.submit(_task, *call, pure=False, retries=retries) for call in calls]
-        finished: Any = as_completed(futures)
+        finished: Any = as_completed(futures)  # type: ignore[no-untyped-call, unused-ignore]
     else:
         from concurrent.futures import as_completed as completed
 
@@ -190,14 +189,14 @@ def _submitted(executor: Any, calls: list[tuple[Any, ...]], retries: int) -> Ite
         raise
 
 
-def _native_progress(progress: bool | Callable[[float], object] | None) -> Any:
+def _called(progress: bool | Callable[[float], object] | None) -> Callable[[float], object] | None:
     if progress is True:
         from ._progress import Line
 
         return Line()
-    if progress is False:
+    if progress is None or progress is False:
         return None
-    if progress is not None and not callable(progress):
+    if not callable(progress):
         raise TypeError("`progress` is True, or is called with the part that is done")
     return progress
 

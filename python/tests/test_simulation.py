@@ -57,3 +57,31 @@ def test_beyond_the_end_is_the_end(bottleneck):
     simulation = bottleneck.simulation()
     assert simulation.advance(1000) == 10 and simulation.is_done
     assert simulation.advance(1) == 10
+
+
+@pytest.mark.parametrize("model", ["fluid", "packets"])
+def test_a_bandwidth_that_is_set_is_that_of_an_event(model):
+    source = {"fluid": 'profile = "ns-reno"', "packets": 'window = "reno"'}[model]
+    text = BOTTLENECK.replace('profile = "ns-reno"', source)
+    # Numbers that ties hang on follow from what happens to links: of packets just sums are alike.
+    event = '\nevent = [{ link = "A->B", at = "5 s", set = { bandwidth = "1 Mbit/s" } }]\n'
+    options = {"set": {"simulation.model": model}}
+    by_event = nf.Scenario.from_toml(text + event, **options).simulation()
+    by_hand = nf.Scenario.from_toml(text, **options).simulation(bandwidths={"A->B": ["1 Mbit/s"]})
+    for simulation in (by_event, by_hand):
+        simulation.run_until(5)
+    by_hand.set_bandwidth("A->B", 1e6)
+    for simulation in (by_event, by_hand):
+        simulation.run_until(10)
+    assert by_hand.totals == pytest.approx(by_event.totals, rel=1e-9 if model == "fluid" else 0.1)
+    assert by_hand.bandwidths_bps("A->B") == (1e6, 2e6)
+
+
+def test_a_bandwidth_that_was_not_announced(bottleneck):
+    simulation = bottleneck.simulation()
+    with pytest.raises(ValueError, match=r"bandwidths=\{LINK"):
+        simulation.set_bandwidth("A->B", "1 Mbit/s")
+    with pytest.raises(ValueError, match="no link"):
+        bottleneck.simulation(bandwidths={"A-B": ["1 Mbit/s"]})
+    with pytest.raises(ValueError):
+        bottleneck.simulation(bandwidths={"A->B": [0]})

@@ -2,9 +2,12 @@
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import netflow_evaluator as nf
+import pytest
 from netflow_evaluator import _native
 
 STUB = Path(nf.__file__).with_name("_native.pyi")
@@ -58,3 +61,10 @@ def test_everything_public_is_documented():
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name in nf.__all__:
             assert ast.get_docstring(node) or issubclass(getattr(nf, node.name), BaseException), node.name
+
+
+def test_types_hold():
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--disable-error-code=import-untyped", STUB.parent]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stdout
