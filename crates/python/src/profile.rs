@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use netflow::document::Problems;
 use netflow::profile::{self as library, aliases, builtin, builtin_names};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -34,7 +33,7 @@ pub fn profile(py: Python<'_>, name: &str) -> PyResult<Profile> {
     let path = Path::new(name);
     if path.exists() || name.ends_with(".toml") {
         let loaded = library::load(path);
-        let profile = loaded.map_err(|error| errors::scenario(py, &Problems::from(error)))?;
+        let profile = loaded.map_err(|error| errors::scenario(py, &error))?;
         return Ok(Profile { profile, found_by });
     }
     let aliases = aliases().iter().map(|(alias, _)| *alias);
