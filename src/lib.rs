@@ -86,6 +86,7 @@
 
 pub mod evaluate;
 pub mod latency;
+pub mod mark;
 pub mod number;
 
 pub use evaluate::evaluate;

@@ -12,7 +12,7 @@ rates and sizes may be given as numbers in those units or as texts with a unit: 
 """
 
 from ._builder import Builder
-from ._functions import Profile, import_topology, latency, profile
+from ._functions import Profile, fit_profile, import_topology, latency, mark, profile
 from ._native import (
     EvaluationError,
     Failures,
@@ -26,8 +26,10 @@ from ._native import (
     Simulation,
     SteadyState,
     Table,
+    Trace,
     load,
     profiles,
+    trace,
     version,
 )
 from ._networkx import from_networkx
@@ -54,13 +56,17 @@ __all__ = [
     "SteadyState",
     "SweepResult",
     "Table",
+    "Trace",
+    "fit_profile",
     "from_networkx",
     "import_topology",
     "latency",
     "load",
+    "mark",
     "plot_connections",
     "plot_links",
     "profile",
     "profiles",
     "sweep",
+    "trace",
 ]

@@ -125,3 +125,47 @@ class Profile:
 def profile(name: str) -> Profile:
     """A built-in profile by its name or alias (`profiles()` has all names), or that of a profile file."""
     return Profile(_native.profile(name))
+
+
+def fit_profile(
+    *traces: str | os.PathLike[str], name: str = "fitted", method: str = "long-run", k: int = 100
+) -> Profile:
+    """A profile fitted to packet traces made at a sender (ns-2, pcap, pcapng), as `netflow profile fit` does.
+
+    Samples are of `k` packets; `method` is `long-run` or `paper`.
+    """
+    text = _native.fit_profile([os.fspath(trace) for trace in traces], name=name, method=method, k=k)
+    return Profile(_native.profile_from_toml(text))
+
+
+def mark(
+    times: Iterable[float],
+    sizes: Iterable[float],
+    *,
+    committed_rate: float | str,
+    conditioner: str = "standard",
+    windows: Iterable[float] | None = None,
+    precedences: Iterable[int] | None = None,
+    **settings: Any,
+) -> Any:
+    """The drop precedence (0, 1 or 2) that a DiffServ conditioner gives each packet of a stream, as `netflow mark` does.
+
+    Packets come at `times` in seconds, which do not fall, with `sizes` in bytes; `windows` are those of their connections in
+    packets, `precedences` what they come with. `settings` are those of `netflow mark`: `peak_rate`, `averaging`,
+    `committed_burst`, `excess_burst`, `peak_burst`, `rtt`, `min_rtt`, `rto`, `min_rto`, `small_window`, `seed`.
+    Of a NumPy array of times there is an array, otherwise a list.
+    """
+    found = _native.mark(
+        [float(time) for time in times],
+        [float(size) for size in sizes],
+        conditioner,
+        committed_rate,
+        windows_pkts=None if windows is None else [float(window) for window in windows],
+        precedences=None if precedences is None else [int(precedence) for precedence in precedences],
+        **settings,
+    )
+    if type(times).__module__ == "numpy":
+        import numpy as np
+
+        return np.frombuffer(found, dtype=np.uint8)
+    return list(found)

@@ -374,6 +374,47 @@ def import_topology(
 ) -> tuple[Scenario, list[str]]: ...
 
 @final
+class Trace:
+    """What a packet trace shows."""
+
+    format: str
+    links: Table
+    """Every link in every interval, as links.csv; of captures there are none."""
+    connections: Table
+    """What every sender sent, as connections.csv."""
+    samples: Table
+    """What every sender saw over k packets: loss, round-trip time, throughput."""
+
+def trace(path: _Path, *, every: _Quantity | None = None, k: int = 100) -> Trace:
+    """Reads a trace to its end: ns-2, pcap or pcapng, compressed or not, in intervals of `every` (0.5 s).
+
+    A warning tells what was malformed in it.
+    """
+
+def fit_profile(traces: Sequence[_Path], *, name: str = "fitted", method: str = "long-run", k: int = 100) -> str: ...
+def profile_from_toml(text: str) -> Profile: ...
+def mark(
+    times_s: Sequence[float],
+    sizes_bytes: Sequence[float],
+    conditioner: str,
+    committed_rate: _Quantity,
+    *,
+    windows_pkts: Sequence[float] | None = None,
+    precedences: Sequence[int] | None = None,
+    peak_rate: _Quantity | None = None,
+    averaging: _Quantity | None = None,
+    committed_burst: _Quantity | None = None,
+    excess_burst: _Quantity | None = None,
+    peak_burst: _Quantity | None = None,
+    rtt: _Quantity | None = None,
+    min_rtt: _Quantity | None = None,
+    rto: _Quantity | None = None,
+    min_rto: _Quantity | None = None,
+    small_window: float | None = None,
+    seed: int = 1,
+) -> bytes: ...
+
+@final
 class Sweep:
     def __init__(
         self,

@@ -107,3 +107,83 @@ def test_a_scenario_made_in_code():
 def test_the_version_is_that_of_the_library():
     cargo = (ROOT / "Cargo.toml").read_text()
     assert f'version = "{nf.__version__}"' in cargo
+
+
+CAPTURE = ROOT / "tests" / "reference" / "linux" / "reno_0.1_60_0.pcap.gz"
+
+
+def test_a_trace_is_what_the_command_says():
+    trace = nf.trace(CAPTURE)
+    samples = command("trace", "samples", CAPTURE).splitlines()
+    assert trace.samples.column_names == samples[0].split(",")
+    assert len(trace.samples) == len(samples) - 1 > 10
+    for row, line in list(zip(trace.samples.to_rows(), samples[1:]))[:20]:
+        told = dict(zip(samples[0].split(","), line.split(",")))
+        assert row["rtt_s"] == pytest.approx(float(told["rtt_s"]), rel=1e-6)
+        assert row["throughput_pps"] == pytest.approx(float(told["throughput_pps"]), rel=1e-6)
+    connections = command("trace", "connections", CAPTURE, "--format", "csv").splitlines()
+    assert len(trace.connections) == len(connections) - 1
+    assert trace.connections.column_names == connections[0].split(",")
+    assert len(trace.links) == 0 and "pcap" in trace.format
+    with pytest.raises(ValueError):
+        nf.trace(ROOT / "README.md")
+    with pytest.raises(OSError):
+        nf.trace("nowhere.pcap")
+    with pytest.raises(ValueError, match="`k`"):
+        nf.trace(CAPTURE, k=0)
+
+
+def test_a_fit_is_that_of_the_command(tmp_path):
+    command("profile", "fit", CAPTURE, "-o", tmp_path / "lab.toml", "--name", "lab")
+    fitted = nf.fit_profile(CAPTURE, name="lab")
+    assert fitted.to_toml() == (tmp_path / "lab.toml").read_text()
+    assert fitted(0.1, 0.06) == nf.profile(str(tmp_path / "lab.toml"))(0.1, 0.06)
+    with pytest.raises(ValueError, match="method"):
+        nf.fit_profile(CAPTURE, method="guess")
+    with pytest.raises(ValueError):
+        nf.fit_profile()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"conditioner": "trtcm", "committed_burst": "3 KB", "peak_rate": "2 Mbit/s", "peak_burst": "5 KB"},
+        {"conditioner": "srtcm", "committed_burst": 3000, "excess_burst": 5000},
+        {"conditioner": "standard", "peak_rate": 2e6, "averaging": "500 ms", "seed": 3},
+    ],
+    ids=lambda options: options["conditioner"],
+)
+def test_colours_are_those_of_the_command(tmp_path, options):
+    times = [i * 0.003 for i in range(2000)]
+    sizes = [200 + i * 37 % 1300 for i in range(2000)]
+    file = tmp_path / "packets.csv"
+    file.write_text("time_s,bytes\n" + "".join(f"{t!r},{b}\n" for t, b in zip(times, sizes)))
+    arguments = [f"--{key.replace('_', '-')}={value} bit/s" if key.endswith("rate") and not isinstance(value, str) else f"--{key.replace('_', '-')}={value}{' B' if key.endswith('burst') and not isinstance(value, str) else ''}" for key, value in options.items()]
+    told = command("mark", file, "--committed-rate=1 Mbit/s", "--format", "csv", *arguments).splitlines()[1:]
+    found = nf.mark(times, sizes, committed_rate="1 Mbit/s", **options)
+    assert found == [int(line.rsplit(",")[-1]) for line in told]
+    assert set(found) == {0, 1, 2}
+    numpy = pytest.importorskip("numpy")
+    array = nf.mark(numpy.array(times), numpy.array(sizes), committed_rate="1 Mbit/s", **options)
+    assert array.tolist() == found
+
+
+def test_what_cannot_be_marked():
+    mark = lambda times=(0.0, 1.0), sizes=(100, 100), **more: nf.mark(times, sizes, **{"committed_rate": "1 Mbit/s", "peak_rate": "2 Mbit/s", **more})
+    assert mark() == [0, 0]
+    with pytest.raises(ValueError, match="as many"):
+        mark(sizes=[100])
+    with pytest.raises(ValueError, match="packet 1: its time"):
+        mark(times=[1, 0])
+    with pytest.raises(ValueError, match="packet 0: its size"):
+        mark(sizes=[0.5, 1])
+    with pytest.raises(ValueError, match="precedence is 0, 1 or 2"):
+        mark(precedences=[0, 3])
+    with pytest.raises(ValueError, match="needs `peak_rate`"):
+        mark(peak_rate=None)
+    with pytest.raises(ValueError, match="`rtt` has no effect"):
+        mark(rtt="50 ms")
+    with pytest.raises(ValueError, match="conditioner"):
+        mark(conditioner="magic")
+    with pytest.raises(ValueError):
+        mark(times=[float("nan"), 1])

@@ -8,6 +8,7 @@ mod errors;
 mod failures;
 mod import;
 mod latency;
+mod mark;
 mod profile;
 mod results;
 mod scenario;
@@ -15,6 +16,7 @@ mod simulation;
 mod steady;
 mod sweep;
 mod table;
+mod trace;
 mod work;
 
 use std::ffi::OsString;
@@ -33,7 +35,9 @@ mod _native {
     #[pymodule_export]
     use crate::latency::latency;
     #[pymodule_export]
-    use crate::profile::{Profile, profile, profiles};
+    use crate::mark::mark;
+    #[pymodule_export]
+    use crate::profile::{Profile, profile, profile_from_toml, profiles};
     #[pymodule_export]
     use crate::results::Results;
     #[pymodule_export]
@@ -46,6 +50,8 @@ mod _native {
     use crate::sweep::Sweep;
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::trace::{Trace, fit_profile, trace};
     #[pymodule_export]
     use crate::work::panic_for_a_test;
     #[pymodule_export]

@@ -41,6 +41,16 @@ pub fn profile(py: Python<'_>, name: &str) -> PyResult<Profile> {
     Err(errors::unknown("profile", name, known))
 }
 
+/// The profile that the text of a profile file describes.
+#[pyfunction]
+pub fn profile_from_toml(text: &str) -> PyResult<Profile> {
+    let profile = library::from_toml(text).map_err(|error| errors::value(error.to_string()))?;
+    Ok(Profile {
+        profile,
+        found_by: text.to_owned(),
+    })
+}
+
 #[pymethods]
 impl Profile {
     #[getter]

@@ -1,12 +1,9 @@
 //! Which conditioner, and what it is told.
 
 use clap::Args;
-use netflow::diffserv::table::Packet;
-use netflow::diffserv::{
-    Aggregate, Conditioner, ConditionerSpec, DropPrecedence, Error, GivenInputs, Kind, Marker,
-    Minima, SrTcm, TrTcm,
-};
+use netflow::diffserv::Kind;
 use netflow::document::Words;
+use netflow::mark::{MarkError, Marking, MarkingSpec};
 use netflow::scenario::file::ConditionerName as Name;
 
 use super::packets::Seen;
@@ -69,130 +66,37 @@ pub struct MarkingArguments {
     seed: u64,
 }
 
-/// A conditioner at work.
-pub struct Marking {
-    marker: AnyMarker,
-    name: &'static str,
-    /// Time of the first packet: markers begin with it.
-    start_s: Option<f64>,
-}
-
-enum AnyMarker {
-    Conditioner(Box<Marker>),
-    SrTcm(SrTcm),
-    TrTcm(TrTcm),
-}
-
-impl Marking {
-    pub fn mark(&mut self, packet: &Packet) -> DropPrecedence {
-        let start_s = *self.start_s.get_or_insert(packet.time_s);
-        let now_ns = ((packet.time_s - start_s).max(0.0) * 1e9).round() as u64;
-        let before = packet.precedence.unwrap_or(DropPrecedence::Dp0);
-        match &mut self.marker {
-            AnyMarker::Conditioner(marker) => marker.mark(now_ns, packet.bytes, packet.window_pkts),
-            AnyMarker::SrTcm(marker) => marker.remark(now_ns, packet.bytes, before),
-            AnyMarker::TrTcm(marker) => marker.remark(now_ns, packet.bytes, before),
-        }
-    }
-
-    pub fn name(&self) -> &str {
-        self.name
-    }
-}
-
 impl MarkingArguments {
     /// The conditioner that is asked for; what it lacks is a failure, what it ignores a warning.
     pub fn marking(&self) -> Result<Marking, Failure> {
-        let name = self.conditioner;
-        self.warn_of_unused();
-        let marker = match name {
-            Name::Srtcm => AnyMarker::SrTcm(
-                SrTcm::new(
-                    whole(self.committed_rate),
-                    whole(self.needed(self.committed_burst, "--committed-burst")?),
-                    whole(self.needed(self.excess_burst, "--excess-burst")?),
-                )
-                .map_err(cannot)?,
-            ),
-            Name::Trtcm => AnyMarker::TrTcm(
-                TrTcm::new(
-                    whole(self.committed_rate),
-                    whole(self.needed(self.committed_burst, "--committed-burst")?),
-                    whole(self.needed(self.peak_rate, "--peak-rate")?),
-                    whole(self.needed(self.peak_burst, "--peak-burst")?),
-                )
-                .map_err(cannot)?,
-            ),
-            other => AnyMarker::Conditioner(Box::new(self.marker(other)?)),
+        let spec = MarkingSpec {
+            conditioner: self.conditioner,
+            committed_rate: self.committed_rate,
+            peak_rate: self.peak_rate,
+            averaging: self.averaging,
+            committed_burst: self.committed_burst,
+            excess_burst: self.excess_burst,
+            peak_burst: self.peak_burst,
+            rtt: self.rtt,
+            min_rtt: self.min_rtt,
+            rto: self.rto,
+            min_rto: self.min_rto,
+            small_window: self.small_window,
+            seed: self.seed,
         };
-        Ok(Marking {
-            marker,
-            name: name.name(),
-            start_s: None,
-        })
-    }
-
-    fn marker(&self, name: Name) -> Result<Marker, Failure> {
-        let kind = name.kind().unwrap_or(Kind::Standard);
-        if kind.follows_rtt() {
-            self.needed(self.rtt, "--rtt")?;
-            self.needed(self.min_rtt, "--min-rtt")?;
-        } else {
-            self.needed(self.peak_rate, "--peak-rate")?;
+        let name = self.conditioner.name();
+        for option in spec.unused() {
+            problems::warn_of(&format!("--{option} has no effect on conditioner `{name}`"));
         }
-        if kind.follows_rto() {
-            self.needed(self.rto, "--rto")?;
-            self.needed(self.min_rto, "--min-rto")?;
-        }
-        let mut spec = ConditionerSpec::new(kind, self.committed_rate, self.peak_rate);
-        spec.interval_s = self.averaging.unwrap_or(spec.interval_s);
-        spec.small_window_pkts = self.small_window.unwrap_or(spec.small_window_pkts);
-        let known = GivenInputs {
-            aggregate: Aggregate {
-                rtt_s: self.rtt,
-                rto_s: self.rto,
-                window_pkts: None,
-            },
-            minima: Minima {
-                rtt_s: self.min_rtt,
-                rto_s: self.min_rto,
-            },
-        };
-        let conditioner = Conditioner::new(spec).map_err(cannot)?;
-        Marker::new(conditioner, &known, 0, self.seed).map_err(cannot)
-    }
-
-    fn needed(&self, value: Option<f64>, option: &str) -> Result<f64, Failure> {
-        value.ok_or_else(|| {
-            let name = self.conditioner.name();
-            Failure::usage(format!("conditioner `{name}` needs {option}"))
-        })
-    }
-
-    fn warn_of_unused(&self) {
-        let name = self.conditioner;
-        let kind = name.kind();
-        let rtt = kind.is_some_and(Kind::follows_rtt);
-        let rto = kind.is_some_and(Kind::follows_rto);
-        let small = kind.is_some_and(Kind::protects_small_windows);
-        let options = [
-            ("--peak-rate", self.peak_rate, rtt || name == Name::Srtcm),
-            ("--averaging", self.averaging, kind.is_none()),
-            ("--committed-burst", self.committed_burst, kind.is_some()),
-            ("--excess-burst", self.excess_burst, name != Name::Srtcm),
-            ("--peak-burst", self.peak_burst, name != Name::Trtcm),
-            ("--rtt", self.rtt, !rtt),
-            ("--min-rtt", self.min_rtt, !rtt),
-            ("--rto", self.rto, !rto),
-            ("--min-rto", self.min_rto, !rto),
-            ("--small-window", self.small_window, !small),
-        ];
-        for (option, value, unused) in options {
-            if value.is_some() && unused {
-                let name = name.name();
-                problems::warn_of(&format!("{option} has no effect on conditioner `{name}`"));
+        spec.marking().map_err(|error| match error {
+            MarkError::Missing { setting, .. } => {
+                Failure::usage(format!("conditioner `{name}` needs --{setting}"))
             }
-        }
+            MarkError::Wrong(error) => Failure::Usage {
+                message: error.to_string(),
+                help: error.help(),
+            },
+        })
     }
 
     /// Says what the stream should have told, and did not, or told in vain.
@@ -212,16 +116,4 @@ impl MarkingArguments {
             ));
         }
     }
-}
-
-fn cannot(error: Error) -> Failure {
-    Failure::Usage {
-        message: error.to_string(),
-        help: error.help(),
-    }
-}
-
-/// Markers count in whole bits per second and bytes; what is too large, they refuse.
-fn whole(value: f64) -> u64 {
-    value.round() as u64
 }

@@ -12,7 +12,9 @@ use netflow::diffserv::table::Packet;
 use netflow::number::{count, percent, short};
 use serde::Serialize;
 
-use self::marking::{Marking, MarkingArguments};
+use netflow::mark::Marking;
+
+use self::marking::MarkingArguments;
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::table::{Table, known};

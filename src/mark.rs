@@ -1,0 +1,185 @@
+//! A DiffServ conditioner over a packet stream, as `netflow mark` runs it.
+
+use netflow_diffserv::table::Packet;
+use netflow_diffserv::{
+    Aggregate, Conditioner, ConditionerSpec, DropPrecedence, Error, GivenInputs, Kind, Marker,
+    Minima, SrTcm, TrTcm,
+};
+use netflow_document::Words;
+use netflow_scenario::file::ConditionerName as Name;
+
+/// Which conditioner, and what it is told; what it does not know is left out.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkingSpec {
+    /// What marks the packets.
+    pub conditioner: Name,
+    /// Bit/s up to which packets are DP0.
+    pub committed_rate: f64,
+    /// Bit/s beyond which packets are DP2.
+    pub peak_rate: Option<f64>,
+    /// Averaging interval of the rate estimator, in seconds.
+    pub averaging: Option<f64>,
+    /// Bytes that may come at once within the committed rate.
+    pub committed_burst: Option<f64>,
+    /// Bytes that may come at once beyond it, as DP1.
+    pub excess_burst: Option<f64>,
+    /// Bytes that may come at once within the peak rate.
+    pub peak_burst: Option<f64>,
+    /// Mean round-trip time of the aggregate, in seconds.
+    pub rtt: Option<f64>,
+    /// The smallest round-trip time of all aggregates, in seconds.
+    pub min_rtt: Option<f64>,
+    /// Mean retransmission timeout of the aggregate, in seconds.
+    pub rto: Option<f64>,
+    /// The smallest retransmission timeout of all aggregates, in seconds.
+    pub min_rto: Option<f64>,
+    /// Window in packets below which a packet is DP0.
+    pub small_window: Option<f64>,
+    /// What random numbers begin with.
+    pub seed: u64,
+}
+
+/// Why packets cannot be marked so.
+#[derive(Debug, thiserror::Error)]
+pub enum MarkError {
+    /// The conditioner needs a setting.
+    #[error("conditioner `{conditioner}` needs {setting}")]
+    Missing {
+        /// Which conditioner.
+        conditioner: &'static str,
+        /// The setting, by the name of its option: `peak-rate`.
+        setting: &'static str,
+    },
+    /// A setting is out of its range.
+    #[error(transparent)]
+    Wrong(#[from] Error),
+}
+
+/// A conditioner at work.
+pub struct Marking {
+    marker: AnyMarker,
+    name: &'static str,
+    /// Time of the first packet: markers begin with it.
+    start_s: Option<f64>,
+}
+
+enum AnyMarker {
+    Conditioner(Box<Marker>),
+    SrTcm(SrTcm),
+    TrTcm(TrTcm),
+}
+
+impl Marking {
+    /// The colour of the next packet; times do not fall.
+    pub fn mark(&mut self, packet: &Packet) -> DropPrecedence {
+        let start_s = *self.start_s.get_or_insert(packet.time_s);
+        let now_ns = ((packet.time_s - start_s).max(0.0) * 1e9).round() as u64;
+        let before = packet.precedence.unwrap_or(DropPrecedence::Dp0);
+        match &mut self.marker {
+            AnyMarker::Conditioner(marker) => marker.mark(now_ns, packet.bytes, packet.window_pkts),
+            AnyMarker::SrTcm(marker) => marker.remark(now_ns, packet.bytes, before),
+            AnyMarker::TrTcm(marker) => marker.remark(now_ns, packet.bytes, before),
+        }
+    }
+
+    /// The conditioner's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl MarkingSpec {
+    /// The conditioner, ready for the first packet.
+    ///
+    /// # Errors
+    /// What it lacks, or is told wrongly.
+    pub fn marking(&self) -> Result<Marking, MarkError> {
+        let name = self.conditioner;
+        let marker = match name {
+            Name::Srtcm => AnyMarker::SrTcm(SrTcm::new(
+                whole(self.committed_rate),
+                whole(self.needed(self.committed_burst, "committed-burst")?),
+                whole(self.needed(self.excess_burst, "excess-burst")?),
+            )?),
+            Name::Trtcm => AnyMarker::TrTcm(TrTcm::new(
+                whole(self.committed_rate),
+                whole(self.needed(self.committed_burst, "committed-burst")?),
+                whole(self.needed(self.peak_rate, "peak-rate")?),
+                whole(self.needed(self.peak_burst, "peak-burst")?),
+            )?),
+            other => AnyMarker::Conditioner(Box::new(self.marker(other)?)),
+        };
+        Ok(Marking {
+            marker,
+            name: name.name(),
+            start_s: None,
+        })
+    }
+
+    fn marker(&self, name: Name) -> Result<Marker, MarkError> {
+        let kind = name.kind().unwrap_or(Kind::Standard);
+        if kind.follows_rtt() {
+            self.needed(self.rtt, "rtt")?;
+            self.needed(self.min_rtt, "min-rtt")?;
+        } else {
+            self.needed(self.peak_rate, "peak-rate")?;
+        }
+        if kind.follows_rto() {
+            self.needed(self.rto, "rto")?;
+            self.needed(self.min_rto, "min-rto")?;
+        }
+        let mut spec = ConditionerSpec::new(kind, self.committed_rate, self.peak_rate);
+        spec.interval_s = self.averaging.unwrap_or(spec.interval_s);
+        spec.small_window_pkts = self.small_window.unwrap_or(spec.small_window_pkts);
+        let known = GivenInputs {
+            aggregate: Aggregate {
+                rtt_s: self.rtt,
+                rto_s: self.rto,
+                window_pkts: None,
+            },
+            minima: Minima {
+                rtt_s: self.min_rtt,
+                rto_s: self.min_rto,
+            },
+        };
+        let conditioner = Conditioner::new(spec)?;
+        Ok(Marker::new(conditioner, &known, 0, self.seed)?)
+    }
+
+    fn needed(&self, value: Option<f64>, setting: &'static str) -> Result<f64, MarkError> {
+        value.ok_or_else(|| MarkError::Missing {
+            conditioner: self.conditioner.name(),
+            setting,
+        })
+    }
+
+    /// The settings that are given and have no effect on the conditioner, by the names of their options.
+    pub fn unused(&self) -> Vec<&'static str> {
+        let name = self.conditioner;
+        let kind = name.kind();
+        let rtt = kind.is_some_and(Kind::follows_rtt);
+        let rto = kind.is_some_and(Kind::follows_rto);
+        let small = kind.is_some_and(Kind::protects_small_windows);
+        let options = [
+            ("peak-rate", self.peak_rate, rtt || name == Name::Srtcm),
+            ("averaging", self.averaging, kind.is_none()),
+            ("committed-burst", self.committed_burst, kind.is_some()),
+            ("excess-burst", self.excess_burst, name != Name::Srtcm),
+            ("peak-burst", self.peak_burst, name != Name::Trtcm),
+            ("rtt", self.rtt, !rtt),
+            ("min-rtt", self.min_rtt, !rtt),
+            ("rto", self.rto, !rto),
+            ("min-rto", self.min_rto, !rto),
+            ("small-window", self.small_window, !small),
+        ];
+        let unused = options
+            .into_iter()
+            .filter(|(_, value, unused)| value.is_some() && *unused);
+        unused.map(|(option, ..)| option).collect()
+    }
+}
+
+/// Markers count in whole bits per second and bytes; what is too large, they refuse.
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
