@@ -92,15 +92,88 @@ fn the_map_is_that_of_the_house() {
     }
 }
 
-/// The columns in the README are those of the files.
+/// The columns in the guide are those of the files.
 #[test]
-fn the_readme_has_the_columns_of_every_series() {
+fn the_guide_has_the_columns_of_every_series() {
     use netflow::results::{CLASSES, CONNECTIONS, LINKS, WAITS};
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let page = std::fs::read_to_string(path).expect("README.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/getting-started.md");
+    let page = std::fs::read_to_string(path).expect("the page");
     for table in [LINKS, CONNECTIONS, CLASSES, WAITS] {
         let columns: Vec<&str> = table.columns().collect();
         let columns = format!("`{}`", columns.join(", "));
-        assert!(page.contains(&columns), "README.md lacks {columns}");
+        assert!(
+            page.contains(&columns),
+            "docs/getting-started.md lacks {columns}"
+        );
     }
+}
+
+/// A screen or two: what is not for everybody stands elsewhere.
+#[test]
+fn the_readme_is_short() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let lines = std::fs::read_to_string(path)
+        .expect("README.md")
+        .lines()
+        .count();
+    assert!(lines <= 130, "README.md has {lines} lines");
+}
+
+/// Every link of a page leads to a file, and to a heading in it if it says so; the summary lists all pages.
+#[test]
+fn links_of_pages_lead_somewhere() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs");
+    pages.extend(docs.map(|entry| entry.expect("an entry").path()));
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    let summary = std::fs::read_to_string(root.join("docs/SUMMARY.md")).expect("the summary");
+    let mut wrong = Vec::new();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("a page");
+        let folder = page.parent().expect("a folder");
+        let name = page
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name");
+        if folder.ends_with("docs")
+            && name != "SUMMARY.md"
+            && !summary.contains(&format!("]({name})"))
+        {
+            wrong.push(format!("docs/SUMMARY.md does not list {name}"));
+        }
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', ' ', '\n']).next())
+        {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            if target.contains("://") || target.is_empty() {
+                continue;
+            }
+            let path = if file.is_empty() {
+                page.clone()
+            } else {
+                folder.join(file)
+            };
+            let leads = path.exists() && (heading.is_empty() || has_heading(&path, heading));
+            if !leads {
+                wrong.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn has_heading(page: &std::path::Path, anchor: &str) -> bool {
+    let text = std::fs::read_to_string(page).unwrap_or_default();
+    let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
+    let anchors = headings.map(|line| {
+        let line = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = line
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.collect::<String>().replace(' ', "-")
+    });
+    anchors.into_iter().any(|it| it == anchor)
 }

@@ -428,7 +428,10 @@ class Sweep:
         every: _Quantity | None = None,
         format: str = "parquet",
         threads: int | None = None,
+        tried: tuple[str, bool] | None = None,
     ) -> None: ...
+    @property
+    def tried(self) -> tuple[str, bool]: ...
     @property
     def cases(self) -> int: ...
     @property

@@ -111,7 +111,7 @@ def sweep(
             _part(native, directory, [chunk], threads)
     else:
         tasks = _tasks(native, directory, task_seconds)
-        spec = pickle.dumps((scenario, dict(vary), options))
+        spec = pickle.dumps((scenario, dict(vary), {**options, "tried": native.tried}))
         calls = [(spec, directory, chunks, threads or 1) for chunks in tasks]
         _on(executor, calls, retries, _called(progress))
     written = _whole(native, directory)

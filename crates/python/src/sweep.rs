@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use netflow::results::Format;
-use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep as Library, Writing, Written};
+use netflow::sweep::{
+    Axis, Error, Model, Request, Shard, Sweep as Library, Tried, Writing, Written,
+};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,7 +27,7 @@ pub struct Sweep {
 impl Sweep {
     #[new]
     #[pyo3(signature = (scenario, vary, *, fail = None, model = "solve", at = None, seeds = 1, every = None,
-        format = "parquet", threads = None))]
+        format = "parquet", threads = None, tried = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -38,6 +40,7 @@ impl Sweep {
         every: Option<&Bound<'_, PyAny>>,
         format: &str,
         threads: Option<usize>,
+        tried: Option<(String, bool)>,
     ) -> PyResult<Sweep> {
         let spec = scenario.get().spec();
         let mut axes = Vec::new();
@@ -79,10 +82,27 @@ impl Sweep {
             ..spec
         };
         let worked = work(py, threads, None, |_| {
-            Library::new(request, &|settings| spec.load(settings))
+            let load = |settings: &[String]| spec.load(settings);
+            match tried {
+                None => Library::new(request, &load),
+                Some((digest, names_files)) => {
+                    let tried = Tried {
+                        digest,
+                        names_files,
+                    };
+                    Library::again(request, tried, &load)
+                }
+            }
         })?;
         let sweep = worked.whole()?.map_err(|error| cannot(py, &error))?;
         Ok(Sweep { spec, sweep })
+    }
+
+    /// What trying every value has shown, for one that is made again elsewhere.
+    #[getter]
+    fn tried(&self) -> (String, bool) {
+        let tried = self.sweep.tried();
+        (tried.digest, tried.names_files)
     }
 
     /// How many cases there are.

@@ -118,6 +118,15 @@ pub fn default_format() -> Format {
     }
 }
 
+/// What trying every value of a sweep has shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// Digest of the scenario's files, with any of the values.
+    pub digest: String,
+    /// Whether some values name files.
+    pub names_files: bool,
+}
+
 /// A sweep whose every value was tried: which cases there are, and what their tables have.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -138,6 +147,36 @@ impl Sweep {
     /// # Errors
     /// Everything that keeps the sweep from beginning.
     pub fn new(request: Request, load: &Load<'_>) -> Result<Sweep, Error> {
+        let mut sweep = Sweep::untried(request, load)?;
+        sweep.check_values(load)?;
+        Ok(sweep)
+    }
+
+    /// The same again, in another process: what was tried before is not tried once more.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), but for values that nobody tries.
+    pub fn again(request: Request, tried: Tried, load: &Load<'_>) -> Result<Sweep, Error> {
+        let sweep = Sweep::untried(request, load)?;
+        if !tried.names_files && sweep.digest != tried.digest {
+            return Err(Error::Changed);
+        }
+        Ok(Sweep {
+            digest: tried.digest,
+            names_files: tried.names_files,
+            ..sweep
+        })
+    }
+
+    /// What trying every value has shown, for [`again`](Self::again).
+    pub fn tried(&self) -> Tried {
+        Tried {
+            digest: self.digest.clone(),
+            names_files: self.names_files,
+        }
+    }
+
+    fn untried(request: Request, load: &Load<'_>) -> Result<Sweep, Error> {
         check_keys(&request)?;
         if !request.format.is_available() {
             let error = netflow_results::Error::FormatMissing {
@@ -170,7 +209,6 @@ impl Sweep {
             return Err(sweep.too_many(load));
         };
         sweep.cases = cases;
-        sweep.check_values(load)?;
         Ok(sweep)
     }
 

@@ -1,7 +1,7 @@
 //! Popescu & Shankar's method (profiles, M/M/1/K queues) against real ns-2, network by network:
 //!
 //! ```sh
-//! cargo run --release -p study-profiles              # writes studies/profiles/README.md and the README's table
+//! cargo run --release -p study-profiles              # writes studies/profiles/README.md and the table of docs/trust.md
 //! cargo run --release -p study-profiles -- --quick   # two networks, two seeds, to the standard output
 //! ```
 
@@ -90,7 +90,7 @@ fn study() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     fs::write(root().join("studies/profiles/README.md"), page)?;
-    let readme = root().join("README.md");
+    let readme = root().join("docs/trust.md");
     let text = fs::read_to_string(&readme)?;
     fs::write(readme, page::fill(&text, &page::summary(&found))?)?;
     Ok(())

@@ -1,4 +1,4 @@
-"""Measures what the package costs: `python python/measure.py`, with the package of a release build, polars and distributed.
+"""Measures what the package costs: `python studies/python-package/measure.py`, with the package of a release build, polars and distributed.
 
 Every number is printed with what it is compared with; times are the least of several tries on this machine.
 """
@@ -15,7 +15,7 @@ import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGY = ROOT / "scenarios" / "topology.toml"
 
 
