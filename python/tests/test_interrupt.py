@@ -1,9 +1,7 @@
 """Ctrl-C, callbacks that fail or call back, processes and threads."""
 
 import json
-import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -80,15 +78,31 @@ def test_other_threads_go_on_meanwhile():
     assert len(set(told)) == 1 and told[0] is not None
 
 
-def run_in_a_process(scenario):
+IN_PROCESSES = """
+import multiprocessing
+import sys
+
+import netflow_evaluator as nf
+
+
+def run(scenario):
     return scenario.run().summary_json
 
 
+if __name__ == "__main__":
+    scenario = nf.Scenario.from_toml(open(sys.argv[2]).read())
+    here = run(scenario)
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        assert pool.map(run, [scenario] * 3, chunksize=1) == [here] * 3
+"""
+
+
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
-def test_processes(method, bottleneck):
-    here = bottleneck.run().summary_json
-    with multiprocessing.get_context(method).Pool(2) as pool:
-        assert pool.map(run_in_a_process, [bottleneck] * 3, chunksize=1) == [here] * 3
+def test_processes(method, tmp_path):
+    script, scenario = tmp_path / "script.py", tmp_path / "scenario.toml"
+    script.write_text(IN_PROCESSES)
+    scenario.write_text(BOTTLENECK)
+    subprocess.run([sys.executable, script, method, scenario], check=True, timeout=120)
 
 
 def test_a_panic_is_an_exception_with_its_place():
