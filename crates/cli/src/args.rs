@@ -1,6 +1,9 @@
 //! The command line; every subcommand's arguments stand beside what it does.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::command;
 
@@ -19,6 +22,46 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 the evaluation failed; 2 the input or the command line is wrong;
 3 a file could not be read or written; 130 interrupted.";
 
+impl Arguments {
+    /// The arguments of a command line, of which the first is the program's name.
+    pub fn of(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+        let matches = grouped(Arguments::command()).try_get_matches_from(line)?;
+        Arguments::from_arg_matches(&matches)
+    }
+}
+
+/// What subcommands are for, in the order of the help.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Evaluate", &["demo", "run", "check", "explain", "compare"]),
+    ("Look", &["report", "export", "schema", "completions"]),
+    ("Plan", &["new", "import", "solve", "failures", "sweep"]),
+    ("TCP and packets", &["profile", "latency", "mark"]),
+    ("Traces", &["trace"]),
+    ("Real networks", &["testbed", "link", "ipb"]),
+];
+
+/// The command with its subcommands by what they are for.
+fn grouped(command: clap::Command) -> clap::Command {
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        // A text of one's own is not cut into lines.
+        let _ = writeln!(groups, "{title}:");
+        let there = names
+            .iter()
+            .filter_map(|name| command.find_subcommand(name));
+        for subcommand in there {
+            let about = subcommand.get_about().map(ToString::to_string);
+            let about = about.unwrap_or_default();
+            let _ = writeln!(groups, "  {:<12} {about}", subcommand.get_name());
+        }
+        groups.push('\n');
+    }
+    let template = format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
 #[derive(Subcommand)]
 pub enum Command {
     Run(command::run::RunArguments),
@@ -27,6 +70,7 @@ pub enum Command {
     Solve(command::solve::SolveArguments),
     Failures(command::failures::FailuresArguments),
     Sweep(command::sweep::SweepArguments),
+    Demo(command::demo::DemoArguments),
     New(command::new::NewArguments),
     Import(command::import::ImportArguments),
     Profile(command::profile::ProfileArguments),
@@ -44,4 +88,19 @@ pub enum Command {
     Completions(command::completions::CompletionsArguments),
     /// Print the JSON schema of scenario files
     Schema,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subcommand_is_in_one_group() {
+        let command = Arguments::command();
+        for subcommand in command.get_subcommands() {
+            let name = subcommand.get_name();
+            let groups = GROUPS.iter().filter(|(_, names)| names.contains(&name));
+            assert_eq!(groups.count(), 1, "{name}");
+        }
+    }
 }

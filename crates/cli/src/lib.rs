@@ -14,7 +14,7 @@ mod threads;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use args::{Arguments, Command};
 use failure::Failure;
@@ -23,7 +23,7 @@ use output::visible::Visible;
 /// Does what these arguments say, of which the first is the program's name, and returns the exit code. It
 /// listens to interrupts, and may end the process because of one.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match Arguments::of(arguments) {
         Ok(arguments) => arguments,
         Err(said) => return answered(&said),
     };
@@ -79,6 +79,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Solve(arguments) => command::solve::solve(arguments, out),
         Command::Failures(arguments) => command::failures::failures(arguments, out),
         Command::Sweep(arguments) => command::sweep::sweep(arguments, out),
+        Command::Demo(arguments) => command::demo::demo(arguments, out),
         Command::New(arguments) => command::new::new(arguments, out),
         Command::Import(arguments) => command::import::import(arguments, out),
         Command::Profile(arguments) => command::profile::profile(arguments, out),

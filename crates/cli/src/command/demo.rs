@@ -1,0 +1,67 @@
+//! `netflow demo`
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+
+use super::run;
+use crate::args::{Arguments, Command};
+use crate::failure::Failure;
+use crate::output::file;
+
+/// Write a first scenario, a home gateway, and evaluate it
+///
+/// A call and a download beside an upload that fills the queue of a home's access. What to try then is said at
+/// the end.
+#[derive(Args)]
+pub struct DemoArguments {
+    /// Write the scenario to this file, which must not be there yet with something else
+    #[arg(short, long, value_name = "FILE", default_value = "home-gateway.toml", value_hint = ValueHint::FilePath)]
+    output: PathBuf,
+}
+
+const SCENARIO: &str = include_str!("../../../../scenarios/home-gateway.toml");
+
+pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let path = arguments.output.as_path();
+    match std::fs::read(path) {
+        Ok(there) if there == SCENARIO.as_bytes() => {}
+        Ok(_) => {
+            let said = "something else is there already; --output names another file";
+            let source = io::Error::new(io::ErrorKind::AlreadyExists, said);
+            return Err(refused(path, source));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => file::text(path, SCENARIO)?,
+        Err(error) => return Err(refused(path, error)),
+    }
+    let name = path.display();
+    writeln!(
+        out,
+        "{name}: a home with 20 Mbit/s down and 2 Mbit/s up; a call and a download, and from 20 s on an upload.\n"
+    )?;
+    let line = ["netflow".into(), "run".into(), path.into()];
+    // It is what a user would type, and right.
+    let run = Arguments::of(line).map_err(|said| Failure::usage(said.to_string()))?;
+    if let Command::Run(arguments) = &run.command {
+        run::run(arguments, out)?;
+    }
+    writeln!(
+        out,
+        "
+The upload keeps some hundred packets waiting at gateway->ISP, and the call waits behind them (delay ms). To try next:
+  a managed queue there     netflow run {name} --set \"link.gateway->ISP.queue=fq-codel\"
+  why a connection is so    netflow explain {name} upload
+  queues over time          netflow run {name} -o results; netflow report results
+  after changes             netflow check {name}"
+    )?;
+    Ok(())
+}
+
+fn refused(path: &Path, source: io::Error) -> Failure {
+    Failure::File {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    }
+}
