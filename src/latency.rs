@@ -64,6 +64,16 @@ pub struct Question {
 }
 
 impl Question {
+    /// A transfer of so many bytes in packets with so many at most.
+    pub fn of(size_bytes: u64, mss_bytes: u32, delay_s: f64, loss: f64) -> Question {
+        Question {
+            size_bytes,
+            packets: size_bytes.div_ceil(u64::from(mss_bytes.max(1))),
+            delay_s,
+            loss,
+        }
+    }
+
     /// As the models of formulas take it.
     pub fn transfer(&self) -> Transfer {
         Transfer {
@@ -87,6 +97,17 @@ pub struct Method {
     pub bandwidth_bps: Option<f64>,
     /// So many transfers are played: 100 000 of [`Model::Rounds`] without; none of [`Model::Short`].
     pub samples: Option<u64>,
+}
+
+impl Method {
+    /// The setting that is given and has no effect on the model, if one is.
+    pub fn unused(&self) -> Option<&'static str> {
+        let is_formula = matches!(self.model, Model::ModelC | Model::Csa);
+        if self.bandwidth_bps.is_some() && self.model != Model::Rounds {
+            return Some("bandwidth");
+        }
+        (self.samples.is_some() && is_formula).then_some("samples")
+    }
 }
 
 /// An answer with its question. What a model does not say is absent.

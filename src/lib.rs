@@ -85,9 +85,11 @@
 //! ```
 
 pub mod evaluate;
+pub mod find;
 pub mod latency;
 pub mod mark;
 pub mod number;
+pub mod traces;
 
 pub use evaluate::evaluate;
 pub use netflow_compare as compare;

@@ -88,7 +88,7 @@ def sweep(
     of the same sweep, or a URL of fsspec's; without it tables go to a temporary directory.
 
     With `executor`, a Dask client or an executor of `concurrent.futures`, tasks of about `task_seconds` go there, with
-    `threads` threads each (one, if not said), and are repeated up to `retries` times where a worker dies. All workers
+    `threads` threads each (one, if not said). Dask repeats them up to `retries` times where a worker dies. All workers
     have to see the directory and the scenario's files under the same names; of a URL only the scenario's.
     """
     options: dict[str, Any] = {"fail": fail, "model": model, "seeds": seeds, "at": at, "every": every, "format": format}
@@ -107,8 +107,11 @@ def sweep(
     else:
         reused = _prepare_remote(native, directory, force)
     if executor is None:
-        for chunk in _missing(native, directory):
+        missing, tell = _missing(native, directory), _called(progress)
+        for done, chunk in enumerate(missing, start=1):
             _part(native, directory, [chunk], threads)
+            if tell is not None:
+                tell(done / len(missing))
     else:
         tasks = _tasks(native, directory, task_seconds)
         spec = pickle.dumps((scenario, dict(vary), {**options, "tried": native.tried}))
@@ -160,7 +163,7 @@ def _part(native: _native.Sweep, directory: str, chunks: list[int], threads: int
 
 
 def _on(executor: Any, calls: list[tuple[Any, ...]], retries: int, progress: Callable[[float], object] | None) -> None:
-    """Does the calls on an executor; each again, if a worker was lost."""
+    """Does the calls on an executor, and tells how far they are."""
     total = sum(len(call[2]) for call in calls)
     done = 0
     for count in _submitted(executor, calls, retries):

@@ -1,6 +1,9 @@
 """Profiles over arrays, times of transfers, imports, scenarios in code."""
 
+import gzip
 import json
+import pickle
+import warnings
 
 import netflow_evaluator as nf
 import pytest
@@ -40,6 +43,17 @@ def test_profile_files(tmp_path):
         nf.profile(str(file))
     with pytest.raises(ValueError, match="nearest name is `linux-cubic`"):
         nf.profile("linux-qubic")
+
+
+def test_profiles_pickle():
+    fitted = nf.fit_profile(CAPTURE, name="lab")
+    for profile in [fitted, *map(nf.profile, nf.profiles())]:
+        again = pickle.loads(pickle.dumps(profile))
+        (least, most), (shortest, longest) = profile.domain
+        for loss in (least, (least + most) / 2, most, 0.5):
+            for rtt in (shortest, (shortest + longest) / 3, longest):
+                assert again(loss, rtt) == profile(loss, rtt), profile
+        assert again.name == profile.name
 
 
 def test_latency_is_the_commands():
@@ -131,6 +145,19 @@ def test_a_trace_is_what_the_command_says():
         nf.trace("nowhere.pcap")
     with pytest.raises(ValueError, match="`k`"):
         nf.trace(CAPTURE, k=0)
+
+
+def test_what_is_suspicious_about_a_trace_is_told(tmp_path):
+    whole = gzip.decompress(CAPTURE.read_bytes())
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(whole[: len(whole) // 2 + 7])
+    with pytest.warns(UserWarning, match="malformed place"):
+        nf.trace(cut)
+    with pytest.warns(UserWarning, match="malformed place"):
+        nf.fit_profile(cut)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nf.trace(CAPTURE)
 
 
 def test_a_fit_is_that_of_the_command(tmp_path):

@@ -81,7 +81,9 @@ def test_a_place_that_fsspec_knows(triangle, tmp_path):
     here = nf.sweep(triangle, VARY, out=tmp_path / "here")
     system = fsspec.filesystem("memory")
     url = "memory://sweeps/one"
-    there = nf.sweep(triangle, VARY, out=url)
+    told = []
+    there = nf.sweep(triangle, VARY, out=url, progress=told.append)
+    assert told == sorted(told) and told[-1] == 1
     assert (there.cases, there.rows, there.reused) == (here.cases, here.rows, 0)
     for table in ("links", "network"):
         ours = [Path(file).read_bytes() for file in here.files(table)]

@@ -15,8 +15,11 @@ def test_rows_and_columns(bottleneck):
     assert list(table.to_dict()) == table.column_names
     with pytest.raises(IndexError, match="4"):
         table[4]
-    with pytest.raises(IndexError):
-        table[-5]
+    for place in (-5, 2**63 - 1, -(2**63)):
+        with pytest.raises(IndexError):
+            table[place]
+    with pytest.raises(OverflowError):
+        table[2**63]
     with pytest.raises(KeyError, match="nearest name is `queue_pkts`"):
         table["queue_pkt"]
     with pytest.raises(TypeError):

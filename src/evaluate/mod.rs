@@ -39,6 +39,7 @@ mod explain;
 mod kept;
 mod load;
 mod play;
+mod steady;
 mod warnings;
 
 use std::convert::Infallible;
@@ -55,6 +56,7 @@ pub use directory::Directory;
 pub use error::{Error, ScopeError};
 pub use explain::explain;
 pub use load::{load, warning_texts};
+pub use steady::steady_notes;
 
 /// How a scenario is evaluated.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use netflow::results::{Format, UnknownFormat};
 use netflow::units::{BitsPerSecond, Seconds, UnitError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -85,4 +86,18 @@ pub fn setting(given: &Bound<'_, PyAny>) -> PyResult<String> {
             Err(PyTypeError::new_err(message))
         }
     }
+}
+
+/// How many seeds.
+pub fn seeds(seeds: u32) -> PyResult<u32> {
+    match (1..=1_000_000).contains(&seeds) {
+        true => Ok(seeds),
+        false => Err(value(format!("`seeds` must be 1 to 1000000, not {seeds}"))),
+    }
+}
+
+/// A format of series and tables.
+pub fn format(name: &str) -> PyResult<Format> {
+    let format = name.parse();
+    format.map_err(|error: UnknownFormat| value(error.to_string()))
 }

@@ -1,6 +1,7 @@
 //! Python's exceptions.
 
 use netflow::evaluate::Error;
+use netflow::find::FindError;
 use netflow::scenario::{Problem, Problems, Severity};
 use netflow::steady::SteadyError;
 use pyo3::create_exception;
@@ -125,5 +126,13 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>)
     match netflow::units::nearest_name(name, known.into_iter(), &[]) {
         Some(nearest) => value(format!("{message}; the nearest name is `{nearest}`")),
         None => value(message),
+    }
+}
+
+/// No profile or stack of a name.
+pub fn find(py: Python<'_>, what: &str, name: &str, error: &FindError) -> PyErr {
+    match error {
+        FindError::Unknown(names) => unknown(what, name, names.iter().copied()),
+        FindError::Wrong(problems) => scenario(py, problems),
     }
 }

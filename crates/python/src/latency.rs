@@ -1,9 +1,7 @@
 //! How long short transfers take.
 
-use std::path::Path;
-
+use netflow::find;
 use netflow::latency::{Answer, Method, Model, Question, latency as answer};
-use netflow::tcpmodel::{Stack, builtin_names};
 use netflow::units::{Bytes, Size};
 use pyo3::prelude::*;
 
@@ -32,21 +30,9 @@ pub fn latency(
     let known = Model::ALL.into_iter().map(Model::name);
     let found = Model::ALL.into_iter().find(|it| it.name() == model);
     let model = found.ok_or_else(|| errors::unknown("model", model, known))?;
-    let stack = find(py, stack)?;
+    let stack = find::stack(stack).map_err(|error| errors::find(py, "stack", stack, &error))?;
     let bandwidth_bps = bandwidth.map(|it| convert::bandwidth("bandwidth", it));
     let bandwidth_bps = bandwidth_bps.transpose()?;
-    let without_effect = |what: &str| {
-        errors::value(format!(
-            "`{what}` has no effect with the model {}",
-            model.name()
-        ))
-    };
-    if bandwidth_bps.is_some() && model != Model::Rounds {
-        return Err(without_effect("bandwidth"));
-    }
-    if samples.is_some() && matches!(model, Model::ModelC | Model::Csa) {
-        return Err(without_effect("samples"));
-    }
     if let Some(n) = samples.filter(|n| !(2..=1_000_000_000).contains(n)) {
         return Err(errors::value(format!(
             "`samples` must be 2 to 1000000000, not {n}"
@@ -59,6 +45,11 @@ pub fn latency(
         bandwidth_bps,
         samples,
     };
+    if let Some(setting) = method.unused() {
+        let name = method.model.name();
+        let message = format!("`{setting}` has no effect with the model {name}");
+        return Err(errors::value(message));
+    }
     let questions = questions(&sizes, &delays, &losses, method.mss_bytes)?;
     let worked = work(py, threads, None, |wish| {
         let mut answers = Vec::with_capacity(questions.len());
@@ -73,22 +64,6 @@ pub fn latency(
     let answers: Result<Vec<Answer>, netflow::tcpmodel::Error> = worked.whole()?;
     let answers = answers.map_err(|error| errors::value(error.to_string()))?;
     Table::of(&Answer::default(), &answers)
-}
-
-fn find(py: Python<'_>, name: &str) -> PyResult<Stack> {
-    if let Some(stack) = Stack::builtin(name) {
-        return Ok(stack);
-    }
-    let path = Path::new(name);
-    if path.exists() || name.ends_with(".toml") {
-        return netflow::document::load(path, netflow_files::Kind::Stack, Stack::read_in)
-            .map_err(|problems| errors::scenario(py, &problems));
-    }
-    Err(errors::unknown(
-        "stack",
-        name,
-        builtin_names().iter().copied(),
-    ))
 }
 
 fn questions(
@@ -111,12 +86,7 @@ fn questions(
                         "a loss probability is from 0 to 1, not {loss}"
                     )));
                 }
-                questions.push(Question {
-                    size_bytes,
-                    packets: size_bytes.div_ceil(u64::from(mss_bytes.max(1))),
-                    delay_s,
-                    loss,
-                });
+                questions.push(Question::of(size_bytes, mss_bytes, delay_s, loss));
             }
         }
     }

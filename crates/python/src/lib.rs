@@ -9,6 +9,7 @@ mod failures;
 mod import;
 mod latency;
 mod mark;
+mod names;
 mod profile;
 mod results;
 mod scenario;
@@ -27,35 +28,24 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
-    use crate::errors::{EvaluationError, InternalError, Interrupted, ScenarioError};
-    #[pymodule_export]
-    use crate::failures::Failures;
-    #[pymodule_export]
-    use crate::import::import_topology;
-    #[pymodule_export]
-    use crate::latency::latency;
-    #[pymodule_export]
-    use crate::mark::mark;
-    #[pymodule_export]
-    use crate::profile::{Profile, profile, profile_from_toml, profiles};
-    #[pymodule_export]
-    use crate::results::Results;
-    #[pymodule_export]
-    use crate::scenario::{Scenario, load};
-    #[pymodule_export]
-    use crate::simulation::Simulation;
-    #[pymodule_export]
-    use crate::steady::{Headroom, Sensitivities, SteadyState};
-    #[pymodule_export]
-    use crate::sweep::Sweep;
-    #[pymodule_export]
-    use crate::table::Table;
-    #[pymodule_export]
-    use crate::trace::{Trace, fit_profile, trace};
-    #[pymodule_export]
-    use crate::work::panic_for_a_test;
-    #[pymodule_export]
-    use crate::{command, version};
+    use crate::{
+        command,
+        errors::{EvaluationError, InternalError, Interrupted, ScenarioError},
+        failures::Failures,
+        import::import_topology,
+        latency::latency,
+        mark::mark,
+        profile::{Profile, profile, profile_from_toml, profiles},
+        results::Results,
+        scenario::{Scenario, load},
+        simulation::Simulation,
+        steady::{Headroom, Sensitivities, SteadyState},
+        sweep::Sweep,
+        table::Table,
+        trace::{Trace, fit_profile, trace},
+        version,
+        work::panic_for_a_test,
+    };
 }
 
 /// The version of the library.

@@ -1,9 +1,9 @@
 //! TCP profiles as functions of loss and round-trip time.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use netflow::profile::{self as library, aliases, builtin, builtin_names};
+use netflow::find;
+use netflow::profile::{self as library, builtin_names};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -11,11 +11,7 @@ use crate::errors;
 
 /// A profile: the throughput that a source settles at.
 #[pyclass(frozen, module = "netflow_evaluator")]
-pub struct Profile {
-    profile: Arc<dyn library::Profile>,
-    /// The name or the path that it was found by.
-    found_by: String,
-}
+pub struct Profile(Arc<dyn library::Profile>);
 
 /// The names of all built-in profiles.
 #[pyfunction]
@@ -26,47 +22,34 @@ pub fn profiles() -> Vec<&'static str> {
 /// A built-in profile by its name or alias, or that of a profile file.
 #[pyfunction]
 pub fn profile(py: Python<'_>, name: &str) -> PyResult<Profile> {
-    let found_by = name.to_owned();
-    if let Some(profile) = builtin(name) {
-        return Ok(Profile { profile, found_by });
-    }
-    let path = Path::new(name);
-    if path.exists() || name.ends_with(".toml") {
-        let loaded = library::load(path);
-        let profile = loaded.map_err(|error| errors::scenario(py, &error))?;
-        return Ok(Profile { profile, found_by });
-    }
-    let aliases = aliases().iter().map(|(alias, _)| *alias);
-    let known = builtin_names().iter().copied().chain(aliases);
-    Err(errors::unknown("profile", name, known))
+    let found = find::profile(name);
+    let profile = found.map_err(|error| errors::find(py, "profile", name, &error))?;
+    Ok(Profile(profile))
 }
 
 /// The profile that the text of a profile file describes.
 #[pyfunction]
 pub fn profile_from_toml(text: &str) -> PyResult<Profile> {
     let profile = library::from_toml(text).map_err(|error| errors::value(error.to_string()))?;
-    Ok(Profile {
-        profile,
-        found_by: text.to_owned(),
-    })
+    Ok(Profile(profile))
 }
 
 #[pymethods]
 impl Profile {
     #[getter]
     fn name(&self) -> &str {
-        self.profile.name()
+        self.0.name()
     }
 
     #[getter]
     fn description(&self) -> &str {
-        self.profile.description()
+        self.0.description()
     }
 
     /// The loss probabilities and round-trip times that it was measured between.
     #[getter]
     fn domain(&self) -> ((f64, f64), (f64, f64)) {
-        let domain = self.profile.domain();
+        let domain = self.0.domain();
         (
             (domain.loss_min, domain.loss_max),
             (domain.rtt_min_s, domain.rtt_max_s),
@@ -75,13 +58,13 @@ impl Profile {
 
     #[getter]
     fn max_window_pkts(&self) -> Option<f64> {
-        self.profile.window_limit_pkts()
+        self.0.window_limit_pkts()
     }
 
     /// Packets/s at one point.
     fn throughput(&self, loss: f64, rtt_s: f64) -> PyResult<f64> {
         check(loss, rtt_s)?;
-        Ok(self.profile.throughput(loss, rtt_s))
+        Ok(self.0.throughput(loss, rtt_s))
     }
 
     /// Packets/s at many points: doubles of the machine, as many of both.
@@ -99,7 +82,7 @@ impl Profile {
             check(loss, rtt_s)?;
         }
         let mut all = vec![0.0; loss.len()];
-        py.detach(|| self.profile.throughputs(&loss, &rtt_s, &mut all));
+        py.detach(|| self.0.throughputs(&loss, &rtt_s, &mut all));
         let bytes: Vec<u8> = all.iter().flat_map(|it: &f64| it.to_ne_bytes()).collect();
         Ok(PyBytes::new(py, &bytes))
     }
@@ -107,25 +90,21 @@ impl Profile {
     /// What the rate at a point rests on: `measured`, `extended` …
     fn rests_on(&self, loss: f64, rtt_s: f64) -> PyResult<&'static str> {
         check(loss, rtt_s)?;
-        Ok(self.profile.rests_on(loss, rtt_s).name())
+        Ok(self.0.rests_on(loss, rtt_s).name())
     }
 
     fn to_toml(&self) -> PyResult<String> {
-        library::to_toml(&*self.profile)
-            .ok_or_else(|| errors::value("no file can describe this profile"))
+        library::to_toml(&*self.0).ok_or_else(|| errors::value("no file can describe this profile"))
     }
 
     fn __repr__(&self) -> String {
-        format!(
-            "<Profile {}: {}>",
-            self.profile.name(),
-            self.profile.description()
-        )
+        format!("<Profile {}: {}>", self.0.name(), self.0.description())
     }
 
+    /// By its file: what it was read from need not be there.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let again = py.import("netflow_evaluator._native")?.getattr("profile")?;
-        Ok((again, (self.found_by.clone(),)))
+        let native = py.import("netflow_evaluator._native")?;
+        Ok((native.getattr("profile_from_toml")?, (self.to_toml()?,)))
     }
 }
 

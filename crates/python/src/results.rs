@@ -1,13 +1,13 @@
 //! What a run has come to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
 use netflow::report::Report;
 use netflow::results::{
     CLASSES, CONNECTIONS, ConnectionSummary, LINKS, LinkSummary, Summary, Table as Layout, WAITS,
-    wait_rows,
+    wait_rows, write_whole,
 };
 use netflow::scenario::Prepared;
 use netflow::simulation::WaitFor;
@@ -15,6 +15,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors::{self, EvaluationError, Interrupted};
+use crate::names;
 use crate::table::Table;
 use crate::work::{Worked, work};
 
@@ -113,20 +114,6 @@ impl Results {
         }
         Table::series(layout, times_s, vec![(names, places)], values)
     }
-
-    fn link_names(&self) -> Vec<String> {
-        let network = &self.prepared.network;
-        let names = network.links().map(|id| network.link_name(id).to_owned());
-        names.collect()
-    }
-
-    fn connection_names(&self) -> Vec<String> {
-        let network = &self.prepared.network;
-        let names = network.connections();
-        names
-            .map(|id| network.connection_name(id).to_owned())
-            .collect()
-    }
 }
 
 /// A KeyboardInterrupt with what was done until then.
@@ -168,7 +155,7 @@ impl Results {
         if let Some(table) = self.links.get() {
             return Ok(table.clone());
         }
-        let table = self.series(LINKS, self.link_names(), 0)?;
+        let table = self.series(LINKS, names::links(&self.prepared.network), 0)?;
         Ok(self.links.get_or_init(|| table).clone())
     }
 
@@ -178,7 +165,11 @@ impl Results {
             return Ok(table.clone());
         }
         let before = self.prepared.network.link_count() * LINKS.values.len();
-        let table = self.series(CONNECTIONS, self.connection_names(), before)?;
+        let table = self.series(
+            CONNECTIONS,
+            names::connections(&self.prepared.network),
+            before,
+        )?;
         Ok(self.connections.get_or_init(|| table).clone())
     }
 
@@ -193,8 +184,11 @@ impl Results {
         let links = all.iter().map(|(_, it)| it.link.index() as i32);
         let connections = all.iter().map(|(_, it)| it.connection.index() as i32);
         let keys = vec![
-            (self.link_names(), links.collect()),
-            (self.connection_names(), connections.collect()),
+            (names::links(&self.prepared.network), links.collect()),
+            (
+                names::connections(&self.prepared.network),
+                connections.collect(),
+            ),
         ];
         let queues = all.iter().map(|(_, it)| it.numbers.queue_pkts);
         let arrivals = all.iter().map(|(_, it)| it.numbers.arrival_pps);
@@ -244,31 +238,30 @@ impl Results {
 
     /// Writes the run's page. A run that was not written to a directory is repeated for it.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        if !self.is_complete() {
+        let written = self.settings.directory.as_ref();
+        if written.is_none() && !self.is_complete() {
             let message =
                 "a run that was interrupted has no report, unless it was written: run(out=…)";
             return Err(errors::value(message));
         }
-        let place = Temporary::new()?;
-        let directory = match &self.settings.directory {
-            Some(directory) => directory.path.clone(),
-            None => place.0.clone(),
-        };
-        let settings = Settings {
-            directory: Some(Directory::at(&directory)),
-            keep_series: false,
-            keep_classes: false,
-            ..self.settings.clone()
-        };
-        let is_there = self.settings.directory.is_some();
         let worked = work(py, self.settings.threads, None, |wish| {
-            if !is_there {
-                evaluate_with(&self.prepared, &settings, &mut |_| {}, &|| wish.stop())
-                    .map_err(|error| error.to_string())?;
-            }
-            let report = Report::read(&[directory], None).map_err(|error| error.to_string())?;
-            netflow::results::write_whole(&path, report.html().as_bytes())
-                .map_err(|error| error.to_string())
+            let report = match written {
+                Some(directory) => report_of(&directory.path),
+                None => tempfile::tempdir()
+                    .map_err(|error| error.to_string())
+                    .and_then(|place| {
+                        let settings = Settings {
+                            directory: Some(Directory::at(place.path())),
+                            keep_series: false,
+                            keep_classes: false,
+                            ..self.settings.clone()
+                        };
+                        evaluate_with(&self.prepared, &settings, &mut |_| {}, &|| wish.stop())
+                            .map_err(|error| error.to_string())?;
+                        report_of(place.path())
+                    }),
+            };
+            write_whole(&path, report?.html().as_bytes()).map_err(|error| error.to_string())
         })?;
         worked.whole()?.map_err(PyOSError::new_err)
     }
@@ -290,21 +283,6 @@ impl Results {
     }
 }
 
-/// A folder that goes when it is no longer needed.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new() -> PyResult<Temporary> {
-        Python::attach(|py| {
-            let made = py.import("tempfile")?.getattr("mkdtemp")?.call0()?;
-            Ok(Temporary(made.extract()?))
-        })
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // What cannot be removed stays where the system keeps such things.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn report_of(directory: &Path) -> Result<Report, String> {
+    Report::read(&[directory.to_owned()], None).map_err(|error| error.to_string())
 }

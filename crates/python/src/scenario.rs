@@ -4,16 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use netflow::evaluate::{Directory, Settings, evaluate_with};
-use netflow::results::Format;
 use netflow::scenario::{Prepared, Problems, Reach, from_str};
 use netflow::simulation::ModelName;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::convert::{bandwidth as bandwidth_of, positive_seconds, seconds, setting};
+use crate::convert::{
+    bandwidth as bandwidth_of, format as format_of, positive_seconds, seconds, seeds as seeds_of,
+    setting,
+};
 use crate::errors;
 use crate::failures::Failures;
+use crate::names;
 use crate::results::Results;
 use crate::simulation::Simulation;
 use crate::steady::{Headroom, Sensitivities, SteadyState};
@@ -209,20 +212,12 @@ impl Scenario {
 
     #[getter]
     fn links(&self) -> Vec<String> {
-        let prepared = self.prepared();
-        let network = &prepared.network;
-        let links = network.links();
-        links.map(|id| network.link_name(id).to_owned()).collect()
+        names::links(&self.prepared().network)
     }
 
     #[getter]
     fn connections(&self) -> Vec<String> {
-        let prepared = self.prepared();
-        let network = &prepared.network;
-        let names = network.connections();
-        names
-            .map(|id| network.connection_name(id).to_owned())
-            .collect()
+        names::connections(&self.prepared().network)
     }
 
     #[getter]
@@ -286,11 +281,7 @@ impl Scenario {
     ) -> PyResult<Results> {
         let progress = crate::work::progress(progress)?;
         let prepared = self.with_model(py, model)?;
-        if !(1..=1_000_000).contains(&seeds) {
-            let message = format!("`seeds` must be 1 to 1000000, not {seeds}");
-            return Err(errors::value(message));
-        }
-        if seeds > 1 && !prepared.is_random() {
+        if seeds_of(seeds)? > 1 && !prepared.is_random() {
             let message = "`seeds` has no effect: only the window model and users are random";
             return Err(errors::value(message));
         }
@@ -298,9 +289,7 @@ impl Scenario {
             let message = "`classes` are those of one run, not of several seeds";
             return Err(errors::value(message));
         }
-        let format: Format = format
-            .parse()
-            .map_err(|error: netflow::results::UnknownFormat| errors::value(error.to_string()))?;
+        let format = format_of(format)?;
         let defaults = Settings::default();
         let settings = Settings {
             seeds,

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 
 use crate::convert::{self, positive_seconds};
 use crate::errors::{self, EvaluationError};
+use crate::names;
 use crate::table::Table;
 use crate::work::work;
 
@@ -62,7 +63,7 @@ impl Simulation {
         let network = &scenario.network;
         let mut bandwidths = Vec::new();
         for (name, bps) in limits {
-            bandwidths.push((link_of(network, name)?, *bps));
+            bandwidths.push((names::link(network, name)?, *bps));
         }
         let network = with_bandwidths(network, &bandwidths).map_err(|wrong| {
             let first = wrong.first().map(ToString::to_string);
@@ -86,15 +87,11 @@ impl Simulation {
     }
 
     fn link(&self, name: &str) -> PyResult<LinkId> {
-        link_of(self.network(), name)
+        names::link(self.network(), name)
     }
 
     fn connection(&self, name: &str) -> PyResult<ConnectionId> {
-        let network = self.network();
-        network.connection_by_name(name).ok_or_else(|| {
-            let known = network.connections().map(|id| network.connection_name(id));
-            errors::unknown("connection", name, known)
-        })
+        names::connection(self.network(), name)
     }
 
     fn to(&mut self, py: Python<'_>, time_s: f64) -> PyResult<()> {
@@ -191,18 +188,14 @@ impl Simulation {
 
     #[getter]
     fn links(&self) -> PyResult<Table> {
-        let network = self.network();
-        let names = network.links().map(|id| network.link_name(id).to_owned());
-        last(LINKS, self.last.time_s, names.collect(), &self.last.links)
+        let names = names::links(self.network());
+        last(LINKS, self.last.time_s, names, &self.last.links)
     }
 
     #[getter]
     fn connections(&self) -> PyResult<Table> {
-        let network = self.network();
-        let names = network.connections();
-        let names = names.map(|id| network.connection_name(id).to_owned());
-        let rows = &self.last.connections;
-        last(CONNECTIONS, self.last.time_s, names.collect(), rows)
+        let names = names::connections(self.network());
+        last(CONNECTIONS, self.last.time_s, names, &self.last.connections)
     }
 
     /// Packets sent, delivered and lost so far.
@@ -216,13 +209,6 @@ impl Simulation {
         let (time_s, duration_s) = (self.time_s(), self.duration_s());
         format!("<Simulation at {time_s} s of {duration_s} s>")
     }
-}
-
-fn link_of(network: &Network, name: &str) -> PyResult<LinkId> {
-    network.link_by_name(name).ok_or_else(|| {
-        let known = network.links().map(|id| network.link_name(id));
-        errors::unknown("link", name, known)
-    })
 }
 
 fn last(

@@ -1,12 +1,13 @@
 //! Steady states, what a little more would change, and how much more there is room for.
 
+use netflow::evaluate::steady_notes;
 use netflow::scenario::Prepared;
-use netflow::simulation::{Model, ModelName};
 use netflow::steady::rows::{self, ConnectionRow, GainRow, LinkRow, TransferRow};
 use netflow::steady::{Bounds, Measure, Scale, Solver, SteadyOptions};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::names;
 use crate::table::Table;
 use crate::work::work;
 
@@ -72,17 +73,9 @@ impl SteadyState {
                 &rows::connections(network, &steady),
             )?,
             transfers: Table::of(&TransferRow::default(), &transfers)?,
-            notes: steady.notes(
-                network,
-                &netflow::number::plain(at_s),
-                is_other(scenario.options.model),
-            ),
+            notes: steady_notes(network, &steady, at_s, scenario.options.model),
         })
     }
-}
-
-fn is_other(model: Model) -> bool {
-    !matches!(model.name(), ModelName::Fluid)
 }
 
 #[pymethods]
@@ -192,10 +185,7 @@ impl Headroom {
         };
         let scale = match scale {
             None => Scale::All,
-            Some(name) => Scale::One(network.connection_by_name(name).ok_or_else(|| {
-                let known = network.connections().map(|id| network.connection_name(id));
-                errors::unknown("connection", name, known)
-            })?),
+            Some(name) => Scale::One(names::connection(network, name)?),
         };
         let options = SteadyOptions::default();
         let worked = work(py, threads, None, |_| {

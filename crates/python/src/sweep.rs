@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use netflow::results::Format;
 use netflow::sweep::{
     Axis, Error, Model, Request, Shard, Sweep as Library, Tried, Writing, Written,
 };
@@ -10,7 +9,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::convert::{positive_seconds, setting};
+use crate::convert::{self, positive_seconds, setting};
 use crate::errors::{self, EvaluationError};
 use crate::results::interrupted;
 use crate::scenario::{Scenario, Spec};
@@ -55,13 +54,6 @@ impl Sweep {
                 return Err(errors::value(message));
             }
         };
-        if !(1..=1_000_000).contains(&seeds) {
-            let message = format!("`seeds` must be 1 to 1000000, not {seeds}");
-            return Err(errors::value(message));
-        }
-        let format: Format = format
-            .parse()
-            .map_err(|error: netflow::results::UnknownFormat| errors::value(error.to_string()))?;
         let defaults = Request::default();
         let request = Request {
             axes,
@@ -69,12 +61,12 @@ impl Sweep {
             each_link_fails,
             model: model.parse::<Model>().map_err(errors::value)?,
             at_s: at.map(|at| positive_seconds("at", at)).transpose()?,
-            seeds,
+            seeds: convert::seeds(seeds)?,
             every_s: match every {
                 Some(every) => positive_seconds("every", every)?,
                 None => defaults.every_s,
             },
-            format,
+            format: convert::format(format)?,
         };
         // The request has the settings.
         let spec = Spec {

@@ -6,13 +6,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
-use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, RecordBatchIterator,
-    StringArray,
-};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use netflow::results::Table as Layout;
-use netflow::results::columns::{Frame, array, schema};
+use netflow::results::columns::{Frame, array, name, numbers, schema, texts};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyImportError, PyIndexError, PyKeyError};
 use pyo3::prelude::*;
@@ -42,22 +39,16 @@ impl Table {
         keys: Vec<(Vec<String>, Vec<i32>)>,
         values: Vec<Vec<f64>>,
     ) -> PyResult<Table> {
-        let name = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let mut fields = vec![Field::new("time_s", DataType::Float64, false)];
-        let of_key = |key: &&str| Field::new(*key, name.clone(), false);
+        let of_key = |key: &&str| Field::new(*key, name(), false);
         fields.extend(layout.keys.iter().map(of_key));
         let of_value =
             |column: &netflow::results::Column| Field::new(column.name, DataType::Float64, true);
         fields.extend(layout.values.iter().map(of_value));
         let mut arrays: Vec<Result<ArrayRef, ArrowError>> =
             vec![Ok(Arc::new(Float64Array::from(times_s)))];
-        arrays.extend(keys.into_iter().map(|(names, places)| {
-            let names = Arc::new(StringArray::from(names));
-            let places = Int32Array::from(places);
-            let keys = DictionaryArray::<Int32Type>::try_new(places, names)?;
-            Ok(Arc::new(keys) as ArrayRef)
-        }));
-        arrays.extend(values.into_iter().map(|column| Ok(known(column))));
+        arrays.extend(keys.iter().map(|(names, places)| texts(names, places)));
+        arrays.extend(values.into_iter().map(|column| Ok(numbers(column))));
         Table::made(Schema::new(fields), arrays.into_iter().collect())
     }
 
@@ -100,14 +91,6 @@ impl Table {
         }
         Ok(list)
     }
-}
-
-/// Null where nothing was measured.
-fn known(values: Vec<f64>) -> ArrayRef {
-    let has_gaps = values.iter().any(|value| value.is_nan());
-    let known: Option<Vec<bool>> =
-        has_gaps.then(|| values.iter().map(|value| !value.is_nan()).collect());
-    Arc::new(Float64Array::new(values.into(), known.map(Into::into)))
 }
 
 fn cell<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
@@ -161,11 +144,13 @@ impl Table {
         }
         let rows = self.0.num_rows();
         let place: isize = key.extract()?;
-        let from_end = place + rows as isize;
-        let place = usize::try_from(if place < 0 { from_end } else { place }).unwrap_or(rows);
-        match place < rows {
-            true => Ok(self.row(py, place)?.into_any()),
-            false => Err(PyIndexError::new_err(format!(
+        let from_start = match usize::try_from(place) {
+            Ok(place) => Some(place),
+            Err(_) => rows.checked_sub(place.unsigned_abs()),
+        };
+        match from_start.filter(|&place| place < rows) {
+            Some(place) => Ok(self.row(py, place)?.into_any()),
+            None => Err(PyIndexError::new_err(format!(
                 "there is no row {key}: the table has {rows}"
             ))),
         }

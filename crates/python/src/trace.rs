@@ -1,17 +1,18 @@
 //! Packet traces as tables.
 
+use std::collections::HashMap;
+use std::ffi::CString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use netflow::number::count;
 use netflow::profile::fit::{FlowSamples, Method, Names, fit};
 use netflow::results::{CONNECTIONS, LINKS, Row};
 use netflow::trace::analysis::{ConnectionSeries, Connections, LinkSeries, Links};
-use netflow::trace::sender::{Options, Samplers};
+use netflow::trace::sender::{Options, SampleRow, Samplers};
 use netflow::trace::{Error, Reader, open};
+use netflow::traces::{self, fitted_to};
 use pyo3::exceptions::{PyOSError, PyUserWarning};
 use pyo3::prelude::*;
-use serde::Serialize;
 
 use crate::convert::positive_seconds;
 use crate::errors;
@@ -40,22 +41,6 @@ impl Trace {
     }
 }
 
-/// A sample as a row.
-#[derive(Default, Serialize)]
-struct SampleRow<'a> {
-    trace: &'a str,
-    flow: &'a str,
-    time_s: f64,
-    loss: f64,
-    rtt_s: f64,
-    throughput_pps: f64,
-    packets: u32,
-    retransmitted: u32,
-    needless: u32,
-    duration_s: f64,
-    rtt_method: &'a str,
-}
-
 /// What is gathered while a trace is read.
 struct Gathered {
     format: String,
@@ -63,6 +48,8 @@ struct Gathered {
     connections: Vec<ConnectionSeries>,
     samples: Vec<FlowSamples>,
     reader: Reader,
+    /// What is suspicious about it.
+    warnings: Vec<String>,
 }
 
 /// Reads a trace to its end: ns-2, pcap or pcapng, compressed or not.
@@ -87,17 +74,7 @@ pub fn trace(
             path.display()
         )));
     };
-    let faults = gathered.reader.faults();
-    if faults.count > 0 {
-        let places = usize::try_from(faults.count).unwrap_or(usize::MAX);
-        let mut message = format!("{}: {}", path.display(), count(places, "malformed place"));
-        if let Some(first) = faults.first.first() {
-            message += &format!(", the first {first}");
-        }
-        let category = py.get_type::<PyUserWarning>();
-        let text = std::ffi::CString::new(message).unwrap_or_default();
-        PyErr::warn(py, &category, &text, 1)?;
-    }
+    warn(py, &gathered.warnings)?;
     let names = gathered.reader.names();
     Ok(Trace {
         format: gathered.format.clone(),
@@ -135,13 +112,25 @@ fn gather(
     if left_out > 0 || samplers.senders().flows_left_out() > 0 {
         return Ok(None);
     }
+    let faults = traces::faults(path, &reader);
+    let vantage = traces::vantage(path, samplers.senders());
     Ok(Some(Gathered {
+        warnings: faults.into_iter().chain(vantage).collect(),
         format: reader.format().to_string(),
         links: links.finish(),
         connections: connections.finish(),
         samples: samplers.finish(&path.display().to_string()),
         reader,
     }))
+}
+
+fn warn(py: Python<'_>, messages: &[String]) -> PyResult<()> {
+    let category = py.get_type::<PyUserWarning>();
+    for message in messages {
+        let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
+        PyErr::warn(py, &category, &text, 1)?;
+    }
+    Ok(())
 }
 
 fn cannot(error: &Error) -> PyErr {
@@ -160,8 +149,7 @@ fn series<R: Row>(
     let mut places: Vec<Vec<i32>> = vec![Vec::new(); layout.keys.len()];
     let mut values: Vec<Vec<f64>> = vec![Vec::new(); layout.values.len()];
     let mut times_s = Vec::new();
-    let mut known: Vec<std::collections::HashMap<String, i32>> =
-        vec![std::collections::HashMap::new(); layout.keys.len()];
+    let mut known: Vec<HashMap<String, i32>> = vec![HashMap::new(); layout.keys.len()];
     for row in rows {
         let (time_s, keys, numbers) = row.columns();
         times_s.push(time_s);
@@ -183,21 +171,10 @@ fn series<R: Row>(
 
 fn samples(flows: &[FlowSamples]) -> PyResult<Table> {
     let rows = flows.iter().flat_map(|flow| {
-        flow.samples.iter().map(move |it| SampleRow {
-            trace: &flow.trace,
-            flow: &flow.flow,
-            time_s: it.time_s,
-            loss: it.resent_fraction(),
-            rtt_s: it.rtt_s,
-            throughput_pps: it.throughput_pps(),
-            packets: it.pkts,
-            retransmitted: it.resent_pkts,
-            needless: it.needless_pkts,
-            duration_s: it.duration_s,
-            rtt_method: &flow.rtt_method,
-        })
+        let samples = flow.samples.iter();
+        samples.map(move |sample| SampleRow::new(flow, sample))
     });
-    Table::of(&SampleRow::default(), &rows.collect::<Vec<_>>())
+    Table::of(&SampleRow::<&str>::default(), &rows.collect::<Vec<_>>())
 }
 
 /// A profile fitted to the samples of traces.
@@ -211,36 +188,33 @@ pub fn fit_profile(
     k: u32,
 ) -> PyResult<String> {
     let k = NonZeroU32::new(k).ok_or_else(|| errors::value("`k` must be 1 or more"))?;
-    let (method, how) = match method {
-        "long-run" => (Method::LongRun, "long-run rate"),
-        "paper" => (Method::Paper, "means of samples"),
+    let method = match method {
+        "long-run" => Method::LongRun,
+        "paper" => Method::Paper,
         other => {
             let known = ["long-run", "paper"].into_iter();
             return Err(errors::unknown("method", other, known));
         }
     };
     let worked = work(py, Some(1), None, |wish| {
-        let mut flows = Vec::new();
+        let (mut flows, mut warnings) = (Vec::new(), Vec::new());
         for path in &traces {
-            match gather(path, f64::INFINITY, k, wish)? {
-                Some(gathered) => flows.extend(gathered.samples),
-                None => return Ok(None),
-            }
+            let Some(gathered) = gather(path, f64::INFINITY, k, wish)? else {
+                return Ok(None);
+            };
+            flows.extend(gathered.samples);
+            warnings.extend(gathered.warnings);
         }
-        Ok(Some(flows))
+        Ok(Some((flows, warnings)))
     })?;
-    let flows: Result<Option<Vec<FlowSamples>>, Error> = worked.whole()?;
-    let Some(flows) = flows.map_err(|error| cannot(&error))? else {
+    let found: Result<_, Error> = worked.whole()?;
+    let Some((flows, warnings)) = found.map_err(|error| cannot(&error))? else {
         return Err(errors::value("a trace has too many flows"));
     };
-    let all: usize = flows.iter().map(|flow| flow.samples.len()).sum();
+    warn(py, &warnings)?;
     let names = Names {
         name,
-        description: &format!(
-            "{how}, fitted to {} of {}",
-            count(all, "sample"),
-            count(flows.len(), "flow")
-        ),
+        description: &fitted_to(&flows, method),
     };
     let fitted = fit(&flows, method, &names).map_err(|error| errors::value(error.to_string()))?;
     let text = fitted.profile().and_then(netflow::profile::to_toml);

@@ -10,7 +10,7 @@ mod collect;
 use serde::Serialize;
 
 #[cfg(feature = "parquet")]
-pub use arrow::{array, schema};
+pub use arrow::{array, name, numbers, schema, texts};
 pub use collect::Cell;
 use collect::Sink;
 

@@ -1,6 +1,6 @@
 //! What a network at rest does.
 
-use netflow_network::{ConnectionId, LinkId, Network};
+use netflow_network::{ConnectionId, LinkId};
 use netflow_profile::ProfileUse;
 use serde::Serialize;
 
@@ -104,29 +104,6 @@ impl Steady {
     /// One connection.
     pub fn connection(&self, id: ConnectionId) -> &ConnectionSteady {
         &self.connections[id.index()]
-    }
-
-    /// What is left out, or not what the scenario asks for, which may be another model: in words; `at` is
-    /// how a reader is told the time in seconds.
-    pub fn notes(&self, network: &Network, at: &str, is_other_model: bool) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.later_events > 0 {
-            let events = match self.later_events {
-                1 => "1 event".to_owned(),
-                n => format!("{n} events"),
-            };
-            notes.push(format!("{events} after {at} s left out"));
-        }
-        if is_other_model {
-            notes.push(
-                "the scenario names another model; this is the steady state of `fluid`".to_owned(),
-            );
-        }
-        for &id in &self.without_route {
-            let name = network.connection_name(id);
-            notes.push(format!("{name} has no route at {at} s, and sends nothing"));
-        }
-        notes
     }
 
     /// The solver's point, which is at `z`, in numbers.

@@ -17,11 +17,37 @@ pub fn schema(columns: &[Column]) -> Schema {
             Kind::Number => DataType::Float64,
             Kind::Whole => DataType::UInt64,
             Kind::Flag => DataType::Boolean,
-            Kind::Text => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+            Kind::Text => name(),
         };
         Field::new(&column.name, kind, true)
     });
     Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// The type of texts of which each stands in many rows.
+pub fn name() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// Numbers; null where there is none.
+pub fn numbers(list: Vec<f64>) -> ArrayRef {
+    let has_gaps = list.iter().any(|number| number.is_nan());
+    let known: Option<Vec<bool>> =
+        has_gaps.then(|| list.iter().map(|number| !number.is_nan()).collect());
+    Arc::new(Float64Array::new(list.into(), known.map(Into::into)))
+}
+
+/// Names by their places; null where the place is negative.
+///
+/// # Errors
+/// If a place is none.
+pub fn texts(names: &[String], places: &[i32]) -> Result<ArrayRef, ArrowError> {
+    let places = places.iter().map(|&place| (place >= 0).then_some(place));
+    let names = Arc::new(StringArray::from_iter_values(names));
+    let places: Int32Array = places.collect();
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
+        places, names,
+    )?))
 }
 
 /// What stands in a column; null where there is nothing.
@@ -30,22 +56,9 @@ pub fn schema(columns: &[Column]) -> Schema {
 /// If there are more different texts than Arrow can count.
 pub fn array(data: &Data) -> Result<ArrayRef, ArrowError> {
     Ok(match data {
-        Data::Numbers(list) => {
-            let has_gaps = list.iter().any(|number| number.is_nan());
-            let known: Option<Vec<bool>> =
-                has_gaps.then(|| list.iter().map(|number| !number.is_nan()).collect());
-            Arc::new(Float64Array::new(
-                list.clone().into(),
-                known.map(Into::into),
-            ))
-        }
+        Data::Numbers(list) => numbers(list.clone()),
         Data::Wholes(list) => Arc::new(UInt64Array::from(list.clone())),
         Data::Flags(list) => Arc::new(BooleanArray::from(list.clone())),
-        Data::Texts(Texts { names, places, .. }) => {
-            let places = places.iter().map(|&place| (place >= 0).then_some(place));
-            let names = Arc::new(StringArray::from_iter_values(names));
-            let places: Int32Array = places.collect();
-            Arc::new(DictionaryArray::<Int32Type>::try_new(places, names)?)
-        }
+        Data::Texts(Texts { names, places, .. }) => texts(names, places)?,
     })
 }

@@ -51,7 +51,7 @@ pub use flight::MOST_IN_FLIGHT;
 pub use handshake::Vantage;
 pub use rtt::RttMethod;
 pub use samples::{Sampler, Samplers};
-pub use table::{SamplesWriter, TableError, read_samples};
+pub use table::{SampleRow, SamplesWriter, TableError, read_samples};
 pub use tracker::{Observation, Totals, Tracker};
 
 use crate::{Endpoint, Event, Transport, What};

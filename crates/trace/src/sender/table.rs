@@ -43,7 +43,7 @@ impl<W: io::Write> SamplesWriter<W> {
     /// What the output says.
     pub fn write(&mut self, flow: &FlowSamples) -> io::Result<()> {
         for sample in &flow.samples {
-            self.0.serialize(Line::new(flow, sample))?;
+            self.0.serialize(SampleRow::new(flow, sample))?;
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ pub fn read_samples(source: impl io::Read) -> Result<Vec<FlowSamples>, TableErro
     let mut lines = csv::Reader::from_reader(source);
     let mut lines = lines.deserialize();
     while let Some(line) = lines.next() {
-        let line: Line<String> = line?;
+        let line: SampleRow<String> = line?;
         let sample = line.sample();
         if let Some(what) = wrong(&sample) {
             return Err(TableError::Sample {
@@ -120,27 +120,39 @@ fn wrong(sample: &Sample) -> Option<String> {
     }
 }
 
-/// A line; the loss and the throughput follow from the others.
-#[derive(Serialize, Deserialize)]
-struct Line<S> {
-    trace: S,
-    flow: S,
-    time_s: f64,
+/// A sample as a row; the loss and the throughput follow from the others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampleRow<S> {
+    /// The trace that it is in.
+    pub trace: S,
+    /// The flow's name there.
+    pub flow: S,
+    /// When it ended, in seconds.
+    pub time_s: f64,
+    /// Retransmitted / packets.
     #[serde(default)]
-    loss: f64,
-    rtt_s: f64,
+    pub loss: f64,
+    /// Mean round-trip time in seconds.
+    pub rtt_s: f64,
+    /// Packets/s; infinite if all left at once.
     #[serde(default)]
-    throughput_pps: f64,
-    packets: u32,
-    retransmitted: u32,
-    needless: u32,
-    duration_s: f64,
-    rtt_method: S,
+    pub throughput_pps: f64,
+    /// Packets sent, k.
+    pub packets: u32,
+    /// Of these, packets that had been sent before.
+    pub retransmitted: u32,
+    /// Of these, those that had arrived.
+    pub needless: u32,
+    /// Seconds from the first packet to the first after it.
+    pub duration_s: f64,
+    /// How the flow's round-trip times were found.
+    pub rtt_method: S,
 }
 
-impl<'a> Line<&'a str> {
-    fn new(flow: &'a FlowSamples, sample: &Sample) -> Line<&'a str> {
-        Line {
+impl<'a> SampleRow<&'a str> {
+    /// Of a sample of a flow.
+    pub fn new(flow: &'a FlowSamples, sample: &Sample) -> SampleRow<&'a str> {
+        SampleRow {
             trace: &flow.trace,
             flow: &flow.flow,
             time_s: sample.time_s,
@@ -156,7 +168,7 @@ impl<'a> Line<&'a str> {
     }
 }
 
-impl<S> Line<S> {
+impl<S> SampleRow<S> {
     fn sample(&self) -> Sample {
         Sample {
             time_s: self.time_s,

@@ -7,10 +7,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use netflow::evaluate::steady_notes;
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, Failures, failures as analyse, rows};
 
-use super::solve::{cannot, notes};
+use super::solve::cannot;
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::interrupt;
@@ -93,7 +94,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let work = || analyse(network, at_s, &options, &interrupt::requested);
     let found = on_threads(arguments.threads, work)?.map_err(cannot)?;
     let found = found.ok_or_else(|| Failure::Interrupted("nothing is told".to_owned()))?;
-    for note in notes(network, &found.intact, at_s, scenario.options.model) {
+    for note in steady_notes(network, &found.intact, at_s, scenario.options.model) {
         problems::warn_of(&note);
     }
     for failing in &found.down_already {

@@ -119,24 +119,28 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         message: format!("{argument} has no effect with --model {}", model.name()),
         help: Some(help.to_owned()),
     };
-    if arguments.bandwidth.is_some() && model != Model::Rounds {
-        let help = "--model rounds knows how long packets take to send";
-        return Err(without_effect("--bandwidth", help));
-    }
-    if arguments.samples.is_some() && matches!(model, Model::ModelC | Model::Csa) {
-        return Err(without_effect("--samples", "this model is a formula"));
-    }
     if arguments.exact && model == Model::Rounds {
         let help = "transfers are played at random; --samples says how many";
         return Err(without_effect("--exact", help));
     }
-    Ok(Method {
+    let method = Method {
         model,
         mss_bytes: arguments.mss.unwrap_or(stack.mss_bytes),
         stack,
         bandwidth_bps: arguments.bandwidth,
         samples: arguments.samples,
-    })
+    };
+    match method.unused() {
+        Some("bandwidth") => {
+            let help = "--model rounds knows how long packets take to send";
+            Err(without_effect("--bandwidth", help))
+        }
+        Some(setting) => {
+            let help = "this model is a formula";
+            Err(without_effect(&format!("--{setting}"), help))
+        }
+        None => Ok(method),
+    }
 }
 
 /// Every combination of what is asked for.
@@ -153,14 +157,9 @@ fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<Questio
     let mut questions = Vec::with_capacity(sizes.len() * delays_s.len() * losses.len());
     for size in sizes {
         let size_bytes = size.bytes(Bytes(f64::from(mss_bytes))).get().ceil() as u64;
-        let packets = size_bytes.div_ceil(u64::from(mss_bytes.max(1)));
         for &delay_s in &delays_s {
-            questions.extend(losses.iter().map(|&loss| Question {
-                size_bytes,
-                packets,
-                delay_s,
-                loss,
-            }));
+            let of = |&loss| Question::of(size_bytes, mss_bytes, delay_s, loss);
+            questions.extend(losses.iter().map(of));
         }
     }
     Ok(questions)

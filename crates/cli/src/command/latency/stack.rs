@@ -1,9 +1,7 @@
 //! A built-in stack's name or a stack file's path.
 
-use std::path::Path;
-
+use netflow::find::{self, FindError};
 use netflow::tcpmodel::{Stack, builtin_names};
-use netflow_files::Kind;
 
 use crate::failure::Failure;
 use crate::input::unknown;
@@ -15,16 +13,12 @@ pub fn help() -> String {
 }
 
 pub fn find(name: &str) -> Result<Stack, Failure> {
-    if let Some(stack) = Stack::builtin(name) {
-        return Ok(stack);
-    }
-    let path = Path::new(name);
-    if path.exists() || name.ends_with(".toml") {
-        return netflow::document::load(path, Kind::Stack, Stack::read_in)
-            .map_err(|problems| Failure::Input(problems.into()));
-    }
-    let all = builtin_names();
-    let more = format!("all are {}; or give a stack file's path", all.join(", "));
-    let message = format!("there is no stack `{name}`");
-    Err(unknown(message, name, all.iter().copied(), Some(more)))
+    find::stack(name).map_err(|error| match error {
+        FindError::Wrong(problems) => Failure::Input(problems.into()),
+        FindError::Unknown(all) => {
+            let more = format!("all are {}; or give a stack file's path", all.join(", "));
+            let message = format!("there is no stack `{name}`");
+            unknown(message, name, all.into_iter(), Some(more))
+        }
+    })
 }

@@ -10,6 +10,7 @@ use netflow::profile::fit::{
     Status, diagnose, fit as fit_samples, residuals,
 };
 use netflow::profile::to_toml;
+use netflow::traces::fitted_to;
 use serde::Serialize;
 
 use crate::command::trace::samples::{Sampling, of_files};
@@ -65,18 +66,13 @@ enum MethodArgument {
 
 pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let flows = of_files(&arguments.traces, &arguments.sampling)?;
-    let (method, how) = match arguments.method {
-        MethodArgument::LongRun => (Method::LongRun, "long-run rate"),
-        MethodArgument::Paper => (Method::Paper, "means of samples"),
+    let method = match arguments.method {
+        MethodArgument::LongRun => Method::LongRun,
+        MethodArgument::Paper => Method::Paper,
     };
-    let samples: usize = flows.iter().map(|flow| flow.samples.len()).sum();
     let names = Names {
         name: &arguments.name,
-        description: &format!(
-            "{how}, fitted to {} of {}",
-            count(samples, "sample"),
-            count(flows.len(), "flow")
-        ),
+        description: &fitted_to(&flows, method),
     };
     let fit =
         fit_samples(&flows, method, &names).map_err(|error| Failure::usage(error.to_string()))?;

@@ -8,7 +8,8 @@ mod where_more;
 use std::io::Write;
 
 use clap::{ArgGroup, Args};
-use netflow::simulation::{Model, ModelName, Network};
+use netflow::evaluate::steady_notes;
+use netflow::simulation::Network;
 use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions, rows};
 
 use crate::failure::Failure;
@@ -92,7 +93,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let mut solver = Solver::new(network, at_s).map_err(cannot)?;
     let steady = solver.solve(&options).map_err(cannot)?;
-    for note in notes(network, &steady, at_s, scenario.options.model) {
+    for note in steady_notes(network, &steady, at_s, scenario.options.model) {
         problems::warn_of(&note);
     }
     let format = if arguments.json {
@@ -197,10 +198,4 @@ pub(super) fn cannot(error: SteadyError) -> Failure {
         | SteadyError::NothingScales => Failure::usage(error.to_string()),
         _ => Failure::Evaluation(error.to_string()),
     }
-}
-
-/// What is left out, or not what the scenario asks for.
-pub(super) fn notes(network: &Network, steady: &Steady, at_s: f64, model: Model) -> Vec<String> {
-    let at = netflow::number::plain(at_s);
-    steady.notes(network, &at, !matches!(model.name(), ModelName::Fluid))
 }

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use netflow::number::{count, plain, short};
+use netflow::number::plain;
 use netflow::trace::sender::{MOST_FLOWS, Senders};
 use netflow::trace::{self, Event, Reader};
+use netflow::traces;
 
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
@@ -108,52 +109,18 @@ pub fn few_flows(file: &Path, events_left_out: u64) -> Result<(), Failure> {
     }
 }
 
-/// Says what was malformed in a trace.
-pub fn warn_of_faults(file: &Path, reader: &Reader) {
-    let faults = reader.faults();
-    if faults.count == 0 {
-        return;
-    }
-    let places = usize::try_from(faults.count).unwrap_or(usize::MAX);
-    let end = if faults.truncated {
-        "; the end is missing"
-    } else {
-        ""
-    };
-    let mut message = format!(
-        "{}: {} in this {}{end}",
-        file.display(),
-        count(places, "malformed place"),
-        reader.format(),
-    );
-    const SHOWN: usize = 5;
-    for fault in faults.first.iter().take(SHOWN) {
-        message += &format!("\n  {fault}");
-    }
-    if places > SHOWN {
-        message += &format!("\n  … and {} more", places - SHOWN);
-    }
-    problems::warn_of(&message);
-}
-
 /// Says which flows were captured at the wrong end.
 pub fn warn_of_vantage(file: &Path, senders: &Senders) {
-    let near: Vec<_> = senders.near_the_receiver().collect();
-    let Some((flow, vantage)) = near.first() else {
-        return;
-    };
-    problems::warn_of(&format!(
-        "{}: {} captured near the receiver, where data and acknowledgements follow each other at \
-         once: round-trip times, and losses before the capture, are not to be had there; of {flow} \
-         {} ms of {} ms are seen",
-        file.display(),
-        match near.len() {
-            1 => "1 flow was".to_owned(),
-            flows => format!("{flows} flows were"),
-        },
-        short(1e3 * vantage.receiver_side_s),
-        short(1e3 * (vantage.receiver_side_s + vantage.sender_side_s)),
-    ));
+    if let Some(message) = traces::vantage(file, senders) {
+        problems::warn_of(&message);
+    }
+}
+
+/// Says what was malformed in a trace.
+pub fn warn_of_faults(file: &Path, reader: &Reader) {
+    if let Some(message) = traces::faults(file, reader) {
+        problems::warn_of(&message);
+    }
 }
 
 /// A trace that is none is bad input, not a file that cannot be read.

@@ -1,0 +1,28 @@
+//! What is to be said about a steady state.
+
+use netflow_network::{Model, ModelName, Network};
+use netflow_steady::Steady;
+
+use crate::number::{count, plain};
+
+/// What a steady state leaves out, or is not what the scenario, which asks for this model, asks for: in words.
+pub fn steady_notes(network: &Network, steady: &Steady, at_s: f64, model: Model) -> Vec<String> {
+    let mut notes = Vec::new();
+    let at_s = plain(at_s);
+    if steady.later_events > 0 {
+        let events = count(steady.later_events, "event");
+        notes.push(format!("{events} after {at_s} s left out"));
+    }
+    if !matches!(model.name(), ModelName::Fluid) {
+        notes.push(
+            "the scenario names another model; this is the steady state of `fluid`".to_owned(),
+        );
+    }
+    for &id in &steady.without_route {
+        let name = network.connection_name(id);
+        notes.push(format!(
+            "{name} has no route at {at_s} s, and sends nothing"
+        ));
+    }
+    notes
+}

@@ -1,0 +1,54 @@
+//! Profiles and stacks by what people write: a built-in name, or a file's path.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use netflow_document::Problems;
+use netflow_files::Kind;
+use netflow_profile::Profile;
+use netflow_tcpmodel::Stack;
+
+/// Why there is none.
+#[derive(Debug)]
+pub enum FindError {
+    /// It is no path either; all names that there are.
+    Unknown(Vec<&'static str>),
+    /// The file is wrong, or cannot be read.
+    Wrong(Problems),
+}
+
+/// A built-in profile by its name or alias, or that of a profile file.
+///
+/// # Errors
+/// There is none of this name, or the file is wrong.
+pub fn profile(name: &str) -> Result<Arc<dyn Profile>, FindError> {
+    if let Some(profile) = netflow_profile::builtin(name) {
+        return Ok(profile);
+    }
+    let path = Path::new(name);
+    let has_folders = path.extension().is_some() && path.components().count() > 1;
+    if path.exists() || has_folders || name.ends_with(".toml") {
+        return netflow_profile::load(path).map_err(FindError::Wrong);
+    }
+    let aliases = netflow_profile::aliases().iter().map(|(alias, _)| *alias);
+    let names = netflow_profile::builtin_names().iter().copied();
+    Err(FindError::Unknown(names.chain(aliases).collect()))
+}
+
+/// A built-in stack, or that of a stack file.
+///
+/// # Errors
+/// As [`profile`].
+pub fn stack(name: &str) -> Result<Stack, FindError> {
+    if let Some(stack) = Stack::builtin(name) {
+        return Ok(stack);
+    }
+    let path = Path::new(name);
+    if path.exists() || name.ends_with(".toml") {
+        let loaded = netflow_document::load(path, Kind::Stack, Stack::read_in);
+        return loaded.map_err(FindError::Wrong);
+    }
+    Err(FindError::Unknown(
+        netflow_tcpmodel::builtin_names().to_vec(),
+    ))
+}

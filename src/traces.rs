@@ -1,0 +1,69 @@
+//! What is to be said about traces that were read, and about profiles fitted to them, in words.
+
+use std::path::Path;
+
+use netflow_profile::fit::{FlowSamples, Method};
+use netflow_trace::Reader;
+use netflow_trace::sender::Senders;
+
+use crate::number::{count, short};
+
+/// What was malformed in a trace, if anything was.
+pub fn faults(file: &Path, reader: &Reader) -> Option<String> {
+    const SHOWN: usize = 5;
+    let faults = reader.faults();
+    if faults.count == 0 {
+        return None;
+    }
+    let places = usize::try_from(faults.count).unwrap_or(usize::MAX);
+    let end = if faults.truncated {
+        "; the end is missing"
+    } else {
+        ""
+    };
+    let mut message = format!(
+        "{}: {} in this {}{end}",
+        file.display(),
+        count(places, "malformed place"),
+        reader.format(),
+    );
+    for fault in faults.first.iter().take(SHOWN) {
+        message += &format!("\n  {fault}");
+    }
+    if places > SHOWN {
+        message += &format!("\n  … and {} more", places - SHOWN);
+    }
+    Some(message)
+}
+
+/// Which flows were captured at the wrong end, if any were.
+pub fn vantage(file: &Path, senders: &Senders) -> Option<String> {
+    let near: Vec<_> = senders.near_the_receiver().collect();
+    let (flow, vantage) = near.first()?;
+    Some(format!(
+        "{}: {} captured near the receiver, where data and acknowledgements follow each other at \
+         once: round-trip times, and losses before the capture, are not to be had there; of {flow} \
+         {} ms of {} ms are seen",
+        file.display(),
+        match near.len() {
+            1 => "1 flow was".to_owned(),
+            flows => format!("{flows} flows were"),
+        },
+        short(1e3 * vantage.receiver_side_s),
+        short(1e3 * (vantage.receiver_side_s + vantage.sender_side_s)),
+    ))
+}
+
+/// What a profile's description says that was fitted to these samples.
+pub fn fitted_to(flows: &[FlowSamples], method: Method) -> String {
+    let how = match method {
+        Method::LongRun => "long-run rate",
+        Method::Paper => "means of samples",
+    };
+    let samples: usize = flows.iter().map(|flow| flow.samples.len()).sum();
+    format!(
+        "{how}, fitted to {} of {}",
+        count(samples, "sample"),
+        count(flows.len(), "flow")
+    )
+}
