@@ -8,6 +8,7 @@
 
 mod delays;
 mod engine;
+pub mod filling;
 mod fluid;
 pub mod mm1k;
 mod ramp;

@@ -20,6 +20,8 @@ use math::Langevin;
 pub struct Equilibrium {
     /// Mean number of packets, the one in service included; in [0, K].
     pub mean_pkts: f64,
+    /// Mean room that is left, K less that; to the last digit where it is small.
+    pub free_pkts: f64,
     /// Probability that an arriving packet finds the queue full.
     pub blocking: f64,
     /// Probability that the queue is empty.
@@ -45,7 +47,8 @@ pub fn equilibrium(x: f64, k: f64) -> Equilibrium {
     } else {
         // The mirror image: customers and holes change places.
         Equilibrium {
-            mean_pkts: k - below.mean_pkts,
+            mean_pkts: below.free_pkts,
+            free_pkts: below.mean_pkts,
             blocking: below.empty,
             empty: below.blocking,
             slope: below.slope,
@@ -65,6 +68,7 @@ fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
     if far.is_nan() || far < 1e-150 {
         return Equilibrium {
             mean_pkts: 0.5 * k,
+            free_pkts: 0.5 * k,
             blocking: 1.0 / k1,
             empty: 1.0 / k1,
             slope: k * (k + 2.0) / 12.0,
@@ -85,6 +89,7 @@ fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
     };
     Equilibrium {
         mean_pkts,
+        free_pkts: k - mean_pkts,
         blocking: if near.mean > 0.0 {
             far.mean / near.mean
         } else {

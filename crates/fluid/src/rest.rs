@@ -11,6 +11,7 @@
 use netflow_network::{ACK_BYTES, Acks, Red};
 
 use crate::engine::queue::{NEGLIGIBLE, red_drop};
+use crate::filling::{ByRoomAlone, Filling};
 use crate::mm1k::{Equilibrium, equilibrium};
 
 pub use crate::engine::feedback::learnt_loss;
@@ -49,8 +50,23 @@ pub struct QueueAtRest {
     pub by_load: QueueSlopes,
     /// Derivatives by the room in packets, the load offered being the same.
     pub by_buffer: QueueSlopes,
+    /// Derivatives by what fills the queue, likewise.
+    pub by_filling: FillingSlopes,
     /// The drop probability jumps where the queue stands: it stays there, and what is dropped balances it.
     pub at_jump: bool,
+}
+
+/// By how much a queue changes with each part of its [`Filling`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FillingSlopes {
+    /// With [`Filling::windows`].
+    pub windows: QueueSlopes,
+    /// With [`Filling::acks`].
+    pub acks: QueueSlopes,
+    /// With [`Filling::poisson`].
+    pub poisson: QueueSlopes,
+    /// With [`Filling::idle`].
+    pub idle: QueueSlopes,
 }
 
 /// By how much a queue changes.
@@ -80,8 +96,8 @@ fn ln_admitted(x: f64, k: f64, eq: &Equilibrium) -> (f64, f64) {
 }
 
 /// Derivatives of the M/M/1/K queue by its room at the same x. With y = (K+1)x:
-/// d ln B/dK = −x/expm1(y), dN/dK = 1/(1−e^(−y)) − y/(4 sinh²(y/2)).
-fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 3] {
+/// d ln B/dK = −x/expm1(y) (the last that is returned), dN/dK = 1/(1−e^(−y)) − y/(4 sinh²(y/2)).
+fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
     let y = (k + 1.0) * x;
     let (ln_blocking, mean) = if y.abs() < 1e-4 {
         ((-1.0 + 0.5 * y - y * y / 12.0) / (k + 1.0), 0.5 + y / 6.0)
@@ -106,7 +122,7 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 3] {
         false if x > 0.0 => busy / eq.utilization(), // 1−B = U/ρ
         false => -eq.blocking * ln_blocking / (1.0 - eq.blocking),
     };
-    [mean, busy, ln_admitted]
+    [mean, busy, ln_admitted, ln_blocking]
 }
 
 /// N/U − 1 and its slope, those of N and U being given.
@@ -122,9 +138,12 @@ fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
 
 impl Queue {
     /// At rest with this ln of the load that is offered to it, what service takes at full rate being one.
-    pub fn at_rest(&self, ln_offered: f64) -> QueueAtRest {
+    pub fn at_rest(&self, ln_offered: f64, filling: &Filling) -> QueueAtRest {
         let k = self.buffer_pkts;
         let Some(red) = self.red else {
+            if filling.is_some() {
+                return self.filled(ln_offered, filling);
+            }
             return self.within(ln_offered, ln_offered, 1.0, 0.0, false);
         };
         let dropped = |x: f64| red_drop(&red, equilibrium(x, k).mean_pkts);
@@ -165,12 +184,106 @@ impl Queue {
         self.within(x, ln_offered, follows, slope, false)
     }
 
+    /// A drop-tail queue that windows fill: ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))), which rises with x, is ln of
+    /// the load offered.
+    fn filled(&self, ln_offered: f64, filling: &Filling) -> QueueAtRest {
+        let k = self.buffer_pkts;
+        let at = |x: f64| {
+            let eq = equilibrium(x, k);
+            let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
+            let (busy, busy_by_queue, _) = filling.busy(eq.mean_pkts, k);
+            let found = filling.in_equilibrium(x, &eq, ByRoomAlone::default());
+            let over = x + ln_admitted + busy.ln() - found.pass.ln() - ln_offered;
+            let slope = 1.0 + by_x + busy_by_queue / busy * eq.slope + found.by_x / found.pass;
+            (over, slope)
+        };
+        let (mut low, mut high) = (-700.0, 700.0);
+        let mut x = ln_offered.clamp(-690.0, 2.0);
+        for _ in 0..200 {
+            let (over, slope) = at(x);
+            match over > 0.0 {
+                true => high = x,
+                false => low = x,
+            }
+            let moved = -over / slope;
+            let next = x + moved;
+            if moved.abs() <= 1e-14 * (1.0 + x.abs()) || high - low <= 1e-15 * (1.0 + x.abs()) {
+                break;
+            }
+            x = match next > low && next < high {
+                true => next,
+                false => 0.5 * (low + high),
+            };
+        }
+        let eq = equilibrium(x, k);
+        let (_, by_x) = ln_admitted(x, k, &eq);
+        let [mean_by_room, _, admitted_by_room, blocking_by_room] = by_room(x, k, &eq);
+        let room = ByRoomAlone {
+            mean_pkts: mean_by_room,
+            ln_blocking: blocking_by_room,
+        };
+        let found = filling.in_equilibrium(x, &eq, room);
+        let (busy, busy_by_queue, busy_by_buffer) = filling.busy(eq.mean_pkts, k);
+        let ln_pass = found.pass.ln();
+        let slope = 1.0 + by_x + busy_by_queue / busy * eq.slope + found.by_x / found.pass;
+        let utilization = (ln_offered + ln_pass).exp().min(1.0);
+        let there = match utilization > 1e-9 {
+            true => eq.mean_pkts / utilization,
+            false => 1.0 + eq.mean_pkts,
+        };
+        // What changes ln busy by `ln_busy`, the mean by `mean` and B by `loss`, x staying, ln U_M/M/1/K besides by
+        // `admitted`, and ln of what is offered by `offered`.
+        let slopes = |admitted: f64, ln_busy: f64, mean: f64, loss: f64, offered: f64| {
+            let ln_rho = (offered - admitted - ln_busy - loss / found.pass) / slope;
+            let queue_pkts = mean + eq.slope * ln_rho;
+            let ln_pass = -(loss + found.by_x * ln_rho) / found.pass;
+            QueueSlopes {
+                ln_rho,
+                queue_pkts,
+                found_pkts: match utilization > 1e-9 {
+                    true => queue_pkts / utilization - there * (offered + ln_pass),
+                    false => queue_pkts,
+                },
+                ln_pass,
+            }
+        };
+        let of_loss = |loss: f64| slopes(0.0, 0.0, 0.0, loss, 0.0);
+        let busy_by_room = busy_by_queue * mean_by_room + busy_by_buffer;
+        let whole = Filling {
+            idle: 1.0,
+            ..*filling
+        };
+        let per_idle = whole.busy(eq.mean_pkts, k).0 - 1.0;
+        QueueAtRest {
+            ln_rho: x,
+            queue_pkts: eq.mean_pkts.clamp(0.0, k),
+            found_pkts: (there - 1.0).max(0.0),
+            utilization,
+            ln_pass,
+            by_load: slopes(0.0, 0.0, 0.0, 0.0, 1.0),
+            by_buffer: slopes(
+                admitted_by_room,
+                busy_by_room / busy,
+                mean_by_room,
+                found.by_buffer,
+                0.0,
+            ),
+            by_filling: FillingSlopes {
+                windows: of_loss(found.by.windows),
+                acks: of_loss(found.by.acks),
+                poisson: of_loss(found.by.poisson),
+                idle: slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0),
+            },
+            at_jump: false,
+        }
+    }
+
     /// With this ln ρ behind early drops, which follows the load offered by so much; `early` is −d ln(1−R)/dN.
     fn within(&self, x: f64, offered: f64, follows: f64, early: f64, at_jump: bool) -> QueueAtRest {
         let k = self.buffer_pkts;
         let eq = equilibrium(x, k);
         let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
-        let [mean_by_room, busy_by_room, admitted_by_room] = by_room(x, k, &eq);
+        let [mean_by_room, busy_by_room, admitted_by_room, _] = by_room(x, k, &eq);
         let busy_by_x = eq.empty * eq.mean_pkts;
         let (found_pkts, found_by_x) = found(&eq, eq.slope, busy_by_x);
         let (_, found_by_room) = found(&eq, mean_by_room, busy_by_room);
@@ -197,6 +310,7 @@ impl Queue {
                 found_pkts: found_by_room + found_by_x * x_by_room,
                 ln_pass: admitted_by_room + (by_x + 1.0) * x_by_room,
             },
+            by_filling: FillingSlopes::default(),
             at_jump,
         }
     }
@@ -228,12 +342,32 @@ mod tests {
         }
     }
 
-    fn queues() -> Vec<(Queue, f64)> {
+    fn fillings() -> Vec<Filling> {
+        let filled = |windows, acks, poisson| Filling {
+            windows,
+            acks,
+            poisson,
+            idle: 0.2 * (1.0 - poisson),
+        };
+        vec![
+            Filling::default(),
+            filled(0.7, 0.0, 0.0),
+            filled(12.0, 0.4, 0.0),
+            filled(5.0, 0.2, 0.3),
+        ]
+    }
+
+    fn queues() -> Vec<(Queue, Filling, f64)> {
         let mut all = Vec::new();
         for buffer_pkts in [1.5, 7.5, 50.0, 2000.0] {
             for red in [None, Some(red(false)), Some(red(true))] {
                 for rho in [0.01, 0.6, 0.9, 0.99, 1.0, 1.01, 1.3, 3.0, 40.0] {
-                    all.push((Queue { buffer_pkts, red }, rho));
+                    for filling in fillings()
+                        .into_iter()
+                        .take(if red.is_some() { 1 } else { 4 })
+                    {
+                        all.push((Queue { buffer_pkts, red }, filling, rho));
+                    }
                 }
             }
         }
@@ -243,8 +377,8 @@ mod tests {
     /// A queue at rest does not move in a step of any length.
     #[test]
     fn a_step_leaves_it_as_it_is() {
-        for (queue, rho) in queues() {
-            let rest = queue.at_rest(f64::ln(rho));
+        for (queue, filling, rho) in queues() {
+            let rest = queue.at_rest(f64::ln(rho), &filling);
             for service_pkts in [0.01, 3.0, 1e4] {
                 let step = Step {
                     buffer_pkts: queue.buffer_pkts,
@@ -257,13 +391,14 @@ mod tests {
                         average_before: rest.queue_pkts,
                         memory: 0.5,
                     }),
+                    filling,
                 };
                 let end = step.solve(service_pkts * rho);
                 let near = |is: f64, should: f64| {
                     let error = (is - should).abs() / (1e-6 + should.abs());
                     assert!(
                         error < 1e-6,
-                        "{queue:?} {rho} {service_pkts}: {end:?} {rest:?}"
+                        "{queue:?} {filling:?} {rho} {service_pkts}: {end:?} {rest:?}"
                     );
                 };
                 near(end.queue_pkts, rest.queue_pkts);
@@ -276,20 +411,28 @@ mod tests {
     /// Derivatives by differences, on either side of which there is no bend.
     #[test]
     fn slopes_are_those_of_differences() {
-        for (queue, rho) in queues() {
+        for (queue, filling, rho) in queues() {
             let at = |u: f64, k: f64| {
                 let queue = Queue {
                     buffer_pkts: k,
                     ..queue
                 };
-                queue.at_rest(u)
+                queue.at_rest(u, &filling)
             };
             let (u, k) = (f64::ln(rho), queue.buffer_pkts);
             let rest = at(u, k);
+            // What is left of the room of long queues that windows fill has fewer digits.
+            let digits = match filling.is_some() {
+                true => 1.0 + 0.1 * rest.queue_pkts,
+                false => 1.0,
+            };
             let near = |is: f64, more: f64, less: f64, h: f64, scale: f64| {
                 let should = (more - less) / (2.0 * h);
                 let error = (is - should).abs() / (should.abs() + 1e-3 * scale);
-                assert!(error < 1e-4, "{queue:?} {rho}: {is} {should} {rest:?}");
+                assert!(
+                    error < 1e-4,
+                    "{queue:?} {filling:?} {rho}: {is} {should} {rest:?}"
+                );
             };
             let h = 1e-6;
             let (more, less) = (at(u + h, k), at(u - h, k));
@@ -298,17 +441,17 @@ mod tests {
                 more.queue_pkts,
                 less.queue_pkts,
                 h,
-                1.0,
+                digits,
             );
             near(
                 rest.by_load.found_pkts,
                 more.found_pkts,
                 less.found_pkts,
                 h,
-                1.0,
+                digits,
             );
-            near(rest.by_load.ln_pass, more.ln_pass, less.ln_pass, h, 1.0);
-            near(rest.by_load.ln_rho, more.ln_rho, less.ln_rho, h, 1.0);
+            near(rest.by_load.ln_pass, more.ln_pass, less.ln_pass, h, digits);
+            near(rest.by_load.ln_rho, more.ln_rho, less.ln_rho, h, digits);
             let h = 1e-6 * k;
             let (more, less) = (at(u, k + h), at(u, k - h));
             near(
@@ -316,23 +459,71 @@ mod tests {
                 more.queue_pkts,
                 less.queue_pkts,
                 h,
-                1.0,
+                digits,
             );
             near(
                 rest.by_buffer.found_pkts,
                 more.found_pkts,
                 less.found_pkts,
                 h,
-                1.0,
+                digits,
             );
             near(
                 rest.by_buffer.ln_pass,
                 more.ln_pass,
                 less.ln_pass,
                 h,
-                1.0 / k,
+                digits / k,
             );
-            near(rest.by_buffer.ln_rho, more.ln_rho, less.ln_rho, h, 1.0 / k);
+            near(
+                rest.by_buffer.ln_rho,
+                more.ln_rho,
+                less.ln_rho,
+                h,
+                digits / k,
+            );
+            if !filling.is_some() || queue.red.is_some() {
+                continue;
+            }
+            type Part = (
+                fn(&mut Filling) -> &mut f64,
+                fn(&FillingSlopes) -> QueueSlopes,
+            );
+            let parts: [Part; 4] = [
+                (|it| &mut it.windows, |by| by.windows),
+                (|it| &mut it.acks, |by| by.acks),
+                (|it| &mut it.poisson, |by| by.poisson),
+                (|it| &mut it.idle, |by| by.idle),
+            ];
+            for (part, slope) in parts {
+                let mut aside = filling;
+                // At 0 of acknowledgements, and of what does not react, there is only one side.
+                if *part(&mut aside) == 0.0 {
+                    continue;
+                }
+                let h = 1e-5 * *part(&mut aside);
+                let of = |by: f64| {
+                    let mut aside = filling;
+                    *part(&mut aside) += by;
+                    queue.at_rest(u, &aside)
+                };
+                let (more, less, slope) = (of(h), of(-h), slope(&rest.by_filling));
+                near(
+                    slope.queue_pkts,
+                    more.queue_pkts,
+                    less.queue_pkts,
+                    h,
+                    digits,
+                );
+                near(
+                    slope.found_pkts,
+                    more.found_pkts,
+                    less.found_pkts,
+                    h,
+                    digits,
+                );
+                near(slope.ln_pass, more.ln_pass, less.ln_pass, h, digits);
+            }
         }
     }
 }

@@ -75,7 +75,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
     assert!(
         browser
             .text("#links tbody td:nth-child(3)")
-            .starts_with("~2")
+            .starts_with("~5")
     );
     assert!(browser.text("#estimate").starts_with("~ an estimate"));
     browser.click_at(

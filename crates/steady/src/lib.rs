@@ -23,6 +23,7 @@
 mod beside;
 mod error;
 mod failures;
+mod filling;
 mod gmres;
 mod headroom;
 mod linear;

@@ -7,6 +7,7 @@
 //!
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
+use netflow_fluid::filling::{Crossing, Filling};
 use netflow_fluid::rest::{QueueAtRest, learnt_loss, rate_kept_pps, within_window};
 use netflow_profile::Profile;
 
@@ -78,6 +79,8 @@ pub(crate) struct Point {
     /// Packets/s of data that enter each hop, or whose acknowledgements do.
     pub hops: Vec<f64>,
     fixed_s: Vec<f64>,
+    /// What fills each queue.
+    fillings: Vec<Filling>,
     /// What follows from inputs is to be made anew.
     stale: bool,
 }
@@ -91,7 +94,7 @@ impl Point {
         }
     }
 
-    /// Bandwidths, delays or flows are others than before.
+    /// Bandwidths, delays, rooms or flows are others than before.
     pub fn inputs_changed(&mut self) {
         self.stale = true;
     }
@@ -101,6 +104,10 @@ impl Point {
         self.flows.resize(problem.flows.len(), FlowAt::default());
         self.hops.resize(problem.hop_link.len(), 0.0);
         self.fixed_s.clear();
+        let crossings = problem.crossings();
+        self.fillings.clear();
+        self.fillings
+            .extend(crossings.iter().map(Crossing::filling));
         let fixed_s = |flow| problem.fixed_s(flow).iter().sum::<f64>();
         self.fixed_s.extend(problem.flows.iter().map(fixed_s));
     }
@@ -129,7 +136,7 @@ impl Point {
         for &l in &problem.used {
             let l = l as usize;
             let link = &problem.links[l];
-            let rest = link.queue.at_rest(z[2 * l]);
+            let rest = link.queue.at_rest(z[2 * l], &self.fillings[l]);
             let packet_s = z[2 * l + 1].exp() / link.bandwidth_bps;
             self.links[l] = LinkAt {
                 rest,

@@ -3,6 +3,8 @@
 //! At rest F(z, θ) = 0, so that dM/dθ = ∂M/∂θ + ψᵀ ∂F/∂θ with Jᵀψ = −∂M/∂z and J = ∂F/∂z: one system of linear
 //! equations for a measure M, whatever the number of parameters θ.
 
+use netflow_fluid::filling::ByFilling;
+use netflow_fluid::rest::QueueSlopes;
 use netflow_network::ConnectionId;
 
 use crate::linear::{Linear, Looks, Pulls};
@@ -163,6 +165,23 @@ impl Solver {
             at_bends: Vec::new(),
             residual,
         };
+        let by_filling: Vec<ByFilling> = (0..links)
+            .map(|l| {
+                let (link, by) = (&point.links[l], &point.links[l].rest.by_filling);
+                let worth_of = |slopes: &QueueSlopes| {
+                    looks.ln_pass[l] * slopes.ln_pass
+                        + looks.waiting_s[l] * link.packet_s * slopes.queue_pkts
+                        + waits[l] * link.packet_s * slopes.found_pkts
+                };
+                ByFilling {
+                    windows: worth_of(&by.windows),
+                    acks: worth_of(&by.acks),
+                    poisson: worth_of(&by.poisson),
+                    idle: worth_of(&by.idle),
+                }
+            })
+            .collect();
+        let filling = problem.worth_of_filling(&by_filling);
         for &l in &problem.used {
             let l = l as usize;
             let link = &point.links[l];
@@ -173,7 +192,9 @@ impl Solver {
             let by_buffer = &link.rest.by_buffer;
             all.by_buffer[l] = looks.ln_pass[l] * by_buffer.ln_pass
                 + looks.waiting_s[l] * link.packet_s * by_buffer.queue_pkts
-                + waits[l] * link.packet_s * by_buffer.found_pkts;
+                + waits[l] * link.packet_s * by_buffer.found_pkts
+                + filling.buffer_pkts[l];
+            all.by_delay[l] = filling.delay_s[l];
         }
         let mut by_flow = vec![0.0; problem.flows.len()];
         for (i, flow) in problem.flows.iter().enumerate() {
@@ -189,10 +210,11 @@ impl Solver {
                     all.by_bandwidth[l] -= per_second * bits / problem.links[l].bandwidth_bps;
                 }
             }
-            by_flow[i] = pulls.ln_rate[i] + direct.ln_sent[i];
+            by_flow[i] = pulls.ln_rate[i] + direct.ln_sent[i] + filling.ln_demand[i];
         }
-        for (by_bandwidth, link) in all.by_bandwidth.iter_mut().zip(&problem.links) {
-            *by_bandwidth /= link.bandwidth_bps;
+        for (l, link) in problem.links.iter().enumerate() {
+            all.by_bandwidth[l] =
+                all.by_bandwidth[l] / link.bandwidth_bps + filling.bandwidth_bps[l];
         }
         let bends: Vec<bool> = (0..problem.flows.len())
             .map(|i| self.is_at_bend(i))

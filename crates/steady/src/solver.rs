@@ -101,6 +101,7 @@ impl Solver {
     pub fn set_buffer(&mut self, link: LinkId, buffer_pkts: f64) -> Result<(), SteadyError> {
         check("buffer", buffer_pkts, buffer_pkts >= 1.0, "at least 1")?;
         self.problem.links[link.index()].queue.buffer_pkts = buffer_pkts;
+        self.point.inputs_changed();
         Ok(())
     }
 
@@ -138,6 +139,7 @@ impl Solver {
             }
             scaled += 1;
         }
+        self.point.inputs_changed();
         Ok(scaled)
     }
 
@@ -150,6 +152,7 @@ impl Solver {
         check("demand", factor, factor > 0.0, "positive")?;
         if let Some(flow) = self.take_out(id) {
             self.problem.flows[flow].demand = factor;
+            self.point.inputs_changed();
         }
         Ok(())
     }

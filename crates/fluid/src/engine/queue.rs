@@ -11,6 +11,7 @@
 
 use netflow_network::Red;
 
+use crate::filling::{ByRoomAlone, Filling};
 use crate::mm1k::{Equilibrium, equilibrium};
 
 /// Below this, adding to or taking from one changes nothing: such a loss is none.
@@ -44,6 +45,15 @@ pub(crate) struct Step {
     /// Load at the start of the step, where the search begins.
     pub guess: f64,
     pub red: Option<RedStep>,
+    /// What windows make of the loss of a drop-tail queue.
+    pub filling: Filling,
+}
+
+/// A queue at one load, and how it changes with the load; dN/dx is V.
+struct At {
+    eq: Equilibrium,
+    busy_slope: f64,
+    blocking_slope: f64,
 }
 
 impl Solution {
@@ -111,10 +121,18 @@ impl Step {
             return self.empty();
         }
         if self.red.is_none() {
-            if let Some(light) = self.solve_light(available) {
+            let filled = self.filling.is_some();
+            let is_light = |it: &Solution| {
+                let filling = &self.filling;
+                !filled || filling.idle == 0.0 && filling.is_light(it.queue_pkts, self.buffer_pkts)
+            };
+            if let Some(light) = self.solve_light(available).filter(is_light) {
                 return light;
             }
-            return self.solve_drop_tail(arriving_pkts);
+            return match filled {
+                true => self.solve_drop_tail(arriving_pkts, |x| self.filled(x)),
+                false => self.solve_drop_tail(arriving_pkts, |x| self.poisson(x)),
+            };
         }
         self.solve_by(|_| arriving_pkts)
     }
@@ -199,13 +217,40 @@ impl Step {
         })
     }
 
-    /// Newton's method with the exact slope, kept inside a bracket.
-    fn solve_drop_tail(&self, arriving_pkts: f64) -> Solution {
+    /// M/M/1/K as it is: dU/dx = π₀N, dB/dx = B(K−N).
+    fn poisson(&self, x: f64) -> At {
+        let eq = equilibrium(x, self.buffer_pkts);
+        At {
+            busy_slope: eq.empty * eq.mean_pkts,
+            blocking_slope: eq.blocking * (self.buffer_pkts - eq.mean_pkts),
+            eq,
+        }
+    }
+
+    /// M/M/1/K's mean with the loss and the idle time of windows.
+    fn filled(&self, x: f64) -> At {
+        let mut at = self.poisson(x);
+        let (eq, k) = (&mut at.eq, self.buffer_pkts);
+        let found = self.filling.in_equilibrium(x, eq, ByRoomAlone::default());
+        let (busy, busy_by_queue, _) = self.filling.busy(eq.mean_pkts, k);
+        at.blocking_slope = found.by_x;
+        at.busy_slope = busy * at.busy_slope + eq.utilization() * busy_by_queue * eq.slope;
+        eq.blocking = found.loss;
+        eq.empty = 1.0 - busy * eq.utilization();
+        at
+    }
+
+    /// Newton's method with the exact slope, kept inside a bracket; `at` gives the queue at a load.
+    fn solve_drop_tail(&self, arriving_pkts: f64, at: impl Fn(f64) -> At) -> Solution {
         let k = self.buffer_pkts;
         let (mut low, mut high) = LOAD_BOUNDS;
         let mut x = self.first_guess(arriving_pkts);
         for _ in 0..100 {
-            let mut eq = equilibrium(x, k);
+            let At {
+                mut eq,
+                busy_slope,
+                blocking_slope,
+            } = at(x);
             let residual = eq.mean_pkts - self.before_pkts + self.service_pkts * (1.0 - eq.empty)
                 - arriving_pkts * (1.0 - eq.blocking);
             if residual > 0.0 {
@@ -213,15 +258,12 @@ impl Step {
             } else {
                 low = x;
             }
-            // dN/dx = V, dU/dx = π₀N, dB/dx = B(K−N)
-            let empty_slope = -eq.empty * eq.mean_pkts;
-            let blocking_slope = eq.blocking * (k - eq.mean_pkts);
-            let slope = eq.slope - self.service_pkts * empty_slope + arriving_pkts * blocking_slope;
+            let slope = eq.slope + self.service_pkts * busy_slope + arriving_pkts * blocking_slope;
             let moved = -residual / slope;
             // So near that the tangent is as good as the curve: its error is the square of this.
             if moved.abs() * (1.0 + k) < 1e-7 || high - low < 1e-15 * (1.0 + high.abs()) {
                 eq.mean_pkts += eq.slope * moved;
-                eq.empty += empty_slope * moved;
+                eq.empty -= busy_slope * moved;
                 eq.blocking += blocking_slope * moved;
                 return self.solution(x + moved, &eq);
             }
@@ -232,7 +274,7 @@ impl Step {
                 0.5 * (low + high)
             };
         }
-        self.solution(x, &equilibrium(x, k))
+        self.solution(x, &at(x).eq)
     }
 
     /// Near the root wherever the step is short of equilibrium; Newton's method needs few steps
@@ -367,6 +409,7 @@ mod tests {
             service_pkts: service,
             guess: crate::mm1k::ln_rho_of_mean(before, k).clamp(-50.0, 50.0),
             red: None,
+            filling: Filling::default(),
         }
     }
 

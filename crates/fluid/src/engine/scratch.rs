@@ -1,11 +1,12 @@
 //! What steps work with besides the state, and can be derived from it.
 
-use super::Setup;
 use super::plan::Plan;
 use super::send::SentWithin;
 use super::shares::{Arrivals, Fate, Weight};
 use super::sources::{self, ActiveSources, Condition};
+use super::{Setup, windows};
 use crate::delays::Wait;
+use crate::filling::Filling;
 use crate::state::State;
 
 /// Everything is allocated before the first step.
@@ -35,6 +36,8 @@ pub(crate) struct Scratch {
     pub sent_by: Vec<SentWithin>,
     /// Packets that each branch may still send.
     pub may_send: Vec<f64>,
+    /// What fills each queue, while the sources are these.
+    pub fillings: Vec<Filling>,
     /// What links made packets wait when it was looked at last.
     pub waits: Vec<Wait>,
 }
@@ -56,6 +59,7 @@ impl Scratch {
             seen: vec![[0.0; 2]; plan.branches.len()],
             sent_by: Vec::with_capacity(plan.branches.len()),
             may_send: vec![f64::INFINITY; plan.branches.len()],
+            fillings: vec![Filling::default(); plan.links.len()],
             waits: Vec::with_capacity(plan.links.len()),
         };
         scratch.links_changed(setup, state);
@@ -82,5 +86,6 @@ impl Scratch {
         }
         state.forwarded[..setup.plan.branches.len()].fill(0.0);
         self.active.gather(setup, state, end_s - state.time_s);
+        windows::fill(setup, state, &self.active, &mut self.fillings);
     }
 }

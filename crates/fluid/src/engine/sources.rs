@@ -104,6 +104,13 @@ impl ActiveSources {
         self.index_by_link(plan);
     }
 
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        let lagged = self.lagged.iter().flat_map(|(_, members)| members);
+        let others = self.rates.iter().chain(&self.implicit).chain(&self.marked);
+        lagged.chain(others).copied()
+    }
+
     fn index_by_link(&mut self, plan: &Plan) {
         let first_rank = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
         let profile = |b: u32| plan.branches[b as usize].profile;

@@ -237,6 +237,7 @@ impl Moving<'_> {
         } else {
             service_bits * pkts / bits
         };
+        let filling = self.scratch.fillings[rank];
         let step = Step {
             buffer_pkts: l.buffer_pkts,
             light_rho: l.light_rho,
@@ -248,6 +249,7 @@ impl Moving<'_> {
                 average_before: link.average_pkts,
                 memory: (1.0 - red.weight).powf(arriving.pkts),
             }),
+            filling,
         };
         let mut refused_at_end = None;
         let mut solution = if let Some(rio) = l.rio {

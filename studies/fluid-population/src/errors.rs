@@ -1,0 +1,90 @@
+//! How far one is from the other.
+
+use crate::seen::Seen;
+
+/// Links whose queues are compared: the longest.
+const LONGEST: usize = 12;
+
+/// Of a link that loses fewer packets than this nothing is said about its loss.
+const FEW_LOST_PKTS: f64 = 20.0;
+
+/// A connection that delivers fewer packets than this is not judged.
+const FEW_DELIVERED_PKTS: f64 = 20.0;
+
+/// What one network is off by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Errors {
+    /// Σ|error|/Σ over the twelve longest queues.
+    pub queues: f64,
+    /// Median and 90th percentile of the relative error of a connection's goodput.
+    pub goodput: f64,
+    pub goodput_p90: f64,
+    /// Packets lost, as a ratio.
+    pub lost: Option<f64>,
+    /// Of links that lose packets: the median of the factor between their losses, at least 1.
+    pub link_loss: Option<f64>,
+    /// The median over connections of the relative error of the mean round-trip time.
+    pub rtt: f64,
+    /// The largest error of a utilization, of links that the truth has at half or more.
+    pub utilization: f64,
+}
+
+/// The part below which so much of them lies; they need not be in order.
+pub fn quantile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n => {
+            let place = part * (n - 1) as f64;
+            let (low, rest) = (place.floor() as usize, place.fract());
+            let high = (low + 1).min(n - 1);
+            values[low] + (values[high] - values[low]) * rest
+        }
+    }
+}
+
+impl Errors {
+    /// Of `is` beside `truth`.
+    pub fn of(is: &Seen, truth: &Seen) -> Errors {
+        let mut links: Vec<_> = truth.links.iter().zip(&is.links).collect();
+        links.sort_by(|a, b| b.0.queue_pkts.total_cmp(&a.0.queue_pkts));
+        let longest = links.iter().take(LONGEST);
+        let (mut off, mut sum) = (0.0, 0.0);
+        for (truth, is) in longest {
+            off += (is.queue_pkts - truth.queue_pkts).abs();
+            sum += truth.queue_pkts;
+        }
+        let connections = || truth.connections.iter().zip(&is.connections);
+        let judged = connections().filter(|(truth, _)| truth.delivered_pkts >= FEW_DELIVERED_PKTS);
+        let mut goodputs: Vec<f64> = judged
+            .map(|(truth, is)| (is.delivered_pkts / truth.delivered_pkts - 1.0).abs())
+            .collect();
+        let timed = connections().filter(|(truth, is)| truth.rtt_s > 0.0 && is.rtt_s > 0.0);
+        let mut rtts: Vec<f64> = timed
+            .map(|(truth, is)| (is.rtt_s / truth.rtt_s - 1.0).abs())
+            .collect();
+        let lost = |seen: &Seen| seen.links.iter().map(|l| l.lost_pkts).sum::<f64>();
+        let lossy = links
+            .iter()
+            .filter(|(truth, _)| truth.lost_pkts >= FEW_LOST_PKTS);
+        let mut factors: Vec<f64> = lossy
+            .map(|(truth, is)| (is.lost_pkts.max(0.1) / truth.lost_pkts).ln().abs().exp())
+            .collect();
+        let busy = links.iter().filter(|(truth, _)| truth.utilization >= 0.5);
+        let utilization = busy.map(|(truth, is)| (is.utilization - truth.utilization).abs());
+        Errors {
+            queues: if sum > 0.0 { off / sum } else { 0.0 },
+            goodput: quantile(&mut goodputs, 0.5),
+            goodput_p90: quantile(&mut goodputs, 0.9),
+            lost: (lost(truth) >= FEW_LOST_PKTS).then(|| lost(is) / lost(truth)),
+            link_loss: (!factors.is_empty()).then(|| quantile(&mut factors, 0.5)),
+            rtt: quantile(&mut rtts, 0.5),
+            utilization: utilization.fold(0.0, f64::max),
+        }
+    }
+
+    /// What each run is off from the mean of all.
+    pub fn spread(runs: &[Seen], mean: &Seen) -> Vec<Errors> {
+        runs.iter().map(|run| Errors::of(run, mean)).collect()
+    }
+}

@@ -1,0 +1,522 @@
+//! Random networks in families: what a user might bring.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use netflow_scenario::Prepared;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Bytes of a packet of data.
+const PACKET_BYTES: f64 = 1000.0;
+
+/// What a network looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Many pairs of hosts over one link, perhaps in both directions.
+    Dumbbell,
+    /// Long connections over several links, at each of which they meet short ones.
+    ParkingLot,
+    /// Routers anywhere, hosts at them.
+    Random,
+    /// A core with stubs of less bandwidth.
+    TransitStub,
+    /// Hosts around one switch: what goes to one of them meets at its link.
+    Star,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Family; 5] = [
+        Family::Dumbbell,
+        Family::ParkingLot,
+        Family::Random,
+        Family::TransitStub,
+        Family::Star,
+    ];
+
+    /// As pages and files have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Dumbbell => "dumbbell",
+            Family::ParkingLot => "parking-lot",
+            Family::Random => "random",
+            Family::TransitStub => "transit-stub",
+            Family::Star => "star",
+        }
+    }
+}
+
+/// Which networks: those that constants were fitted to, or others. They share no random number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Set {
+    /// Looked at while the model was made.
+    Development,
+    /// Only judged by.
+    Test,
+}
+
+/// A link in one direction.
+#[derive(Clone, Debug)]
+struct Link {
+    from: String,
+    to: String,
+    pps: f64,
+    delay_s: f64,
+    buffer_pkts: u32,
+}
+
+/// What a connection is.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// TCP with the largest window it may have.
+    Tcp(u32),
+    Poisson(f64),
+    Constant(f64),
+}
+
+#[derive(Clone, Debug)]
+struct Flow {
+    kind: Kind,
+    start_s: f64,
+    stop_s: f64,
+    path: Vec<String>,
+}
+
+/// A network of a family.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// The family it is of.
+    pub family: Family,
+    /// `FAMILY-NUMBER`.
+    pub name: String,
+    /// How long it is looked at, in seconds.
+    pub duration_s: f64,
+    /// From when on, in seconds.
+    pub warmup_s: f64,
+    links: Vec<Link>,
+    flows: Vec<Flow>,
+}
+
+/// Who moves the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Fluids with profiles.
+    Fluid,
+    /// Packets with windows.
+    Packets,
+}
+
+/// Numbers between two, evenly by their logarithms.
+fn spread(r: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
+    r.random_range(low.ln()..high.ln()).exp()
+}
+
+fn choice(r: &mut ChaCha8Rng, of: &[f64]) -> f64 {
+    of[r.random_range(0..of.len())]
+}
+
+fn chance(r: &mut ChaCha8Rng, p: f64) -> bool {
+    r.random_range(0.0..1.0) < p
+}
+
+impl Draw {
+    /// The network with this number.
+    pub fn new(family: Family, set: Set, number: u64) -> Draw {
+        let set = match set {
+            Set::Development => 1,
+            Set::Test => 2,
+        };
+        let mut r = ChaCha8Rng::seed_from_u64(1_000_000 * set + 10_000 * family as u64 + number);
+        let mut draw = Draw {
+            family,
+            name: format!("{}-{number}", family.name()),
+            duration_s: 90.0,
+            warmup_s: 30.0,
+            links: Vec::new(),
+            flows: Vec::new(),
+        };
+        match family {
+            Family::Dumbbell => draw.dumbbell(&mut r),
+            Family::ParkingLot => draw.parking_lot(&mut r),
+            Family::Random => draw.random(&mut r),
+            Family::TransitStub => draw.transit_stub(&mut r),
+            Family::Star => draw.star(&mut r),
+        }
+        if chance(&mut r, 0.3) {
+            draw.churn(&mut r);
+        }
+        draw
+    }
+
+    /// Connections come and go, and all of the run counts.
+    fn churn(&mut self, r: &mut ChaCha8Rng) {
+        self.warmup_s = 0.0;
+        for flow in &mut self.flows {
+            if chance(r, 0.7) {
+                flow.start_s = r.random_range(0.0..0.7 * self.duration_s);
+                let stays_s = 3.0 - 25.0 * r.random_range(1e-9..1.0_f64).ln();
+                flow.stop_s = (flow.start_s + stays_s).min(self.duration_s);
+            }
+        }
+    }
+
+    fn duplex(&mut self, a: &str, b: &str, pps: f64, delay_s: f64, buffer_pkts: f64) {
+        for (from, to) in [(a, b), (b, a)] {
+            self.links.push(Link {
+                from: from.to_owned(),
+                to: to.to_owned(),
+                pps,
+                delay_s: delay_s.max(2e-4),
+                buffer_pkts: buffer_pkts.clamp(5.0, 2000.0) as u32,
+            });
+        }
+    }
+
+    fn flow(&mut self, r: &mut ChaCha8Rng, kind: Kind, path: Vec<String>) {
+        self.flows.push(Flow {
+            kind,
+            start_s: r.random_range(0.0..5.0),
+            stop_s: self.duration_s,
+            path,
+        });
+    }
+
+    /// A constant or a Poisson source of this rate.
+    fn unresponsive(&mut self, r: &mut ChaCha8Rng, pps: f64, path: Vec<String>) {
+        let kind = match chance(r, 0.5) {
+            true => Kind::Poisson(pps),
+            false => Kind::Constant(pps),
+        };
+        self.flow(r, kind, path);
+    }
+
+    /// The largest window of connections which would have `fair` packets each: half of the time none that
+    /// matters.
+    fn window(r: &mut ChaCha8Rng, fair_pkts: f64) -> u32 {
+        match chance(r, 0.6) {
+            true => 10_000,
+            false => (spread(r, 0.4, 3.0) * fair_pkts).max(2.0) as u32,
+        }
+    }
+
+    fn dumbbell(&mut self, r: &mut ChaCha8Rng) {
+        let (pps, round_trip_s, n, buffer) = loop {
+            let (pps, round_trip_s) = (spread(r, 150.0, 4000.0), spread(r, 0.02, 0.3));
+            let product = pps * round_trip_s;
+            let buffer = spread(r, 0.25, 3.0) * product;
+            let n = spread(r, 1.0, 150.0).round();
+            let window = (product + buffer) / n;
+            if (5.0..1000.0).contains(&buffer) && (1.5..200.0).contains(&window) {
+                break (pps, round_trip_s, n as usize, buffer);
+            }
+        };
+        let uneven = choice(r, &[1.0, 1.0, 2.0, 4.0]);
+        let window = Self::window(r, (pps * round_trip_s + buffer) / n as f64);
+        let access = choice(r, &[1.5, 3.0, 10.0]);
+        let own_s = 0.1 * round_trip_s;
+        self.duplex("A", "B", pps, own_s, buffer);
+        let places = n.min(20);
+        for i in 0..places {
+            let mine_s = 0.5 * round_trip_s * uneven.powf(r.random_range(-0.5..0.5));
+            let rest_s = 0.5 * (mine_s - own_s);
+            self.duplex(&format!("S{i}"), "A", access * pps, rest_s, 2000.0);
+            self.duplex("B", &format!("D{i}"), access * pps, rest_s, 2000.0);
+        }
+        let there = |i: usize| -> Vec<String> {
+            let i = i % places;
+            [format!("S{i}"), "A".into(), "B".into(), format!("D{i}")].into()
+        };
+        for i in 0..n {
+            self.flow(r, Kind::Tcp(window), there(i));
+        }
+        if chance(r, 0.3) {
+            let back = (n as f64 * choice(r, &[0.2, 0.5, 1.0])).ceil() as usize;
+            for i in 0..back {
+                let mut path = there(i);
+                path.reverse();
+                self.flow(r, Kind::Tcp(window), path);
+            }
+        }
+        if chance(r, 0.25) {
+            let part = r.random_range(0.05..0.5);
+            self.unresponsive(r, part * pps, there(0));
+        }
+    }
+
+    fn parking_lot(&mut self, r: &mut ChaCha8Rng) {
+        let hops = r.random_range(2..=5);
+        let base = spread(r, 200.0, 3000.0);
+        for i in 0..hops {
+            let pps = base * choice(r, &[0.7, 1.0, 1.0, 1.3]);
+            let buffer = spread(r, 0.25, 3.0) * pps * 0.12;
+            let delay_s = spread(r, 0.004, 0.04);
+            self.duplex(
+                &format!("R{i}"),
+                &format!("R{}", i + 1),
+                pps,
+                delay_s,
+                buffer,
+            );
+        }
+        let window = choice(r, &[1e4, 1e4, 20.0, 64.0, 128.0]) as u32;
+        for _ in 0..r.random_range(1..=6) {
+            let path = self.between(r, base, 0, hops);
+            self.flow(r, Kind::Tcp(window), path);
+        }
+        for i in 0..hops {
+            for _ in 0..r.random_range(0..=8) {
+                let path = self.between(r, base, i, i + 1);
+                self.flow(r, Kind::Tcp(window), path);
+            }
+        }
+        if chance(r, 0.4) {
+            for _ in 0..r.random_range(1..=6) {
+                let from = r.random_range(1..=hops);
+                let to = r.random_range(0..from);
+                let path = self.between(r, base, from, to);
+                self.flow(r, Kind::Tcp(window), path);
+            }
+        }
+        if chance(r, 0.3) {
+            let i = r.random_range(0..hops);
+            let path = self.between(r, base, i, i + 1);
+            let part = r.random_range(0.05..0.4);
+            self.unresponsive(r, part * base, path);
+        }
+    }
+
+    /// A new host at this router.
+    fn attach(&mut self, r: &mut ChaCha8Rng, base: f64, router: usize) -> String {
+        let name = format!("H{}", self.links.len());
+        let pps = base * choice(r, &[2.0, 5.0]);
+        let delay_s = spread(r, 0.005, 0.05);
+        self.duplex(&name, &format!("R{router}"), pps, delay_s, 1000.0);
+        name
+    }
+
+    /// The way between new hosts at two routers of a chain.
+    fn between(&mut self, r: &mut ChaCha8Rng, base: f64, from: usize, to: usize) -> Vec<String> {
+        let mut path = vec![self.attach(r, base, from)];
+        let mut routers: Vec<usize> = (from.min(to)..=from.max(to)).collect();
+        if from > to {
+            routers.reverse();
+        }
+        path.extend(routers.iter().map(|i| format!("R{i}")));
+        path.push(self.attach(r, base, to));
+        path
+    }
+
+    /// Connections between hosts over the shortest ways by delay, and a few sources that do not react.
+    fn connect(
+        &mut self,
+        r: &mut ChaCha8Rng,
+        hosts: &[String],
+        count: usize,
+        window: u32,
+        base: f64,
+    ) {
+        for _ in 0..count {
+            let a = r.random_range(0..hosts.len());
+            let b = (a + r.random_range(1..hosts.len())) % hosts.len();
+            let path = self.shortest(&hosts[a], &hosts[b]);
+            self.flow(r, Kind::Tcp(window), path);
+        }
+        if chance(r, 0.3) {
+            for _ in 0..r.random_range(1..=4) {
+                let a = r.random_range(0..hosts.len());
+                let b = (a + r.random_range(1..hosts.len())) % hosts.len();
+                let path = self.shortest(&hosts[a], &hosts[b]);
+                let part = r.random_range(0.03..0.3);
+                self.unresponsive(r, part * base, path);
+            }
+        }
+    }
+
+    fn shortest(&self, from: &str, to: &str) -> Vec<String> {
+        use std::collections::HashMap;
+        let mut best: HashMap<&str, (f64, &str)> = HashMap::from([(from, (0.0, from))]);
+        loop {
+            let mut changed = false;
+            for link in &self.links {
+                let Some(&(before_s, _)) = best.get(link.from.as_str()) else {
+                    continue;
+                };
+                let now_s = before_s + link.delay_s;
+                let known = best.get(link.to.as_str());
+                if known.is_none_or(|&(known_s, _)| now_s < known_s) {
+                    best.insert(&link.to, (now_s, &link.from));
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let mut path = vec![to.to_owned()];
+        let mut at = to;
+        while at != from {
+            at = best[at].1;
+            path.push(at.to_owned());
+        }
+        path.reverse();
+        path
+    }
+
+    fn random(&mut self, r: &mut ChaCha8Rng) {
+        let routers = r.random_range(5..=14);
+        let base = spread(r, 300.0, 2500.0);
+        let places: Vec<(f64, f64)> = (0..routers)
+            .map(|_| (r.random_range(0.0..1.0), r.random_range(0.0..1.0)))
+            .collect();
+        let apart = |i: usize, j: usize| {
+            let ((a, b), (c, d)): ((f64, f64), (f64, f64)) = (places[i], places[j]);
+            (a - c).hypot(b - d)
+        };
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for i in 1..routers {
+            let near = (0..i).min_by(|&a, &b| apart(i, a).total_cmp(&apart(i, b)));
+            pairs.push((near.unwrap_or(0), i));
+        }
+        for _ in 0..routers / 2 {
+            let (i, j) = (r.random_range(0..routers), r.random_range(0..routers));
+            let pair = (i.min(j), i.max(j));
+            if i != j && !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+        let across_s = spread(r, 0.015, 0.08);
+        for (i, j) in pairs {
+            let pps = base * choice(r, &[0.5, 1.0, 1.0, 2.0]);
+            let buffer = spread(r, 0.25, 3.0) * pps * 0.1;
+            let delay_s = apart(i, j) * across_s;
+            self.duplex(&format!("R{i}"), &format!("R{j}"), pps, delay_s, buffer);
+        }
+        let hosts: Vec<String> = (0..r.random_range(8..=30))
+            .map(|i| format!("H{i}"))
+            .collect();
+        for host in &hosts {
+            let at = r.random_range(0..routers);
+            let (pps, buffer) = (
+                base * choice(r, &[1.0, 2.0, 4.0]),
+                choice(r, &[50.0, 100.0, 200.0, 500.0]),
+            );
+            let delay_s = spread(r, 0.002, 0.02);
+            self.duplex(host, &format!("R{at}"), pps, delay_s, buffer);
+        }
+        let count = spread(r, 8.0, 120.0) as usize;
+        let window = choice(r, &[1e4, 1e4, 20.0, 64.0, 64.0, 128.0]) as u32;
+        self.connect(r, &hosts, count, window, base);
+    }
+
+    fn transit_stub(&mut self, r: &mut ChaCha8Rng) {
+        let core = r.random_range(3..=6);
+        let base = spread(r, 500.0, 2500.0);
+        for i in 0..core {
+            let delay_s = spread(r, 0.005, 0.03);
+            let next = format!("T{}", (i + 1) % core);
+            self.duplex(&format!("T{i}"), &next, 2.0 * base, delay_s, 0.2 * base);
+        }
+        let mut hosts = Vec::new();
+        for i in 0..core {
+            for s in 0..r.random_range(1..=3) {
+                let stub = format!("S{i}x{s}");
+                let pps = base * choice(r, &[0.25, 0.5, 1.0]);
+                let buffer = spread(r, 0.25, 3.0) * pps * 0.08;
+                let delay_s = spread(r, 0.002, 0.015);
+                self.duplex(&stub, &format!("T{i}"), pps, delay_s, buffer);
+                for h in 0..r.random_range(2..=5) {
+                    let host = format!("H{i}x{s}x{h}");
+                    let (pps, delay_s) =
+                        (base * choice(r, &[0.5, 1.0, 2.0]), spread(r, 0.0005, 0.01));
+                    let buffer = choice(r, &[30.0, 100.0, 300.0]);
+                    self.duplex(&host, &stub, pps, delay_s, buffer);
+                    hosts.push(host);
+                }
+            }
+        }
+        let count = spread(r, 10.0, 120.0) as usize;
+        let window = choice(r, &[1e4, 1e4, 20.0, 32.0, 64.0, 128.0]) as u32;
+        self.connect(r, &hosts, count, window, 0.3 * base);
+    }
+
+    fn star(&mut self, r: &mut ChaCha8Rng) {
+        let base = spread(r, 300.0, 4000.0);
+        let hosts: Vec<String> = (0..r.random_range(4..=16))
+            .map(|i| format!("H{i}"))
+            .collect();
+        for host in &hosts {
+            let pps = base * choice(r, &[0.5, 1.0, 2.0]);
+            let delay_s = spread(r, 0.002, 0.05);
+            let buffer = spread(r, 0.25, 3.0) * pps * 0.08;
+            self.duplex(host, "hub", pps, delay_s, buffer);
+        }
+        let count = spread(r, 3.0, 100.0) as usize;
+        let window = choice(r, &[1e4, 1e4, 1e4, 20.0, 64.0]) as u32;
+        self.connect(r, &hosts, count, window, base);
+    }
+
+    /// The scenario, ready to run.
+    ///
+    /// # Panics
+    /// If it is none, which would be a fault of its family.
+    pub fn prepared(&self, side: Side) -> Prepared {
+        let text = self.text(side);
+        netflow_scenario::from_str(&self.name, &text, Path::new(""), &[])
+            .unwrap_or_else(|problems| panic!("{}: {problems:?}", self.name))
+    }
+
+    /// The scenario as a file has it.
+    pub fn text(&self, side: Side) -> String {
+        let mut text = format!(
+            "[simulation]\nduration = \"{} s\"\npacket-size = \"{PACKET_BYTES} B\"\n",
+            self.duration_s
+        );
+        let mut line = |it: std::fmt::Arguments<'_>| {
+            let _ = text.write_fmt(it);
+        };
+        for link in &self.links {
+            line(format_args!(
+                "[[link]]\nfrom = \"{}\"\nto = \"{}\"\nbandwidth = \"{:.0} bit/s\"\ndelay = \"{:.3} ms\"\nbuffer = \"{} pkt\"\nduplex = false\n",
+                link.from,
+                link.to,
+                8.0 * PACKET_BYTES * link.pps,
+                1e3 * link.delay_s,
+                link.buffer_pkts,
+            ));
+        }
+        for (i, flow) in self.flows.iter().enumerate() {
+            let back: Vec<&String> = flow.path.iter().rev().collect();
+            let bps = |pps: f64| 8.0 * PACKET_BYTES * pps;
+            let (from, to) = (&flow.path[0], back[0]);
+            line(format_args!(
+                "[[connection]]\nname = \"c{i}\"\nfrom = \"{from}\"\nto = \"{to}\"\nstart = \"{:.3} s\"\nstop = \"{:.3} s\"\npath = {:?}\n",
+                flow.start_s, flow.stop_s, flow.path,
+            ));
+            match (flow.kind, side) {
+                (Kind::Tcp(window), side) => {
+                    let source = match side {
+                        Side::Fluid => "profile = \"ns-reno\"",
+                        Side::Packets => "window = \"reno\"",
+                    };
+                    line(format_args!(
+                        "return-path = {back:?}\nsource = {{ {source} }}\nmax-window = \"{window} pkt\"\n"
+                    ));
+                }
+                (Kind::Poisson(pps), _) => {
+                    line(format_args!(
+                        "source = {{ poisson = \"{:.0} bit/s\" }}\n",
+                        bps(pps)
+                    ));
+                }
+                (Kind::Constant(pps), _) => {
+                    line(format_args!(
+                        "source = {{ constant = \"{:.0} bit/s\" }}\n",
+                        bps(pps)
+                    ));
+                }
+            }
+        }
+        text
+    }
+}

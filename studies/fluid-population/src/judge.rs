@@ -1,0 +1,68 @@
+//! A real ns-2 as the judge of the judge: fluids and packets beside it, on every tenth network.
+
+use netflow_compare::{Comparison, Ensemble, Ns2, Settings};
+
+use crate::family::{Draw, Family, Set, Side};
+
+/// One network beside ns-2: Σ|error|/Σ of the twelve longest queues, the median error of a connection's
+/// goodput, and packets lost as a ratio; ns-2's own spread of the first two.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged {
+    pub family: Family,
+    pub fluid: Beside,
+    pub packets: Beside,
+    pub own_queues: f64,
+    pub own_goodput: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    pub queues: f64,
+    pub goodput: f64,
+    pub lost: Option<f64>,
+}
+
+/// Every so many networks of a family one is judged.
+const EVERY: usize = 10;
+
+/// The networks that ns-2 is asked about, out of so many of each family.
+///
+/// # Errors
+/// What ns-2 or the comparison says, as text.
+pub fn judge(ns: &Ns2, set: Set, networks: u64, seeds: u32) -> Result<Vec<Judged>, String> {
+    let mut all = Vec::new();
+    for family in Family::ALL {
+        for number in (0..networks).step_by(EVERY) {
+            let draw = Draw::new(family, set, number);
+            all.push(one(ns, &draw, seeds).map_err(|error| format!("{}: {error}", draw.name))?);
+            eprintln!("{} beside ns-2", draw.name);
+        }
+    }
+    Ok(all)
+}
+
+fn one(ns: &Ns2, draw: &Draw, seeds: u32) -> Result<Judged, netflow_compare::Error> {
+    let settings = Settings {
+        seeds,
+        ..Settings::default()
+    };
+    let fluid = draw.prepared(Side::Fluid);
+    let runs = Ensemble::of(&ns.run_seeds(&fluid, &settings, &|_| {}, &|| false)?);
+    let totals = |side: Side| -> Result<_, netflow_compare::Error> {
+        let side = netflow_compare::Side::evaluate(&draw.prepared(side), &settings)?;
+        Ok(Comparison::new(&side, &runs).totals)
+    };
+    let (of_fluid, of_packets) = (totals(Side::Fluid)?, totals(Side::Packets)?);
+    let beside = |totals: &netflow_compare::Totals| Beside {
+        queues: totals.busiest_queue_error,
+        goodput: totals.median_goodput_error,
+        lost: totals.lost_ratio,
+    };
+    Ok(Judged {
+        family: draw.family,
+        fluid: beside(&of_fluid),
+        packets: beside(&of_packets),
+        own_queues: of_fluid.ns_busiest_queue_error.unwrap_or(0.0),
+        own_goodput: of_fluid.ns_median_goodput_error.unwrap_or(0.0),
+    })
+}

@@ -1,0 +1,54 @@
+//! How far the fluid model is from packets, over a population of random networks in families.
+//!
+//! A network is drawn by a number ([`family`]), moved by packets with several seeds, which is taken for
+//! true, and by fluids ([`seen`]); [`errors`] says how far the one is from the other, [`judge`] how far both
+//! are from a real ns-2, and [`page`] tells all of it.
+
+#![allow(missing_docs)]
+
+pub mod errors;
+pub mod family;
+pub mod judge;
+pub mod page;
+pub mod seen;
+
+use errors::Errors;
+use family::{Draw, Family, Set, Side};
+use rayon::prelude::*;
+use seen::{Seen, run};
+
+/// A network, and what was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub draw: Draw,
+    /// Of the fluid, beside the mean of the packets' runs.
+    pub errors: Errors,
+    /// Of each of these runs, beside their mean.
+    pub spread: Vec<Errors>,
+    /// Seconds that the fluid took, and one run of packets.
+    pub fluid_s: f64,
+    pub packets_s: f64,
+}
+
+/// The first networks of every family, with so many runs of packets each.
+pub fn find(set: Set, networks: u64, seeds: u64) -> Vec<Found> {
+    let families = Family::ALL.into_iter();
+    let draws: Vec<Draw> = families
+        .flat_map(|family| (0..networks).map(move |number| Draw::new(family, set, number)))
+        .collect();
+    let found = |draw: Draw| {
+        let runs: Vec<Seen> = (1..=seeds)
+            .map(|seed| run(&draw, Side::Packets, seed))
+            .collect();
+        let truth = Seen::mean(&runs);
+        let fluid = run(&draw, Side::Fluid, 1);
+        Found {
+            errors: Errors::of(&fluid, &truth),
+            spread: Errors::spread(&runs, &truth),
+            fluid_s: fluid.took_s,
+            packets_s: truth.took_s,
+            draw,
+        }
+    };
+    draws.into_par_iter().map(found).collect()
+}

@@ -1,0 +1,78 @@
+//! The fluid model beside packets, over a population of random networks:
+//!
+//! ```sh
+//! cargo run --release -p study-fluid-population             # writes studies/fluid-population/README.md; with ns-2
+//! cargo run --release -p study-fluid-population -- --quick  # a tenth of the networks, to the standard output
+//! cargo run --release -p study-fluid-population -- --set development   # what constants were fitted to
+//! ```
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use clap::Parser;
+use netflow_compare::Ns2;
+use study_fluid_population::family::{Draw, Family, Set, Side};
+use study_fluid_population::{find, judge, page};
+
+/// Networks of each family.
+const NETWORKS: u64 = 60;
+/// Runs of packets.
+const SEEDS: u64 = 3;
+
+#[derive(Parser)]
+struct Arguments {
+    /// Which networks.
+    #[arg(long, default_value = "test")]
+    set: Set,
+    /// Six networks of each family instead of sixty, and no page.
+    #[arg(long)]
+    quick: bool,
+    /// Write the scenarios to this directory instead of running them.
+    #[arg(long, value_name = "DIR")]
+    write: Option<std::path::PathBuf>,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let networks = if arguments.quick {
+        NETWORKS / 10
+    } else {
+        NETWORKS
+    };
+    if let Some(directory) = &arguments.write {
+        fs::create_dir_all(directory)?;
+        for family in Family::ALL {
+            for number in 0..networks {
+                let draw = Draw::new(family, arguments.set, number);
+                fs::write(
+                    directory.join(format!("{}.toml", draw.name)),
+                    draw.text(Side::Fluid),
+                )?;
+            }
+        }
+        return Ok(());
+    }
+    let found = find(arguments.set, networks, SEEDS);
+    print!(
+        "{}\n{}\n{}",
+        page::table(&found),
+        page::spread(&found),
+        page::costs(&found)
+    );
+    if arguments.quick || arguments.set == Set::Development {
+        return Ok(());
+    }
+    let ns = Ns2::find()?;
+    let judged = judge::judge(&ns, arguments.set, networks, SEEDS as u32)?;
+    print!("\n{}", page::judged(&judged));
+    let text = page::page(
+        &found,
+        &judged,
+        include_str!("head.md"),
+        include_str!("before.md"),
+    );
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    fs::write(place, text)?;
+    Ok(())
+}

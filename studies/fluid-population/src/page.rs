@@ -1,0 +1,189 @@
+//! What was found, as a page.
+
+use std::fmt::Write;
+
+use crate::Found;
+use crate::errors::{Errors, quantile};
+use crate::family::Family;
+use crate::judge::{Beside, Judged};
+
+/// Medians over networks.
+#[derive(Clone, Copy, Debug)]
+pub struct Medians {
+    pub networks: usize,
+    pub queues: f64,
+    pub goodput: f64,
+    pub goodput_p90: f64,
+    /// 10th percentile, median and 90th.
+    pub lost: [f64; 3],
+    pub link_loss: f64,
+    pub rtt: f64,
+    pub utilization: f64,
+    /// What one run of packets is off from the mean of three: queues, goodput and its 90th percentile.
+    pub own: [f64; 3],
+    /// Seconds of the fluid and of one run of packets, all networks together.
+    pub fluid_s: f64,
+    pub packets_s: f64,
+}
+
+/// Of one family, or of all.
+pub fn medians(all: &[Found], family: Option<Family>) -> Medians {
+    let of_family = |found: &&Found| family.is_none_or(|family| found.draw.family == family);
+    let found: Vec<&Found> = all.iter().filter(of_family).collect();
+    let part = |of: &dyn Fn(&Errors) -> Option<f64>, part: f64| {
+        let mut values: Vec<f64> = found.iter().filter_map(|it| of(&it.errors)).collect();
+        quantile(&mut values, part)
+    };
+    let own = |of: fn(&Errors) -> f64| {
+        let runs = found.iter().flat_map(|it| &it.spread);
+        quantile(&mut runs.map(of).collect::<Vec<f64>>(), 0.5)
+    };
+    Medians {
+        networks: found.len(),
+        queues: part(&|e| Some(e.queues), 0.5),
+        goodput: part(&|e| Some(e.goodput), 0.5),
+        goodput_p90: part(&|e| Some(e.goodput_p90), 0.5),
+        lost: [0.1, 0.5, 0.9].map(|p| part(&|e| e.lost, p)),
+        link_loss: part(&|e| e.link_loss, 0.5),
+        rtt: part(&|e| Some(e.rtt), 0.5),
+        utilization: part(&|e| Some(e.utilization), 0.5),
+        own: [
+            own(|e| e.queues),
+            own(|e| e.goodput),
+            own(|e| e.goodput_p90),
+        ],
+        fluid_s: found.iter().map(|it| it.fluid_s).sum(),
+        packets_s: found.iter().map(|it| it.packets_s).sum(),
+    }
+}
+
+fn families() -> impl Iterator<Item = (&'static str, Option<Family>)> {
+    let one = Family::ALL
+        .into_iter()
+        .map(|family| (family.name(), Some(family)));
+    one.chain([("all", None)])
+}
+
+/// The table of families.
+pub fn table(found: &[Found]) -> String {
+    let mut out = String::from(
+        "| family | networks | longest queues | goodput: median | goodput: 90th percentile | packets lost: 10, 50, 90 % of networks | loss of a link, factor | round-trip time | utilization, largest error |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    for (name, family) in families() {
+        let m = medians(found, family);
+        let [queues, goodput, p90] = m.own;
+        let [low, median, high] = m.lost;
+        let _ = writeln!(
+            out,
+            "| {name} | {} | {:.3} ({queues:.3}) | {:.3} ({goodput:.3}) | {:.3} ({p90:.3}) | {low:.2}, {median:.2}, {high:.2} | {:.2} | {:.3} | {:.3} |",
+            m.networks, m.queues, m.goodput, m.goodput_p90, m.link_loss, m.rtt, m.utilization,
+        );
+    }
+    out
+}
+
+/// How errors are spread over networks, which medians hide.
+pub fn spread(found: &[Found]) -> String {
+    let mut out = String::from(
+        "| of all networks | longest queues | goodput: median | goodput: 90th percentile |\n|---|---|---|---|\n",
+    );
+    for part in [0.1, 0.25, 0.5, 0.75, 0.9, 0.97] {
+        let of = |which: fn(&Errors) -> f64| {
+            quantile(
+                &mut found
+                    .iter()
+                    .map(|it| which(&it.errors))
+                    .collect::<Vec<f64>>(),
+                part,
+            )
+        };
+        let _ = writeln!(
+            out,
+            "| {:.0} % are below | {:.3} | {:.3} | {:.3} |",
+            100.0 * part,
+            of(|e| e.queues),
+            of(|e| e.goodput),
+            of(|e| e.goodput_p90),
+        );
+    }
+    out
+}
+
+/// What it costs.
+pub fn costs(found: &[Found]) -> String {
+    let mut out = String::from(
+        "| family | fluid, CPU s of all its networks | packets, one run | networks on which packets are quicker |\n|---|---|---|---|\n",
+    );
+    for (name, family) in families() {
+        let m = medians(found, family);
+        let quicker = found.iter().filter(|it| {
+            family.is_none_or(|family| it.draw.family == family) && it.packets_s < it.fluid_s
+        });
+        let part = 100.0 * quicker.count() as f64 / m.networks as f64;
+        let _ = writeln!(
+            out,
+            "| {name} | {:.1} | {:.1} | {part:.0} % |",
+            m.fluid_s, m.packets_s
+        );
+    }
+    out
+}
+
+/// Beside ns-2.
+pub fn judged(judged: &[Judged]) -> String {
+    let median = |of: &dyn Fn(&Judged) -> Option<f64>| {
+        quantile(&mut judged.iter().filter_map(of).collect::<Vec<f64>>(), 0.5)
+    };
+    let mut out =
+        String::from("| | longest queues | goodput: median | packets lost |\n|---|---|---|---|\n");
+    type Of = fn(&Judged) -> Beside;
+    let rows: [(&str, Of); 2] = [("fluid", |j| j.fluid), ("packets", |j| j.packets)];
+    for (name, of) in rows {
+        let _ = writeln!(
+            out,
+            "| {name} | {:.3} | {:.3} | {:.2} |",
+            median(&|j| Some(of(j).queues)),
+            median(&|j| Some(of(j).goodput)),
+            median(&|j| of(j).lost),
+        );
+    }
+    let _ = writeln!(
+        out,
+        "| one run of ns-2 beside all | {:.3} | {:.3} | |",
+        median(&|j| Some(j.own_queues)),
+        median(&|j| Some(j.own_goodput)),
+    );
+    out
+}
+
+/// The whole page.
+pub fn page(found: &[Found], beside_ns: &[Judged], head: &str, before: &str) -> String {
+    let m = medians(found, None);
+    let mut out = String::from(head);
+    let _ = write!(
+        out,
+        "\n## In short\n\n\
+         | medians over {} networks | asked | found |\n|---|---|---|\n\
+         | twelve longest queues, Σ\\|error\\|/Σ | 0.20 | {:.3} |\n\
+         | goodput of a connection, median error | 0.08 | {:.3} |\n\
+         | its 90th percentile | 0.25 | {:.3} |\n\
+         | packets lost, fluid / packets | 0.7 to 1.4 | {:.2} |\n\n\
+         ## By family\n\n{}\n\
+         In brackets: what one run of packets is off from the mean of three.\n\n{}\n\
+         ## Before windows had a law of their own\n\n{before}\n\
+         ## Cost\n\n{}\n\
+         ## Beside ns-2\n\nEvery tenth network, the whole run, ns-2.35 with three seeds ({} networks; medians):\n\n{}",
+        m.networks,
+        m.queues,
+        m.goodput,
+        m.goodput_p90,
+        m.lost[1],
+        table(found),
+        spread(found),
+        costs(found),
+        beside_ns.len(),
+        judged(beside_ns),
+    );
+    out
+}

@@ -1,0 +1,171 @@
+//! What a network does, in either model: means over the part of the run that counts.
+
+use std::convert::Infallible;
+use std::time::Instant;
+
+use netflow_simulation::{
+    FluidOptions, Interval, Model, Network, Options, Recorder, Simulation, Step,
+};
+
+use crate::family::{Draw, Side};
+
+/// A link.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Link {
+    /// Mean packets in its queue.
+    pub queue_pkts: f64,
+    /// Packets that arrived.
+    pub arrived_pkts: f64,
+    /// Packets that were lost.
+    pub lost_pkts: f64,
+    /// Part of the time that it was busy.
+    pub utilization: f64,
+}
+
+/// A connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Connection {
+    /// Packets that reached the receiver.
+    pub delivered_pkts: f64,
+    /// Mean round-trip time in seconds, 0 where none was measured.
+    pub rtt_s: f64,
+}
+
+/// A network.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// In the order of the scenario.
+    pub links: Vec<Link>,
+    /// In the order of the scenario.
+    pub connections: Vec<Connection>,
+    /// How long it took to find out, in seconds, on one thread.
+    pub took_s: f64,
+}
+
+struct Sums {
+    from_s: f64,
+    length_s: f64,
+    seen: Seen,
+    rtt_s: Vec<f64>,
+}
+
+impl Recorder for Sums {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        if interval.time_s <= self.from_s + 1e-9 {
+            return Ok(());
+        }
+        let length_s = interval.length_s;
+        self.length_s += length_s;
+        for (id, sum) in interval.network.links().zip(&mut self.seen.links) {
+            let link = interval.link(id);
+            let arrived = link.arrival_pps * length_s;
+            sum.queue_pkts += link.queue_pkts * length_s;
+            sum.arrived_pkts += arrived;
+            sum.lost_pkts += arrived * link.loss_probability;
+            sum.utilization += link.utilization * length_s;
+        }
+        let connections = self.seen.connections.iter_mut().zip(&mut self.rtt_s);
+        for (id, (sum, seen_s)) in interval.network.connections().zip(connections) {
+            let connection = interval.connection(id);
+            sum.delivered_pkts += connection.goodput_pps * length_s;
+            if let Some(rtt_s) = connection.rtt_s {
+                sum.rtt_s += rtt_s * length_s;
+                *seen_s += length_s;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs it with this seed.
+///
+/// # Panics
+/// If it cannot be run, which would be a fault of its family.
+pub fn run(draw: &Draw, side: Side, seed: u64) -> Seen {
+    let prepared = draw.prepared(side);
+    let options = Options {
+        seed,
+        ..prepared.options
+    };
+    run_network(draw, prepared.network, options)
+}
+
+/// The same as fluids with so many steps in a round trip.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_with_steps(draw: &Draw, per_round_trip: f64) -> Seen {
+    let prepared = draw.prepared(Side::Fluid);
+    let step = Step::Auto {
+        longest_s: 0.6 / per_round_trip,
+        per_round_trip,
+    };
+    let options = Options {
+        model: Model::Fluid(FluidOptions::Fifo { step }),
+        ..prepared.options
+    };
+    run_network(draw, prepared.network, options)
+}
+
+fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
+    let mut sums = Sums {
+        from_s: draw.warmup_s,
+        length_s: 0.0,
+        rtt_s: vec![0.0; network.connections().count()],
+        seen: Seen {
+            links: vec![Link::default(); network.links().count()],
+            connections: vec![Connection::default(); network.connections().count()],
+            took_s: 0.0,
+        },
+    };
+    let begun = Instant::now();
+    let mut simulation =
+        Simulation::new(network, options).unwrap_or_else(|error| panic!("{}: {error}", draw.name));
+    simulation.set_threads(1);
+    simulation
+        .run(1.0, &mut sums, || false)
+        .unwrap_or_else(|error| panic!("{}: {error}", draw.name));
+    let mut seen = sums.seen;
+    seen.took_s = begun.elapsed().as_secs_f64();
+    for link in &mut seen.links {
+        link.queue_pkts /= sums.length_s;
+        link.utilization /= sums.length_s;
+    }
+    for (connection, seen_s) in seen.connections.iter_mut().zip(&sums.rtt_s) {
+        if *seen_s > 0.0 {
+            connection.rtt_s /= seen_s;
+        }
+    }
+    seen
+}
+
+impl Seen {
+    /// The mean of several.
+    pub fn mean(all: &[Seen]) -> Seen {
+        let mut mean = all[0].clone();
+        let n = all.len() as f64;
+        for (i, link) in mean.links.iter_mut().enumerate() {
+            let of =
+                |field: fn(&Link) -> f64| all.iter().map(|s| field(&s.links[i])).sum::<f64>() / n;
+            *link = Link {
+                queue_pkts: of(|l| l.queue_pkts),
+                arrived_pkts: of(|l| l.arrived_pkts),
+                lost_pkts: of(|l| l.lost_pkts),
+                utilization: of(|l| l.utilization),
+            };
+        }
+        for (i, connection) in mean.connections.iter_mut().enumerate() {
+            let of = |field: fn(&Connection) -> f64| {
+                all.iter().map(|s| field(&s.connections[i])).sum::<f64>() / n
+            };
+            *connection = Connection {
+                delivered_pkts: of(|c| c.delivered_pkts),
+                rtt_s: of(|c| c.rtt_s),
+            };
+        }
+        mean.took_s = all.iter().map(|s| s.took_s).sum::<f64>() / n;
+        mean
+    }
+}

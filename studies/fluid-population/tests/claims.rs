@@ -1,0 +1,54 @@
+//! What the study says, on a few networks of each family.
+
+use study_fluid_population::family::{Draw, Family, Set, Side};
+use study_fluid_population::page::medians;
+use study_fluid_population::{find, seen};
+
+/// A guard against getting worse: bounds are a little above what these twenty networks have.
+#[test]
+fn fluids_are_as_near_as_they_were() {
+    let found = find(Set::Test, 4, 1);
+    let all = medians(&found, None);
+    println!("{all:?}");
+    assert!(all.queues < 0.25, "{all:?}");
+    assert!(all.goodput < 0.12, "{all:?}");
+    assert!(all.goodput_p90 < 0.32, "{all:?}");
+    assert!((0.75..1.3).contains(&all.lost[1]), "{all:?}");
+    assert!(all.rtt < 0.07, "{all:?}");
+}
+
+/// Every number gives a network that can be run, and the two sets share none.
+#[test]
+fn draws_are_networks() {
+    for family in Family::ALL {
+        for number in 0..60 {
+            let texts = [Set::Development, Set::Test].map(|set| {
+                let draw = Draw::new(family, set, number);
+                for side in [Side::Fluid, Side::Packets] {
+                    assert!(draw.prepared(side).network.connections().count() > 0);
+                }
+                draw.text(Side::Fluid)
+            });
+            assert_ne!(texts[0], texts[1], "{family:?} {number}");
+        }
+    }
+}
+
+/// With steps of half the length nothing of note is different: the law does not swing with the step.
+#[test]
+fn half_the_step_is_the_same() {
+    for family in Family::ALL {
+        let draw = Draw::new(family, Set::Test, 0);
+        let [whole, half] = [12.0, 24.0].map(|steps| seen::run_with_steps(&draw, steps));
+        let queues = |seen: &seen::Seen| seen.links.iter().map(|l| l.queue_pkts).sum::<f64>();
+        let apart = whole.links.iter().zip(&half.links);
+        let apart: f64 = apart
+            .map(|(a, b)| (a.queue_pkts - b.queue_pkts).abs())
+            .sum();
+        assert!(
+            apart < 0.03 * queues(&whole) + 0.5,
+            "{family:?}: {apart} of {}",
+            queues(&whole)
+        );
+    }
+}
