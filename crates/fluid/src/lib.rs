@@ -1,6 +1,6 @@
 //! A network as fluids: equations move the queues, profiles tell what sources send.
 //!
-//! Every link is a finite queue. M/M/1/K blocking gives the losses, and every source sends at the rate
+//! Every link is a finite queue. M/M/1/K blocking, or what [windows do to a queue](filling), gives the losses, and every source sends at the rate
 //! that its profile gives for the loss and the round-trip time it currently sees. [`Fluid`] is a network
 //! on its way through time by these equations; netflow-simulation runs it, and records.
 //!

@@ -6,7 +6,7 @@
 //!
 //! at N = N₀, whatever the length of the step; with U = ρ(1−B), \[Prof\] §3.3, that is
 //! e^x = (λ/μ)(1−R): without early drops ln ρ is that of what is offered. Random early detection's
-//! average is the queue itself.
+//! average is the queue itself. Where windows fill the queue, U and B are theirs ([`Filling`]).
 
 use netflow_network::{ACK_BYTES, Acks, Red};
 

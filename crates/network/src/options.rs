@@ -29,7 +29,7 @@ pub enum Model {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelName {
-    /// Conservative, backward Euler, pointwise-stationary M/M/1/K.
+    /// Conservative, backward Euler, pointwise-stationary M/M/1/K, and windows' own law at drop-tail queues.
     #[default]
     Fluid,
     /// [`FluidOptions::Literal`].
