@@ -22,11 +22,11 @@
 //!
 //! which rises with N as long as 3h ≤ 1 − h; where there is hardly a queue, nothing swings.
 //!
-//! c, p₀, e₀, e₁ and h were fitted to packets on random networks of five families (studies/fluid-population,
-//! the development set); n₀ and a₀ only keep the ends in place. Traffic that does not react fills a queue as
+//! c, n₀, p₀, e₀, e₁ and h were fitted to packets on random networks of five families (studies/fluid-population,
+//! the development set), the whole engine running; a₀ and the 3 packets were chosen beside. Traffic that does not react fills a queue as
 //! in M/M/1/K; where both are, with the part u of the bandwidth wanted by the latter, ln B is the mean of
 //! both with these weights, and h is smaller by u. A queue of two packets is M/M/1/K; up to
-//! ten, 1 − u is smaller by a part that falls to none.
+//! ten, 1 − u is smaller by a part that falls to none. What is counted of whom is said in [`crossing`](crate::crossing).
 
 use crate::mm1k::Equilibrium;
 
@@ -41,10 +41,7 @@ const BUNCHED: f64 = 0.4;
 const BUNCHED_BY_ACKS: f64 = 0.25;
 const FEW_ACKS: f64 = 0.03;
 /// h.
-const EMPTY: f64 = 0.23;
-
-/// A queue with room for so many packets is M/M/1/K, and from so many on it is that of windows.
-const ROOMS: (f64, f64) = (2.0, 10.0);
+pub(crate) const EMPTY: f64 = 0.23;
 
 /// In a queue of so many packets half of its swings are there.
 const SWINGS_FROM: f64 = 3.0;
@@ -57,37 +54,6 @@ const NOTHING: f64 = 1e-9;
 
 /// Where √p is less, it is less than that.
 const LIGHT: f64 = 1e-4;
-
-/// Connections of a class whose congestion windows fill queues.
-#[derive(Clone, Copy, Debug)]
-pub struct Windowed {
-    /// How many.
-    pub count: f64,
-    /// Largest window of each in packets; infinite if nothing limits it.
-    pub window_pkts: f64,
-    /// Propagation there and back, in seconds.
-    pub round_trip_s: f64,
-    /// Bits of a packet of data.
-    pub data_bits: f64,
-}
-
-/// Who crosses one link.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Crossing {
-    /// What the link sends, in bit/s.
-    pub bandwidth_bps: f64,
-    /// The room of its queue.
-    pub buffer_pkts: f64,
-    /// Windows whose data crosses it.
-    pub windows: f64,
-    /// Acknowledgements per packet of each window that has its way back over it.
-    pub acks: f64,
-    /// Of the windows, those that may grow until the queue overflows: each times
-    /// [`reaction`](Self::reaction).
-    pub reacting: f64,
-    /// What sources want that do not react, in bit/s.
-    pub unresponsive_bps: f64,
-}
 
 /// What fills one queue, as far as it does not change from step to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,36 +80,6 @@ pub struct ByFilling {
     pub poisson: f64,
     /// By [`Filling::idle`].
     pub idle: f64,
-}
-
-/// The same by who crosses the link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByCrossing {
-    /// By [`Crossing::bandwidth_bps`].
-    pub bandwidth_bps: f64,
-    /// By [`Crossing::buffer_pkts`].
-    pub buffer_pkts: f64,
-    /// By [`Crossing::windows`].
-    pub windows: f64,
-    /// By [`Crossing::acks`].
-    pub acks: f64,
-    /// By [`Crossing::reacting`].
-    pub reacting: f64,
-    /// By [`Crossing::unresponsive_bps`].
-    pub unresponsive_bps: f64,
-}
-
-/// How [`Crossing::reaction`] changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByRoom {
-    /// By [`Crossing::bandwidth_bps`].
-    pub bandwidth_bps: f64,
-    /// By [`Crossing::buffer_pkts`].
-    pub buffer_pkts: f64,
-    /// By [`Crossing::windows`].
-    pub windows: f64,
-    /// By [`Windowed::round_trip_s`].
-    pub round_trip_s: f64,
 }
 
 /// A loss, and how its logarithm changes.
@@ -183,35 +119,11 @@ pub struct QueueLoss {
     pub by: ByFilling,
 }
 
-/// M/M/1/K's blocking, and one less that, each to the last digit.
-struct Poisson {
-    blocking: f64,
-    pass: f64,
-}
-
-impl Poisson {
-    fn new(x: f64, eq: &Equilibrium) -> Poisson {
-        Poisson {
-            blocking: eq.blocking,
-            pass: match x > 0.0 {
-                true => eq.utilization() * (-x).exp(), // 1−B = U/ρ
-                false => 1.0 - eq.blocking,
-            },
-        }
-    }
-}
-
 fn ln_of_loss(loss: f64, pass: f64) -> f64 {
     match loss > 0.5 {
         true => (-pass).ln_1p(),
         false => loss.max(1e-300).ln(),
     }
-}
-
-/// From 0 at 0 to 1 at 1 without a bend, and its slope.
-fn smooth_step(at: f64) -> (f64, f64) {
-    let at = at.clamp(0.0, 1.0);
-    (at * at * (3.0 - 2.0 * at), 6.0 * at * (1.0 - at))
 }
 
 impl FilledLoss {
@@ -223,85 +135,6 @@ impl FilledLoss {
         self.by_buffer *= scale;
         self.by.windows *= scale;
         self.by.acks *= scale;
-    }
-}
-
-impl Crossing {
-    /// Whether windows like these can fill the link and its queue if all that cross it are like them: 1 if a
-    /// part of 3/4 of what they may have is enough, falling to 0 where all of it is not.
-    pub fn reaction(&self, of: &Windowed) -> f64 {
-        smooth_step(4.0 * (1.0 - self.wanted(of))).0
-    }
-
-    /// The part of their largest windows that fills the link and its queue.
-    fn wanted(&self, of: &Windowed) -> f64 {
-        let room_pkts = self.bandwidth_bps / of.data_bits * of.round_trip_s + self.buffer_pkts;
-        room_pkts / (self.windows * of.window_pkts)
-    }
-
-    /// The slopes of [`reaction`](Self::reaction).
-    pub fn reaction_slopes(&self, of: &Windowed) -> ByRoom {
-        let wanted = self.wanted(of);
-        let slope = smooth_step(4.0 * (1.0 - wanted)).1;
-        if slope == 0.0 {
-            return ByRoom::default();
-        }
-        let per_pkt = -4.0 * slope / (self.windows * of.window_pkts);
-        ByRoom {
-            bandwidth_bps: per_pkt * of.round_trip_s / of.data_bits,
-            buffer_pkts: per_pkt,
-            windows: 4.0 * slope * wanted / self.windows,
-            round_trip_s: per_pkt * self.bandwidth_bps / of.data_bits,
-        }
-    }
-
-    /// 0 where there is room for two packets, in which no saw swings, and 1 where there is for ten; and its slope
-    /// by the room.
-    fn roomy(&self) -> (f64, f64) {
-        let (few, many) = ROOMS;
-        let (step, slope) = smooth_step((self.buffer_pkts - few) / (many - few));
-        (step, slope / (many - few))
-    }
-
-    /// What that makes of the queue.
-    pub fn filling(&self) -> Filling {
-        if self.windows <= 0.0 {
-            return Filling::default();
-        }
-        let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
-        let poisson = 1.0 - others * self.roomy().0;
-        Filling {
-            windows: self.reacting,
-            acks: self.acks / (self.windows + self.acks),
-            poisson,
-            idle: EMPTY * (1.0 - poisson) * self.reacting / self.windows,
-        }
-    }
-
-    /// What a measure changes by that changes so with the filling.
-    pub fn pull(&self, by: &ByFilling) -> ByCrossing {
-        if self.windows <= 0.0 {
-            return ByCrossing::default();
-        }
-        let all = self.windows + self.acks;
-        let wanted = self.unresponsive_bps / self.bandwidth_bps;
-        let others = (1.0 - wanted).max(0.0);
-        let (roomy, roomy_by_buffer) = self.roomy();
-        let part = self.reacting / self.windows;
-        // By the weight of what is not M/M/1/K.
-        let by_weight = by.idle * EMPTY * part - by.poisson;
-        let by_others = if others > 0.0 { by_weight * roomy } else { 0.0 };
-        let by_unresponsive = -by_others;
-        let by_buffer = by_weight * others * roomy_by_buffer;
-        let by_part = by.idle * EMPTY * others * roomy;
-        ByCrossing {
-            bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
-            buffer_pkts: by_buffer,
-            windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
-            acks: by.acks * self.windows / (all * all),
-            reacting: by.windows + by_part / self.windows,
-            unresponsive_bps: by_unresponsive / self.bandwidth_bps,
-        }
     }
 }
 
@@ -360,10 +193,10 @@ impl Filling {
                 false => of_windows = FilledLoss::default(),
             }
         }
-        let full = Poisson::new(x, eq);
+        let (blocking, admitted) = (eq.blocking, eq.admitted(x));
         // However much comes, no more gets in than leaves: a wall where M/M/1/K's blocking is near 1.
-        let wall = full.blocking.powi(4);
-        let beyond_wall = full.pass * (1.0 + full.blocking) * (1.0 + full.blocking * full.blocking);
+        let wall = blocking.powi(4);
+        let beyond_wall = admitted * (1.0 + blocking) * (1.0 + blocking * blocking);
         let passed = 1.0 - of_windows.loss;
         let pass = passed * beyond_wall;
         let loss = of_windows.loss + passed * wall;
@@ -387,7 +220,7 @@ impl Filling {
             return of_windows;
         }
         let ln_windows = ln_of_loss(of_windows.loss, of_windows.pass);
-        let ln_poisson = ln_of_loss(full.blocking, full.pass);
+        let ln_poisson = ln_of_loss(blocking, admitted);
         let ln_loss = (1.0 - u) * ln_windows + u * ln_poisson;
         let loss = ln_loss.exp();
         let of_first = (1.0 - u) * loss / of_windows.loss.max(1e-300);
@@ -534,47 +367,6 @@ mod tests {
                 more *= 1.001;
             }
             prop_assert!(it.of_windows(more, k - more).loss < 1.1e-10, "{:?}", it.of_windows(more, k - more));
-        }
-
-        /// What crosses a link changes its filling as said.
-        #[test]
-        fn pulls_are_those_of_differences(
-            windows in 1.0..50.0_f64,
-            acks in 0.0..50.0_f64,
-            reacting in 0.1..0.9_f64,
-            unresponsive in 0.0..0.9_f64,
-        ) {
-            let at = Crossing {
-                bandwidth_bps: 1e6,
-                buffer_pkts: 9.0,
-                windows,
-                acks,
-                reacting: reacting * windows,
-                unresponsive_bps: unresponsive * 1e6,
-            };
-            let by = ByFilling { windows: 0.3, acks: 2.0, poisson: -1.5, idle: 7.0 };
-            let value = |it: Crossing| {
-                let filling = it.filling();
-                by.windows * filling.windows + by.acks * filling.acks
-                    + by.poisson * filling.poisson + by.idle * filling.idle
-            };
-            let pull = at.pull(&by);
-            let near = |slope: f64, change: &dyn Fn(&mut Crossing, f64), h: f64| {
-                let (mut more, mut less) = (at, at);
-                change(&mut more, h);
-                change(&mut less, -h);
-                let should = (value(more) - value(less)) / (2.0 * h);
-                (slope - should).abs() <= 1e-5 * (should.abs() + 1e-9)
-            };
-            prop_assert!(near(pull.windows, &|c, h| c.windows += h, 1e-5));
-            prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
-            prop_assert!(near(pull.reacting, &|c, h| c.reacting += h, 1e-5));
-            prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
-            prop_assert!(near(pull.buffer_pkts, &|c, h| c.buffer_pkts += h, 1e-5));
-            prop_assert!(near(pull.bandwidth_bps, &|c, h| c.bandwidth_bps += h, 1.0));
-            let of = Windowed { count: 1.0, window_pkts: 60.0 / windows, round_trip_s: 0.05, data_bits: 12000.0 };
-            let slopes = at.reaction_slopes(&of);
-            prop_assert!(slopes.windows >= 0.0 && slopes.buffer_pkts <= 0.0);
         }
     }
 }

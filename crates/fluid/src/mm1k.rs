@@ -35,6 +35,14 @@ impl Equilibrium {
     pub fn utilization(&self) -> f64 {
         1.0 - self.empty
     }
+
+    /// The part of what arrives that gets in, 1−B, to the last digit; `x` is the ln ρ that this is at.
+    pub fn admitted(&self, x: f64) -> f64 {
+        match x > 0.0 {
+            true => self.utilization() * (-x).exp(), // U = ρ(1−B)
+            false => 1.0 - self.blocking,
+        }
+    }
 }
 
 /// The queue with room for `k` packets (k ≥ 1) at load ρ = eˣ.

@@ -11,7 +11,7 @@
 use netflow_network::{ACK_BYTES, Acks, Red};
 
 use crate::engine::queue::{NEGLIGIBLE, red_drop};
-use crate::filling::{ByRoomAlone, Filling};
+use crate::filling::{ByRoomAlone, Filling, QueueLoss};
 use crate::mm1k::{Equilibrium, equilibrium};
 
 pub use crate::engine::feedback::learnt_loss;
@@ -125,6 +125,35 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
     [mean, busy, ln_admitted, ln_blocking]
 }
 
+/// A drop-tail queue that windows fill, at one ln ρ of M/M/1/K.
+struct Filled {
+    eq: Equilibrium,
+    /// See [`Filling::busy`].
+    busy: (f64, f64, f64),
+    found: QueueLoss,
+    /// ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))), which rises with x: ln of the load offered at which it
+    /// rests there.
+    ln_offered: f64,
+    /// Its slope.
+    slope: f64,
+}
+
+impl Filled {
+    fn at(x: f64, k: f64, filling: &Filling, room: ByRoomAlone) -> Filled {
+        let eq = equilibrium(x, k);
+        let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
+        let busy = filling.busy(eq.mean_pkts, k);
+        let found = filling.in_equilibrium(x, &eq, room);
+        Filled {
+            ln_offered: x + ln_admitted + busy.0.ln() - found.pass.ln(),
+            slope: 1.0 + by_x + busy.1 / busy.0 * eq.slope + found.by_x / found.pass,
+            eq,
+            busy,
+            found,
+        }
+    }
+}
+
 /// N/U − 1 and its slope, those of N and U being given.
 fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
     let busy = eq.utilization();
@@ -184,28 +213,20 @@ impl Queue {
         self.within(x, ln_offered, follows, slope, false)
     }
 
-    /// A drop-tail queue that windows fill: ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))), which rises with x, is ln of
-    /// the load offered.
+    /// A drop-tail queue that windows fill.
     fn filled(&self, ln_offered: f64, filling: &Filling) -> QueueAtRest {
         let k = self.buffer_pkts;
-        let at = |x: f64| {
-            let eq = equilibrium(x, k);
-            let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
-            let (busy, busy_by_queue, _) = filling.busy(eq.mean_pkts, k);
-            let found = filling.in_equilibrium(x, &eq, ByRoomAlone::default());
-            let over = x + ln_admitted + busy.ln() - found.pass.ln() - ln_offered;
-            let slope = 1.0 + by_x + busy_by_queue / busy * eq.slope + found.by_x / found.pass;
-            (over, slope)
-        };
+        let at = |x: f64| Filled::at(x, k, filling, ByRoomAlone::default());
         let (mut low, mut high) = (-700.0, 700.0);
         let mut x = ln_offered.clamp(-690.0, 2.0);
         for _ in 0..200 {
-            let (over, slope) = at(x);
+            let it = at(x);
+            let over = it.ln_offered - ln_offered;
             match over > 0.0 {
                 true => high = x,
                 false => low = x,
             }
-            let moved = -over / slope;
+            let moved = -over / it.slope;
             let next = x + moved;
             if moved.abs() <= 1e-14 * (1.0 + x.abs()) || high - low <= 1e-15 * (1.0 + x.abs()) {
                 break;
@@ -215,17 +236,19 @@ impl Queue {
                 false => 0.5 * (low + high),
             };
         }
-        let eq = equilibrium(x, k);
-        let (_, by_x) = ln_admitted(x, k, &eq);
-        let [mean_by_room, _, admitted_by_room, blocking_by_room] = by_room(x, k, &eq);
+        let [mean_by_room, _, admitted_by_room, ln_blocking] = by_room(x, k, &equilibrium(x, k));
         let room = ByRoomAlone {
             mean_pkts: mean_by_room,
-            ln_blocking: blocking_by_room,
+            ln_blocking,
         };
-        let found = filling.in_equilibrium(x, &eq, room);
-        let (busy, busy_by_queue, busy_by_buffer) = filling.busy(eq.mean_pkts, k);
+        let Filled {
+            eq,
+            busy: (busy, busy_by_queue, busy_by_buffer),
+            found,
+            slope,
+            ..
+        } = Filled::at(x, k, filling, room);
         let ln_pass = found.pass.ln();
-        let slope = 1.0 + by_x + busy_by_queue / busy * eq.slope + found.by_x / found.pass;
         let utilization = (ln_offered + ln_pass).exp().min(1.0);
         let there = match utilization > 1e-9 {
             true => eq.mean_pkts / utilization,

@@ -4,6 +4,7 @@
 //! them (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
 
 mod clamped;
+mod page;
 mod random;
 mod remade;
 mod scenario;
@@ -19,6 +20,7 @@ use netflow_network::{
 use netflow_profile::{Profile, builtin};
 
 pub use clamped::Clamped;
+pub use page::fill_page;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};

@@ -1,6 +1,7 @@
 //! What fills the queues of a network at one time, and what a change of that is worth.
 
-use netflow_fluid::filling::{ByCrossing, ByFilling, Crossing, Windowed};
+use netflow_fluid::crossing::{Crosser, Crossing, Sender, count};
+use netflow_fluid::filling::ByFilling;
 
 use crate::problem::{Flow, NO_PROFILE, Problem};
 
@@ -15,40 +16,23 @@ pub(crate) struct FillingWorth {
     pub ln_demand: Vec<f64>,
 }
 
-impl Flow {
-    /// As its windows count for queues, given its propagation there and back; `None` if it does not react to
-    /// losses.
-    fn windowed(&self, round_trip_s: f64) -> Option<Windowed> {
-        let bulk = self.profile != NO_PROFILE && self.application_pps == f64::INFINITY;
-        bulk.then_some(Windowed {
-            count: self.count * self.demand,
-            window_pkts: self.window_pkts,
-            round_trip_s,
-            data_bits: self.data_bits,
-        })
-    }
-
-    /// What it wants if it does not, in bit/s.
-    fn wanted_bps(&self) -> f64 {
-        let pps = match self.profile {
-            NO_PROFILE => self.rate_pps,
-            _ => self.application_pps,
-        };
-        self.sent_pps(pps) * self.data_bits
-    }
-}
-
 impl Problem {
-    fn windowed(&self, flow: &Flow) -> Option<Windowed> {
-        let hops = flow.data.0 as usize..flow.back.1 as usize;
-        let delays_s = self.hop_link[hops]
-            .iter()
-            .map(|&l| self.links[l as usize].delay_s);
-        flow.windowed(delays_s.sum())
-    }
-
-    fn over(&self, hops: std::ops::Range<usize>) -> impl Iterator<Item = usize> + '_ {
-        self.hop_link[hops].iter().map(|&l| l as usize)
+    fn crosser(&self, flow: &Flow) -> Crosser<'_> {
+        let both = flow.data.0 as usize..flow.back.1 as usize;
+        let links = self.hop_link[both].iter();
+        Crosser {
+            sender: Sender {
+                count: flow.count * flow.demand,
+                rate_pps: (flow.profile == NO_PROFILE).then_some(flow.rate_pps),
+                application_pps: flow.application_pps,
+                window_pkts: flow.window_pkts,
+                round_trip_s: links.map(|&l| self.links[l as usize].delay_s).sum(),
+                data_bits: flow.data_bits,
+                acks: if flow.answers { flow.acks } else { 0.0 },
+            },
+            data: &self.hop_link[flow.data_hops()],
+            back: &self.hop_link[flow.back_hops()],
+        }
     }
 
     /// Who crosses each link.
@@ -61,29 +45,7 @@ impl Problem {
                 ..Crossing::default()
             })
             .collect();
-        let windowed: Vec<Option<Windowed>> =
-            self.flows.iter().map(|flow| self.windowed(flow)).collect();
-        for (flow, windowed) in self.flows.iter().zip(&windowed) {
-            let Some(windowed) = windowed else {
-                self.over(flow.data_hops())
-                    .for_each(|l| all[l].unresponsive_bps += flow.wanted_bps());
-                continue;
-            };
-            self.over(flow.data_hops())
-                .for_each(|l| all[l].windows += windowed.count);
-            if flow.answers {
-                let acks = windowed.count * flow.acks;
-                self.over(flow.back_hops())
-                    .for_each(|l| all[l].acks += acks);
-            }
-        }
-        for (flow, windowed) in self.flows.iter().zip(&windowed) {
-            if let Some(windowed) = windowed {
-                for l in self.over(flow.data_hops()) {
-                    all[l].reacting += windowed.count * all[l].reaction(windowed);
-                }
-            }
-        }
+        count(&mut all, self.flows.iter().map(|flow| self.crosser(flow)));
         all
     }
 
@@ -91,7 +53,7 @@ impl Problem {
     pub fn worth_of_filling(&self, by: &[ByFilling]) -> FillingWorth {
         let crossings = self.crossings();
         let pulls = crossings.iter().zip(by);
-        let mut pulls: Vec<ByCrossing> = pulls.map(|(crossing, by)| crossing.pull(by)).collect();
+        let mut pulls: Vec<Crossing> = pulls.map(|(crossing, by)| crossing.pull(by)).collect();
         let links = self.links.len();
         let mut worth = FillingWorth {
             bandwidth_bps: pulls.iter().map(|pull| pull.bandwidth_bps).collect(),
@@ -101,37 +63,37 @@ impl Problem {
         };
         // What reacts depends on all windows of the link, so first what those are worth.
         for (flow, ln_demand) in self.flows.iter().zip(&mut worth.ln_demand) {
-            let Some(windowed) = self.windowed(flow) else {
+            let Crosser { sender, data, back } = self.crosser(flow);
+            if !sender.reacts() {
                 continue;
-            };
+            }
             let mut by_round_trip = 0.0;
-            for l in self.over(flow.data_hops()) {
-                let slopes = crossings[l].reaction_slopes(&windowed);
-                let each = pulls[l].reacting * windowed.count;
+            for &l in data {
+                let l = l as usize;
+                let slopes = crossings[l].reaction_slopes(&sender);
+                let each = pulls[l].reacting * sender.count;
                 worth.bandwidth_bps[l] += each * slopes.bandwidth_bps;
                 worth.buffer_pkts[l] += each * slopes.buffer_pkts;
                 pulls[l].windows += each * slopes.windows;
                 by_round_trip += each * slopes.round_trip_s;
-                *ln_demand += each * crossings[l].reaction(&windowed);
+                *ln_demand += each * crossings[l].reaction(&sender);
             }
-            for l in self.over(flow.data.0 as usize..flow.back.1 as usize) {
-                worth.delay_s[l] += by_round_trip;
+            for &l in data.iter().chain(back) {
+                worth.delay_s[l as usize] += by_round_trip;
             }
         }
         for (flow, ln_demand) in self.flows.iter().zip(&mut worth.ln_demand) {
-            let Some(windowed) = self.windowed(flow) else {
-                let over = self
-                    .over(flow.data_hops())
-                    .map(|l| pulls[l].unresponsive_bps);
-                *ln_demand += flow.wanted_bps() * over.sum::<f64>();
-                continue;
+            let Crosser { sender, data, back } = self.crosser(flow);
+            let over = |links: &[u32], of: fn(&Crossing) -> f64| -> f64 {
+                links.iter().map(|&l| of(&pulls[l as usize])).sum()
             };
-            let windows = self.over(flow.data_hops()).map(|l| pulls[l].windows);
-            *ln_demand += windowed.count * windows.sum::<f64>();
-            if flow.answers {
-                let acks = self.over(flow.back_hops()).map(|l| pulls[l].acks);
-                *ln_demand += windowed.count * flow.acks * acks.sum::<f64>();
-            }
+            *ln_demand += match sender.reacts() {
+                true => {
+                    let acks = sender.acks * over(back, |by| by.acks);
+                    sender.count * (over(data, |by| by.windows) + acks)
+                }
+                false => sender.wanted_bps() * over(data, |by| by.unresponsive_bps),
+            };
         }
         worth
     }

@@ -7,7 +7,8 @@
 //!
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
-use netflow_fluid::filling::{Crossing, Filling};
+use netflow_fluid::crossing::Crossing;
+use netflow_fluid::filling::Filling;
 use netflow_fluid::rest::{QueueAtRest, learnt_loss, rate_kept_pps, within_window};
 use netflow_profile::Profile;
 

@@ -1,9 +1,8 @@
 //! How far one is from the other.
 
-use crate::seen::Seen;
+use netflow_compare::BUSIEST;
 
-/// Links whose queues are compared: the longest.
-const LONGEST: usize = 12;
+use crate::seen::Seen;
 
 /// Of a link that loses fewer packets than this nothing is said about its loss.
 const FEW_LOST_PKTS: f64 = 20.0;
@@ -29,17 +28,12 @@ pub struct Errors {
     pub utilization: f64,
 }
 
-/// The part below which so much of them lies; they need not be in order.
-pub fn quantile(values: &mut [f64], part: f64) -> f64 {
+/// The part below which so much of them lies, in whatever order they are; 0 of none.
+pub fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        n => {
-            let place = part * (n - 1) as f64;
-            let (low, rest) = (place.floor() as usize, place.fract());
-            let high = (low + 1).min(n - 1);
-            values[low] + (values[high] - values[low]) * rest
-        }
+    match values.is_empty() {
+        true => 0.0,
+        false => netflow_units::quantile(&values, part),
     }
 }
 
@@ -48,7 +42,7 @@ impl Errors {
     pub fn of(is: &Seen, truth: &Seen) -> Errors {
         let mut links: Vec<_> = truth.links.iter().zip(&is.links).collect();
         links.sort_by(|a, b| b.0.queue_pkts.total_cmp(&a.0.queue_pkts));
-        let longest = links.iter().take(LONGEST);
+        let longest = links.iter().take(BUSIEST);
         let (mut off, mut sum) = (0.0, 0.0);
         for (truth, is) in longest {
             off += (is.queue_pkts - truth.queue_pkts).abs();
@@ -56,29 +50,29 @@ impl Errors {
         }
         let connections = || truth.connections.iter().zip(&is.connections);
         let judged = connections().filter(|(truth, _)| truth.delivered_pkts >= FEW_DELIVERED_PKTS);
-        let mut goodputs: Vec<f64> = judged
+        let goodputs: Vec<f64> = judged
             .map(|(truth, is)| (is.delivered_pkts / truth.delivered_pkts - 1.0).abs())
             .collect();
         let timed = connections().filter(|(truth, is)| truth.rtt_s > 0.0 && is.rtt_s > 0.0);
-        let mut rtts: Vec<f64> = timed
+        let rtts: Vec<f64> = timed
             .map(|(truth, is)| (is.rtt_s / truth.rtt_s - 1.0).abs())
             .collect();
         let lost = |seen: &Seen| seen.links.iter().map(|l| l.lost_pkts).sum::<f64>();
         let lossy = links
             .iter()
             .filter(|(truth, _)| truth.lost_pkts >= FEW_LOST_PKTS);
-        let mut factors: Vec<f64> = lossy
+        let factors: Vec<f64> = lossy
             .map(|(truth, is)| (is.lost_pkts.max(0.1) / truth.lost_pkts).ln().abs().exp())
             .collect();
         let busy = links.iter().filter(|(truth, _)| truth.utilization >= 0.5);
         let utilization = busy.map(|(truth, is)| (is.utilization - truth.utilization).abs());
         Errors {
             queues: if sum > 0.0 { off / sum } else { 0.0 },
-            goodput: quantile(&mut goodputs, 0.5),
-            goodput_p90: quantile(&mut goodputs, 0.9),
+            goodput: quantile(goodputs.clone(), 0.5),
+            goodput_p90: quantile(goodputs, 0.9),
             lost: (lost(truth) >= FEW_LOST_PKTS).then(|| lost(is) / lost(truth)),
-            link_loss: (!factors.is_empty()).then(|| quantile(&mut factors, 0.5)),
-            rtt: quantile(&mut rtts, 0.5),
+            link_loss: (!factors.is_empty()).then(|| quantile(factors, 0.5)),
+            rtt: quantile(rtts, 0.5),
             utilization: utilization.fold(0.0, f64::max),
         }
     }

@@ -80,7 +80,8 @@ struct Flow {
     kind: Kind,
     start_s: f64,
     stop_s: f64,
-    path: Vec<String>,
+    from: String,
+    to: String,
 }
 
 /// A network of a family.
@@ -173,22 +174,23 @@ impl Draw {
         }
     }
 
-    fn flow(&mut self, r: &mut ChaCha8Rng, kind: Kind, path: Vec<String>) {
+    fn flow(&mut self, r: &mut ChaCha8Rng, kind: Kind, (from, to): (String, String)) {
         self.flows.push(Flow {
             kind,
             start_s: r.random_range(0.0..5.0),
             stop_s: self.duration_s,
-            path,
+            from,
+            to,
         });
     }
 
     /// A constant or a Poisson source of this rate.
-    fn unresponsive(&mut self, r: &mut ChaCha8Rng, pps: f64, path: Vec<String>) {
+    fn unresponsive(&mut self, r: &mut ChaCha8Rng, pps: f64, ends: (String, String)) {
         let kind = match chance(r, 0.5) {
             true => Kind::Poisson(pps),
             false => Kind::Constant(pps),
         };
-        self.flow(r, kind, path);
+        self.flow(r, kind, ends);
     }
 
     /// The largest window of connections which would have `fair` packets each: half of the time none that
@@ -223,19 +225,15 @@ impl Draw {
             self.duplex(&format!("S{i}"), "A", access * pps, rest_s, 2000.0);
             self.duplex("B", &format!("D{i}"), access * pps, rest_s, 2000.0);
         }
-        let there = |i: usize| -> Vec<String> {
-            let i = i % places;
-            [format!("S{i}"), "A".into(), "B".into(), format!("D{i}")].into()
-        };
+        let there = |i: usize| (format!("S{}", i % places), format!("D{}", i % places));
         for i in 0..n {
             self.flow(r, Kind::Tcp(window), there(i));
         }
         if chance(r, 0.3) {
             let back = (n as f64 * choice(r, &[0.2, 0.5, 1.0])).ceil() as usize;
             for i in 0..back {
-                let mut path = there(i);
-                path.reverse();
-                self.flow(r, Kind::Tcp(window), path);
+                let (from, to) = there(i);
+                self.flow(r, Kind::Tcp(window), (to, from));
             }
         }
         if chance(r, 0.25) {
@@ -261,28 +259,28 @@ impl Draw {
         }
         let window = choice(r, &[1e4, 1e4, 20.0, 64.0, 128.0]) as u32;
         for _ in 0..r.random_range(1..=6) {
-            let path = self.between(r, base, 0, hops);
-            self.flow(r, Kind::Tcp(window), path);
+            let ends = self.between(r, base, 0, hops);
+            self.flow(r, Kind::Tcp(window), ends);
         }
         for i in 0..hops {
             for _ in 0..r.random_range(0..=8) {
-                let path = self.between(r, base, i, i + 1);
-                self.flow(r, Kind::Tcp(window), path);
+                let ends = self.between(r, base, i, i + 1);
+                self.flow(r, Kind::Tcp(window), ends);
             }
         }
         if chance(r, 0.4) {
             for _ in 0..r.random_range(1..=6) {
                 let from = r.random_range(1..=hops);
                 let to = r.random_range(0..from);
-                let path = self.between(r, base, from, to);
-                self.flow(r, Kind::Tcp(window), path);
+                let ends = self.between(r, base, from, to);
+                self.flow(r, Kind::Tcp(window), ends);
             }
         }
         if chance(r, 0.3) {
             let i = r.random_range(0..hops);
-            let path = self.between(r, base, i, i + 1);
+            let ends = self.between(r, base, i, i + 1);
             let part = r.random_range(0.05..0.4);
-            self.unresponsive(r, part * base, path);
+            self.unresponsive(r, part * base, ends);
         }
     }
 
@@ -295,16 +293,15 @@ impl Draw {
         name
     }
 
-    /// The way between new hosts at two routers of a chain.
-    fn between(&mut self, r: &mut ChaCha8Rng, base: f64, from: usize, to: usize) -> Vec<String> {
-        let mut path = vec![self.attach(r, base, from)];
-        let mut routers: Vec<usize> = (from.min(to)..=from.max(to)).collect();
-        if from > to {
-            routers.reverse();
-        }
-        path.extend(routers.iter().map(|i| format!("R{i}")));
-        path.push(self.attach(r, base, to));
-        path
+    /// New hosts at two routers of a chain.
+    fn between(
+        &mut self,
+        r: &mut ChaCha8Rng,
+        base: f64,
+        from: usize,
+        to: usize,
+    ) -> (String, String) {
+        (self.attach(r, base, from), self.attach(r, base, to))
     }
 
     /// Connections between hosts over the shortest ways by delay, and a few sources that do not react.
@@ -319,48 +316,18 @@ impl Draw {
         for _ in 0..count {
             let a = r.random_range(0..hosts.len());
             let b = (a + r.random_range(1..hosts.len())) % hosts.len();
-            let path = self.shortest(&hosts[a], &hosts[b]);
-            self.flow(r, Kind::Tcp(window), path);
+            let ends = (hosts[a].clone(), hosts[b].clone());
+            self.flow(r, Kind::Tcp(window), ends);
         }
         if chance(r, 0.3) {
             for _ in 0..r.random_range(1..=4) {
                 let a = r.random_range(0..hosts.len());
                 let b = (a + r.random_range(1..hosts.len())) % hosts.len();
-                let path = self.shortest(&hosts[a], &hosts[b]);
+                let ends = (hosts[a].clone(), hosts[b].clone());
                 let part = r.random_range(0.03..0.3);
-                self.unresponsive(r, part * base, path);
+                self.unresponsive(r, part * base, ends);
             }
         }
-    }
-
-    fn shortest(&self, from: &str, to: &str) -> Vec<String> {
-        use std::collections::HashMap;
-        let mut best: HashMap<&str, (f64, &str)> = HashMap::from([(from, (0.0, from))]);
-        loop {
-            let mut changed = false;
-            for link in &self.links {
-                let Some(&(before_s, _)) = best.get(link.from.as_str()) else {
-                    continue;
-                };
-                let now_s = before_s + link.delay_s;
-                let known = best.get(link.to.as_str());
-                if known.is_none_or(|&(known_s, _)| now_s < known_s) {
-                    best.insert(&link.to, (now_s, &link.from));
-                    changed = true;
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        let mut path = vec![to.to_owned()];
-        let mut at = to;
-        while at != from {
-            at = best[at].1;
-            path.push(at.to_owned());
-        }
-        path.reverse();
-        path
     }
 
     fn random(&mut self, r: &mut ChaCha8Rng) {
@@ -486,12 +453,10 @@ impl Draw {
             ));
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            let back: Vec<&String> = flow.path.iter().rev().collect();
             let bps = |pps: f64| 8.0 * PACKET_BYTES * pps;
-            let (from, to) = (&flow.path[0], back[0]);
             line(format_args!(
-                "[[connection]]\nname = \"c{i}\"\nfrom = \"{from}\"\nto = \"{to}\"\nstart = \"{:.3} s\"\nstop = \"{:.3} s\"\npath = {:?}\n",
-                flow.start_s, flow.stop_s, flow.path,
+                "[[connection]]\nname = \"c{i}\"\nfrom = \"{}\"\nto = \"{}\"\nstart = \"{:.3} s\"\nstop = \"{:.3} s\"\n",
+                flow.from, flow.to, flow.start_s, flow.stop_s,
             ));
             match (flow.kind, side) {
                 (Kind::Tcp(window), side) => {
@@ -500,7 +465,7 @@ impl Draw {
                         Side::Packets => "window = \"reno\"",
                     };
                     line(format_args!(
-                        "return-path = {back:?}\nsource = {{ {source} }}\nmax-window = \"{window} pkt\"\n"
+                        "source = {{ {source} }}\nmax-window = \"{window} pkt\"\n"
                     ));
                 }
                 (Kind::Poisson(pps), _) => {

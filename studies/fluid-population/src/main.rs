@@ -1,7 +1,7 @@
 //! The fluid model beside packets, over a population of random networks:
 //!
 //! ```sh
-//! cargo run --release -p study-fluid-population             # writes studies/fluid-population/README.md; with ns-2
+//! cargo run --release -p study-fluid-population             # writes its README.md and a table of docs/trust.md; with ns-2
 //! cargo run --release -p study-fluid-population -- --quick  # a tenth of the networks, to the standard output
 //! cargo run --release -p study-fluid-population -- --set development   # what constants were fitted to
 //! ```
@@ -12,6 +12,7 @@ use std::path::Path;
 
 use clap::Parser;
 use netflow_compare::Ns2;
+use netflow_problems::fill_page;
 use study_fluid_population::family::{Draw, Family, Set, Side};
 use study_fluid_population::{find, judge, page};
 
@@ -72,7 +73,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         include_str!("head.md"),
         include_str!("before.md"),
     );
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    fs::write(place, text)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::write(root.join("studies/fluid-population/README.md"), text)?;
+    let trust = root.join("docs/trust.md");
+    let text = fs::read_to_string(&trust)?;
+    let table = page::summary(&found);
+    fs::write(trust, fill_page(&text, "fluid-population", &table)?)?;
     Ok(())
 }

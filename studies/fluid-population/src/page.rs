@@ -31,12 +31,11 @@ pub fn medians(all: &[Found], family: Option<Family>) -> Medians {
     let of_family = |found: &&Found| family.is_none_or(|family| found.draw.family == family);
     let found: Vec<&Found> = all.iter().filter(of_family).collect();
     let part = |of: &dyn Fn(&Errors) -> Option<f64>, part: f64| {
-        let mut values: Vec<f64> = found.iter().filter_map(|it| of(&it.errors)).collect();
-        quantile(&mut values, part)
+        quantile(found.iter().filter_map(|it| of(&it.errors)).collect(), part)
     };
     let own = |of: fn(&Errors) -> f64| {
         let runs = found.iter().flat_map(|it| &it.spread);
-        quantile(&mut runs.map(of).collect::<Vec<f64>>(), 0.5)
+        quantile(runs.map(of).collect(), 0.5)
     };
     Medians {
         networks: found.len(),
@@ -90,13 +89,7 @@ pub fn spread(found: &[Found]) -> String {
     );
     for part in [0.1, 0.25, 0.5, 0.75, 0.9, 0.97] {
         let of = |which: fn(&Errors) -> f64| {
-            quantile(
-                &mut found
-                    .iter()
-                    .map(|it| which(&it.errors))
-                    .collect::<Vec<f64>>(),
-                part,
-            )
+            quantile(found.iter().map(|it| which(&it.errors)).collect(), part)
         };
         let _ = writeln!(
             out,
@@ -132,9 +125,8 @@ pub fn costs(found: &[Found]) -> String {
 
 /// Beside ns-2.
 pub fn judged(judged: &[Judged]) -> String {
-    let median = |of: &dyn Fn(&Judged) -> Option<f64>| {
-        quantile(&mut judged.iter().filter_map(of).collect::<Vec<f64>>(), 0.5)
-    };
+    let median =
+        |of: &dyn Fn(&Judged) -> Option<f64>| quantile(judged.iter().filter_map(of).collect(), 0.5);
     let mut out =
         String::from("| | longest queues | goodput: median | packets lost |\n|---|---|---|---|\n");
     type Of = fn(&Judged) -> Beside;
@@ -155,6 +147,21 @@ pub fn judged(judged: &[Judged]) -> String {
         median(&|j| Some(j.own_goodput)),
     );
     out
+}
+
+/// The table of docs/trust.md.
+pub fn summary(found: &[Found]) -> String {
+    let m = medians(found, None);
+    let [queues, goodput, p90] = m.own;
+    let [low, median, high] = m.lost;
+    format!(
+        "| medians over {} networks | fluid | one run of packets beside three |\n|---|---|---|\n\
+         | twelve longest queues, Σ\\|error\\|/Σ | {:.3} | {queues:.3} |\n\
+         | goodput of a connection: median error, 90th percentile | {:.3}, {:.3} | {goodput:.3}, {p90:.3} |\n\
+         | mean round-trip time of a connection: median error | {:.3} | |\n\
+         | packets lost, as a ratio: 10, 50, 90 % of networks | {low:.2}, {median:.2}, {high:.2} | |\n",
+        m.networks, m.queues, m.goodput, m.goodput_p90, m.rtt,
+    )
 }
 
 /// The whole page.

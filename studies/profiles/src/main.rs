@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use netflow::compare::{Comparison, Ensemble, Ns2, Settings, Side};
+use netflow_problems::fill_page;
 
 /// One network of the study.
 struct Network {
@@ -92,7 +93,10 @@ fn study() -> Result<(), Box<dyn Error>> {
     fs::write(root().join("studies/profiles/README.md"), page)?;
     let readme = root().join("docs/trust.md");
     let text = fs::read_to_string(&readme)?;
-    fs::write(readme, page::fill(&text, &page::summary(&found))?)?;
+    fs::write(
+        readme,
+        fill_page(&text, "profiles", &page::summary(&found))?,
+    )?;
     Ok(())
 }
 

@@ -7,9 +7,6 @@ use netflow::compare::{BUSIEST, Comparison, Estimate, LinkComparison};
 
 use crate::Found;
 
-const BEGIN: &str = "<!-- study: profiles -->";
-const END: &str = "<!-- end -->";
-
 /// How many of the worst are named.
 const WORST: usize = 5;
 
@@ -75,15 +72,6 @@ pub fn summary(found: &[Found]) -> String {
         }
     }
     out
-}
-
-/// Puts a table where the page wants it.
-pub fn fill(text: &str, table: &str) -> Result<String, String> {
-    let (before, rest) = text
-        .split_once(BEGIN)
-        .ok_or(format!("there is no `{BEGIN}`"))?;
-    let (_, after) = rest.split_once(END).ok_or(format!("there is no `{END}`"))?;
-    Ok(format!("{before}{BEGIN}\n\n{table}\n{END}{after}"))
 }
 
 fn queues(comparison: &Comparison) -> String {
@@ -227,23 +215,7 @@ How:
 ";
 
 const READING: &str = "
-Where netflow wins: time, utilization, total goodput, queues that windows fill. Where it loses:
-queues that losses keep in check are half as long as ns-2's, since windows are not Poisson and
-M/M/1/K is; losses at single links; the seconds after starts without window limits; connections
-whose path crosses several such queues.
+Where netflow wins: time, utilization, total goodput, queues. Where it loses: goodput of single
+connections; losses at single links; the seconds after starts without window limits, in which too
+much is lost.
 ";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_takes_the_place_of_the_old_one() {
-        let text = format!("a\n{BEGIN}\n\nold\n\n{END}\nb\n");
-        assert_eq!(
-            fill(&text, "new\n").unwrap(),
-            format!("a\n{BEGIN}\n\nnew\n\n{END}\nb\n")
-        );
-        assert!(fill("nothing", "new").is_err());
-    }
-}

@@ -222,7 +222,7 @@ impl Step {
         let eq = equilibrium(x, self.buffer_pkts);
         At {
             busy_slope: eq.empty * eq.mean_pkts,
-            blocking_slope: eq.blocking * (self.buffer_pkts - eq.mean_pkts),
+            blocking_slope: eq.blocking * eq.free_pkts,
             eq,
         }
     }

@@ -105,7 +105,7 @@ impl ActiveSources {
     }
 
     /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = u32> + Clone + '_ {
         let lagged = self.lagged.iter().flat_map(|(_, members)| members);
         let others = self.rates.iter().chain(&self.implicit).chain(&self.marked);
         lagged.chain(others).copied()

@@ -1,0 +1,307 @@
+//! Who crosses each link, and so what fills its queue.
+//!
+//! It changes when connections start or stop, routes or bandwidths change, and not from step to step.
+
+use crate::filling::{ByFilling, EMPTY, Filling};
+
+/// A queue with room for so many packets is M/M/1/K, and from so many on it is that of windows.
+const ROOMS: (f64, f64) = (2.0, 10.0);
+
+/// Connections of a class, as far as it matters to queues.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender {
+    /// How many.
+    pub count: f64,
+    /// Packets/s of each; `None` if a profile says what it sends.
+    pub rate_pps: Option<f64>,
+    /// Packets/s that the application of each makes; infinite if there is always more.
+    pub application_pps: f64,
+    /// Largest window of each in packets; infinite if nothing limits it.
+    pub window_pkts: f64,
+    /// Propagation there and back, in seconds.
+    pub round_trip_s: f64,
+    /// Bits of a packet of data.
+    pub data_bits: f64,
+    /// Acknowledgements per packet of data that are traffic.
+    pub acks: f64,
+}
+
+/// Connections of a class on their way: links by their numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Crosser<'a> {
+    /// Who.
+    pub sender: Sender,
+    /// Links of the data.
+    pub data: &'a [u32],
+    /// Links of the way back.
+    pub back: &'a [u32],
+}
+
+/// Who crosses one link. The slopes of something by these numbers are written as one, each in its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Crossing {
+    /// What the link sends, in bit/s.
+    pub bandwidth_bps: f64,
+    /// The room of its queue.
+    pub buffer_pkts: f64,
+    /// Windows whose data crosses it.
+    pub windows: f64,
+    /// Acknowledgements per packet of each window that has its way back over it.
+    pub acks: f64,
+    /// Of the windows, those that may grow until the queue overflows: each times
+    /// [`reaction`](Self::reaction).
+    pub reacting: f64,
+    /// What sources want that do not react, in bit/s.
+    pub unresponsive_bps: f64,
+}
+
+/// How [`Crossing::reaction`] changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ByRoom {
+    /// By [`Crossing::bandwidth_bps`].
+    pub bandwidth_bps: f64,
+    /// By [`Crossing::buffer_pkts`].
+    pub buffer_pkts: f64,
+    /// By [`Crossing::windows`].
+    pub windows: f64,
+    /// By [`Sender::round_trip_s`].
+    pub round_trip_s: f64,
+}
+
+/// Adds all that cross them to links without anybody.
+pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
+    for Crosser { sender, data, back } in crossers.clone() {
+        if !sender.reacts() {
+            for &l in data {
+                links[l as usize].unresponsive_bps += sender.wanted_bps();
+            }
+            continue;
+        }
+        for &l in data {
+            links[l as usize].windows += sender.count;
+        }
+        for &l in back {
+            links[l as usize].acks += sender.count * sender.acks;
+        }
+    }
+    for Crosser { sender, data, .. } in crossers.filter(|it| it.sender.reacts()) {
+        for &l in data {
+            let link = &mut links[l as usize];
+            link.reacting += sender.count * link.reaction(&sender);
+        }
+    }
+}
+
+impl Sender {
+    /// Whether its windows fill queues: TCP with a profile, and with always more to send.
+    pub fn reacts(&self) -> bool {
+        self.rate_pps.is_none() && self.application_pps == f64::INFINITY
+    }
+
+    /// What it wants if they do not, in bit/s.
+    pub fn wanted_bps(&self) -> f64 {
+        self.rate_pps.unwrap_or(self.application_pps) * self.count * self.data_bits
+    }
+}
+
+/// From 0 at 0 to 1 at 1 without a bend, and its slope.
+fn smooth_step(at: f64) -> (f64, f64) {
+    let at = at.clamp(0.0, 1.0);
+    (at * at * (3.0 - 2.0 * at), 6.0 * at * (1.0 - at))
+}
+
+impl Crossing {
+    /// Whether windows like these can fill the link and its queue if all that cross it are like them: 1 if a
+    /// part of 3/4 of what they may have is enough, falling to 0 where all of it is not.
+    pub fn reaction(&self, of: &Sender) -> f64 {
+        smooth_step(4.0 * (1.0 - self.wanted(of))).0
+    }
+
+    /// The part of their largest windows that fills the link and its queue.
+    fn wanted(&self, of: &Sender) -> f64 {
+        let room_pkts = self.bandwidth_bps / of.data_bits * of.round_trip_s + self.buffer_pkts;
+        room_pkts / (self.windows * of.window_pkts)
+    }
+
+    /// The slopes of [`reaction`](Self::reaction).
+    pub fn reaction_slopes(&self, of: &Sender) -> ByRoom {
+        let wanted = self.wanted(of);
+        let slope = smooth_step(4.0 * (1.0 - wanted)).1;
+        if slope == 0.0 {
+            return ByRoom::default();
+        }
+        let per_pkt = -4.0 * slope / (self.windows * of.window_pkts);
+        ByRoom {
+            bandwidth_bps: per_pkt * of.round_trip_s / of.data_bits,
+            buffer_pkts: per_pkt,
+            windows: 4.0 * slope * wanted / self.windows,
+            round_trip_s: per_pkt * self.bandwidth_bps / of.data_bits,
+        }
+    }
+
+    /// 0 where there is room for two packets, in which no saw swings, and 1 where there is for ten; and its slope
+    /// by the room.
+    fn roomy(&self) -> (f64, f64) {
+        let (few, many) = ROOMS;
+        let (step, slope) = smooth_step((self.buffer_pkts - few) / (many - few));
+        (step, slope / (many - few))
+    }
+
+    /// What that makes of the queue.
+    pub fn filling(&self) -> Filling {
+        if self.windows <= 0.0 {
+            return Filling::default();
+        }
+        let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
+        let poisson = 1.0 - others * self.roomy().0;
+        Filling {
+            windows: self.reacting,
+            acks: self.acks / (self.windows + self.acks),
+            poisson,
+            idle: EMPTY * (1.0 - poisson) * self.reacting / self.windows,
+        }
+    }
+
+    /// What a measure changes by with each of these numbers that changes so with the filling.
+    pub fn pull(&self, by: &ByFilling) -> Crossing {
+        if self.windows <= 0.0 {
+            return Crossing::default();
+        }
+        let all = self.windows + self.acks;
+        let wanted = self.unresponsive_bps / self.bandwidth_bps;
+        let others = (1.0 - wanted).max(0.0);
+        let (roomy, roomy_by_buffer) = self.roomy();
+        let part = self.reacting / self.windows;
+        // By the weight of what is not M/M/1/K.
+        let by_weight = by.idle * EMPTY * part - by.poisson;
+        let by_others = if others > 0.0 { by_weight * roomy } else { 0.0 };
+        let by_unresponsive = -by_others;
+        let by_buffer = by_weight * others * roomy_by_buffer;
+        let by_part = by.idle * EMPTY * others * roomy;
+        Crossing {
+            bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
+            buffer_pkts: by_buffer,
+            windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
+            acks: by.acks * self.windows / (all * all),
+            reacting: by.windows + by_part / self.windows,
+            unresponsive_bps: by_unresponsive / self.bandwidth_bps,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sender(window_pkts: f64) -> Sender {
+        Sender {
+            count: 1.0,
+            rate_pps: None,
+            application_pps: f64::INFINITY,
+            window_pkts,
+            round_trip_s: 0.05,
+            data_bits: 12000.0,
+            acks: 0.5,
+        }
+    }
+
+    /// Three windows there, two of them with acknowledgements on the way back, and a source of its own rate.
+    #[test]
+    fn all_that_cross_are_counted() {
+        let own = Sender {
+            rate_pps: Some(10.0),
+            ..sender(1.0)
+        };
+        let data = Sender {
+            application_pps: 5.0,
+            ..sender(1.0)
+        };
+        let two = Sender {
+            count: 2.0,
+            ..sender(f64::INFINITY)
+        };
+        let one = Sender {
+            acks: 0.0,
+            ..sender(1.0)
+        };
+        let crossers = [(two, true), (one, false), (own, false), (data, false)];
+        let crossers = crossers.iter().map(|&(sender, back)| Crosser {
+            sender,
+            data: &[0],
+            back: if back { &[1] } else { &[] },
+        });
+        let mut links = [Crossing {
+            bandwidth_bps: 1.2e6,
+            buffer_pkts: 10.0,
+            ..Crossing::default()
+        }; 2];
+        count(&mut links, crossers);
+        let [there, back] = links;
+        assert_eq!((there.windows, there.acks, there.reacting), (3.0, 0.0, 2.0));
+        assert_eq!(there.unresponsive_bps, 15.0 * 12000.0);
+        assert_eq!((back.windows, back.acks), (0.0, 1.0));
+    }
+
+    proptest! {
+        /// What crosses a link changes its filling as said.
+        #[test]
+        fn pulls_are_those_of_differences(
+            windows in 1.0..50.0_f64,
+            acks in 0.0..50.0_f64,
+            reacting in 0.1..0.9_f64,
+            unresponsive in 0.0..0.9_f64,
+        ) {
+            let at = Crossing {
+                bandwidth_bps: 1e6,
+                buffer_pkts: 9.0,
+                windows,
+                acks,
+                reacting: reacting * windows,
+                unresponsive_bps: unresponsive * 1e6,
+            };
+            let by = ByFilling { windows: 0.3, acks: 2.0, poisson: -1.5, idle: 7.0 };
+            let value = |it: Crossing| {
+                let filling = it.filling();
+                by.windows * filling.windows + by.acks * filling.acks
+                    + by.poisson * filling.poisson + by.idle * filling.idle
+            };
+            let pull = at.pull(&by);
+            let near = |slope: f64, change: &dyn Fn(&mut Crossing, f64), h: f64| {
+                let (mut more, mut less) = (at, at);
+                change(&mut more, h);
+                change(&mut less, -h);
+                let should = (value(more) - value(less)) / (2.0 * h);
+                (slope - should).abs() <= 1e-5 * (should.abs() + 1e-9)
+            };
+            prop_assert!(near(pull.windows, &|c, h| c.windows += h, 1e-5));
+            prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
+            prop_assert!(near(pull.reacting, &|c, h| c.reacting += h, 1e-5));
+            prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
+            prop_assert!(near(pull.buffer_pkts, &|c, h| c.buffer_pkts += h, 1e-5));
+            prop_assert!(near(pull.bandwidth_bps, &|c, h| c.bandwidth_bps += h, 1.0));
+        }
+
+        /// What reacts changes with the room as said.
+        #[test]
+        fn reactions_change_as_said(window_pkts in 1.0..40.0_f64, windows in 1.0..10.0_f64) {
+            let at = Crossing { bandwidth_bps: 1.2e6, buffer_pkts: 20.0, windows, ..Crossing::default() };
+            let of = sender(window_pkts);
+            let slopes = at.reaction_slopes(&of);
+            let near = |slope: f64, change: &dyn Fn(&mut Crossing, &mut Sender, f64), h: f64| {
+                let value = |h: f64| {
+                    let (mut at, mut of) = (at, of);
+                    change(&mut at, &mut of, h);
+                    at.reaction(&of)
+                };
+                let should = (value(h) - value(-h)) / (2.0 * h);
+                (slope - should).abs() <= 1e-4 * should.abs() + 1e-7 / h * 1e-3
+            };
+            prop_assert!(near(slopes.bandwidth_bps, &|c, _, h| c.bandwidth_bps += h, 1.0));
+            prop_assert!(near(slopes.buffer_pkts, &|c, _, h| c.buffer_pkts += h, 1e-4));
+            prop_assert!(near(slopes.windows, &|c, _, h| c.windows += h, 1e-5));
+            prop_assert!(near(slopes.round_trip_s, &|_, s, h| s.round_trip_s += h, 1e-7));
+        }
+    }
+}
