@@ -7,7 +7,7 @@ use netflow_network::{ConnectionId, Explanation, Interval, Recorder, RunError};
 use netflow_scenario::Prepared;
 use netflow_simulation::Simulation;
 
-use super::Settings;
+use super::{Settings, calibrated};
 
 /// Evaluates a scenario until `at_s` seconds (at most its duration) and explains the rate that a
 /// connection has there, with the losses and utilizations of the recording interval of half a second,
@@ -23,7 +23,9 @@ pub fn explain(
     connection: ConnectionId,
     at_s: f64,
 ) -> Result<Explanation, RunError> {
-    let mut simulation = Simulation::new(scenario.network.clone(), scenario.options)?;
+    let ready = calibrated(scenario, &|| false)?;
+    let network = ready.map_or_else(|| scenario.network.clone(), |it| it.network.clone());
+    let mut simulation = Simulation::new(network, scenario.options)?;
     let is_there = Cell::new(false);
     let mut last = Last {
         connection,

@@ -33,11 +33,13 @@
 //! # }
 //! ```
 
+mod calibrate;
 mod directory;
 mod error;
 mod explain;
 mod kept;
 mod load;
+mod packets;
 mod play;
 mod steady;
 mod warnings;
@@ -52,10 +54,12 @@ use netflow_scenario::Prepared;
 use netflow_simulation::check_interval;
 use rayon::prelude::*;
 
+pub use calibrate::calibrated;
 pub use directory::Directory;
 pub use error::{Error, ScopeError};
 pub use explain::explain;
 pub use load::{load, warning_texts};
+pub use packets::packets_take_at_most_s;
 pub use steady::steady_notes;
 
 /// How a scenario is evaluated.
@@ -204,12 +208,18 @@ pub fn evaluate_with(
     // Of what cannot be recorded so nothing is written.
     check_interval::<Infallible>(&scenario.options, settings.every_s)?;
     let began = settings.directory.as_ref().and_then(|it| it.began);
+    let began = began.unwrap_or_else(Instant::now);
+    let Some(ready) = calibrated(scenario, stop)? else {
+        return Err(Error::Stopped(
+            "stopped while packets were calibrating".to_owned(),
+        ));
+    };
     let task = Task {
-        scenario,
+        scenario: &ready,
         settings,
         seeds: settings.seeds_of(scenario),
         scope,
-        began: began.unwrap_or_else(Instant::now),
+        began,
         stop,
     };
     let work = || match task.seeds {

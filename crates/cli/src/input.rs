@@ -1,5 +1,6 @@
 //! What a subcommand works on.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
@@ -8,6 +9,7 @@ use netflow::units::nearest_name;
 use netflow_files::Kind;
 
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// Which scenario, and what is different about it this time.
 #[derive(Args)]
@@ -35,6 +37,16 @@ impl ScenarioArguments {
     pub fn load(&self) -> Result<Prepared, Failure> {
         netflow::evaluate::load(&self.path, &self.overrides, self.reach())
             .map_err(|problems| Failure::Input(problems.into()))
+    }
+
+    /// The same as packets calibrate it, if it asks for that.
+    pub fn load_calibrated(&self) -> Result<Prepared, Failure> {
+        let scenario = self.load()?;
+        let ready = netflow::evaluate::calibrated(&scenario, &interrupt::requested);
+        let ready = ready.map_err(|error| Failure::Evaluation(error.to_string()))?;
+        ready
+            .map(Cow::into_owned)
+            .ok_or_else(|| Failure::Interrupted("packets were calibrating".to_owned()))
     }
 
     /// Which files it may name.

@@ -8,7 +8,7 @@ use netflow_network::{Interval, Model, Network, Options, Recorder};
 use netflow_results::{Ensemble, Results, Series, Summary};
 use netflow_scenario::Prepared;
 use netflow_scenario::export::Ns2Trace;
-use netflow_simulation::Simulation;
+use netflow_simulation::{Simulation, calibrated};
 use rayon::prelude::*;
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
@@ -34,7 +34,11 @@ impl Side {
     pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Side, Error> {
         // What ns-2 cannot have is said as the export says it, and need not be rebuilt here.
         settings.script(scenario, Ns2Trace::None)?;
-        let network = starting_later(&scenario.network, 0.5 * settings.start_jitter_s)?;
+        let of_run = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
+        let network = calibrated(&scenario.network, &scenario.options, || false)
+            .map_err(|error| of_run(&error))?;
+        let network = network.unwrap_or_else(|| scenario.network.clone());
+        let network = starting_later(&network, 0.5 * settings.start_jitter_s)?;
         let seeds = match scenario.options.model {
             Model::Packets(_) => settings.seeds.max(1),
             _ => 1,

@@ -2,6 +2,8 @@
 //!
 //! It changes when connections start or stop, routes or bandwidths change, and not from step to step.
 
+use netflow_network::Calibration;
+
 use crate::filling::{ByFilling, EMPTY, Filling};
 
 /// A queue with room for so many packets is M/M/1/K, and from so many on it is that of windows.
@@ -147,18 +149,24 @@ impl Crossing {
         (step, slope / (many - few))
     }
 
-    /// What that makes of the queue.
-    pub fn filling(&self) -> Filling {
+    /// What that makes of the queue, of which packets showed this.
+    pub fn filling(&self, calibration: Calibration) -> Filling {
         if self.windows <= 0.0 {
             return Filling::default();
         }
+        let calibration = calibration.with_windows(self.windows);
         let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
         let poisson = 1.0 - others * self.roomy().0;
         Filling {
             windows: self.reacting,
             acks: self.acks / (self.windows + self.acks),
             poisson,
-            idle: EMPTY * (1.0 - poisson) * self.reacting / self.windows,
+            // What is idle is calibrated, too.
+            idle: match calibration.is_some() {
+                true => 0.0,
+                false => EMPTY * (1.0 - poisson) * self.reacting / self.windows,
+            },
+            calibration,
         }
     }
 
@@ -263,7 +271,7 @@ mod tests {
             };
             let by = ByFilling { windows: 0.3, acks: 2.0, poisson: -1.5, idle: 7.0 };
             let value = |it: Crossing| {
-                let filling = it.filling();
+                let filling = it.filling(Calibration::default());
                 by.windows * filling.windows + by.acks * filling.acks
                     + by.poisson * filling.poisson + by.idle * filling.idle
             };

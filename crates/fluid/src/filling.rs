@@ -28,7 +28,9 @@
 //! both with these weights, and h is smaller by u. A queue of two packets is M/M/1/K; up to
 //! ten, 1 − u is smaller by a part that falls to none. What is counted of whom is said in [`crossing`](crate::crossing).
 
-use crate::mm1k::Equilibrium;
+use netflow_network::Calibration;
+
+use crate::mm1k::{Equilibrium, equilibrium};
 
 /// c, the part of a window by which it swings, times 1.2.
 const SWING: f64 = 0.255;
@@ -67,6 +69,25 @@ pub struct Filling {
     pub poisson: f64,
     /// Part of the time that an empty queue would be idle beyond what M/M/1/K says (h).
     pub idle: f64,
+    /// What packets showed of this queue.
+    pub calibration: Calibration,
+}
+
+/// M/M/1/K in which some other number waits at the same utilization U (w times as many as M/M/1/K says):
+///
+/// > N = U + w (N_M/M/1/K' − U),   K' = 1 + (K − 1)/w
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretched {
+    /// M/M/1/K'.
+    pub inner: Equilibrium,
+    /// K'.
+    pub room_pkts: f64,
+    /// N, K − N, and dN/dx.
+    pub mean_pkts: f64,
+    /// See [`mean_pkts`](Self::mean_pkts).
+    pub free_pkts: f64,
+    /// See [`mean_pkts`](Self::mean_pkts).
+    pub slope: f64,
 }
 
 /// By how much a measure changes with each of them.
@@ -146,11 +167,38 @@ impl Default for Filling {
             acks: 0.0,
             poisson: 1.0,
             idle: 0.0,
+            calibration: Calibration::default(),
         }
     }
 }
 
 impl Filling {
+    /// The queue at ln ρ = `x` as far as the loss does not matter.
+    #[inline]
+    pub fn queue(&self, x: f64, k: f64) -> Stretched {
+        let w = self.calibration.waiting;
+        if w == 1.0 {
+            let inner = equilibrium(x, k);
+            return Stretched {
+                room_pkts: k,
+                mean_pkts: inner.mean_pkts,
+                free_pkts: inner.free_pkts,
+                slope: inner.slope,
+                inner,
+            };
+        }
+        let room_pkts = 1.0 + (k - 1.0).max(0.0) / w;
+        let inner = equilibrium(x, room_pkts);
+        let busy = inner.utilization();
+        Stretched {
+            room_pkts,
+            mean_pkts: busy + w * (inner.mean_pkts - busy),
+            free_pkts: inner.empty + w * (inner.free_pkts - inner.empty),
+            slope: w * inner.slope + (1.0 - w) * inner.empty * inner.mean_pkts,
+            inner,
+        }
+    }
+
     /// Whether it differs from M/M/1/K.
     pub fn is_some(&self) -> bool {
         self.poisson < 1.0
@@ -165,7 +213,8 @@ impl Filling {
         let windows = self.windows + MORE_WINDOWS;
         let bunched = BUNCHED + BUNCHED_BY_ACKS * self.acks;
         let over = 0.25 * k * k / queue_pkts.max(1e-9 * k) - bunched * k / windows.sqrt();
-        over > 0.0 && SWING * windows < LIGHT * over
+        let more = self.calibration.losses.max(1.0).sqrt();
+        over > 0.0 && SWING * windows * more < LIGHT * over
     }
 
     /// The part of the time that M/M/1/K would be busy and this queue is, and its slopes by the mean queue and by
@@ -184,8 +233,9 @@ impl Filling {
     }
 
     /// The loss of a queue that is M/M/1/K with ln ρ = `x` else.
-    pub fn in_equilibrium(&self, x: f64, eq: &Equilibrium, by_room: ByRoomAlone) -> QueueLoss {
-        let mut of_windows = self.of_windows(eq.mean_pkts, eq.free_pkts);
+    pub fn in_equilibrium(&self, x: f64, queue: &Stretched, by_room: ByRoomAlone) -> QueueLoss {
+        let mut of_windows = self.of_windows(queue.mean_pkts, queue.free_pkts);
+        let eq = &queue.inner;
         if self.poisson <= 0.0 {
             // Of a loss so small nobody needs to know.
             match of_windows.loss > NOTHING {
@@ -206,7 +256,7 @@ impl Filling {
         let of_windows = QueueLoss {
             loss,
             pass,
-            by_x: w * of_windows.by_queue * eq.slope + passed * 4.0 * wall * free,
+            by_x: w * of_windows.by_queue * queue.slope + passed * 4.0 * wall * free,
             by_buffer: w * (of_windows.by_queue * by_room.mean_pkts + of_windows.by_buffer)
                 + passed * 4.0 * wall * by_room.ln_blocking,
             by: ByFilling {
@@ -270,7 +320,7 @@ impl Filling {
         // √p = g (1 + g²/p₀)^(−1/3), with g = c n/saw
         let load = SWING * windows / saw;
         let small = load * load / SMALL_WINDOWS;
-        let p = load * load / (1.0 + small).powi(2).cbrt();
+        let p = self.calibration.losses * load * load / (1.0 + small).powi(2).cbrt();
         let by_ln_load = 2.0 - 4.0 / 3.0 * small / (1.0 + small);
         // Too little is none, and no more is lost than there is.
         let told = p * p / (p + NONE);
@@ -302,7 +352,7 @@ mod tests {
             windows,
             acks,
             poisson: 0.0,
-            idle: 0.0,
+            ..Filling::default()
         }
     }
 

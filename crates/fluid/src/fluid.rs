@@ -13,9 +13,12 @@ use netflow_network::{
 };
 use netflow_units::Ragged;
 
+use crate::crossing::Crossing;
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
+use crate::engine::windows::crossings;
 use crate::engine::{Scratch, Setup, Span, advance};
+use crate::filling::Filling;
 use crate::replay;
 use crate::state::State;
 
@@ -137,6 +140,21 @@ impl Fluid {
         let rank = self.setup.plan.rank[id.index()] as usize;
         self.state.links[rank].bandwidth_bps = bandwidth_bps;
         self.scratch.links_changed(&self.setup, &self.state);
+    }
+
+    /// Who crosses each link at this time, and what fills its queue, as far as it is known before anything has
+    /// moved.
+    pub fn crossings_at(&self, time_s: f64) -> Vec<(Crossing, Filling)> {
+        let (mut state, mut scratch) = (self.state.clone(), self.scratch.clone());
+        state.time_s = time_s;
+        self.setup.apply_events(&mut state, &mut scratch);
+        scratch.update_sources(&self.setup, &mut state, time_s);
+        let crossings = crossings(&self.setup, &state, &scratch.active);
+        let links = self.network().links();
+        links
+            .map(|id| self.setup.plan.rank[id.index()] as usize)
+            .map(|rank| (crossings[rank], scratch.fillings[rank]))
+            .collect()
     }
 
     /// One step, at most to `limit_s`.
@@ -424,6 +442,9 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
         return bad(
             "fluid-literal knows no aggregates, drop precedences and schedulers".to_owned(),
         );
+    }
+    if network.calibration_due().is_some() {
+        return bad("packets have not calibrated the network yet".to_owned());
     }
     let managed = |id: &LinkId| matches!(network.link_spec(*id).queue, DropPolicy::Managed(_));
     if let Some(link) = network.links().find(managed) {

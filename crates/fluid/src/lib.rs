@@ -11,6 +11,7 @@ mod delays;
 mod engine;
 pub mod filling;
 mod fluid;
+pub mod measured;
 pub mod mm1k;
 mod ramp;
 mod replay;

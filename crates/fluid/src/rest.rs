@@ -10,8 +10,8 @@
 
 use netflow_network::{ACK_BYTES, Acks, Red};
 
-use crate::engine::queue::{NEGLIGIBLE, red_drop};
-use crate::filling::{ByRoomAlone, Filling, QueueLoss};
+use crate::engine::queue::{NEGLIGIBLE, goes_in_circles, red_drop};
+use crate::filling::{ByRoomAlone, Filling, QueueLoss, Stretched};
 use crate::mm1k::{Equilibrium, equilibrium};
 
 pub use crate::engine::feedback::learnt_loss;
@@ -127,7 +127,7 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
 
 /// A drop-tail queue that windows fill, at one ln ρ of M/M/1/K.
 struct Filled {
-    eq: Equilibrium,
+    queue: Stretched,
     /// See [`Filling::busy`].
     busy: (f64, f64, f64),
     found: QueueLoss,
@@ -140,14 +140,14 @@ struct Filled {
 
 impl Filled {
     fn at(x: f64, k: f64, filling: &Filling, room: ByRoomAlone) -> Filled {
-        let eq = equilibrium(x, k);
-        let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
-        let busy = filling.busy(eq.mean_pkts, k);
-        let found = filling.in_equilibrium(x, &eq, room);
+        let queue = filling.queue(x, k);
+        let (ln_admitted, by_x) = ln_admitted(x, queue.room_pkts, &queue.inner);
+        let busy = filling.busy(queue.mean_pkts, k);
+        let found = filling.in_equilibrium(x, &queue, room);
         Filled {
             ln_offered: x + ln_admitted + busy.0.ln() - found.pass.ln(),
-            slope: 1.0 + by_x + busy.1 / busy.0 * eq.slope + found.by_x / found.pass,
-            eq,
+            slope: 1.0 + by_x + busy.1 / busy.0 * queue.slope + found.by_x / found.pass,
+            queue,
             busy,
             found,
         }
@@ -219,7 +219,8 @@ impl Queue {
         let at = |x: f64| Filled::at(x, k, filling, ByRoomAlone::default());
         let (mut low, mut high) = (-700.0, 700.0);
         let mut x = ln_offered.clamp(-690.0, 2.0);
-        for _ in 0..200 {
+        let mut moved_before = f64::INFINITY;
+        for tries in 0..200 {
             let it = at(x);
             let over = it.ln_offered - ln_offered;
             match over > 0.0 {
@@ -231,18 +232,24 @@ impl Queue {
             if moved.abs() <= 1e-14 * (1.0 + x.abs()) || high - low <= 1e-15 * (1.0 + x.abs()) {
                 break;
             }
-            x = match next > low && next < high {
+            let within = next > low && next < high;
+            x = match within && !goes_in_circles(tries, moved, moved_before) {
                 true => next,
                 false => 0.5 * (low + high),
             };
+            moved_before = moved;
         }
-        let [mean_by_room, _, admitted_by_room, ln_blocking] = by_room(x, k, &equilibrium(x, k));
+        let queue = filling.queue(x, k);
+        let w = filling.calibration.waiting;
+        let by_inner = by_room(x, queue.room_pkts, &queue.inner);
+        let [inner_mean, inner_busy, admitted_by_room, ln_blocking] = by_inner.map(|by| by / w);
+        let mean_by_room = w * inner_mean + (1.0 - w) * inner_busy;
         let room = ByRoomAlone {
             mean_pkts: mean_by_room,
             ln_blocking,
         };
         let Filled {
-            eq,
+            queue,
             busy: (busy, busy_by_queue, busy_by_buffer),
             found,
             slope,
@@ -251,14 +258,14 @@ impl Queue {
         let ln_pass = found.pass.ln();
         let utilization = (ln_offered + ln_pass).exp().min(1.0);
         let there = match utilization > 1e-9 {
-            true => eq.mean_pkts / utilization,
-            false => 1.0 + eq.mean_pkts,
+            true => queue.mean_pkts / utilization,
+            false => 1.0 + queue.mean_pkts,
         };
         // What changes ln busy by `ln_busy`, the mean by `mean` and B by `loss`, x staying, ln U_M/M/1/K besides by
         // `admitted`, and ln of what is offered by `offered`.
         let slopes = |admitted: f64, ln_busy: f64, mean: f64, loss: f64, offered: f64| {
             let ln_rho = (offered - admitted - ln_busy - loss / found.pass) / slope;
-            let queue_pkts = mean + eq.slope * ln_rho;
+            let queue_pkts = mean + queue.slope * ln_rho;
             let ln_pass = -(loss + found.by_x * ln_rho) / found.pass;
             QueueSlopes {
                 ln_rho,
@@ -276,10 +283,10 @@ impl Queue {
             idle: 1.0,
             ..*filling
         };
-        let per_idle = whole.busy(eq.mean_pkts, k).0 - 1.0;
+        let per_idle = whole.busy(queue.mean_pkts, k).0 - 1.0;
         QueueAtRest {
             ln_rho: x,
-            queue_pkts: eq.mean_pkts.clamp(0.0, k),
+            queue_pkts: queue.mean_pkts.clamp(0.0, k),
             found_pkts: (there - 1.0).max(0.0),
             utilization,
             ln_pass,
@@ -295,7 +302,11 @@ impl Queue {
                 windows: of_loss(found.by.windows),
                 acks: of_loss(found.by.acks),
                 poisson: of_loss(found.by.poisson),
-                idle: slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0),
+                // What is calibrated does not follow the law.
+                idle: match filling.calibration.is_some() {
+                    true => QueueSlopes::default(),
+                    false => slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0),
+                },
             },
             at_jump: false,
         }
@@ -351,6 +362,8 @@ pub fn rate_kept_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use netflow_network::Calibration;
+
     use super::*;
     use crate::engine::queue::{RedStep, Step, light_rho};
 
@@ -371,12 +384,24 @@ mod tests {
             acks,
             poisson,
             idle: 0.2 * (1.0 - poisson),
+            calibration: Calibration::default(),
+        };
+        let calibrated = |waiting, losses| Filling {
+            idle: 0.0,
+            calibration: Calibration {
+                losses,
+                waiting,
+                windows: 8.0,
+            },
+            ..filled(8.0, 0.3, 0.1)
         };
         vec![
             Filling::default(),
             filled(0.7, 0.0, 0.0),
             filled(12.0, 0.4, 0.0),
             filled(5.0, 0.2, 0.3),
+            calibrated(0.2, 3.0),
+            calibrated(4.0, 0.3),
         ]
     }
 
@@ -387,7 +412,7 @@ mod tests {
                 for rho in [0.01, 0.6, 0.9, 0.99, 1.0, 1.01, 1.3, 3.0, 40.0] {
                     for filling in fillings()
                         .into_iter()
-                        .take(if red.is_some() { 1 } else { 4 })
+                        .take(if red.is_some() { 1 } else { 6 })
                     {
                         all.push((Queue { buffer_pkts, red }, filling, rho));
                     }

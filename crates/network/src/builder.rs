@@ -11,9 +11,9 @@ use crate::scheduling::{ClassedLink, Expanded};
 use crate::tables::{Branch, Class, Epoch, LinkEvent, NO_BRANCH, Tables};
 use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
-    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Change, ConnectionId,
-    ConnectionSpec, DropPolicy, EventSpec, LinkId, LinkSpec, Network, NodeId, Source, WindowSource,
-    classes, diffserv,
+    Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Calibration,
+    CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, EventSpec, LinkId, LinkSpec,
+    Network, NodeId, Source, WindowSource, classes, diffserv,
 };
 
 /// Bytes of an acknowledgement on the wire.
@@ -42,6 +42,7 @@ pub struct NetworkBuilder {
     /// Ids of other networks that were given for something, and for what.
     foreign: Vec<BuildError>,
     pub(crate) expanded: Expanded,
+    pub(crate) calibration: Option<CalibrationPlan>,
     memory_limit_bytes: Option<u64>,
 }
 
@@ -60,6 +61,7 @@ impl Network {
             queue_class_of,
             other_way,
             risk_groups,
+            calibration,
             memory_limit_bytes,
             // What follows from these.
             link_names: _,
@@ -101,6 +103,7 @@ impl Network {
             queue_class_of: queue_class_of.clone(),
             foreign: Vec::new(),
             expanded: Expanded::default(),
+            calibration: calibration.clone(),
             memory_limit_bytes: Some(*memory_limit_bytes),
         }
     }
@@ -129,6 +132,7 @@ impl NetworkBuilder {
             queue_class_of: BTreeMap::new(),
             foreign: Vec::new(),
             expanded: Expanded::default(),
+            calibration: None,
             memory_limit_bytes: None,
         }
     }
@@ -354,6 +358,7 @@ impl NetworkBuilder {
                 queue_class_of: self.queue_class_of,
                 other_way,
                 risk_groups,
+                calibration: self.calibration,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
         })
@@ -385,6 +390,13 @@ impl NetworkBuilder {
                 false => 0.0,
             };
             check("metric", metric, Allowed::NotNegative);
+            let Calibration {
+                losses,
+                waiting,
+                windows: _,
+            } = link.calibration;
+            check("calibration losses", losses, Allowed::Positive);
+            check("calibration waiting", waiting, Allowed::Positive);
             match link.buffer {
                 Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
                 Buffer::Bytes(n) => check("buffer in bytes", n, Allowed::AtLeastOne),

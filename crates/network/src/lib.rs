@@ -11,6 +11,7 @@
 
 mod buffers;
 mod builder;
+mod calibration;
 mod classes;
 mod columns;
 mod demand;
@@ -35,6 +36,7 @@ mod totals;
 mod users;
 
 pub use builder::{ACK_BYTES, MOST_STACK_WINDOW, NetworkBuilder, PACKET_BYTES};
+pub use calibration::{Calibration, CalibrationPlan, windows_are_alike};
 pub use columns::{Cell, Column, Columns};
 pub use detours::{Detour, Detours, Rerouted};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};

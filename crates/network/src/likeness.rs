@@ -65,6 +65,7 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
         queue,
         loss,
         metric,
+        calibration,
     } = link;
     let buffer = match buffer {
         Buffer::Packets(pkts) => (0, pkts.to_bits()),
@@ -79,6 +80,9 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
     };
     if !loss.is_none() {
         queue += &format!("{loss:?}");
+    }
+    if calibration.is_some() {
+        queue += &format!("{calibration:?}");
     }
     if let Some(metric) = metric {
         queue += &format!("metric {metric}");

@@ -7,7 +7,7 @@ use netflow_profile::Profile;
 use netflow_queues::{Aqm, LinkLoss};
 use netflow_tcpmodel::Stack;
 
-use crate::{FlowHash, LinkId, NodeId, Rio, UserTraffic};
+use crate::{Calibration, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
 /// How much a queue holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +89,8 @@ pub struct LinkSpec {
     /// What it costs to lead traffic over it, not negative. Either all links have a metric or none: then the
     /// delay is what it costs.
     pub metric: Option<f64>,
+    /// What packets showed of its queue, for fluids.
+    pub calibration: Calibration,
 }
 
 impl LinkSpec {
@@ -103,6 +105,7 @@ impl LinkSpec {
             queue: DropPolicy::DropTail,
             loss: LinkLoss::NONE,
             metric: None,
+            calibration: Calibration::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::ids::Owner;
 use crate::scheduling::{ClassedLink, Shared};
 use crate::users::Users;
-use crate::{Acks, AggregateSpec, Change, ConnectionSpec, DropPolicy, LinkSpec};
+use crate::{Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, LinkSpec};
 
 /// No branch: the class has no route, and cannot send.
 pub const NO_BRANCH: u32 = u32::MAX;
@@ -51,6 +51,8 @@ pub struct Tables {
     pub other_way: BTreeMap<u32, u32>,
     /// Links that fail together, in the order of names.
     pub risk_groups: Vec<RiskGroup>,
+    /// How packets are to calibrate it.
+    pub calibration: Option<CalibrationPlan>,
     /// What a run may need at most.
     pub memory_limit_bytes: u64,
 }

@@ -117,6 +117,7 @@ pub mod fit;
 mod grid;
 mod power_law;
 mod profile;
+mod scaled;
 mod slopes;
 
 pub use analytic::{Analytic, Formula, FormulaParameters};
@@ -130,4 +131,5 @@ pub use file::{Definition, from_toml, load, read_in, to_toml};
 pub use grid::{Grid, GridRow, GridSpec};
 pub use power_law::{PowerLaw, PowerLawRow, PowerLawSpec};
 pub use profile::Profile;
+pub use scaled::Scaled;
 pub use slopes::Slopes;

@@ -1,5 +1,6 @@
 //! Scenarios: loaded, changed, and what can be asked of them.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -138,6 +139,21 @@ impl Scenario {
         let prepared = py.detach(|| spec.load(&model));
         let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
         Ok(Arc::new(prepared))
+    }
+
+    /// The same as packets calibrate it, if it asks for that.
+    fn calibrated(py: Python<'_>, prepared: Arc<Prepared>) -> PyResult<Arc<Prepared>> {
+        if prepared.network.calibration_due().is_none() {
+            return Ok(prepared);
+        }
+        let worked = work(py, None, None, |wish| {
+            let ready = netflow::evaluate::calibrated(&prepared, &|| wish.stop());
+            ready.map(|ready| ready.map(Cow::into_owned))
+        })?;
+        let ready = worked
+            .whole()?
+            .map_err(|error| errors::evaluation(&error.into()))?;
+        Ok(ready.map_or(prepared, Arc::new))
     }
 
     fn at_s(&self, at: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
@@ -325,7 +341,13 @@ impl Scenario {
         starts: u32,
         threads: Option<usize>,
     ) -> PyResult<SteadyState> {
-        SteadyState::find(py, &self.prepared(), self.at_s(at)?, starts, threads)
+        SteadyState::find(
+            py,
+            &*Self::calibrated(py, self.prepared())?,
+            self.at_s(at)?,
+            starts,
+            threads,
+        )
     }
 
     #[pyo3(signature = (*, at = None, threads = None))]
@@ -335,7 +357,12 @@ impl Scenario {
         at: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Sensitivities> {
-        Sensitivities::find(py, &self.prepared(), self.at_s(at)?, threads)
+        Sensitivities::find(
+            py,
+            &*Self::calibrated(py, self.prepared())?,
+            self.at_s(at)?,
+            threads,
+        )
     }
 
     #[pyo3(signature = (*, max_utilization = None, max_delay = None, max_loss = None, scale = None, at = None,
@@ -356,7 +383,14 @@ impl Scenario {
             .transpose()?;
         let asked = [max_utilization, max_delay, max_loss];
         let at_s = self.at_s(at)?;
-        Headroom::find(py, &self.prepared(), at_s, asked, scale, threads)
+        Headroom::find(
+            py,
+            &*Self::calibrated(py, self.prepared())?,
+            at_s,
+            asked,
+            scale,
+            threads,
+        )
     }
 
     #[pyo3(signature = (*, links = None, nodes = None, srlgs = None, pairs = false, sample = None, seed = None, at = None,
@@ -374,7 +408,7 @@ impl Scenario {
         at: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Failures> {
-        let prepared = self.prepared();
+        let prepared = Self::calibrated(py, self.prepared())?;
         let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
         let options = netflow::steady::FailureOptions {
             links: links.unwrap_or(all),
@@ -395,7 +429,7 @@ impl Scenario {
         model: Option<&str>,
         bandwidths: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
-        let prepared = self.with_model(py, model)?;
+        let prepared = Self::calibrated(py, self.with_model(py, model)?)?;
         let mut limits = Vec::new();
         for (link, of_link) in bandwidths.into_iter().flat_map(|all| all.iter()) {
             let link: String = link.extract()?;

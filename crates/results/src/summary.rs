@@ -568,7 +568,7 @@ impl Summary {
 pub const ESTIMATE: &str = "~";
 
 /// One digit of a time that is only known roughly: `20 ms`, `3 s`.
-fn rounded_time(time_s: f64) -> String {
+pub fn rounded_time(time_s: f64) -> String {
     let digit = |value: f64| {
         let unit = 10_f64.powf(value.log10().floor());
         (value / unit).round() * unit

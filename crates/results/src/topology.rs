@@ -93,7 +93,8 @@ impl Topology {
                 buffer: _, // as `buffer_pkts`
                 queue: _,
                 loss,
-                metric: _, // in the routes
+                metric: _,      // in the routes
+                calibration: _, // in what it did
             } = network.link_spec(id);
             TopologyLink {
                 link: network.link_name(id).to_owned(),

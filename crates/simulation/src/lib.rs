@@ -52,10 +52,12 @@
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
+mod calibrate;
 mod interval;
 mod period;
 mod simulation;
 
+pub use calibrate::{calibrated, uncalibrated};
 pub use netflow_fluid::{State, mm1k};
 pub use netflow_network::*;
 pub use simulation::{Outcome, Simulation, check_interval, with_bandwidths};

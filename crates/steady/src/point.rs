@@ -7,7 +7,6 @@
 //!
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
-use netflow_fluid::crossing::Crossing;
 use netflow_fluid::filling::Filling;
 use netflow_fluid::rest::{QueueAtRest, learnt_loss, rate_kept_pps, within_window};
 use netflow_profile::Profile;
@@ -107,8 +106,9 @@ impl Point {
         self.fixed_s.clear();
         let crossings = problem.crossings();
         self.fillings.clear();
+        let links = crossings.iter().zip(&problem.links);
         self.fillings
-            .extend(crossings.iter().map(Crossing::filling));
+            .extend(links.map(|(crossing, link)| crossing.filling(link.calibration)));
         let fixed_s = |flow| problem.fixed_s(flow).iter().sum::<f64>();
         self.fixed_s.extend(problem.flows.iter().map(fixed_s));
     }

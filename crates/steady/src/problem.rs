@@ -7,7 +7,8 @@ use std::sync::Arc;
 use netflow_fluid::rest::{Queue, ack_bits_per_data, ln_pass, packets_per_data};
 use netflow_network::tables::Way;
 use netflow_network::{
-    ACK_BYTES, Change, ConnectionId, ConnectionSpec, DropPolicy, Network, Rerouted, Source,
+    ACK_BYTES, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, Network, Rerouted,
+    Source,
 };
 use netflow_profile::Profile;
 
@@ -47,6 +48,8 @@ pub(crate) struct LinkOf {
     pub bandwidth_bps: f64,
     pub delay_s: f64,
     pub queue: Queue,
+    /// What packets showed of its queue.
+    pub calibration: Calibration,
 }
 
 /// The connections of one class on their way.
@@ -94,6 +97,12 @@ impl Flow {
 /// What a steady state cannot mean, or is not known of.
 fn refuse(network: &Network) -> Result<(), SteadyError> {
     let no = |what: String, reason: &'static str| Err(SteadyError::NotCovered { what, reason });
+    if network.calibration_due().is_some() {
+        return no(
+            "the network".to_owned(),
+            "packets have not calibrated it yet",
+        );
+    }
     let inner = network.tables();
     if let Some(aggregate) = inner.aggregates.first() {
         return no(
@@ -344,6 +353,7 @@ fn link_of((spec, &buffer_pkts): (&netflow_network::LinkSpec, &f64)) -> LinkOf {
     LinkOf {
         bandwidth_bps: spec.bandwidth_bps,
         delay_s: spec.delay_s,
+        calibration: spec.calibration,
         queue: Queue {
             buffer_pkts,
             red: match spec.queue {

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use netflow_network::{Change, EventSpec, Interval, LinkId, Network, Options, Recorder, RunError};
 use netflow_results::{Scope, Summary, Users, Watch, Watched};
 use netflow_scenario::Prepared;
-use netflow_simulation::{Simulation, check_interval};
+use netflow_simulation::{Simulation, calibrated, check_interval, uncalibrated};
 use netflow_steady::{SteadyOptions, solve};
 
 use crate::cases::Case;
@@ -82,7 +82,17 @@ impl<'a> Worker<'a> {
         }
         let prepared = match (self.load)(&self.sweep.settings_of(case)) {
             Ok(prepared) if self.sweep.is_changed(&prepared) => return Err(Error::Changed),
-            Ok(prepared) => Ok(prepared),
+            Ok(mut prepared) => match calibrated(&prepared.network, &prepared.options, self.stop) {
+                Ok(Some(network)) => {
+                    prepared.network = network;
+                    Ok(prepared)
+                }
+                Ok(None) => {
+                    self.scenario = None;
+                    return Ok(());
+                }
+                Err(error) => Err(error.to_string()),
+            },
             Err(problems) => {
                 let first = problems.iter().next();
                 Err(first.map_or_else(String::new, |problem| problem.message.clone()))
@@ -181,7 +191,7 @@ fn without(scenario: &Prepared, failure: usize) -> Result<Network, String> {
 pub(crate) fn check_run(scenario: &Prepared, every_s: f64) -> Result<(), String> {
     let check = || -> Result<(), RunError> {
         check_interval(&scenario.options, every_s)?;
-        Simulation::new(scenario.network.clone(), scenario.options)?;
+        Simulation::new(uncalibrated(&scenario.network)?, scenario.options)?;
         Ok(())
     };
     check().map_err(|error| error.to_string())?;

@@ -4,10 +4,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
+use netflow::evaluate::packets_take_at_most_s;
 use netflow::network::{Buffer, LinkId, Network};
 use netflow::number::{count, plain};
 use netflow::prelude::Simulation;
+use netflow::results::rounded_time;
 use netflow::scenario::{Prepared, Problem};
+use netflow::simulation::uncalibrated;
 use serde::Serialize;
 
 use super::run::tables::{no_route, range};
@@ -93,10 +96,20 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
     }
     let network = &scenario.network;
     if network.connection_count() <= LOOKED_AT
-        && let Ok(simulation) = Simulation::new(network.clone(), scenario.options)
+        && let Ok(simulation) =
+            uncalibrated(network).and_then(|network| Simulation::new(network, scenario.options))
         && let Some(steps_s) = simulation.chosen_steps_s()
     {
         writeln!(out, " steps of {}", range(steps_s))?;
+    }
+    if let Some(at_most_s) = packets_take_at_most_s(scenario)
+        && at_most_s < SOON_S
+    {
+        writeln!(
+            out,
+            " packets take less than {}, and are nearer to real queues: give TCP a `window` or a `stack` instead of a `profile`",
+            rounded_time(at_most_s.max(LEAST_S))
+        )?;
     }
     if let Some(text) = default_buffers(network) {
         writeln!(out, " {text}")?;
@@ -109,6 +122,10 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Packets that take no longer are recommended; and it is not said that they take less than this.
+const SOON_S: f64 = 2.0;
+const LEAST_S: f64 = 0.1;
 
 /// Links whose buffers are told one by one.
 const TOLD_LINKS: usize = 6;

@@ -20,7 +20,7 @@ mod send;
 mod shares;
 pub(crate) mod sources;
 mod step;
-mod windows;
+pub(crate) mod windows;
 
 use feedback::LOOKS;
 use netflow_network::likeness::hash_of;

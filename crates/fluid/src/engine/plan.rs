@@ -10,7 +10,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_network::tables::{Tables, Way};
-use netflow_network::{ACK_BYTES, Acks, AggregateId, DropPolicy, Red, Source, WorkloadSpec};
+use netflow_network::{
+    ACK_BYTES, Acks, AggregateId, Calibration, DropPolicy, Red, Source, WorkloadSpec,
+};
 use netflow_profile::Profile;
 
 use super::order::Order;
@@ -103,6 +105,8 @@ pub(crate) struct LinkPlan {
     /// Whether all packets are of that size.
     pub one_kind: bool,
     pub buffer_pkts: f64,
+    /// What packets showed of its queue.
+    pub calibration: Calibration,
     /// ρ below which the room does not matter.
     pub light_rho: f64,
     pub red: Option<Red>,
@@ -498,6 +502,7 @@ impl Plan {
             pkts_per_bit: 1.0 / nominal_bits,
             one_kind,
             buffer_pkts: inner.buffer_pkts[link as usize],
+            calibration: inner.links[link as usize].calibration,
             light_rho: light_rho(inner.buffer_pkts[link as usize]),
             red: match inner.links[link as usize].queue {
                 DropPolicy::Red(red) => Some(red),

@@ -101,6 +101,12 @@ impl RedStep {
     }
 }
 
+/// Whether Newton's method is not on its way to the root after so many tries, its last two moves being these: from
+/// either side of a bend it can jump to the other for ever.
+pub(crate) fn goes_in_circles(tries: u32, moved: f64, before: f64) -> bool {
+    tries >= 8 && moved.abs() > 0.5 * before.abs()
+}
+
 /// Fraction of packets that random early detection drops at this average queue.
 ///
 /// Drops are spread evenly: at least 1/p_b packets, at most 2/p_b, lie between two of them, so the
@@ -124,7 +130,10 @@ impl Step {
             let filled = self.filling.is_some();
             let is_light = |it: &Solution| {
                 let filling = &self.filling;
-                !filled || filling.idle == 0.0 && filling.is_light(it.queue_pkts, self.buffer_pkts)
+                !filled
+                    || filling.idle == 0.0
+                        && filling.calibration.waiting == 1.0
+                        && filling.is_light(it.queue_pkts, self.buffer_pkts)
             };
             if let Some(light) = self.solve_light(available).filter(is_light) {
                 return light;
@@ -229,15 +238,25 @@ impl Step {
 
     /// M/M/1/K's mean with the loss and the idle time of windows.
     fn filled(&self, x: f64) -> At {
-        let mut at = self.poisson(x);
-        let (eq, k) = (&mut at.eq, self.buffer_pkts);
-        let found = self.filling.in_equilibrium(x, eq, ByRoomAlone::default());
-        let (busy, busy_by_queue, _) = self.filling.busy(eq.mean_pkts, k);
-        at.blocking_slope = found.by_x;
-        at.busy_slope = busy * at.busy_slope + eq.utilization() * busy_by_queue * eq.slope;
-        eq.blocking = found.loss;
-        eq.empty = 1.0 - busy * eq.utilization();
-        at
+        let k = self.buffer_pkts;
+        let queue = self.filling.queue(x, k);
+        let found = self
+            .filling
+            .in_equilibrium(x, &queue, ByRoomAlone::default());
+        let (busy, busy_by_queue, _) = self.filling.busy(queue.mean_pkts, k);
+        let utilization = queue.inner.utilization();
+        At {
+            blocking_slope: found.by_x,
+            busy_slope: busy * queue.inner.empty * queue.inner.mean_pkts
+                + utilization * busy_by_queue * queue.slope,
+            eq: Equilibrium {
+                mean_pkts: queue.mean_pkts,
+                free_pkts: queue.free_pkts,
+                slope: queue.slope,
+                blocking: found.loss,
+                empty: 1.0 - busy * utilization,
+            },
+        }
     }
 
     /// Newton's method with the exact slope, kept inside a bracket; `at` gives the queue at a load.
@@ -245,7 +264,8 @@ impl Step {
         let k = self.buffer_pkts;
         let (mut low, mut high) = LOAD_BOUNDS;
         let mut x = self.first_guess(arriving_pkts);
-        for _ in 0..100 {
+        let mut moved_before = f64::INFINITY;
+        for tries in 0..200 {
             let At {
                 mut eq,
                 busy_slope,
@@ -268,11 +288,12 @@ impl Step {
                 return self.solution(x + moved, &eq);
             }
             let next = x + moved;
-            x = if next > low && next < high {
-                next
-            } else {
-                0.5 * (low + high)
+            let within = next > low && next < high;
+            x = match within && !goes_in_circles(tries, moved, moved_before) {
+                true => next,
+                false => 0.5 * (low + high),
             };
+            moved_before = moved;
         }
         self.solution(x, &at(x).eq)
     }
@@ -410,6 +431,29 @@ mod tests {
             guess: crate::mm1k::ln_rho_of_mean(before, k).clamp(-50.0, 50.0),
             red: None,
             filling: Filling::default(),
+        }
+    }
+
+    /// A part of a step on which Newton's method went in circles: 120 packets were missing.
+    #[test]
+    fn a_full_queue_balances() {
+        let (k, service) = (155.1774270415016, 434.4755003215194);
+        let s = step(k, 0.9901971505037107 * k, service);
+        let arriving = 0.9044313937499706 * service;
+        for s in [
+            s,
+            s.part(),
+            Step {
+                service_pkts: service / 256.0,
+                ..s
+            },
+        ] {
+            let arriving = arriving * s.service_pkts / service;
+            let end = s.solve(arriving);
+            let balance = s.before_pkts + arriving * (1.0 - end.refused)
+                - s.service_pkts * end.utilization
+                - end.queue_pkts;
+            assert!(balance.abs() < 1e-7 * (1.0 + arriving), "{balance} {end:?}");
         }
     }
 

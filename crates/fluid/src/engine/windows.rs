@@ -29,14 +29,9 @@ impl Plan {
     }
 }
 
-/// M/M/1/K where sources do not learn, and at queues that drop early.
-pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &mut Vec<Filling>) {
+/// Who crosses each link, in the order of ranks.
+pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) -> Vec<Crossing> {
     let plan = &setup.plan;
-    out.clear();
-    out.resize(plan.links.len(), Filling::default());
-    if !setup.learns {
-        return;
-    }
     let links = plan.links.iter().zip(&state.links);
     let mut crossings: Vec<Crossing> = links
         .map(|(link, state)| Crossing {
@@ -49,9 +44,21 @@ pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &m
         .all()
         .map(|b| plan.crosser(&plan.branches[b as usize]));
     count(&mut crossings, crossers);
-    for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(&plan.links) {
+    crossings
+}
+
+/// M/M/1/K where sources do not learn, and at queues that drop early.
+pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &mut Vec<Filling>) {
+    let links = &setup.plan.links;
+    out.clear();
+    out.resize(links.len(), Filling::default());
+    if !setup.learns {
+        return;
+    }
+    let crossings = crossings(setup, state, active);
+    for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(links) {
         if link.red.is_none() && link.rio.is_none() {
-            *filling = crossing.filling();
+            *filling = crossing.filling(link.calibration);
         }
     }
 }

@@ -33,6 +33,11 @@ pub struct Simulation {
     /// `packets`: congestion windows and packets, the default once a connection has a window source.
     #[key(example = "fluid")]
     pub model: Option<Spanned<ModelSetting>>,
+    /// Fluids: packets are followed for twice as long first, watched in the second half, and what they show of queues, losses and rates corrects the
+    /// fluid. Every profile must be that of a TCP that packets know: `ns-tahoe`, `ns-reno`, `ns-newreno`, `ns-vegas`, with
+    /// `-w64` or without, `linux-reno`, `linux-cubic`. Default: nothing is calibrated.
+    #[key(allowed = allowed::DURATION, example = "10 s")]
+    pub calibrate: Option<Time>,
     /// Whether TCP acknowledgements are traffic: 40 B each, on the way back. Default: true.
     #[key(example = true)]
     pub acks: Option<Spanned<bool>>,

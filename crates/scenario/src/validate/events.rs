@@ -17,6 +17,12 @@ pub(super) struct PlacedChange {
 }
 
 impl Assembly<'_> {
+    /// When something happens to links in this time, if it does.
+    pub(super) fn change_within(&self, between_s: &std::ops::Range<f64>) -> Option<f64> {
+        let mut times_s = self.changes.iter().map(|change| change.at_s);
+        times_s.find(|at_s| between_s.contains(at_s))
+    }
+
     pub(super) fn add_event(&mut self, event: &Event) {
         let duration_s = self.settings.options.duration_s;
         let at_s = event.at.get();

@@ -2,8 +2,8 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
-    Buffer, ClassedLink, DropPolicy, LinkId, LinkSpec, NodeId, QueueClass, Red as FluidRed,
-    Scheduler,
+    Buffer, Calibration, ClassedLink, DropPolicy, LinkId, LinkSpec, NodeId, QueueClass,
+    Red as FluidRed, Scheduler,
 };
 use netflow_units::{BitsPerSecond, Bytes, Rate, Room, Size};
 
@@ -109,6 +109,8 @@ impl Assembly<'_> {
                 .as_ref()
                 .and_then(|loss| loss.link_loss().ok())
                 .unwrap_or_default(),
+            // Nobody writes it: packets show it.
+            calibration: Calibration::default(),
         }
     }
 

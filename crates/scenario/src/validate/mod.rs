@@ -4,6 +4,7 @@
 //! input again.
 
 mod aggregates;
+mod calibration;
 mod connections;
 mod demands;
 mod events;
@@ -264,6 +265,7 @@ impl Assembly<'_> {
         }
         self.choose_model(scenario);
         self.warn_of_other_models(&scenario.simulation);
+        self.check_calibration(&scenario.simulation);
         self.check_events();
         for demand in &demands {
             self.add_demand(demand);
@@ -271,6 +273,7 @@ impl Assembly<'_> {
         self.check_demand_scale(scenario, &demands);
         self.add_workloads(scenario);
         self.add_aggregates(scenario);
+        self.plan_calibration(&scenario.simulation);
         self.check_unused_settings(scenario);
         self.refuse_unused_overrides(scenario, &demands);
         // Only who can be reached at all is worth asking where something else is wrong already.

@@ -85,13 +85,14 @@ prop_compose! {
         transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
-        (written_for, demand_scale, ecmp) in (
+        (written_for, demand_scale, ecmp, calibrate) in (
             of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
             of((0.1..1e6).prop_map(Spanned::from)),
             of(flag()),
+            of(time(1e-3..10.0)),
         ),
     ) -> Simulation {
-        Simulation { duration, warmup, step, packet_size, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, ecmp, written_for }
+        Simulation { duration, warmup, step, calibrate, packet_size, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, ecmp, written_for }
     }
 }
 

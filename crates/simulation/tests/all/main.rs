@@ -3,6 +3,7 @@
 mod adaptive;
 mod alike;
 mod application;
+mod calibration;
 mod control;
 mod delays;
 mod diffserv;

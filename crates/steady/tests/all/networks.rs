@@ -1,9 +1,13 @@
 //! Networks that tests share.
 
+use std::sync::Arc;
+
 use netflow_network::{
-    ConnectionId, LinkId, LinkSpec, Network, NetworkBuilder, NodeId, Source, Transport,
+    Application, Calibration, ConnectionId, LinkId, LinkSpec, Network, NetworkBuilder, NodeId,
+    Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
+use netflow_profile::Scaled;
 
 /// A random network of any scale whose connections all send for ever, with how its mix travels and a time
 /// that is long beside its delays.
@@ -15,6 +19,38 @@ pub fn endless(seed: u64) -> (Network, Transport, f64) {
         connection.start_s = 0.0;
     }
     (wide.build(), wide.transport, wide.duration_s)
+}
+
+/// The network as packets might have calibrated it: links and sources by turns this way and that.
+pub fn as_if_calibrated(network: &Network) -> Network {
+    let mut builder = network.to_builder();
+    let mut windows = vec![0.0; network.link_count()];
+    for id in network.connections() {
+        let spec = network.connection_spec(id);
+        if matches!(spec.source, Source::Profile(_)) && spec.application == Application::Bulk {
+            for link in network.path(id) {
+                windows[link.index()] += f64::from(spec.count);
+            }
+        }
+    }
+    let factors = [(0.2, 3.0), (1.0, 1.0), (4.0, 0.1)].into_iter().cycle();
+    let mut links = factors.zip(windows);
+    builder.each_link(|link| {
+        if let Some(((losses, waiting), windows)) = links.next() {
+            link.calibration = Calibration {
+                losses,
+                waiting,
+                windows,
+            };
+        }
+    });
+    let mut factors = [0.8, 1.3].into_iter().cycle();
+    builder.each_connection(|spec| {
+        if let (Source::Profile(profile), Some(factor)) = (&spec.source, factors.next()) {
+            spec.source = Source::Profile(Arc::new(Scaled::new(profile.clone(), factor)));
+        }
+    });
+    builder.build().unwrap()
 }
 
 /// Two nodes, a link and its way back; 1000 packets/s of 1000 bytes, 20 ms each way.

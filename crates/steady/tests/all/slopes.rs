@@ -3,7 +3,7 @@
 use netflow_network::Network;
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions};
 
-use crate::networks::endless;
+use crate::networks::{as_if_calibrated, endless};
 
 const EXACT: SteadyOptions = SteadyOptions {
     tolerance: 1e-13,
@@ -66,9 +66,8 @@ impl Comparison<'_> {
     }
 }
 
-fn compare(seed: u64, compared: &mut Compared) {
-    let (network, _, _): (Network, _, _) = endless(seed);
-    let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
+fn compare(seed: u64, network: &Network, compared: &mut Compared) {
+    let mut solver = Solver::new(network, f64::INFINITY).unwrap();
     let Ok(base) = solver.solve(&EXACT) else {
         return;
     };
@@ -111,10 +110,10 @@ fn compare(seed: u64, compared: &mut Compared) {
     }
 }
 
-fn all(seeds: std::ops::Range<u64>) {
+fn all(seeds: std::ops::Range<u64>, change: fn(&Network) -> Network) {
     let mut compared = Vec::new();
     for seed in seeds {
-        compare(seed, &mut compared);
+        compare(seed, &change(&endless(seed).0), &mut compared);
     }
     compared.sort_by(|a, b| a.0.total_cmp(&b.0));
     let n = compared.len();
@@ -132,11 +131,17 @@ fn all(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn derivatives_are_those_of_differences() {
-    all(0..12);
+    all(0..12, Network::clone);
+}
+
+#[test]
+fn derivatives_are_those_of_differences_where_packets_calibrated() {
+    all(0..12, as_if_calibrated);
 }
 
 #[test]
 #[ignore = "half a minute in release: derivatives_are_those_of_differences on 300 networks"]
 fn derivatives_are_those_of_differences_on_300_networks() {
-    all(0..300);
+    all(0..300, Network::clone);
+    all(0..300, as_if_calibrated);
 }

@@ -86,7 +86,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     if let Some(path) = &arguments.output {
         file::allow_ending(path, &["html", "htm"])?;
     }
-    let scenario = arguments.scenario.load()?;
+    let scenario = arguments.scenario.load_calibrated()?;
     problems::warn(&scenario);
     let network = &scenario.network;
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);

@@ -38,9 +38,10 @@ impl Export<'_> {
                 bandwidth_bps,
                 delay_s,
                 buffer: _,
-                queue: _,  // both in `queue`
-                loss: _,   // in `losses`
-                metric: _, // in the routes
+                queue: _,       // both in `queue`
+                loss: _,        // in `losses`
+                metric: _,      // in the routes
+                calibration: _, // of fluids
             } = network.link_spec(id);
             rows.push([
                 format!("link {}", word(network.node_name(from))),

@@ -1,0 +1,170 @@
+//! By how much the law of windows is off at one queue that packets were watched in.
+
+use netflow_network::Calibration;
+
+use crate::filling::{ByRoomAlone, Filling};
+
+/// What was watched of a link for a while.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Watched {
+    /// Mean packets in its queue, the one in service included.
+    pub queue_pkts: f64,
+    /// Part of the time that it was busy.
+    pub utilization: f64,
+    /// Packets that arrived.
+    pub arrived_pkts: f64,
+    /// Packets that found the queue full.
+    pub lost_pkts: f64,
+}
+
+/// A link that is idle for more of the time is left as it is, and one where fewer packets arrived.
+const BUSY: f64 = 0.3;
+const FEW_PKTS: f64 = 200.0;
+
+/// Between these it is looked for.
+const LEAST_WAITING: f64 = 1e-3;
+const MOST_WAITING: f64 = 30.0;
+const MOST_LOSSES: f64 = 1e4;
+
+/// Of a loss, or a rate, of which so many lost packets tell, half is believed to be more than chance. Fitted with
+/// the factor of rates to the development networks of studies/fluid-population.
+pub const AS_SURE_PKTS: f64 = 30.0;
+
+/// Where something that rises is zero, by halves of its logarithm.
+fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (least.ln(), most.ln());
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        match rising(middle.exp()) > 0.0 {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    (0.5 * (low + high)).exp()
+}
+
+impl Filling {
+    /// What makes the law say what was watched, in a queue with room for `k` packets.
+    pub fn calibrated(&self, watched: &Watched, k: f64) -> Calibration {
+        let nothing = Calibration::default();
+        let few = watched.arrived_pkts < FEW_PKTS || watched.utilization < BUSY;
+        if !self.is_some() || few || k < 2.0 {
+            return nothing;
+        }
+        // Packets that were not lost, and moments that were not idle, may have been by chance.
+        let one = 0.5 / watched.arrived_pkts;
+        let queue_pkts = watched
+            .queue_pkts
+            .clamp(1.01 * watched.utilization, k - 1e-3);
+        let inner_busy = watched.utilization.min(1.0 - one);
+        let with = |waiting: f64| Filling {
+            calibration: Calibration {
+                waiting,
+                losses: 1.0,
+                windows: 0.0,
+            },
+            idle: 0.0,
+            ..*self
+        };
+        let ln_rho = |filling: &Filling| {
+            let busy = |rho: f64| filling.queue(rho.ln(), k).inner.utilization() - inner_busy;
+            root(1e-6, 1e6, busy).ln()
+        };
+        let waiting = root(LEAST_WAITING, MOST_WAITING, |waiting| {
+            let filling = with(waiting);
+            filling.queue(ln_rho(&filling), k).mean_pkts - queue_pkts
+        });
+        let filling = with(waiting);
+        let x = ln_rho(&filling);
+        let loss = |losses: f64| {
+            let mut filling = filling;
+            filling.calibration.losses = losses;
+            let queue = filling.queue(x, k);
+            filling
+                .in_equilibrium(x, &queue, ByRoomAlone::default())
+                .loss
+        };
+        let was = watched.lost_pkts / watched.arrived_pkts;
+        let losses = match was < one {
+            true if loss(1.0) <= one => 1.0,
+            true => root(1.0 / MOST_LOSSES, 1.0, |losses| loss(losses) - one),
+            false => root(1.0 / MOST_LOSSES, MOST_LOSSES, |losses| loss(losses) - was),
+        };
+        let sure = match was < one {
+            true => 1.0,
+            false => watched.lost_pkts / (watched.lost_pkts + AS_SURE_PKTS),
+        };
+        Calibration {
+            losses: losses.powf(sure),
+            waiting,
+            windows: 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rest::Queue;
+
+    proptest! {
+        /// A queue that is calibrated rests where it was watched, if enough was lost to be sure.
+        #[test]
+        fn a_calibrated_queue_rests_where_it_was_watched(
+            windows in 1.0..60.0_f64,
+            acks in 0.0..0.7_f64,
+            poisson in prop::sample::select(vec![0.0, 0.2]),
+            k in 10.0..900.0_f64,
+            fill in 0.15..0.9_f64,
+            idle in 1e-4..0.1_f64,
+            loss in 1e-4..0.1_f64,
+        ) {
+            let filling = Filling { windows, acks, poisson, ..Filling::default() };
+            let watched = Watched {
+                queue_pkts: fill * k,
+                utilization: 1.0 - idle,
+                arrived_pkts: 1e12,
+                lost_pkts: loss * 1e12,
+            };
+            let calibration = filling.calibrated(&watched, k);
+            prop_assume!(calibration.waiting > 1.01 * LEAST_WAITING && calibration.waiting < 0.99 * MOST_WAITING);
+            prop_assume!(calibration.losses > 1.01 / MOST_LOSSES && calibration.losses < 0.99 * MOST_LOSSES);
+            let filling = Filling { calibration, ..filling };
+            // What is offered so that as much leaves as comes in.
+            let offered = (1.0 - idle) / (1.0 - loss);
+            let queue = Queue { buffer_pkts: k, red: None };
+            let rest = queue.at_rest(offered.ln(), &filling);
+            let near = |is: f64, should: f64| (is / should - 1.0).abs() < 1e-3;
+            prop_assert!(near(rest.queue_pkts, fill * k), "{calibration:?} {rest:?}");
+            prop_assert!(near(1.0 - rest.ln_pass.exp(), loss), "{calibration:?} {rest:?}");
+            prop_assert!(near(1.0 - rest.utilization, idle), "{calibration:?} {rest:?}");
+        }
+    }
+
+    /// What is hardly used, or used by nobody with a window, is left as it is.
+    #[test]
+    fn idle_queues_are_left_alone() {
+        let watched = Watched {
+            queue_pkts: 3.0,
+            utilization: 0.2,
+            arrived_pkts: 1e4,
+            lost_pkts: 10.0,
+        };
+        let windows = Filling {
+            windows: 3.0,
+            poisson: 0.0,
+            ..Filling::default()
+        };
+        assert_eq!(windows.calibrated(&watched, 50.0), Calibration::default());
+        let busy = Watched {
+            utilization: 0.9,
+            ..watched
+        };
+        assert_eq!(
+            Filling::default().calibrated(&busy, 50.0),
+            Calibration::default()
+        );
+    }
+}
