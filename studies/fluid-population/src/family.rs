@@ -100,10 +100,12 @@ pub struct Draw {
 }
 
 /// Who moves the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
     /// Fluids with profiles.
     Fluid,
+    /// Fluids that packets calibrate, watched for so many seconds.
+    Calibrated(f64),
     /// Packets with windows.
     Packets,
 }
@@ -439,6 +441,9 @@ impl Draw {
             "[simulation]\nduration = \"{} s\"\npacket-size = \"{PACKET_BYTES} B\"\n",
             self.duration_s
         );
+        if let Side::Calibrated(watched_s) = side {
+            let _ = writeln!(text, "calibrate = \"{watched_s} s\"");
+        }
         let mut line = |it: std::fmt::Arguments<'_>| {
             let _ = text.write_fmt(it);
         };
@@ -461,7 +466,7 @@ impl Draw {
             match (flow.kind, side) {
                 (Kind::Tcp(window), side) => {
                     let source = match side {
-                        Side::Fluid => "profile = \"ns-reno\"",
+                        Side::Fluid | Side::Calibrated(_) => "profile = \"ns-reno\"",
                         Side::Packets => "window = \"reno\"",
                     };
                     line(format_args!(

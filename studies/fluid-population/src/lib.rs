@@ -15,20 +15,31 @@ pub mod seen;
 use errors::Errors;
 use family::{Draw, Family, Set, Side};
 use rayon::prelude::*;
-use seen::{Seen, run};
+use seen::{Seen, run, run_calibrated};
 
 /// A network, and what was found.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub draw: Draw,
     /// Of the fluid, beside the mean of the packets' runs.
-    pub errors: Errors,
+    pub fluid: Told,
+    /// Of the fluid that packets calibrate, watched for each of [`WATCHED_S`].
+    pub calibrated: [Told; 2],
     /// Of each of these runs, beside their mean.
     pub spread: Vec<Errors>,
-    /// Seconds that the fluid took, and one run of packets.
-    pub fluid_s: f64,
+    /// Seconds that one run of packets took.
     pub packets_s: f64,
 }
+
+/// How far one way to evaluate a network is off, and how long it took.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    pub errors: Errors,
+    pub took_s: f64,
+}
+
+/// For how many seconds packets are watched that calibrate fluids.
+pub const WATCHED_S: [f64; 2] = [10.0, 30.0];
 
 /// The first networks of every family, with so many runs of packets each.
 pub fn find(set: Set, networks: u64, seeds: u64) -> Vec<Found> {
@@ -41,11 +52,14 @@ pub fn find(set: Set, networks: u64, seeds: u64) -> Vec<Found> {
             .map(|seed| run(&draw, Side::Packets, seed))
             .collect();
         let truth = Seen::mean(&runs);
-        let fluid = run(&draw, Side::Fluid, 1);
+        let told = |seen: Seen| Told {
+            errors: Errors::of(&seen, &truth),
+            took_s: seen.took_s,
+        };
         Found {
-            errors: Errors::of(&fluid, &truth),
+            fluid: told(run(&draw, Side::Fluid, 1)),
+            calibrated: WATCHED_S.map(|watched_s| told(run_calibrated(&draw, watched_s))),
             spread: Errors::spread(&runs, &truth),
-            fluid_s: fluid.took_s,
             packets_s: truth.took_s,
             draw,
         }

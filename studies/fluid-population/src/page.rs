@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::Found;
 use crate::errors::{Errors, quantile};
 use crate::family::Family;
 use crate::judge::{Beside, Judged};
+use crate::{Found, Told};
 
 /// Medians over networks.
 #[derive(Clone, Copy, Debug)]
@@ -21,17 +21,35 @@ pub struct Medians {
     pub utilization: f64,
     /// What one run of packets is off from the mean of three: queues, goodput and its 90th percentile.
     pub own: [f64; 3],
-    /// Seconds of the fluid and of one run of packets, all networks together.
-    pub fluid_s: f64,
+    /// Seconds that it took and one run of packets, all networks together.
+    pub took_s: f64,
     pub packets_s: f64,
 }
 
-/// Of one family, or of all.
+/// One of the ways to evaluate a network.
+type Way = fn(&Found) -> Told;
+
+const FLUID: Way = |it| it.fluid;
+const CALIBRATED: [Way; 2] = [|it| it.calibrated[0], |it| it.calibrated[1]];
+
+/// Of the fluid, in one family or in all.
 pub fn medians(all: &[Found], family: Option<Family>) -> Medians {
+    medians_of(all, family, FLUID)
+}
+
+/// Of the fluid that packets calibrate, watched for the shorter and for the longer time.
+pub fn medians_calibrated(all: &[Found]) -> [Medians; 2] {
+    CALIBRATED.map(|way| medians_of(all, None, way))
+}
+
+fn medians_of(all: &[Found], family: Option<Family>, way: Way) -> Medians {
     let of_family = |found: &&Found| family.is_none_or(|family| found.draw.family == family);
     let found: Vec<&Found> = all.iter().filter(of_family).collect();
     let part = |of: &dyn Fn(&Errors) -> Option<f64>, part: f64| {
-        quantile(found.iter().filter_map(|it| of(&it.errors)).collect(), part)
+        quantile(
+            found.iter().filter_map(|it| of(&way(it).errors)).collect(),
+            part,
+        )
     };
     let own = |of: fn(&Errors) -> f64| {
         let runs = found.iter().flat_map(|it| &it.spread);
@@ -51,7 +69,7 @@ pub fn medians(all: &[Found], family: Option<Family>) -> Medians {
             own(|e| e.goodput),
             own(|e| e.goodput_p90),
         ],
-        fluid_s: found.iter().map(|it| it.fluid_s).sum(),
+        took_s: found.iter().map(|it| way(it).took_s).sum(),
         packets_s: found.iter().map(|it| it.packets_s).sum(),
     }
 }
@@ -65,12 +83,16 @@ fn families() -> impl Iterator<Item = (&'static str, Option<Family>)> {
 
 /// The table of families.
 pub fn table(found: &[Found]) -> String {
+    table_of(found, FLUID)
+}
+
+fn table_of(found: &[Found], way: Way) -> String {
     let mut out = String::from(
         "| family | networks | longest queues | goodput: median | goodput: 90th percentile | packets lost: 10, 50, 90 % of networks | loss of a link, factor | round-trip time | utilization, largest error |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for (name, family) in families() {
-        let m = medians(found, family);
+        let m = medians_of(found, family, way);
         let [queues, goodput, p90] = m.own;
         let [low, median, high] = m.lost;
         let _ = writeln!(
@@ -84,12 +106,19 @@ pub fn table(found: &[Found]) -> String {
 
 /// How errors are spread over networks, which medians hide.
 pub fn spread(found: &[Found]) -> String {
+    spread_of(found, FLUID)
+}
+
+fn spread_of(found: &[Found], way: Way) -> String {
     let mut out = String::from(
         "| of all networks | longest queues | goodput: median | goodput: 90th percentile |\n|---|---|---|---|\n",
     );
     for part in [0.1, 0.25, 0.5, 0.75, 0.9, 0.97] {
         let of = |which: fn(&Errors) -> f64| {
-            quantile(found.iter().map(|it| which(&it.errors)).collect(), part)
+            quantile(
+                found.iter().map(|it| which(&way(it).errors)).collect(),
+                part,
+            )
         };
         let _ = writeln!(
             out,
@@ -103,21 +132,35 @@ pub fn spread(found: &[Found]) -> String {
     out
 }
 
+/// What packets mend that are followed first.
+pub fn calibrated(found: &[Found]) -> String {
+    let [short, long] = CALIBRATED;
+    format!(
+        "Packets with another seed than those that are taken for true are followed for 20 s, and watched in the last 10 s:\n\n\
+         {}\n{}\nThe same for 60 s, of which the last 30 s are watched:\n\n{}\n{}",
+        table_of(found, short),
+        spread_of(found, short),
+        table_of(found, long),
+        spread_of(found, long),
+    )
+}
+
 /// What it costs.
 pub fn costs(found: &[Found]) -> String {
     let mut out = String::from(
-        "| family | fluid, CPU s of all its networks | packets, one run | networks on which packets are quicker |\n|---|---|---|---|\n",
+        "| family | fluid, CPU s of all its networks | calibrated, 10 s | calibrated, 30 s | packets, one run | networks on which packets are quicker than the fluid |\n|---|---|---|---|---|---|\n",
     );
     for (name, family) in families() {
         let m = medians(found, family);
         let quicker = found.iter().filter(|it| {
-            family.is_none_or(|family| it.draw.family == family) && it.packets_s < it.fluid_s
+            family.is_none_or(|family| it.draw.family == family) && it.packets_s < it.fluid.took_s
         });
         let part = 100.0 * quicker.count() as f64 / m.networks as f64;
+        let [short, long] = CALIBRATED.map(|way| medians_of(found, family, way).took_s);
         let _ = writeln!(
             out,
-            "| {name} | {:.1} | {:.1} | {part:.0} % |",
-            m.fluid_s, m.packets_s
+            "| {name} | {:.1} | {short:.1} | {long:.1} | {:.1} | {part:.0} % |",
+            m.took_s, m.packets_s
         );
     }
     out
@@ -154,40 +197,61 @@ pub fn summary(found: &[Found]) -> String {
     let m = medians(found, None);
     let [queues, goodput, p90] = m.own;
     let [low, median, high] = m.lost;
+    let [c, _] = medians_calibrated(found);
+    let [c_low, c_median, c_high] = c.lost;
     format!(
-        "| medians over {} networks | fluid | one run of packets beside three |\n|---|---|---|\n\
-         | twelve longest queues, Σ\\|error\\|/Σ | {:.3} | {queues:.3} |\n\
-         | goodput of a connection: median error, 90th percentile | {:.3}, {:.3} | {goodput:.3}, {p90:.3} |\n\
-         | mean round-trip time of a connection: median error | {:.3} | |\n\
-         | packets lost, as a ratio: 10, 50, 90 % of networks | {low:.2}, {median:.2}, {high:.2} | |\n",
-        m.networks, m.queues, m.goodput, m.goodput_p90, m.rtt,
+        "| medians over {} networks | fluid | with `calibrate = \"10 s\"` | one run of packets beside three |\n|---|---|---|---|\n\
+         | twelve longest queues, Σ\\|error\\|/Σ | {:.3} | {:.3} | {queues:.3} |\n\
+         | goodput of a connection: median error, 90th percentile | {:.3}, {:.3} | {:.3}, {:.3} | {goodput:.3}, {p90:.3} |\n\
+         | mean round-trip time of a connection: median error | {:.3} | {:.3} | |\n\
+         | packets lost, as a ratio: 10, 50, 90 % of networks | {low:.2}, {median:.2}, {high:.2} | {c_low:.2}, {c_median:.2}, {c_high:.2} | |\n",
+        m.networks,
+        m.queues,
+        c.queues,
+        m.goodput,
+        m.goodput_p90,
+        c.goodput,
+        c.goodput_p90,
+        m.rtt,
+        c.rtt,
     )
 }
 
 /// The whole page.
 pub fn page(found: &[Found], beside_ns: &[Judged], head: &str, before: &str) -> String {
     let m = medians(found, None);
+    let [short, long] = medians_calibrated(found);
     let mut out = String::from(head);
     let _ = write!(
         out,
         "\n## In short\n\n\
-         | medians over {} networks | asked | found |\n|---|---|---|\n\
-         | twelve longest queues, Σ\\|error\\|/Σ | 0.20 | {:.3} |\n\
-         | goodput of a connection, median error | 0.08 | {:.3} |\n\
-         | its 90th percentile | 0.25 | {:.3} |\n\
-         | packets lost, fluid / packets | 0.7 to 1.4 | {:.2} |\n\n\
+         | medians over {} networks | asked | fluid | `calibrate = \"10 s\"` | `calibrate = \"30 s\"` |\n|---|---|---|---|---|\n\
+         | twelve longest queues, Σ\\|error\\|/Σ | 0.20; calibrated 0.10 | {:.3} | {:.3} | {:.3} |\n\
+         | goodput of a connection, median error | 0.08 | {:.3} | {:.3} | {:.3} |\n\
+         | its 90th percentile | 0.25 | {:.3} | {:.3} | {:.3} |\n\
+         | packets lost, fluid / packets | 0.7 to 1.4 | {:.2} | {:.2} | {:.2} |\n\n\
          ## By family\n\n{}\n\
          In brackets: what one run of packets is off from the mean of three.\n\n{}\n\
+         ## Calibrated by packets\n\n{}\n\
          ## Before windows had a law of their own\n\n{before}\n\
          ## Cost\n\n{}\n\
          ## Beside ns-2\n\nEvery tenth network, the whole run, ns-2.35 with three seeds ({} networks; medians):\n\n{}",
         m.networks,
         m.queues,
+        short.queues,
+        long.queues,
         m.goodput,
+        short.goodput,
+        long.goodput,
         m.goodput_p90,
+        short.goodput_p90,
+        long.goodput_p90,
         m.lost[1],
+        short.lost[1],
+        long.lost[1],
         table(found),
         spread(found),
+        calibrated(found),
         costs(found),
         beside_ns.len(),
         judged(beside_ns),

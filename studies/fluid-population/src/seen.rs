@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Instant;
 
 use netflow_simulation::{
-    FluidOptions, Interval, Model, Network, Options, Recorder, Simulation, Step,
+    FluidOptions, Interval, Model, Network, Options, Recorder, Simulation, Step, calibrated,
 };
 
 use crate::family::{Draw, Side};
@@ -107,6 +107,29 @@ pub fn run_with_steps(draw: &Draw, per_round_trip: f64) -> Seen {
         ..prepared.options
     };
     run_network(draw, prepared.network, options)
+}
+
+/// The seed of the packets that fluids are calibrated by: none of those that are taken for true.
+const CALIBRATING_SEED: u64 = 1000;
+
+/// The same as fluids that packets calibrate for so many seconds.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_calibrated(draw: &Draw, for_s: f64) -> Seen {
+    let prepared = draw.prepared(Side::Calibrated(for_s));
+    let options = Options {
+        seed: CALIBRATING_SEED,
+        ..prepared.options
+    };
+    let begun = Instant::now();
+    let network = calibrated(&prepared.network, &options, || false)
+        .unwrap_or_else(|error| panic!("{}: {error}", draw.name))
+        .unwrap_or_else(|| unreachable!("nobody stops it"));
+    let calibrating_s = begun.elapsed().as_secs_f64();
+    let mut seen = run_network(draw, network, prepared.options);
+    seen.took_s += calibrating_s;
+    seen
 }
 
 fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {

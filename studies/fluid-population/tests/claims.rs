@@ -1,7 +1,7 @@
 //! What the study says, on a few networks of each family.
 
 use study_fluid_population::family::{Draw, Family, Set, Side};
-use study_fluid_population::page::medians;
+use study_fluid_population::page::{medians, medians_calibrated};
 use study_fluid_population::{find, seen};
 
 /// A guard against getting worse: bounds are a little above what these twenty networks have.
@@ -15,6 +15,10 @@ fn fluids_are_as_near_as_they_were() {
     assert!(all.goodput_p90 < 0.32, "{all:?}");
     assert!((0.75..1.3).contains(&all.lost[1]), "{all:?}");
     assert!(all.rtt < 0.07, "{all:?}");
+    let [calibrated, _] = medians_calibrated(&found);
+    println!("{calibrated:?}");
+    assert!(calibrated.queues < 0.18, "{calibrated:?}");
+    assert!(calibrated.goodput < 0.1, "{calibrated:?}");
 }
 
 /// Every number gives a network that can be run, and the two sets share none.
@@ -24,7 +28,7 @@ fn draws_are_networks() {
         for number in 0..60 {
             let texts = [Set::Development, Set::Test].map(|set| {
                 let draw = Draw::new(family, set, number);
-                for side in [Side::Fluid, Side::Packets] {
+                for side in [Side::Fluid, Side::Calibrated(10.0), Side::Packets] {
                     assert!(draw.prepared(side).network.connections().count() > 0);
                 }
                 draw.text(Side::Fluid)
