@@ -48,6 +48,7 @@ mod sheet;
 mod summary;
 mod table;
 mod topology;
+mod trust;
 mod users;
 mod writer;
 
@@ -72,5 +73,6 @@ pub use summary::{
 };
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode};
+pub use trust::Within;
 pub use users::{WaitSummary, WorkloadSummary, wait_rows};
 pub use writer::Writer;

@@ -9,6 +9,7 @@ use netflow_network::{
 use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
+use crate::trust::Within;
 use crate::users::{self, WorkloadSummary};
 
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
@@ -53,6 +54,9 @@ pub struct Summary {
     pub duration_s: f64,
     /// Which equations were used.
     pub model: ModelName,
+    /// Whether packets calibrated the fluid.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub calibrated: bool,
     /// Runs with different seeds that the means are over.
     pub seeds: u32,
     /// Every link.
@@ -522,6 +526,9 @@ impl Summary {
             from_s,
             duration_s: to_s - from_s,
             model: simulation.options().model.name(),
+            calibrated: network
+                .links()
+                .any(|id| network.link_spec(id).calibration.is_some()),
             seeds: 1,
             links,
             connections,
@@ -546,9 +553,23 @@ impl Summary {
         let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
         is_estimate.then(|| {
             format!(
-                "{ESTIMATE} an estimate, within a fifth on half of the networks tried: a drop-tail queue filled by TCP with profiles; \
+                "{ESTIMATE} an estimate, within {} on half of the networks tried: a drop-tail queue filled by TCP with profiles; \
                  sources with `window` instead are followed packet by packet, which takes about {}",
+                whole_percent(Within::of_fluids(self.calibrated).queues),
                 rounded_time(PacketOptions::takes_s(arrivals_pkts))
+            )
+        })
+    }
+
+    /// How far to trust goodputs, where TCP with profiles shares links that it fills; `None` else.
+    pub fn goodput_note(&self) -> Option<String> {
+        let is_estimate = self.links.iter().any(|link| link.queue_is_estimate);
+        let within = Within::of_fluids(self.calibrated);
+        is_estimate.then(|| {
+            format!(
+                "goodput of TCP with profiles: half of the connections within {}, nine in ten within {}, on half of the networks tried",
+                whole_percent(within.goodput),
+                whole_percent(within.goodput_p90)
             )
         })
     }
@@ -566,6 +587,11 @@ impl Summary {
 
 /// The sign at numbers that are estimates.
 pub const ESTIMATE: &str = "~";
+
+fn whole_percent(part: f64) -> String {
+    // Halves upwards, as people do.
+    format!("{:.0} %", 100.0 * part + 1e-9)
+}
 
 /// One digit of a time that is only known roughly: `20 ms`, `3 s`.
 pub fn rounded_time(time_s: f64) -> String {
@@ -609,6 +635,7 @@ mod tests {
             from_s: 5.0,
             duration_s: 60.0,
             model: ModelName::Fluid,
+            calibrated: false,
             seeds: 1,
             links: vec![LinkSummary {
                 link: "a->\"b\"".to_owned(),

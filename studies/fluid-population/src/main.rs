@@ -65,6 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if arguments.quick || arguments.set == Set::Development {
         return Ok(());
     }
+    page::check(&found)?;
     let ns = Ns2::find()?;
     let judged = judge::judge(&ns, arguments.set, networks, SEEDS as u32)?;
     print!("\n{}", page::judged(&judged));

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use netflow_results::Within;
+
 use crate::errors::{Errors, quantile};
 use crate::family::Family;
 use crate::judge::{Beside, Judged};
@@ -215,6 +217,28 @@ pub fn summary(found: &[Found]) -> String {
         m.rtt,
         c.rtt,
     )
+}
+
+/// Whether runs tell their users what is found here.
+///
+/// # Errors
+/// What they tell, and what was found.
+pub fn check(found: &[Found]) -> Result<(), String> {
+    let [calibrated, _] = medians_calibrated(found);
+    for (is_calibrated, m) in [(false, medians(found, None)), (true, calibrated)] {
+        let told = Within::of_fluids(is_calibrated);
+        let apart = [
+            told.queues - m.queues,
+            told.goodput - m.goodput,
+            told.goodput_p90 - m.goodput_p90,
+        ];
+        if apart.iter().any(|apart| apart.abs() > 0.005) {
+            return Err(format!(
+                "runs tell {told:?} (netflow_results::Within), found was {m:?}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The whole page.

@@ -96,8 +96,8 @@ pub fn run(draw: &Draw, side: Side, seed: u64) -> Seen {
 ///
 /// # Panics
 /// As [`run`].
-pub fn run_with_steps(draw: &Draw, per_round_trip: f64) -> Seen {
-    let prepared = draw.prepared(Side::Fluid);
+pub fn run_with_steps(draw: &Draw, side: Side, per_round_trip: f64) -> Seen {
+    let prepared = draw.prepared(side);
     let step = Step::Auto {
         longest_s: 0.6 / per_round_trip,
         per_round_trip,
@@ -107,29 +107,6 @@ pub fn run_with_steps(draw: &Draw, per_round_trip: f64) -> Seen {
         ..prepared.options
     };
     run_network(draw, prepared.network, options)
-}
-
-/// The seed of the packets that fluids are calibrated by: none of those that are taken for true.
-const CALIBRATING_SEED: u64 = 1000;
-
-/// The same as fluids that packets calibrate for so many seconds.
-///
-/// # Panics
-/// As [`run`].
-pub fn run_calibrated(draw: &Draw, for_s: f64) -> Seen {
-    let prepared = draw.prepared(Side::Calibrated(for_s));
-    let options = Options {
-        seed: CALIBRATING_SEED,
-        ..prepared.options
-    };
-    let begun = Instant::now();
-    let network = calibrated(&prepared.network, &options, || false)
-        .unwrap_or_else(|error| panic!("{}: {error}", draw.name))
-        .unwrap_or_else(|| unreachable!("nobody stops it"));
-    let calibrating_s = begun.elapsed().as_secs_f64();
-    let mut seen = run_network(draw, network, prepared.options);
-    seen.took_s += calibrating_s;
-    seen
 }
 
 fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
@@ -144,6 +121,9 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
         },
     };
     let begun = Instant::now();
+    let network = calibrated(&network, &options, || false)
+        .unwrap_or_else(|error| panic!("{}: {error}", draw.name))
+        .unwrap_or_else(|| unreachable!("nobody stops it"));
     let mut simulation =
         Simulation::new(network, options).unwrap_or_else(|error| panic!("{}: {error}", draw.name));
     simulation.set_threads(1);

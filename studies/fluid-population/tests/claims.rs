@@ -41,9 +41,13 @@ fn draws_are_networks() {
 /// With steps of half the length nothing of note is different: the law does not swing with the step.
 #[test]
 fn half_the_step_is_the_same() {
-    for family in Family::ALL {
+    let sides = [Side::Fluid, Side::Calibrated(10.0)];
+    for (family, side) in Family::ALL
+        .into_iter()
+        .flat_map(|family| sides.map(|side| (family, side)))
+    {
         let draw = Draw::new(family, Set::Test, 0);
-        let [whole, half] = [12.0, 24.0].map(|steps| seen::run_with_steps(&draw, steps));
+        let [whole, half] = [12.0, 24.0].map(|steps| seen::run_with_steps(&draw, side, steps));
         let queues = |seen: &seen::Seen| seen.links.iter().map(|l| l.queue_pkts).sum::<f64>();
         let apart = whole.links.iter().zip(&half.links);
         let apart: f64 = apart
@@ -51,7 +55,7 @@ fn half_the_step_is_the_same() {
             .sum();
         assert!(
             apart < 0.03 * queues(&whole) + 0.5,
-            "{family:?}: {apart} of {}",
+            "{family:?} {side:?}: {apart} of {}",
             queues(&whole)
         );
     }

@@ -26,6 +26,9 @@ pub fn print(
     }
     writeln!(out)?;
     print_connections(network, &summary.connections, top, out)?;
+    if let Some(note) = summary.goodput_note() {
+        writeln!(out, " {note}")?;
+    }
     writeln!(out)?;
     diffserv::print(summary, top, out)?;
     users::print(&summary.workloads, top, out)?;
