@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::command;
+use crate::{command, examples};
 
 /// Evaluates networks: every link a queue, every TCP source its measured profile.
 ///
@@ -25,7 +25,8 @@ Exit codes: 0 done; 1 the evaluation failed; 2 the input or the command line is 
 impl Arguments {
     /// The arguments of a command line, of which the first is the program's name.
     pub fn of(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-        let matches = grouped(Arguments::command()).try_get_matches_from(line)?;
+        let command = examples::add_to(grouped(Arguments::command()));
+        let matches = command.try_get_matches_from(line)?;
         Arguments::from_arg_matches(&matches)
     }
 }

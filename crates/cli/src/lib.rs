@@ -3,6 +3,7 @@
 
 mod args;
 mod command;
+mod examples;
 mod failure;
 mod input;
 mod interrupt;

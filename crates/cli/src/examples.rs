@@ -1,0 +1,338 @@
+//! What is typed for what: the end of every subcommand's help.
+
+use clap::Command;
+
+/// Subcommands, and lines with what they are good for. Every line is parsed by a test, and run by
+/// `tests/examples.rs` where that needs no more than a scenario.
+pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "demo",
+        &[(
+            "netflow demo",
+            "a home gateway with a long queue: what it is, and what to look at",
+        )],
+    ),
+    (
+        "run",
+        &[
+            (
+                "netflow run topology.toml -o results",
+                "tables, and the series for a report",
+            ),
+            (
+                "netflow run topology.toml --set \"link.N5->N7.bandwidth=10 Mbit/s\"",
+                "the same with another link",
+            ),
+            (
+                "netflow run topology.toml --set \"connection.*.source={ window = 'reno' }\" --seeds 5",
+                "packet by packet, five times",
+            ),
+        ],
+    ),
+    (
+        "check",
+        &[("netflow check topology.toml", "all that is wrong, at once")],
+    ),
+    (
+        "explain",
+        &[(
+            "netflow explain topology.toml c4 --at 30s",
+            "what holds c4 back after half a minute",
+        )],
+    ),
+    (
+        "compare",
+        &[(
+            "netflow compare topology.toml --with ns2 --seeds 3",
+            "both side by side",
+        )],
+    ),
+    (
+        "report",
+        &[
+            ("netflow report results", "a page, report.html"),
+            (
+                "netflow report results --svg throughput --only c1 -o c1.svg",
+                "a figure for a paper",
+            ),
+        ],
+    ),
+    (
+        "export",
+        &[
+            (
+                "netflow export topology.toml --to ns2 -o topology.tcl",
+                "a script that `ns` runs",
+            ),
+            (
+                "netflow export topology.toml --to graphml -o topology.graphml",
+                "the network for other programs",
+            ),
+        ],
+    ),
+    (
+        "schema",
+        &[("netflow schema", "for editors that complete keys")],
+    ),
+    (
+        "completions",
+        &[("netflow completions bash", "to be sourced by the shell")],
+    ),
+    (
+        "new",
+        &[(
+            "netflow new random --nodes 30 --connections 50 --seed 7 -o random.toml",
+            "a network to play with",
+        )],
+    ),
+    (
+        "import",
+        &[
+            (
+                "netflow import Abilene.graphml -o abilene.toml",
+                "of the Topology Zoo; every assumption is listed",
+            ),
+            (
+                "netflow import geant.txt matrix.csv -o geant.toml",
+                "with demands of a table",
+            ),
+        ],
+    ),
+    (
+        "solve",
+        &[
+            (
+                "netflow solve topology.toml --where",
+                "which link another Mbit/s helps most",
+            ),
+            (
+                "netflow solve abilene.toml --headroom --max-utilization 90%",
+                "how much more fits",
+            ),
+        ],
+    ),
+    (
+        "failures",
+        &[
+            (
+                "netflow failures topology.toml --top 5",
+                "the five worst links, nodes and groups",
+            ),
+            (
+                "netflow failures topology.toml --links --pairs -o failures.html",
+                "every two links, on a page",
+            ),
+        ],
+    ),
+    (
+        "sweep",
+        &[(
+            "netflow sweep topology.toml --vary \"link.N5->N7.buffer=20 pkt,50 pkt,100 pkt\" -o buffers",
+            "a table of three cases",
+        )],
+    ),
+    (
+        "profile list",
+        &[("netflow profile list", "what can stand behind `profile =`")],
+    ),
+    (
+        "profile show",
+        &[(
+            "netflow profile show ns-reno --loss 1%,5% --rtt 50ms,200ms",
+            "packets/s at four points",
+        )],
+    ),
+    (
+        "profile fit",
+        &[(
+            "netflow profile fit sender.pcap --name mine -o mine.toml",
+            "your own TCP from a capture",
+        )],
+    ),
+    (
+        "profile measure",
+        &[(
+            "netflow profile measure --cc cubic --rtt 50ms,100ms -o measured",
+            "this kernel's; takes minutes",
+        )],
+    ),
+    (
+        "profile compare",
+        &[(
+            "netflow profile compare ns-reno linux-cubic",
+            "where which of them is faster",
+        )],
+    ),
+    (
+        "latency",
+        &[
+            (
+                "netflow latency --size 10KB --delay 50ms --loss 5%",
+                "by a model",
+            ),
+            (
+                "netflow latency --size 10KB --delay 50ms --grid loss=0%,1%,5% --model rounds --stack linux-6",
+                "today's Linux, a table",
+            ),
+        ],
+    ),
+    (
+        "mark",
+        &[(
+            "netflow mark packets.csv --committed-rate \"2 Mbit/s\" --conditioner trtcm --peak-rate \"4 Mbit/s\"",
+            "how many get which colour",
+        )],
+    ),
+    (
+        "trace summary",
+        &[(
+            "netflow trace summary capture.pcap",
+            "which flows there are",
+        )],
+    ),
+    (
+        "trace links",
+        &[(
+            "netflow trace links out.tr --bandwidth \"N5->N7=8 Mbit/s\"",
+            "queues and losses of an ns-2 run",
+        )],
+    ),
+    (
+        "trace connections",
+        &[(
+            "netflow trace connections capture.pcap",
+            "rates, losses, round-trip times",
+        )],
+    ),
+    (
+        "trace samples",
+        &[(
+            "netflow trace samples sender.pcap",
+            "for `profile fit`, as a table",
+        )],
+    ),
+    (
+        "trace burstiness",
+        &[(
+            "netflow trace burstiness out.tr --link \"N5->N7\" --interval 100ms",
+            "beside a Poisson stream",
+        )],
+    ),
+    (
+        "ipb serve",
+        &[(
+            "netflow ipb serve --address 0.0.0.0",
+            "answers users of other machines",
+        )],
+    ),
+    (
+        "ipb run",
+        &[(
+            "netflow ipb run 10.0.0.2 --http 2/s --duration 60s",
+            "what users of the web wait",
+        )],
+    ),
+    (
+        "ipb predict",
+        &[(
+            "netflow ipb predict --delay 25ms --loss 1% --http 2/s",
+            "the same without a network",
+        )],
+    ),
+    (
+        "link",
+        &[(
+            "netflow link --self-test",
+            "whether this machine keeps the times",
+        )],
+    ),
+    (
+        "testbed",
+        &[(
+            "netflow testbed --delay 25ms --rate \"10 Mbit/s\" -- ping -c 3 server",
+            "real packets over an emulated link",
+        )],
+    ),
+];
+
+/// The command with the examples below every help.
+pub fn add_to(mut command: Command) -> Command {
+    for (path, lines) in EXAMPLES {
+        let names: Vec<&str> = path.split(' ').collect();
+        command = with_text(command, &names, &text(lines));
+    }
+    command
+}
+
+fn text(lines: &[(&str, &str)]) -> String {
+    let each = lines
+        .iter()
+        .map(|(line, what)| format!("  {line}\n      {what}"));
+    let each: Vec<String> = each.collect();
+    format!("Examples:\n{}", each.join("\n"))
+}
+
+fn with_text(command: Command, names: &[&str], text: &str) -> Command {
+    let Some((first, rest)) = names.split_first() else {
+        return command.after_help(text.to_owned());
+    };
+    match command.find_subcommand(first) {
+        // Some are not there on every system.
+        None => command,
+        Some(_) => command.mut_subcommand(*first, |it| with_text(it, rest, text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    /// Words of a line, some of them in quotes.
+    fn words(line: &str) -> Vec<std::ffi::OsString> {
+        let mut all = Vec::new();
+        for (i, part) in line.split('"').enumerate() {
+            match i % 2 {
+                1 => all.push(part.into()),
+                _ => all.extend(part.split_whitespace().map(Into::into)),
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn every_example_is_understood() {
+        for (path, lines) in EXAMPLES {
+            for (line, _) in *lines {
+                assert!(line.starts_with(&format!("netflow {path}")), "{line}");
+                if let Err(error) = Arguments::of(words(line)) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
+    }
+
+    fn without(command: &Command, path: &str, found: &mut Vec<String>) {
+        let subcommands = command
+            .get_subcommands()
+            .filter(|it| it.get_name() != "help");
+        let mut last = true;
+        for it in subcommands {
+            last = false;
+            let path = format!("{path} {}", it.get_name());
+            without(it, path.trim_start(), found);
+        }
+        if last && !EXAMPLES.iter().any(|(known, _)| *known == path) {
+            found.push(path.to_owned());
+        }
+    }
+
+    #[test]
+    fn every_subcommand_has_one() {
+        let mut found = Vec::new();
+        without(&Arguments::command(), "", &mut found);
+        assert!(found.is_empty(), "{found:?}");
+    }
+}

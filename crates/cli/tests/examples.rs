@@ -1,0 +1,64 @@
+//! The examples of every help that need no more than a scenario do what they say.
+
+mod common;
+
+use common::{Workplace, text};
+
+/// In this order in one folder: a report is of the results of the run.
+const RUN: [&str; 17] = [
+    "demo",
+    "run",
+    "check",
+    "explain",
+    "report",
+    "export",
+    "schema",
+    "completions",
+    "new",
+    "solve",
+    "failures",
+    "sweep",
+    "profile list",
+    "profile show",
+    "profile compare",
+    "latency",
+    "ipb predict",
+];
+
+/// Words of a line, some of them in quotes.
+fn words(line: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (i, part) in line.split('"').enumerate() {
+        match i % 2 {
+            1 => all.push(part.to_owned()),
+            _ => all.extend(part.split_whitespace().map(str::to_owned)),
+        }
+    }
+    all
+}
+
+#[test]
+fn examples_of_help_run() {
+    let place = Workplace::new();
+    for name in ["topology.toml", "abilene.toml"] {
+        let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+        std::fs::copy(format!("{scenarios}/{name}"), place.path(name)).unwrap();
+    }
+    let mut tried = 0;
+    for command in RUN {
+        let help = place
+            .netflow(command.split(' ').chain(["-h"]))
+            .output()
+            .unwrap();
+        let help = text(&help.stdout);
+        let examples = help.split("Examples:").nth(1).unwrap_or_default();
+        let lines = examples.lines().map(str::trim);
+        for line in lines.filter(|line| line.starts_with("netflow ")) {
+            let words = words(line);
+            let output = place.netflow(words[1..].iter()).output().unwrap();
+            assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+            tried += 1;
+        }
+    }
+    assert!(tried > RUN.len(), "{tried}");
+}
