@@ -8,6 +8,7 @@ use std::time::Instant;
 use netflow_network::Network;
 use netflow_results::Format;
 use netflow_scenario::{Prepared, Problems, digest};
+use netflow_simulation::uncalibrated;
 use netflow_steady::Solver;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -222,8 +223,9 @@ impl Sweep {
                 ));
             }
             let at_s = self.request.at_s.unwrap_or(self.base.options.duration_s);
-            let solver = Solver::new(&self.base.network, at_s);
-            return match solver {
+            let network = uncalibrated(&self.base.network)
+                .map_err(|error| Error::Refused(error.to_string()))?;
+            return match Solver::new(&network, at_s) {
                 Ok(_) => Ok(()),
                 Err(error) => Err(Error::Refused(format!(
                     "{error}; `--model fluid` or `packets` runs it"
