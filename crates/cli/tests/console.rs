@@ -10,10 +10,13 @@
 //! With `NETFLOW_BLESS=1` the outputs are written into the files instead; look at the difference.
 #![cfg(unix)]
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use common::shell;
 use netflow_needs::{Need, skip};
 
 #[test]
@@ -188,18 +191,7 @@ fn run(command: &str, place: &Path) -> (i32, Vec<String>) {
             place.to_owned(),
         ),
     };
-    let binary = Path::new(env!("CARGO_BIN_EXE_netflow")).parent().unwrap();
-    let mut path = binary.as_os_str().to_owned();
-    path.push(":");
-    path.push(std::env::var_os("PATH").unwrap_or_default());
-    let output = Command::new("sh")
-        .args(["-c", &command])
-        .current_dir(place)
-        .env("PATH", path)
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let output = shell(&command, &place).output().unwrap();
     let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
     said += &String::from_utf8_lossy(&output.stderr);
     let mut lines: Vec<String> = said

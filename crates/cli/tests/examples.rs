@@ -1,8 +1,10 @@
 //! The examples of every help that need no more than a scenario do what they say.
 
+#![cfg(unix)]
+
 mod common;
 
-use common::{Workplace, text};
+use common::{Workplace, shell, text};
 
 /// In this order in one folder: a report is of the results of the run.
 const RUN: [&str; 17] = [
@@ -25,18 +27,6 @@ const RUN: [&str; 17] = [
     "ipb predict",
 ];
 
-/// Words of a line, some of them in quotes.
-fn words(line: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    for (i, part) in line.split('"').enumerate() {
-        match i % 2 {
-            1 => all.push(part.to_owned()),
-            _ => all.extend(part.split_whitespace().map(str::to_owned)),
-        }
-    }
-    all
-}
-
 #[test]
 fn examples_of_help_run() {
     let place = Workplace::new();
@@ -54,8 +44,7 @@ fn examples_of_help_run() {
         let examples = help.split("Examples:").nth(1).unwrap_or_default();
         let lines = examples.lines().map(str::trim);
         for line in lines.filter(|line| line.starts_with("netflow ")) {
-            let words = words(line);
-            let output = place.netflow(words[1..].iter()).output().unwrap();
+            let output = shell(line, &place.path(".")).output().unwrap();
             assert!(output.status.success(), "{line}: {}", text(&output.stderr));
             tried += 1;
         }

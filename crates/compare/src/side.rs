@@ -34,9 +34,9 @@ impl Side {
     pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Side, Error> {
         // What ns-2 cannot have is said as the export says it, and need not be rebuilt here.
         settings.script(scenario, Ns2Trace::None)?;
-        let of_run = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
+        let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
         let network = calibrated(&scenario.network, &scenario.options, || false)
-            .map_err(|error| of_run(&error))?;
+            .map_err(|error| failed(&error))?;
         let network = network.unwrap_or_else(|| scenario.network.clone());
         let network = starting_later(&network, 0.5 * settings.start_jitter_s)?;
         let seeds = match scenario.options.model {
@@ -44,7 +44,6 @@ impl Side {
             _ => 1,
         };
         let run = |i: u32| -> Result<(Run, Summary, f64), Error> {
-            let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
             let options = Options {
                 seed: scenario.options.seed.wrapping_add(i.into()),
                 ..scenario.options

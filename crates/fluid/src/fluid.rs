@@ -142,19 +142,27 @@ impl Fluid {
         self.scratch.links_changed(&self.setup, &self.state);
     }
 
-    /// Who crosses each link at this time, and what fills its queue, as far as it is known before anything has
-    /// moved.
-    pub fn crossings_at(&self, time_s: f64) -> Vec<(Crossing, Filling)> {
-        let (mut state, mut scratch) = (self.state.clone(), self.scratch.clone());
-        state.time_s = time_s;
-        self.setup.apply_events(&mut state, &mut scratch);
-        scratch.update_sources(&self.setup, &mut state, time_s);
-        let crossings = crossings(&self.setup, &state, &scratch.active);
-        let links = self.network().links();
-        links
-            .map(|id| self.setup.plan.rank[id.index()] as usize)
-            .map(|rank| (crossings[rank], scratch.fillings[rank]))
-            .collect()
+    /// Who crosses each link at each of these times, which rise, and what fills its queue, as far as it is known
+    /// before anything has moved.
+    pub fn crossings_at(self, times_s: &[f64]) -> Vec<Vec<(Crossing, Filling)>> {
+        let Fluid {
+            setup,
+            mut state,
+            mut scratch,
+            ..
+        } = self;
+        let links = || setup.network.links();
+        let at = |&time_s: &f64| {
+            state.time_s = time_s;
+            setup.apply_events(&mut state, &mut scratch);
+            scratch.update_sources(&setup, &mut state, time_s);
+            let crossings = crossings(&setup, &state, &scratch.active);
+            links()
+                .map(|id| setup.plan.rank[id.index()] as usize)
+                .map(|rank| (crossings[rank], scratch.fillings[rank]))
+                .collect()
+        };
+        times_s.iter().map(at).collect()
     }
 
     /// One step, at most to `limit_s`.

@@ -15,6 +15,8 @@ pub struct Watched {
     pub arrived_pkts: f64,
     /// Packets that found the queue full.
     pub lost_pkts: f64,
+    /// Windows that crossed it on average.
+    pub windows: f64,
 }
 
 /// A link that is idle for more of the time is left as it is, and one where fewer packets arrived.
@@ -61,7 +63,7 @@ impl Filling {
             calibration: Calibration {
                 waiting,
                 losses: 1.0,
-                windows: 0.0,
+                windows: watched.windows,
             },
             idle: 0.0,
             ..*self
@@ -97,7 +99,7 @@ impl Filling {
         Calibration {
             losses: losses.powf(sure),
             waiting,
-            windows: 0.0,
+            windows: watched.windows,
         }
     }
 }
@@ -127,6 +129,7 @@ mod tests {
                 utilization: 1.0 - idle,
                 arrived_pkts: 1e12,
                 lost_pkts: loss * 1e12,
+                windows,
             };
             let calibration = filling.calibrated(&watched, k);
             prop_assume!(calibration.waiting > 1.01 * LEAST_WAITING && calibration.waiting < 0.99 * MOST_WAITING);
@@ -151,6 +154,7 @@ mod tests {
             utilization: 0.2,
             arrived_pkts: 1e4,
             lost_pkts: 10.0,
+            windows: 3.0,
         };
         let windows = Filling {
             windows: 3.0,

@@ -21,9 +21,9 @@ impl Within {
                 goodput_p90: 0.263,
             },
             true => Within {
-                queues: 0.120,
+                queues: 0.121,
                 goodput: 0.072,
-                goodput_p90: 0.218,
+                goodput_p90: 0.217,
             },
         }
     }

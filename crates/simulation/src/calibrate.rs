@@ -8,20 +8,21 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use netflow_fluid::Fluid;
+use netflow_fluid::crossing::Crossing;
+use netflow_fluid::filling::Filling;
 use netflow_fluid::measured::{AS_SURE_PKTS, Watched};
 use netflow_fluid::rest::learnt_loss;
-use netflow_network::readout::Engine as _;
 use netflow_network::{
     Application, BuildError, Calibration, CalibrationPlan, ConnectionId, ConnectionInterval,
-    ConnectionSpec, Interval, LinkId, Model, Network, NetworkBuilder, Options, PacketOptions,
+    ConnectionSpec, Interval, LinkInterval, Model, Network, NetworkBuilder, Options, PacketOptions,
     Recorder, RunError, Source, windows_are_alike,
 };
 use netflow_profile::Scaled;
 
 use crate::simulation::{Outcome, Simulation};
 
-/// How often it is looked who sends.
-const LOOKS: u32 = 4;
+/// How often it is looked who sends, before packets are watched and while they are: an odd number, one in the middle.
+const LOOKS: usize = 5;
 /// Who sent fewer packets meanwhile is left as it is.
 const FEW_PKTS: f64 = 20.0;
 /// Nobody sends by more than this factor differently.
@@ -32,7 +33,7 @@ const FULL: f64 = 0.97;
 #[derive(Default)]
 struct Seen {
     length_s: f64,
-    links: Vec<Watched>,
+    links: Vec<LinkInterval>,
     connections: Vec<ConnectionInterval>,
 }
 
@@ -42,17 +43,7 @@ impl Recorder for Seen {
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
         let network = interval.network;
         self.length_s = interval.length_s;
-        let watched = |id: LinkId| {
-            let link = interval.link(id);
-            let arrived_pkts = link.arrival_pps * interval.length_s;
-            Watched {
-                queue_pkts: link.queue_pkts,
-                utilization: link.utilization,
-                arrived_pkts,
-                lost_pkts: arrived_pkts * link.loss_probability,
-            }
-        };
-        self.links = network.links().map(watched).collect();
+        self.links = network.links().map(|id| interval.link(id)).collect();
         let connections = network.connections();
         self.connections = connections.map(|id| interval.connection(id)).collect();
         Ok(())
@@ -80,17 +71,29 @@ pub fn calibrated(
         return Ok(None);
     };
     let fluid = Fluid::new(uncalibrated(network)?, to_s, options.seed, fluid)?;
-    let middle = fluid.crossings_at(0.5 * (from_s + to_s));
-    let before = mean_windows(&fluid, 0.5 * from_s, from_s);
-    let windows = mean_windows(&fluid, from_s, to_s);
+    let looks = fluid.crossings_at(&[looks(0.5 * from_s, from_s), looks(from_s, to_s)].concat());
+    let (before, during) = looks.split_at(LOOKS);
     let mut of_links = network.links().map(|id| {
         let l = id.index();
+        let windows = |looks: &[Look]| {
+            let all = looks.iter().map(|look| look[l].0.windows);
+            all.sum::<f64>() / LOOKS as f64
+        };
+        let link = &seen.links[l];
+        let arrived_pkts = link.arrival_pps * seen.length_s;
+        let watched = Watched {
+            queue_pkts: link.queue_pkts,
+            utilization: link.utilization,
+            arrived_pkts,
+            lost_pkts: arrived_pkts * link.loss_probability,
+            windows: windows(during),
+        };
         // Who comes or goes meanwhile is not what is to be learnt.
-        match windows_are_alike(before[l], windows[l]) {
-            true => Calibration {
-                windows: windows[l],
-                ..(middle[l].1).calibrated(&seen.links[l], network.buffer_pkts(id))
-            },
+        match windows_are_alike(windows(before), watched.windows) {
+            true => {
+                let (_, filling) = &during[LOOKS / 2][l];
+                filling.calibrated(&watched, network.buffer_pkts(id))
+            }
             false => Calibration::default(),
         }
     });
@@ -117,17 +120,13 @@ pub fn uncalibrated(network: &Network) -> Result<Network, RunError> {
     }
 }
 
-/// How many windows cross each link on average between these times.
-fn mean_windows(fluid: &Fluid, from_s: f64, to_s: f64) -> Vec<f64> {
-    let mut mean = vec![0.0; fluid.network().link_count()];
-    for i in 0..LOOKS {
-        let part = (f64::from(i) + 0.5) / f64::from(LOOKS);
-        let crossings = fluid.crossings_at(from_s + part * (to_s - from_s));
-        for (mean, (crossing, _)) in mean.iter_mut().zip(crossings) {
-            *mean += crossing.windows / f64::from(LOOKS);
-        }
-    }
-    mean
+/// Who crosses each link at one time, and what fills its queue.
+type Look = Vec<(Crossing, Filling)>;
+
+/// Times between these, evenly.
+fn looks(from_s: f64, to_s: f64) -> [f64; LOOKS] {
+    let part = |i: usize| (i as f64 + 0.5) / LOOKS as f64;
+    std::array::from_fn(|i| from_s + part(i) * (to_s - from_s))
 }
 
 /// What packets do in the second half of the time that they are followed.
@@ -143,12 +142,7 @@ fn watch(
             let Some(Some(source)) = tcp.next() else {
                 return;
             };
-            if let Source::Profile(profile) = &spec.source
-                && let Some(most_pkts) = profile.window_limit_pkts()
-            {
-                let asked_pkts = spec.max_window_pkts.unwrap_or(f64::INFINITY);
-                spec.max_window_pkts = Some(most_pkts.min(asked_pkts));
-            }
+            spec.max_window_pkts = most_window_pkts(spec);
             spec.source = source.clone();
         });
     })?;
@@ -162,17 +156,12 @@ fn watch(
     for until_s in [plan.watched_s, plan.followed_s()] {
         let outcome = simulation
             .run_until(until_s, &mut seen, &stop)
-            .map_err(never)?;
+            .map_err(RunError::retype)?;
         if outcome == Outcome::Stopped {
             return Ok(None);
         }
     }
     Ok(Some(seen))
-}
-
-/// Nothing is recorded that could fail.
-fn never(error: RunError<Infallible>) -> RunError {
-    error
 }
 
 fn bad(reason: String) -> RunError {
@@ -196,7 +185,17 @@ fn rebuilt(
         .map_err(|errors| bad(first(errors).unwrap_or_default()))
 }
 
-/// Whether it sends all the time between these.
+/// The largest window of a connection with a profile.
+fn most_window_pkts(spec: &ConnectionSpec) -> Option<f64> {
+    let of_profile = match &spec.source {
+        Source::Profile(profile) => profile.window_limit_pkts(),
+        _ => None,
+    };
+    let both = [spec.max_window_pkts, of_profile].into_iter().flatten();
+    both.reduce(f64::min)
+}
+
+/// Whether it always sends while packets are watched between these times, and did for some time before.
 fn is_whole(spec: &ConnectionSpec, from_s: f64, to_s: f64) -> bool {
     spec.start_s <= 0.5 * from_s
         && spec.stop_s.is_none_or(|stop_s| stop_s >= to_s)
@@ -236,18 +235,15 @@ fn sources(network: &Network, seen: &Seen, from_s: f64, to_s: f64) -> Vec<Option
             .path_at(members[0], from_s)
             .iter()
             .map(|&id| {
-                let watched = &seen.links[id.index()];
-                let lost = network
-                    .link_spec(id)
-                    .loss
-                    .probability(spec.packet_size_bytes);
-                (1.0 - watched.lost_pkts / watched.arrived_pkts.max(1.0)) * (1.0 - lost)
+                let on_way = network.link_spec(id).loss;
+                let lost = on_way.probability(spec.packet_size_bytes);
+                (1.0 - seen.links[id.index()].loss_probability) * (1.0 - lost)
             })
             .product();
         let window_pkts = rate_pps * rtt_s;
         let loss = learnt_loss((1.0 - pass) * window_pkts, window_pkts);
         let profile_pps = profile.throughput(loss, rtt_s);
-        let most_pps = spec.max_window_pkts.map_or(f64::INFINITY, |w| w / rtt_s);
+        let most_pps = most_window_pkts(spec).map_or(f64::INFINITY, |pkts| pkts / rtt_s);
         let factor = match rate_pps >= FULL * most_pps {
             true if profile_pps >= most_pps => 1.0,
             true => most_pps / profile_pps,
@@ -255,6 +251,9 @@ fn sources(network: &Network, seen: &Seen, from_s: f64, to_s: f64) -> Vec<Option
         };
         let lost_pkts = sent_pps * seen.length_s * (1.0 - pass);
         let factor = factor.powf(lost_pkts / (lost_pkts + AS_SURE_PKTS));
+        if factor == 1.0 {
+            continue; // as measured
+        }
         let scaled = Scaled::new(profile.clone(), factor.clamp(1.0 / MOST, MOST));
         of_class[class] = Some(Source::Profile(Arc::new(scaled)));
     }

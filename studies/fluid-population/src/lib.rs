@@ -27,8 +27,9 @@ pub struct Found {
     pub calibrated: [Told; 2],
     /// Of each of these runs, beside their mean.
     pub spread: Vec<Errors>,
-    /// Seconds that one run of packets took.
+    /// Seconds that one run of packets took, and the largest swing of a queue in it.
     pub packets_s: f64,
+    pub packets_swing: f64,
 }
 
 /// How far one way to evaluate a network is off, and how long it took.
@@ -36,6 +37,8 @@ pub struct Found {
 pub struct Told {
     pub errors: Errors,
     pub took_s: f64,
+    /// The largest swing of a queue in the last seconds.
+    pub swing: f64,
 }
 
 /// The seed of the packets that calibrate fluids: none of those that are taken for true.
@@ -58,6 +61,7 @@ pub fn find(set: Set, networks: u64, seeds: u64) -> Vec<Found> {
         let told = |seen: Seen| Told {
             errors: Errors::of(&seen, &truth),
             took_s: seen.took_s,
+            swing: seen.swing(),
         };
         Found {
             fluid: told(run(&draw, Side::Fluid, 1)),
@@ -65,6 +69,7 @@ pub fn find(set: Set, networks: u64, seeds: u64) -> Vec<Found> {
                 .map(|watched_s| told(run(&draw, Side::Calibrated(watched_s), CALIBRATING_SEED))),
             spread: Errors::spread(&runs, &truth),
             packets_s: truth.took_s,
+            packets_swing: runs[0].swing(),
             draw,
         }
     };

@@ -56,10 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let found = find(arguments.set, networks, SEEDS);
     print!(
-        "{}\n{}\n{}\n{}",
+        "{}\n{}\n{}\n{}\n{}",
         page::table(&found),
         page::spread(&found),
         page::calibrated(&found),
+        page::swings(&found),
         page::costs(&found)
     );
     if arguments.quick || arguments.set == Set::Development {

@@ -147,6 +147,33 @@ pub fn calibrated(found: &[Found]) -> String {
     )
 }
 
+/// Queues that swing, in networks where nobody comes or goes.
+pub fn swings(found: &[Found]) -> String {
+    let resting: Vec<&Found> = found.iter().filter(|it| it.draw.warmup_s > 0.0).collect();
+    let mut out = format!(
+        "| of {} networks without churn, the largest swing of a queue is above | 5 % of its room | 10 % | 30 % |\n|---|---|---|---|\n",
+        resting.len()
+    );
+    type Of = fn(&Found) -> f64;
+    let rows: [(&str, Of); 4] = [
+        ("fluid", |it| it.fluid.swing),
+        ("calibrated, 10 s", |it| it.calibrated[0].swing),
+        ("calibrated, 30 s", |it| it.calibrated[1].swing),
+        ("one run of packets", |it| it.packets_swing),
+    ];
+    for (name, of) in rows {
+        let above = |part: f64| resting.iter().filter(|it| of(it) > part).count();
+        let _ = writeln!(
+            out,
+            "| {name} | {} | {} | {} |",
+            above(0.05),
+            above(0.1),
+            above(0.3)
+        );
+    }
+    out
+}
+
 /// What it costs.
 pub fn costs(found: &[Found]) -> String {
     let mut out = String::from(
@@ -257,6 +284,8 @@ pub fn page(found: &[Found], beside_ns: &[Judged], head: &str, before: &str) -> 
          ## By family\n\n{}\n\
          In brackets: what one run of packets is off from the mean of three.\n\n{}\n\
          ## Calibrated by packets\n\n{}\n\
+         ## Queues that swing\n\n\
+         By how much the mean queue of one second differs from that of another, in the last 30 s. At rest a fluid's would not; windows do.\n\n{}\n\
          ## Before windows had a law of their own\n\n{before}\n\
          ## Cost\n\n{}\n\
          ## Beside ns-2\n\nEvery tenth network, the whole run, ns-2.35 with three seeds ({} networks; medians):\n\n{}",
@@ -276,6 +305,7 @@ pub fn page(found: &[Found], beside_ns: &[Judged], head: &str, before: &str) -> 
         table(found),
         spread(found),
         calibrated(found),
+        swings(found),
         costs(found),
         beside_ns.len(),
         judged(beside_ns),

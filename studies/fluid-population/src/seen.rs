@@ -20,7 +20,12 @@ pub struct Link {
     pub lost_pkts: f64,
     /// Part of the time that it was busy.
     pub utilization: f64,
+    /// By how much the mean queue of a second differs from that of another in the last seconds, as a part of its room.
+    pub swing: f64,
 }
+
+/// So long before the end it is looked whether queues rest.
+const AT_REST_S: f64 = 30.0;
 
 /// A connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +52,9 @@ struct Sums {
     length_s: f64,
     seen: Seen,
     rtt_s: Vec<f64>,
+    /// From when on it is looked whether queues rest, and the least and the most in each since.
+    rests_from_s: f64,
+    between_pkts: Vec<(f64, f64)>,
 }
 
 impl Recorder for Sums {
@@ -55,6 +63,12 @@ impl Recorder for Sums {
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
         if interval.time_s <= self.from_s + 1e-9 {
             return Ok(());
+        }
+        if interval.time_s > self.rests_from_s + 1e-9 {
+            for (id, (least, most)) in interval.network.links().zip(&mut self.between_pkts) {
+                let queue_pkts = interval.link(id).queue_pkts;
+                (*least, *most) = (least.min(queue_pkts), most.max(queue_pkts));
+            }
         }
         let length_s = interval.length_s;
         self.length_s += length_s;
@@ -114,6 +128,8 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
         from_s: draw.warmup_s,
         length_s: 0.0,
         rtt_s: vec![0.0; network.connections().count()],
+        rests_from_s: options.duration_s - AT_REST_S,
+        between_pkts: vec![(f64::INFINITY, 0.0); network.link_count()],
         seen: Seen {
             links: vec![Link::default(); network.links().count()],
             connections: vec![Connection::default(); network.connections().count()],
@@ -124,6 +140,7 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
     let network = calibrated(&network, &options, || false)
         .unwrap_or_else(|error| panic!("{}: {error}", draw.name))
         .unwrap_or_else(|| unreachable!("nobody stops it"));
+    let rooms_pkts: Vec<f64> = network.links().map(|id| network.buffer_pkts(id)).collect();
     let mut simulation =
         Simulation::new(network, options).unwrap_or_else(|error| panic!("{}: {error}", draw.name));
     simulation.set_threads(1);
@@ -132,9 +149,11 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
         .unwrap_or_else(|error| panic!("{}: {error}", draw.name));
     let mut seen = sums.seen;
     seen.took_s = begun.elapsed().as_secs_f64();
-    for link in &mut seen.links {
+    let between = sums.between_pkts.iter().zip(rooms_pkts);
+    for (link, ((least, most), room_pkts)) in seen.links.iter_mut().zip(between) {
         link.queue_pkts /= sums.length_s;
         link.utilization /= sums.length_s;
+        link.swing = (most - least) / room_pkts;
     }
     for (connection, seen_s) in seen.connections.iter_mut().zip(&sums.rtt_s) {
         if *seen_s > 0.0 {
@@ -145,6 +164,13 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
 }
 
 impl Seen {
+    /// The largest swing of a queue.
+    pub fn swing(&self) -> f64 {
+        self.links
+            .iter()
+            .fold(0.0, |most, link| most.max(link.swing))
+    }
+
     /// The mean of several.
     pub fn mean(all: &[Seen]) -> Seen {
         let mut mean = all[0].clone();
@@ -157,6 +183,7 @@ impl Seen {
                 arrived_pkts: of(|l| l.arrived_pkts),
                 lost_pkts: of(|l| l.lost_pkts),
                 utilization: of(|l| l.utilization),
+                swing: of(|l| l.swing),
             };
         }
         for (i, connection) in mean.connections.iter_mut().enumerate() {

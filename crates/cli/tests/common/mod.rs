@@ -104,6 +104,23 @@ impl Workplace {
     }
 }
 
+/// A line, in which `netflow` is the command, as a shell takes it in this directory.
+#[cfg(unix)]
+pub fn shell(line: &str, directory: &Path) -> Command {
+    let netflow = Path::new(env!("CARGO_BIN_EXE_netflow"));
+    let folders = netflow.parent().map(Path::to_owned).into_iter();
+    let known = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(folders.chain(std::env::split_paths(&known)));
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", line])
+        .env("PATH", path.expect("folders without colons"))
+        .env_remove("RUST_LOG")
+        .current_dir(directory)
+        .stdin(Stdio::null());
+    command
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

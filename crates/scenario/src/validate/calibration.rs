@@ -4,55 +4,43 @@ use std::sync::Arc;
 
 use netflow_document::ProblemKind;
 use netflow_network::{
-    CalibrationPlan, Coupling, FluidOptions, HEADER_BYTES, Model, Source, TcpVariant, WindowSource,
+    CalibrationPlan, Coupling, FluidOptions, Model, PACKET_BYTES, Source, TcpVariant, WindowSource,
 };
-use netflow_profile::{Profile, builtin};
+use netflow_profile::{Profile, builtin, builtin_names};
 use netflow_tcpmodel::{CongestionControl, Stack};
 use netflow_units::Seconds;
 
 use super::Assembly;
-use super::stacks::STACK;
+use super::stacks::{STACK, mss_bytes};
+use crate::export::Tcp;
 use crate::file::Simulation;
 
-/// Which TCP of packets a built-in profile was measured of.
-#[derive(Clone, Copy)]
-enum Measured {
-    /// An agent of ns-2.
-    Agent(TcpVariant),
-    /// Linux.
-    Linux(CongestionControl),
-}
-
-/// Profiles of windows of 64 packets (`…-w64`) are of the same TCP.
-const MEASURED: [(&str, Measured); 6] = [
-    ("ns-tahoe", Measured::Agent(TcpVariant::Tahoe)),
-    ("ns-reno", Measured::Agent(TcpVariant::Reno)),
-    ("ns-newreno", Measured::Agent(TcpVariant::NewReno)),
-    ("ns-vegas", Measured::Agent(TcpVariant::Vegas)),
-    ("linux-reno", Measured::Linux(CongestionControl::Reno)),
-    ("linux-cubic", Measured::Linux(CongestionControl::Cubic)),
-];
-
-/// The TCP of packets that a profile was measured of, if there is one.
+/// The TCP of packets that a built-in profile was measured of, if packets know it.
 fn played(profile: &Arc<dyn Profile>, packet_bytes: f64) -> Option<Source> {
     let name = profile.name();
-    let is_built_in = builtin(name).is_some_and(|known| Arc::ptr_eq(&known, profile));
-    let agent = name.strip_suffix("-w64").unwrap_or(name);
-    let (_, measured) = MEASURED
-        .iter()
-        .find(|(known, _)| is_built_in && *known == agent)?;
-    Some(match *measured {
-        Measured::Agent(variant) => Source::Window(WindowSource {
+    builtin(name).filter(|known| Arc::ptr_eq(known, profile))?;
+    let (of, _) = name.split_once('-')?;
+    let agent = |variant| {
+        Some(Source::Window(WindowSource {
             variant,
             ..WindowSource::default()
-        }),
-        Measured::Linux(congestion) => {
-            let mut stack = Stack::builtin(STACK)?;
-            stack.set_congestion(congestion);
-            stack.mss_bytes = (packet_bytes - HEADER_BYTES).clamp(1.0, 65_535.0) as u32;
-            Source::Stack(Arc::new(stack))
-        }
-    })
+        }))
+    };
+    let linux = |congestion| {
+        let mut stack = Stack::builtin(STACK)?;
+        stack.set_congestion(congestion);
+        stack.mss_bytes = mss_bytes(packet_bytes);
+        Some(Source::Stack(Arc::new(stack)))
+    };
+    match (of, Tcp::of_profile(name)?) {
+        ("ns", Tcp::Tahoe) => agent(TcpVariant::Tahoe),
+        ("ns", Tcp::Reno) => agent(TcpVariant::Reno),
+        ("ns", Tcp::Newreno) => agent(TcpVariant::NewReno),
+        ("ns", Tcp::Vegas) => agent(TcpVariant::Vegas),
+        ("linux", Tcp::Reno) => linux(CongestionControl::Reno),
+        ("linux", Tcp::Cubic) => linux(CongestionControl::Cubic),
+        _ => None,
+    }
 }
 
 impl Assembly<'_> {
@@ -122,7 +110,9 @@ impl Assembly<'_> {
             let message = format!(
                 "connection `{connection}` cannot be followed as packets: profile `{profile}` is of no TCP that they know"
             );
-            let names: Vec<&str> = MEASURED.iter().map(|(name, _)| *name).collect();
+            let is_played =
+                |name: &&str| builtin(name).is_some_and(|it| played(&it, PACKET_BYTES).is_some());
+            let names: Vec<&str> = builtin_names().iter().copied().filter(is_played).collect();
             let help = format!(
                 "leave `calibrate` out, or choose among {}",
                 names.join(", ")

@@ -14,6 +14,11 @@ use crate::file::StackSetting;
 /// The stack unless somebody says otherwise.
 pub(super) const STACK: &str = "linux-6";
 
+/// The payload of packets of this size.
+pub(super) fn mss_bytes(packet_bytes: f64) -> u32 {
+    (packet_bytes - HEADER_BYTES).clamp(1.0, 65_535.0) as u32
+}
+
 impl Assembly<'_> {
     /// A stack by its name, or from its file.
     pub(super) fn stack(&mut self, name: &Spanned<String>) -> Option<Stack> {
@@ -69,8 +74,7 @@ impl Assembly<'_> {
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
         }
-        let payload = (packet_size.get() - HEADER_BYTES).clamp(1.0, 65_535.0);
-        stack.mss_bytes = payload as u32;
+        stack.mss_bytes = mss_bytes(packet_size.get());
         Some(Source::Stack(Arc::new(stack)))
     }
 }
