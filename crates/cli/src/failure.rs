@@ -66,14 +66,32 @@ impl From<netflow_testbed::Error> for Failure {
                 path,
                 source,
             },
-            Error::UnknownCongestionControl { .. } | Error::Option(_) => Failure::Usage {
-                message: error.to_string(),
-                help: error.help(),
-            },
+            Error::UnknownCongestionControl { .. } | Error::Option(_) | Error::Network(_) => {
+                Failure::Usage {
+                    message: error.to_string(),
+                    help: error.help(),
+                }
+            }
             Error::Unavailable { .. } | Error::System { .. } => {
                 let help = error.help().map(|help| format!("\n  help: {help}"));
                 Failure::Evaluation(format!("{error}{}", help.unwrap_or_default()))
             }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<netflow_emulation::Error> for Failure {
+    fn from(error: netflow_emulation::Error) -> Failure {
+        use netflow_emulation::Error;
+        match error {
+            Error::Unfit(unfit) => Failure::Usage {
+                message: format!("this scenario cannot be emulated: {unfit}"),
+                help: unfit.help().map(str::to_owned),
+            },
+            Error::Testbed(error) => error.into(),
+            Error::Stopped => Failure::Interrupted(error.to_string()),
+            _ => Failure::Evaluation(error.to_string()),
         }
     }
 }

@@ -1,19 +1,20 @@
 //! How far one side is from the other.
 
 use netflow_network::readout::fraction;
+use netflow_results::Referee;
 use serde::Serialize;
 
 use crate::ensemble::LinkWhole;
-use crate::{Ensemble, Side, Spread};
+use crate::{Delay, Ensemble, Side, Spread};
 
 /// How many of the longest queues a comparison looks at by themselves.
 pub const BUSIEST: usize = 12;
 
-/// netflow's figure beside ns-2's.
+/// netflow's figure beside the referee's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
-    /// What ns-2 says, over its runs.
-    pub ns: Spread,
+    /// What the referee says, over its runs.
+    pub referee: Spread,
     /// What netflow says.
     pub netflow: f64,
 }
@@ -21,19 +22,31 @@ pub struct Estimate {
 impl Estimate {
     fn new(values: Vec<f64>, netflow: f64) -> Estimate {
         Estimate {
-            ns: Spread::of(&values),
+            referee: Spread::of(&values),
             netflow,
         }
     }
 
-    /// netflow − ns.
-    pub fn error(&self) -> f64 {
-        self.netflow - self.ns.mean
+    /// The same in another unit, of which this many are one.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Estimate {
+        Estimate {
+            referee: Spread {
+                mean: factor * self.referee.mean,
+                std: self.referee.std.map(|std| factor * std),
+            },
+            netflow: factor * self.netflow,
+        }
     }
 
-    /// netflow / ns − 1; `None` where ns has 0.
+    /// netflow − referee.
+    pub fn error(&self) -> f64 {
+        self.netflow - self.referee.mean
+    }
+
+    /// netflow / referee − 1; `None` where the referee has 0.
     pub fn relative_error(&self) -> Option<f64> {
-        (self.ns.mean != 0.0).then(|| self.netflow / self.ns.mean - 1.0)
+        (self.referee.mean != 0.0).then(|| self.netflow / self.referee.mean - 1.0)
     }
 }
 
@@ -52,11 +65,11 @@ pub struct LinkComparison {
     pub offered_pkts: Estimate,
     /// Fraction of the time the link was busy.
     pub utilization: Estimate,
-    /// The queue over time: Σ|netflow − mean of ns| / Σ mean of ns, over the intervals; `None`
-    /// where ns has no queue.
+    /// The queue over time: Σ|netflow − mean of the referee| / Σ of that mean, over the
+    /// intervals; `None` where the referee has no queue.
     pub trajectory_error: Option<f64>,
-    /// The same in standard deviations of ns: the root mean square of (netflow − mean) / std over
-    /// the intervals in which ns's runs differ; `None` of a single run.
+    /// The same in standard deviations of the referee: the root mean square of (netflow − mean) / std over
+    /// the intervals in which its runs differ; `None` of a single run.
     pub trajectory_sigmas: Option<f64>,
 }
 
@@ -69,35 +82,44 @@ pub struct ConnectionComparison {
     pub send_pps: Estimate,
     /// Packets/s delivered (in ns-2: acknowledged), over the whole run.
     pub goodput_pps: Estimate,
+    /// Median of the time that packets took to the receiver, in seconds; where both sides know it.
+    pub delay_p50_s: Option<Estimate>,
+    /// Its 95th percentile.
+    pub delay_p95_s: Option<Estimate>,
 }
 
 /// All together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Mean queues: Σ|netflow − ns| / Σ ns over all links.
+    /// Mean queues: Σ|netflow − referee| / Σ referee over all links.
     pub queue_error: f64,
-    /// The same over the [`BUSIEST`] longest queues of ns.
+    /// The same over the [`BUSIEST`] longest queues of the referee.
     pub busiest_queue_error: f64,
-    /// What that is for one run of ns against the mean of all: the mean over the runs.
-    pub ns_busiest_queue_error: Option<f64>,
-    /// Goodput of connections: Σ|netflow − ns| / Σ ns.
+    /// What that is for one run of the referee against the mean of all: the mean over the runs.
+    pub referee_busiest_queue_error: Option<f64>,
+    /// Goodput of connections: Σ|netflow − referee| / Σ referee.
     pub goodput_error: f64,
-    /// Median over the connections of |netflow / ns − 1|.
+    /// Median over the connections of |netflow / referee − 1|.
     pub median_goodput_error: f64,
     /// 90th percentile of the same.
     pub p90_goodput_error: f64,
-    /// The median for one run of ns against the mean of all: the mean over the runs.
-    pub ns_median_goodput_error: Option<f64>,
-    /// Packets delivered: netflow / ns.
+    /// The median for one run of the referee against the mean of all: the mean over the runs.
+    pub referee_median_goodput_error: Option<f64>,
+    /// Median over the connections of the relative error of [`ConnectionComparison::delay_p95_s`]; `None`
+    /// where nobody has it.
+    pub median_delay_p95_error: Option<f64>,
+    /// Packets delivered: netflow / referee.
     pub goodput_ratio: f64,
-    /// Packets lost: netflow / ns; `None` where ns loses none.
+    /// Packets lost: netflow / referee; `None` where the referee loses none.
     pub lost_ratio: Option<f64>,
 }
 
-/// netflow beside ns-2.
+/// netflow beside a referee.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Runs of ns-2.
+    /// Who that is.
+    pub referee: Referee,
+    /// Its runs.
     pub runs: usize,
     /// Seconds that are compared.
     pub duration_s: f64,
@@ -107,6 +129,8 @@ pub struct Comparison {
     pub connections: Vec<ConnectionComparison>,
     /// All together.
     pub totals: Totals,
+    /// Why runs of the referee do not count, if any do not.
+    pub doubts: Vec<String>,
 }
 
 impl Comparison {
@@ -148,15 +172,28 @@ impl Comparison {
                     .iter()
                     .map(|w| w.delivered_pkts / duration_s)
                     .collect();
+                let delays = ensemble.delays(&connection.connection);
+                let delay = |of: &dyn Fn(&Delay) -> f64, mine: Option<f64>| {
+                    let theirs: Vec<f64> = delays.as_ref()?.iter().map(of).collect();
+                    Some(Estimate::new(theirs, mine?))
+                };
                 Some(ConnectionComparison {
                     connection: connection.connection.clone(),
                     send_pps: Estimate::new(sent, connection.mean_send_pps),
                     goodput_pps: Estimate::new(delivered, connection.mean_goodput_pps),
+                    delay_p50_s: delay(&|it| it.p50_s, connection.delay_p50_s),
+                    delay_p95_s: delay(&|it| it.p95_s, connection.delay_p95_s),
                 })
             })
             .collect();
         let totals = totals(&links, &connections, ensemble);
         Comparison {
+            referee: ensemble.referee,
+            doubts: ensemble
+                .runs
+                .iter()
+                .filter_map(|run| run.doubt.clone())
+                .collect(),
             runs: ensemble.runs.len(),
             duration_s,
             links,
@@ -165,7 +202,7 @@ impl Comparison {
         }
     }
 
-    /// The links with the longest queues in ns-2, the longest first.
+    /// The links with the longest queues of the referee, the longest first.
     pub fn busiest(&self, count: usize) -> Vec<&LinkComparison> {
         busiest(&self.links, count)
     }
@@ -173,7 +210,12 @@ impl Comparison {
 
 fn busiest(links: &[LinkComparison], count: usize) -> Vec<&LinkComparison> {
     let mut order: Vec<&LinkComparison> = links.iter().collect();
-    order.sort_by(|a, b| b.queue_pkts.ns.mean.total_cmp(&a.queue_pkts.ns.mean));
+    order.sort_by(|a, b| {
+        b.queue_pkts
+            .referee
+            .mean
+            .total_cmp(&a.queue_pkts.referee.mean)
+    });
     order.truncate(count);
     order
 }
@@ -207,39 +249,42 @@ fn totals(
     ensemble: &Ensemble,
 ) -> Totals {
     let queues = |links: &mut dyn Iterator<Item = &LinkComparison>| {
-        sum_error(links.map(|link| (link.queue_pkts.netflow, link.queue_pkts.ns.mean)))
+        sum_error(links.map(|link| (link.queue_pkts.netflow, link.queue_pkts.referee.mean)))
     };
     let longest = busiest(links, BUSIEST);
     let goodputs = || {
         connections
             .iter()
-            .map(|c| (c.goodput_pps.netflow, c.goodput_pps.ns.mean))
+            .map(|c| (c.goodput_pps.netflow, c.goodput_pps.referee.mean))
     };
     let errors = relative_errors(goodputs());
+    let delays = connections.iter().filter_map(|it| it.delay_p95_s);
+    let delay_errors = relative_errors(delays.map(|it| (it.netflow, it.referee.mean)));
     let sum = |of: &dyn Fn(&LinkComparison) -> f64| links.iter().map(of).sum::<f64>();
     let (mine, theirs) = goodputs().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    let lost = sum(&|link| link.lost_pkts.ns.mean);
+    let lost = sum(&|link| link.lost_pkts.referee.mean);
     Totals {
         queue_error: queues(&mut links.iter()),
         busiest_queue_error: queues(&mut longest.iter().copied()),
-        ns_busiest_queue_error: one_against_all(ensemble, |run| {
+        referee_busiest_queue_error: one_against_all(ensemble, |run| {
             sum_error(longest.iter().filter_map(|link| {
                 let wholes = ensemble.link_wholes(&link.link)?;
-                Some((wholes.get(run)?.queue_pkts, link.queue_pkts.ns.mean))
+                Some((wholes.get(run)?.queue_pkts, link.queue_pkts.referee.mean))
             }))
         }),
         goodput_error: sum_error(goodputs()),
         median_goodput_error: quantile(&errors, 0.5),
         p90_goodput_error: quantile(&errors, 0.9),
-        ns_median_goodput_error: one_against_all(ensemble, |run| {
+        referee_median_goodput_error: one_against_all(ensemble, |run| {
             let duration_s = ensemble.duration_s();
             let pairs = connections.iter().filter_map(|connection| {
                 let wholes = ensemble.connection_wholes(&connection.connection)?;
                 let one = wholes.get(run)?.delivered_pkts / duration_s;
-                Some((one, connection.goodput_pps.ns.mean))
+                Some((one, connection.goodput_pps.referee.mean))
             });
             quantile(&relative_errors(pairs), 0.5)
         }),
+        median_delay_p95_error: (!delay_errors.is_empty()).then(|| quantile(&delay_errors, 0.5)),
         goodput_ratio: fraction(mine, theirs),
         lost_ratio: (lost > 0.0).then(|| sum(&|link| link.lost_pkts.netflow) / lost),
     }

@@ -1,8 +1,9 @@
 //! What several runs say together.
 
+use netflow_results::Referee;
 use serde::Serialize;
 
-use crate::{ConnectionInterval, LinkInterval, Run};
+use crate::{ConnectionInterval, Delay, LinkInterval, Run};
 
 /// A mean over runs, and how much they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -29,6 +30,8 @@ impl Spread {
 /// Runs of one network with different seeds.
 #[derive(Clone, Debug, Default)]
 pub struct Ensemble {
+    /// Who ran it.
+    pub referee: Referee,
     /// The runs.
     pub runs: Vec<Run>,
 }
@@ -44,8 +47,9 @@ pub(crate) struct LinkWhole {
 
 impl Ensemble {
     /// Of these runs.
-    pub fn of(runs: &[Run]) -> Ensemble {
+    pub fn of(referee: Referee, runs: &[Run]) -> Ensemble {
         Ensemble {
+            referee,
             runs: runs.to_vec(),
         }
     }
@@ -79,6 +83,15 @@ impl Ensemble {
                 sum.delivered_pkts += interval.delivered_pkts;
             }
             Some(sum)
+        };
+        self.runs.iter().map(of).collect()
+    }
+
+    /// How long packets of a connection took, run by run, if every run knows it.
+    pub(crate) fn delays(&self, name: &str) -> Option<Vec<Delay>> {
+        let of = |run: &Run| {
+            let found = run.delays.iter().find(|(connection, _)| connection == name);
+            found.map(|(_, delay)| *delay)
         };
         self.runs.iter().map(of).collect()
     }

@@ -1,7 +1,7 @@
 //! What can go wrong.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why two sides cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +13,10 @@ pub enum Error {
     /// The scenario cannot be written for ns-2.
     #[error(transparent)]
     Export(#[from] netflow_scenario::export::ExportError),
+    /// It cannot be emulated, or was not to its end.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Emulation(netflow_emulation::Error),
     /// netflow cannot run it.
     #[error("{0}")]
     Evaluation(String),
@@ -68,4 +72,17 @@ fn said(stderr: &str) -> String {
         "" => String::new(),
         text => format!(":\n{text}"),
     }
+}
+
+/// What became of a file.
+pub(crate) fn file<T>(
+    action: &'static str,
+    path: &Path,
+    result: io::Result<T>,
+) -> Result<T, Error> {
+    result.map_err(|source| Error::File {
+        action,
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::ns2::file;
+use crate::error::file;
 use crate::{Ensemble, Error, Run, Spread};
 
-/// Writes what ns-2 says over time into a directory:
+/// Writes what the referee says over time into a directory; of ns-2:
 ///
 /// - `ns2-links.csv`: `time_s, link, queue_pkts, queue_pkts_std, utilization, utilization_std,
 ///   arrival_pps, arrival_pps_std, loss_probability`
@@ -23,7 +23,7 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
         return Ok(());
     };
     let lengths: Vec<f64> = first.lengths_s().collect();
-    let path = directory.join("ns2-links.csv");
+    let path = directory.join(ensemble.referee.links_file());
     let header = "time_s,link,queue_pkts,queue_pkts_std,utilization,utilization_std,arrival_pps,arrival_pps_std,loss_probability";
     write(
         &path,
@@ -48,7 +48,7 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
             );
         },
     )?;
-    let path = directory.join("ns2-connections.csv");
+    let path = directory.join(ensemble.referee.connections_file());
     let header = "time_s,connection,send_pps,send_pps_std,goodput_pps,goodput_pps_std";
     write(
         &path,

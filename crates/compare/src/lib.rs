@@ -1,19 +1,19 @@
-//! A scenario evaluated by netflow and run by ns-2, side by side.
+//! A scenario evaluated by netflow and run by a referee, side by side.
 //!
-//! [`Ns2`] runs a real ns-2 on the script that the scenario crate exports, once per seed;
-//! [`Ensemble`] is what the runs say together, [`Side`] what netflow says, and [`Comparison`] puts
+//! A [`Runner`] runs a scenario once per seed: [`Ns2`] is a real ns-2 on the script that the scenario crate
+//! exports, [`Linux`] the TCP of this machine's kernel over an emulated network. [`Ensemble`] is what the runs say together, [`Side`] what netflow says, and [`Comparison`] puts
 //! one beside the other. Runs made elsewhere come in as packet traces ([`from_trace`]) and as
 //! results directories ([`Side::of_results`]).
 //!
 //! ```no_run
-//! use netflow_compare::{Comparison, Ensemble, Ns2, Settings, Side};
+//! use netflow_compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings, Side};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let scenario = netflow_scenario::load("scenarios/topology.toml".as_ref(), &[])?;
 //! let settings = Settings { seeds: 3, ..Settings::default() };
 //! let side = Side::evaluate(&scenario, &settings)?;
 //! let runs = Ns2::find()?.run_seeds(&scenario, &settings, &|_| {}, &|| false)?;
-//! let comparison = Comparison::new(&side, &Ensemble::of(&runs));
+//! let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
 //! println!("queues: error {:.0} %", 100.0 * comparison.totals.queue_error);
 //! # Ok(())
 //! # }
@@ -25,7 +25,10 @@ mod ensemble;
 mod error;
 mod files;
 mod from_trace;
+#[cfg(target_os = "linux")]
+mod linux;
 mod ns2;
+mod runner;
 mod side;
 
 pub use comparison::{BUSIEST, Comparison, ConnectionComparison, Estimate, LinkComparison, Totals};
@@ -33,7 +36,11 @@ pub use ensemble::{Ensemble, Spread};
 pub use error::Error;
 pub use files::write_ensemble;
 pub use from_trace::from_trace;
-pub use ns2::{Ns2, NsTimes, Settings};
+#[cfg(target_os = "linux")]
+pub use linux::Linux;
+pub use netflow_results::Referee;
+pub use ns2::Ns2;
+pub use runner::{Costs, Runner, Settings};
 pub use side::Side;
 
 /// One run: what happened at every link and to every connection, interval by interval.
@@ -45,8 +52,22 @@ pub struct Run {
     pub links: Vec<(String, Vec<LinkInterval>)>,
     /// By connection.
     pub connections: Vec<(String, Vec<ConnectionInterval>)>,
-    /// CPU time that the run took, in seconds, where it was measured.
-    pub cpu_s: Option<f64>,
+    /// By connection that had packets delivered, how long they took, where that was measured.
+    pub delays: Vec<(String, Delay)>,
+    /// What the run cost in seconds, where it was measured: of processors, or by the clock where it is
+    /// that which passes.
+    pub cost_s: Option<f64>,
+    /// Why it does not count, if it does not.
+    pub doubt: Option<String>,
+}
+
+/// How long packets took from a sender to its receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delay {
+    /// Median, in seconds.
+    pub p50_s: f64,
+    /// 95 of 100 took no longer.
+    pub p95_s: f64,
 }
 
 /// A link over one interval.

@@ -5,85 +5,14 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use netflow_scenario::Prepared;
-use netflow_scenario::export::{
-    NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options, Ns2Trace, Tcp, ns2,
-};
+use netflow_scenario::export::{NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options, Ns2Trace, ns2};
 
-use crate::{ConnectionInterval, Error, LinkInterval, Run};
-
-/// How ns-2 runs the scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// How many runs, with as many seeds.
-    pub seeds: u32,
-    /// How many at a time.
-    pub jobs: usize,
-    /// Connections start up to this many seconds later, at random: what makes the runs differ.
-    /// netflow's start half of it later.
-    pub start_jitter_s: f64,
-    /// TCP waits up to this many seconds before it sends a packet, at random.
-    pub overhead_s: f64,
-    /// The TCP of all connections; else that of their profiles.
-    pub tcp: Option<Tcp>,
-    /// Length of the intervals in seconds.
-    pub every_s: f64,
-}
-
-impl Default for Settings {
-    /// Ten runs on all cores, starts up to 0.5 s later.
-    fn default() -> Settings {
-        Settings {
-            seeds: 10,
-            jobs: thread::available_parallelism().map_or(1, usize::from),
-            start_jitter_s: 0.5,
-            overhead_s: 0.0,
-            tcp: None,
-            every_s: 0.5,
-        }
-    }
-}
-
-impl Settings {
-    /// Whether ns-2 can be told of this scenario, which takes no ns-2 to find out.
-    ///
-    /// # Errors
-    /// What of the scenario cannot be exported.
-    pub fn check(&self, scenario: &Prepared) -> Result<(), Error> {
-        self.script(scenario, Ns2Trace::None).map(drop)
-    }
-
-    pub(crate) fn script(&self, scenario: &Prepared, trace: Ns2Trace) -> Result<String, Error> {
-        let options = Ns2Options {
-            tcp: self.tcp,
-            start_jitter_s: self.start_jitter_s,
-            overhead_s: self.overhead_s,
-            every_s: self.every_s,
-            trace,
-        };
-        Ok(ns2(scenario, &options)?)
-    }
-
-    /// The seed of ns-2's run with this number, from 0. Neighbouring seeds of its generator give
-    /// related numbers (it is linear), so they are spread out.
-    pub fn seed(&self, run: u32) -> u64 {
-        1 + (48_271 * (u64::from(run) + 1) * 7919) % 2_147_483_640
-    }
-}
-
-/// CPU time of ns-2 in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct NsTimes {
-    /// Mean over the runs, user and system.
-    pub plain_s: f64,
-    /// One run that traces every packet, to `/dev/null`.
-    pub with_trace_s: Option<f64>,
-}
+use crate::error::file;
+use crate::{ConnectionInterval, Error, LinkInterval, Referee, Run, Runner, Settings};
 
 /// An ns-2 that can be run.
 #[derive(Clone, Debug)]
@@ -106,66 +35,29 @@ impl Ns2 {
             .ok_or(Error::NotInstalled)
     }
 
-    /// Runs the scenario once per seed, several at a time; `done` is told of each that is
-    /// finished, `stop` is asked again and again.
+    /// Whether ns-2 can be told of this scenario, which takes no ns-2 to find out.
     ///
     /// # Errors
-    /// If the scenario cannot be exported, or a run fails or is stopped.
-    pub fn run_seeds(
-        &self,
-        scenario: &Prepared,
-        settings: &Settings,
-        done: &(dyn Fn(u32) + Sync),
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Vec<Run>, Error> {
-        let folder = temporary()?;
-        let script = write_script(folder.path(), &settings.script(scenario, Ns2Trace::None)?)?;
-        let next = AtomicUsize::new(0);
-        let finished = AtomicUsize::new(0);
-        let seeds = settings.seeds as usize;
-        let results: Mutex<Vec<Option<Result<Run, Error>>>> =
-            Mutex::new((0..seeds).map(|_| None).collect());
-        let failed = || lock(&results).iter().flatten().any(Result::is_err);
-        thread::scope(|scope| {
-            for _ in 0..settings.jobs.clamp(1, seeds.max(1)) {
-                scope.spawn(|| {
-                    loop {
-                        let run = next.fetch_add(1, Ordering::Relaxed);
-                        if run >= seeds || failed() {
-                            return;
-                        }
-                        let seed = settings.seed(run as u32);
-                        let place = folder.path().join(run.to_string());
-                        let result = self
-                            .run(&script, seed, &place, None, stop)
-                            .and_then(|cpu_s| read_run(scenario, &place, cpu_s));
-                        let _ = fs::remove_dir_all(&place);
-                        lock(&results)[run] = Some(result);
-                        done(finished.fetch_add(1, Ordering::Relaxed) as u32 + 1);
-                    }
-                });
-            }
-        });
-        let results = results
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        results.into_iter().flatten().collect()
+    /// What of the scenario cannot be exported.
+    pub fn check_export(scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
+        Ns2::script(scenario, settings, Ns2Trace::None).map(drop)
     }
 
-    /// CPU seconds of one run that traces every packet, to `/dev/null`.
-    ///
-    /// # Errors
-    /// As [`Ns2::run_seeds`].
-    pub fn time_with_trace(
-        &self,
-        scenario: &Prepared,
-        settings: &Settings,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<f64, Error> {
-        let folder = temporary()?;
-        let script = write_script(folder.path(), &settings.script(scenario, Ns2Trace::All)?)?;
-        let place = folder.path().join("traced");
-        self.run(&script, settings.seed(0), &place, Some("/dev/null"), stop)
+    fn script(scenario: &Prepared, settings: &Settings, trace: Ns2Trace) -> Result<String, Error> {
+        let options = Ns2Options {
+            tcp: settings.tcp,
+            start_jitter_s: settings.start_jitter_s,
+            overhead_s: settings.overhead_s,
+            every_s: settings.every_s,
+            trace,
+        };
+        Ok(ns2(scenario, &options)?)
+    }
+
+    /// The seed of the run with this number, from 0. Neighbouring seeds of ns-2's generator give
+    /// related numbers (it is linear), so they are spread out.
+    pub fn seed(run: u32) -> u64 {
+        1 + (48_271 * (u64::from(run) + 1) * 7919) % 2_147_483_640
     }
 
     /// Runs a script with a seed in a folder; CPU seconds.
@@ -230,10 +122,47 @@ impl Ns2 {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+impl Runner for Ns2 {
+    fn referee(&self) -> Referee {
+        Referee::Ns2
+    }
+
+    fn check(&self, scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
+        Ns2::check_export(scenario, settings)
+    }
+
+    fn has_traces(&self) -> bool {
+        true
+    }
+
+    fn run_one(
+        &self,
+        scenario: &Prepared,
+        settings: &Settings,
+        run: u32,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Run, Error> {
+        let folder = temporary()?;
+        let script = Ns2::script(scenario, settings, Ns2Trace::None)?;
+        let script = write_script(folder.path(), &script)?;
+        let place = folder.path().join("run");
+        let cpu_s = self.run(&script, Ns2::seed(run), &place, None, stop)?;
+        read_run(scenario, &place, cpu_s)
+    }
+
+    fn time_with_trace(
+        &self,
+        scenario: &Prepared,
+        settings: &Settings,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<f64>, Error> {
+        let folder = temporary()?;
+        let script = Ns2::script(scenario, settings, Ns2Trace::All)?;
+        let script = write_script(folder.path(), &script)?;
+        let place = folder.path().join("traced");
+        let cpu_s = self.run(&script, Ns2::seed(0), &place, Some("/dev/null"), stop)?;
+        Ok(Some(cpu_s))
+    }
 }
 
 fn temporary() -> Result<tempfile::TempDir, Error> {
@@ -244,18 +173,6 @@ fn write_script(folder: &Path, script: &str) -> Result<PathBuf, Error> {
     let path = folder.join("scenario.tcl");
     file("write", &path, fs::write(&path, script))?;
     Ok(path)
-}
-
-pub(crate) fn file<T>(
-    action: &'static str,
-    path: &Path,
-    result: std::io::Result<T>,
-) -> Result<T, Error> {
-    result.map_err(|source| Error::File {
-        action,
-        path: path.to_owned(),
-        source,
-    })
 }
 
 fn last_lines(text: &str, count: usize) -> String {
@@ -287,7 +204,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
             .connections()
             .map(|id| (network.connection_name(id).to_owned(), Vec::new()))
             .collect(),
-        cpu_s: Some(cpu_s),
+        cost_s: Some(cpu_s),
         ..Run::default()
     };
     // Rows come interval by interval, in the order of the scenario.

@@ -7,7 +7,6 @@ use std::time::Instant;
 use netflow_network::{Interval, Model, Network, Options, Recorder};
 use netflow_results::{Ensemble, Results, Series, Summary};
 use netflow_scenario::Prepared;
-use netflow_scenario::export::Ns2Trace;
 use netflow_simulation::{Simulation, calibrated};
 use rayon::prelude::*;
 
@@ -25,15 +24,13 @@ pub struct Side {
 }
 
 impl Side {
-    /// Evaluates the scenario, with the window model for as many seeds as ns-2 runs: the mean, and
+    /// Evaluates the scenario, with the window model for as many seeds as the referee runs: the mean, and
     /// the time of one. Connections start half the start jitter later than the scenario says: when
-    /// those of ns-2 do on average.
+    /// those of the referee do on average.
     ///
     /// # Errors
-    /// [`Error::Export`] for what ns-2 cannot have; [`Error::Evaluation`].
+    /// [`Error::Evaluation`]
     pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Side, Error> {
-        // What ns-2 cannot have is said as the export says it, and need not be rebuilt here.
-        settings.script(scenario, Ns2Trace::None)?;
         let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
         let network = calibrated(&scenario.network, &scenario.options, || false)
             .map_err(|error| failed(&error))?;

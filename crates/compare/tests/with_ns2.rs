@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netflow_compare::{
-    Comparison, Ensemble, Error, Ns2, Settings, Side, from_trace, write_ensemble,
+    Comparison, Ensemble, Error, Ns2, Referee, Run, Runner, Settings, Side, from_trace, write_ensemble,
 };
 use netflow_needs::{Need, skip};
 use netflow_results::Summary;
@@ -53,7 +53,7 @@ fn runs_are_counted_and_differ_by_seed() {
         .unwrap();
     assert_eq!((runs.len(), done.load(Ordering::Relaxed)), (3, 3));
     assert!(runs[0].links != runs[1].links, "seeds matter");
-    assert!(runs.iter().all(|run| run.cpu_s.is_some_and(|s| s > 0.0)));
+    assert!(runs.iter().all(|run| run.cost_s.is_some_and(|s| s > 0.0)));
     let again = ns
         .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
         .unwrap();
@@ -84,7 +84,7 @@ fn figures_are_those_of_the_files() {
     std::fs::write(&script, ns2(&scenario, &Ns2Options::default()).unwrap()).unwrap();
     let run = Command::new("ns")
         .arg(&script)
-        .arg(settings().seed(0).to_string())
+        .arg(Ns2::seed(0).to_string())
         .arg(folder.path())
         .status()
         .unwrap();
@@ -102,18 +102,21 @@ fn figures_are_those_of_the_files() {
         .map(|number| number.parse().unwrap())
         .collect();
     let side = Side::evaluate(&scenario, &settings()).unwrap();
-    let comparison = Comparison::new(&side, &Ensemble::of(&runs));
+    let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
     let link = comparison
         .links
         .iter()
         .find(|link| link.link == "N5->N7")
         .unwrap();
     let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-4 * b.abs(), "{a} {b}");
-    near(link.offered_pkts.ns.mean, awk[0]);
-    near(link.lost_pkts.ns.mean, awk[1]);
-    near(link.utilization.ns.mean, awk[3]);
-    near(link.queue_pkts.ns.mean, awk[2] + awk[3]);
-    assert_eq!(link.queue_pkts.ns.std, None, "a single run has no spread");
+    near(link.offered_pkts.referee.mean, awk[0]);
+    near(link.lost_pkts.referee.mean, awk[1]);
+    near(link.utilization.referee.mean, awk[3]);
+    near(link.queue_pkts.referee.mean, awk[2] + awk[3]);
+    assert_eq!(
+        link.queue_pkts.referee.std, None,
+        "a single run has no spread"
+    );
     assert_eq!(link.trajectory_sigmas, None);
 }
 
@@ -142,7 +145,7 @@ fn a_trace_says_what_monitors_say() {
     std::fs::write(&script, ns2(&scenario, &options).unwrap()).unwrap();
     let run = Command::new("ns")
         .arg(&script)
-        .arg(settings().seed(0).to_string())
+        .arg(Ns2::seed(0).to_string())
         .arg(folder.path())
         .status()
         .unwrap();
@@ -196,7 +199,7 @@ fn the_ensemble_is_written_for_pictures() {
         .run_seeds(&scenario(), &settings(), &|_| {}, &|| false)
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
-    write_ensemble(&Ensemble::of(&runs), folder.path()).unwrap();
+    write_ensemble(&Ensemble::of(Referee::Ns2, &runs), folder.path()).unwrap();
     let links = std::fs::read_to_string(folder.path().join("ns2-links.csv")).unwrap();
     // 50 intervals of 14 links, and the header.
     assert_eq!(links.lines().count(), 1 + 50 * 14);
@@ -232,7 +235,7 @@ fn measures_are_what_they_say() {
                 2
             ],
         )],
-        cpu_s: None,
+        ..Run::default()
     };
     let summary: Summary = serde_json::from_str(
         r#"{"duration_s": 2, "model": "fluid", "seeds": 1,
@@ -250,23 +253,23 @@ fn measures_are_what_they_say() {
         summary,
         took_s: None,
     };
-    let ensemble = Ensemble::of(&[run([1.0, 3.0], 9.0), run([3.0, 5.0], 11.0)]);
+    let ensemble = Ensemble::of(Referee::Ns2, &[run([1.0, 3.0], 9.0), run([3.0, 5.0], 11.0)]);
     let comparison = Comparison::new(&side, &ensemble);
     let link = &comparison.links[0];
     assert_eq!(
-        (link.queue_pkts.ns.mean, link.queue_pkts.netflow),
+        (link.queue_pkts.referee.mean, link.queue_pkts.netflow),
         (3.0, 6.0)
     );
-    assert!((link.queue_pkts.ns.std.unwrap() - 2_f64.sqrt()).abs() < 1e-12);
+    assert!((link.queue_pkts.referee.std.unwrap() - 2_f64.sqrt()).abs() < 1e-12);
     assert_eq!(link.trajectory_error, Some(1.0));
     assert!((link.trajectory_sigmas.unwrap() - 5_f64.sqrt()).abs() < 1e-12);
-    assert_eq!(link.lost_pkts.ns.mean, 2.0);
+    assert_eq!(link.lost_pkts.referee.mean, 2.0);
     let totals = &comparison.totals;
     assert_eq!((totals.queue_error, totals.busiest_queue_error), (1.0, 1.0));
     // One run is off by 1 of 3.
-    assert!((totals.ns_busiest_queue_error.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    assert!((totals.referee_busiest_queue_error.unwrap() - 1.0 / 3.0).abs() < 1e-12);
     assert!((totals.median_goodput_error - 0.2).abs() < 1e-12);
-    assert!((totals.ns_median_goodput_error.unwrap() - 0.1).abs() < 1e-12);
+    assert!((totals.referee_median_goodput_error.unwrap() - 0.1).abs() < 1e-12);
     assert_eq!(totals.lost_ratio, Some(2.0));
     assert!((totals.goodput_ratio - 1.2).abs() < 1e-12);
 }

@@ -1,9 +1,9 @@
-//! What `netflow compare -o DIR` says of ns-2, to be drawn behind the curves.
+//! What `netflow compare -o DIR` says of its referee, to be drawn behind the curves.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use netflow_results::{CONNECTIONS, LINKS, each_csv_row};
+use netflow_results::{CONNECTIONS, LINKS, Referee, each_csv_row};
 
 use crate::columns::Columns;
 use crate::data::{Against, Reference, Referred};
@@ -21,18 +21,22 @@ const CONNECTION: [&str; 2] = [
 /// Points of one curve at most.
 const POINTS: usize = 600;
 
-/// Reads `ns2-links.csv` and `ns2-connections.csv` of a directory, as far as the run has such
-/// links and connections with curves.
+/// Reads the files of a referee in a directory (`ns2-links.csv` and `ns2-connections.csv`, or another's), as
+/// far as the run has such links and connections with curves.
 pub fn read(directory: &Path, run: &data::Run) -> Result<Against, Error> {
     let links = run.links.iter().filter(|it| it.curves.is_some());
     let links = links.map(|it| it.name.as_str()).collect();
     let connections = run.connections.iter().filter(|it| it.curves.is_some());
     let connections = connections.map(|it| it.name.as_str()).collect();
+    let there = |referee: &Referee| directory.join(referee.links_file()).is_file();
+    // Without any, the usual one's is said to be missing.
+    let referee = Referee::ALL.into_iter().find(there).unwrap_or_default();
     Ok(Against {
         name: directory.display().to_string(),
-        links: reference(&directory.join("ns2-links.csv"), "link", LINK, links)?,
+        referee: referee.name(),
+        links: reference(&directory.join(referee.links_file()), "link", LINK, links)?,
         connections: reference(
-            &directory.join("ns2-connections.csv"),
+            &directory.join(referee.connections_file()),
             "connection",
             CONNECTION,
             connections,

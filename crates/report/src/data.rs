@@ -182,10 +182,11 @@ pub struct Band {
     pub high: Vec<Short>,
 }
 
-/// An ensemble of ns-2 runs: bands of one standard deviation to both sides of its mean.
+/// An ensemble of a referee's runs: bands of one standard deviation to both sides of its mean.
 #[derive(Debug, Serialize)]
 pub struct Against {
     pub name: String,
+    pub referee: &'static str,
     pub links: Reference,
     pub connections: Reference,
 }

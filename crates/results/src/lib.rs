@@ -41,6 +41,7 @@ mod parquet;
 mod partial;
 mod peaks;
 mod read;
+mod referee;
 mod row;
 mod rows;
 mod scope;
@@ -62,6 +63,7 @@ pub use netflow_network::Column;
 pub use partial::write_whole;
 pub use peaks::{Peaks, SATURATED};
 pub use read::{Results, each_csv_row};
+pub use referee::Referee;
 pub use row::{
     CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, Row, WAITS, WaitNumbers, WaitRow,
 };

@@ -36,23 +36,12 @@ pub(crate) fn open(
 }
 
 fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDevice, Error> {
-    if let Some(stack) = stack {
-        prepare(stack)?;
-    }
-    let device = DeviceBuilder::new()
-        .name(NAME)
-        .mtu(mtu)
-        .build_sync()
-        .map_err(|error| Error::unavailable("TUN devices (/dev/net/tun) are", error))?;
+    let who = format!("end {end}");
+    let (device, index) = create(mtu, stack, &who)?;
     let failed = |doing: &str| {
-        let doing = format!("{doing} of end {end}");
+        let doing = format!("{doing} of {who}");
         move |error: io::Error| Error::system(doing.clone(), error)
     };
-    device
-        .set_nonblocking(true)
-        .map_err(failed("set up the device"))?;
-    let index = device.if_index().map_err(failed("find the device"))?;
-    netlink::up(index, Some(DEVICE_QUEUE_PKTS)).map_err(failed("bring up the device"))?;
     let (own, peer) = (address(end), address(end.other()));
     netlink::add_address(index, own).map_err(failed("set the address"))?;
     let mut metrics = Vec::new();
@@ -62,6 +51,33 @@ fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDev
     }
     netlink::add_route(index, own, peer, metrics).map_err(failed("set the route"))?;
     Ok(device)
+}
+
+/// Makes the device in the calling thread's namespace, with its number there, and brings it up. With a
+/// stack, the namespace's TCP is set to it.
+pub(crate) fn create(
+    mtu: u16,
+    stack: Option<&StackOptions>,
+    who: &str,
+) -> Result<(SyncDevice, u32), Error> {
+    if let Some(stack) = stack {
+        prepare(stack)?;
+    }
+    let device = DeviceBuilder::new()
+        .name(NAME)
+        .mtu(mtu)
+        .build_sync()
+        .map_err(|error| Error::unavailable("TUN devices (/dev/net/tun) are", error))?;
+    let failed = |doing: &str| {
+        let doing = format!("{doing} of {who}");
+        move |error: io::Error| Error::system(doing.clone(), error)
+    };
+    device
+        .set_nonblocking(true)
+        .map_err(failed("set up the device"))?;
+    let index = device.if_index().map_err(failed("find the device"))?;
+    netlink::up(index, Some(DEVICE_QUEUE_PKTS)).map_err(failed("bring up the device"))?;
+    Ok((device, index))
 }
 
 /// The namespace before the link comes up.

@@ -11,10 +11,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use tun_rs::SyncDevice;
 
 use crate::Error;
@@ -24,6 +24,7 @@ use crate::channel::{Channel, DropReason, Fate};
 use crate::options::{Detour, End, LinkOptions};
 use crate::priority::{Urgency, hurry};
 use crate::report::{DirectionReport, Lateness, LinkReport};
+use crate::waking::{Clock, Waking};
 
 /// A link that runs until it is stopped or dropped.
 #[derive(Debug)]
@@ -128,15 +129,6 @@ struct Link {
     scratch: Vec<u8>,
 }
 
-/// Nanoseconds since the link began, by the monotonic clock.
-struct Clock(Instant);
-
-impl Clock {
-    fn now_ns(&self) -> u64 {
-        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
 impl Link {
     fn new(
         [a, b]: [SyncDevice; 2],
@@ -182,14 +174,7 @@ impl Link {
     /// Until there is something to read, to deliver, or to stop for: A has packets, B has, stop.
     fn wait(&mut self, stop: &OwnedFd) -> rustix::io::Result<(bool, bool, bool)> {
         let due_ns = self.next_due_ns();
-        let wake_ns = due_ns.map(|due_ns| due_ns.saturating_sub(self.waking.lead_ns()));
-        let timeout = wake_ns.map(|wake_ns| {
-            let wait = Duration::from_nanos(wake_ns.saturating_sub(self.clock.now_ns()));
-            Timespec {
-                tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: wait.subsec_nanos().into(),
-            }
-        });
+        let (wake_ns, timeout) = self.waking.timeout(due_ns, &self.clock);
         let mut descriptors = [
             PollFd::new(&self.a, PollFlags::IN),
             PollFd::new(&self.b, PollFlags::IN),
@@ -219,65 +204,6 @@ impl Link {
             realtime: self.realtime,
             capture_failures: self.capture.map_or(0, |(writer, _)| writer.finish()),
         }
-    }
-}
-
-/// Timers wake a thread late, by what it takes to get a sleeping processor going. So it asks to be
-/// woken earlier by the most that it took lately, and watches the clock for the rest, within a budget.
-struct Waking {
-    usual_ns: f64,
-    watched_ns: u64,
-    affordable: bool,
-}
-
-/// Links at work in this process: they share the budget.
-static LINKS: AtomicU64 = AtomicU64::new(0);
-
-/// Part of one processor's time that all links together may spend watching the clock.
-const WATCHING: f64 = 0.1;
-
-/// What is left of a lateness after one more timer.
-const FORGETTING: f64 = 0.98;
-
-/// Later than this is not usual but somebody else's doing, in nanoseconds.
-const MOST_USUAL_NS: f64 = 300_000.0;
-
-impl Waking {
-    fn new() -> Waking {
-        LINKS.fetch_add(1, Ordering::Relaxed);
-        Waking {
-            usual_ns: 0.0,
-            watched_ns: 0,
-            affordable: true,
-        }
-    }
-
-    fn lead_ns(&self) -> u64 {
-        match self.affordable {
-            true => self.usual_ns as u64,
-            false => 0,
-        }
-    }
-
-    /// Learns from a timer that was to end at `wake_ns`, and watches the clock until `due_ns`.
-    fn woken(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
-        let mut now_ns = clock.now_ns();
-        let late_ns = now_ns.saturating_sub(wake_ns) as f64;
-        self.usual_ns = late_ns.min(MOST_USUAL_NS).max(FORGETTING * self.usual_ns);
-        let share = WATCHING / LINKS.load(Ordering::Relaxed).max(1) as f64;
-        self.affordable = self.watched_ns as f64 <= share * now_ns as f64;
-        let begin_ns = now_ns;
-        while now_ns < due_ns {
-            std::hint::spin_loop();
-            now_ns = clock.now_ns();
-        }
-        self.watched_ns += now_ns - begin_ns;
-    }
-}
-
-impl Drop for Waking {
-    fn drop(&mut self) {
-        LINKS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

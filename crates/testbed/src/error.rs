@@ -28,6 +28,9 @@ pub enum Error {
     /// An option has a value that it cannot have.
     #[error(transparent)]
     Option(#[from] OptionError),
+    /// A network that cannot be emulated.
+    #[error(transparent)]
+    Network(#[from] crate::network::NetworkError),
     /// A file that was asked for cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     File {

@@ -1,4 +1,4 @@
-//! Real TCP stacks at both ends of an emulated link.
+//! Real TCP stacks at both ends of an emulated link, or around an emulated network.
 //!
 //! - [`Channel`] is one direction of a link as mathematics: a packet comes in at a time and is
 //!   delivered at a later one, or dropped. It needs neither clocks nor rights.
@@ -6,6 +6,7 @@
 //!   between them by two channels. It needs root or unprivileged user namespaces; where it cannot be
 //!   had, [`Error::Unavailable`] says what is missing, and [`Outcome`] keeps checks that were skipped
 //!   apart from those that passed.
+//! - [`network`] is a whole network between many hosts, with every queue of its links.
 //! - [`StackOptions`] sets Linux's TCP in the namespaces.
 //!
 //! Namespaces have no names and hang on descriptors alone: whatever ends the process leaves nothing
@@ -13,6 +14,7 @@
 
 mod channel;
 mod error;
+pub mod network;
 mod options;
 mod outcome;
 mod report;
@@ -42,6 +44,8 @@ mod priority;
 mod self_test;
 #[cfg(target_os = "linux")]
 mod testbed;
+#[cfg(target_os = "linux")]
+mod waking;
 
 #[cfg(target_os = "linux")]
 pub use bulk::transfer;

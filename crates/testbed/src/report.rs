@@ -67,7 +67,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    pub(crate) fn of(histogram: &Histogram<u64>) -> Lateness {
+    pub(crate) fn of<C: hdrhistogram::Counter>(histogram: &Histogram<C>) -> Lateness {
         let us = |ns: u64| ns as f64 * 1e-3;
         Lateness {
             p50_us: us(histogram.value_at_quantile(0.5)),

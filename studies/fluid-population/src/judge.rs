@@ -1,6 +1,6 @@
 //! A real ns-2 as the judge of the judge: fluids and packets beside it, on every tenth network.
 
-use netflow_compare::{Comparison, Ensemble, Ns2, Settings};
+use netflow_compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings};
 
 use crate::family::{Draw, Family, Set, Side};
 
@@ -47,7 +47,8 @@ fn one(ns: &Ns2, draw: &Draw, seeds: u32) -> Result<Judged, netflow_compare::Err
         ..Settings::default()
     };
     let fluid = draw.prepared(Side::Fluid);
-    let runs = Ensemble::of(&ns.run_seeds(&fluid, &settings, &|_| {}, &|| false)?);
+    let runs = ns.run_seeds(&fluid, &settings, &|_| {}, &|| false)?;
+    let runs = Ensemble::of(Referee::Ns2, &runs);
     let totals = |side: Side| -> Result<_, netflow_compare::Error> {
         let side = netflow_compare::Side::evaluate(&draw.prepared(side), &settings)?;
         Ok(Comparison::new(&side, &runs).totals)
@@ -62,7 +63,7 @@ fn one(ns: &Ns2, draw: &Draw, seeds: u32) -> Result<Judged, netflow_compare::Err
         family: draw.family,
         fluid: beside(&of_fluid),
         packets: beside(&of_packets),
-        own_queues: of_fluid.ns_busiest_queue_error.unwrap_or(0.0),
-        own_goodput: of_fluid.ns_median_goodput_error.unwrap_or(0.0),
+        own_queues: of_fluid.referee_busiest_queue_error.unwrap_or(0.0),
+        own_goodput: of_fluid.referee_median_goodput_error.unwrap_or(0.0),
     })
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use netflow::compare::{Comparison, Ensemble, Ns2, Settings, Side};
+use netflow::compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings, Side};
 use netflow_problems::fill_page;
 
 /// One network of the study.
@@ -119,15 +119,17 @@ fn compare(ns: &Ns2, network: &Network, quick: bool) -> Result<Found, Box<dyn Er
     }
     let told = |done| eprintln!("  run {done} of {}", plain.seeds);
     let runs = ns.run_seeds(&scenario, &plain, &told, &|| false)?;
-    let cpu: Vec<f64> = runs.iter().filter_map(|run| run.cpu_s).collect();
+    let cpu: Vec<f64> = runs.iter().filter_map(|run| run.cost_s).collect();
     let ns_s = cpu.iter().copied().fold(f64::INFINITY, f64::min);
-    let ns_traced_s = ns.time_with_trace(&scenario, &plain, &|| false)?;
+    let ns_traced_s = ns
+        .time_with_trace(&scenario, &plain, &|| false)?
+        .unwrap_or(f64::NAN);
     let with_jitter = ns.run_seeds(&scenario, &jittered, &told, &|| false)?;
     Ok(Found {
         name: network.name,
         path: network.path,
-        plain: Comparison::new(&side, &Ensemble::of(&runs)),
-        jittered: Comparison::new(&side, &Ensemble::of(&with_jitter)),
+        plain: Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs)),
+        jittered: Comparison::new(&side, &Ensemble::of(Referee::Ns2, &with_jitter)),
         netflow_s,
         ns_s,
         ns_traced_s,

@@ -62,10 +62,10 @@ pub fn summary(found: &[Found]) -> String {
                 comparison.runs,
                 100.0 * (t.goodput_ratio - 1.0),
                 percent(t.median_goodput_error),
-                own(t.ns_median_goodput_error),
+                own(t.referee_median_goodput_error),
                 percent(t.p90_goodput_error),
                 percent(t.busiest_queue_error),
-                own(t.ns_busiest_queue_error),
+                own(t.referee_busiest_queue_error),
                 t.lost_ratio
                     .map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
             );
@@ -79,7 +79,7 @@ fn queues(comparison: &Comparison) -> String {
         "| link | queue: ns-2 | netflow | error over time | in standard deviations | utilization: ns-2 | netflow | lost: ns-2 | netflow |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for link in comparison.busiest(BUSIEST) {
-        if link.queue_pkts.ns.mean < 0.005 {
+        if link.queue_pkts.referee.mean < 0.005 {
             continue;
         }
         let _ = writeln!(
@@ -90,7 +90,7 @@ fn queues(comparison: &Comparison) -> String {
             digits(link.queue_pkts.netflow),
             link.trajectory_error.map_or("–".to_owned(), percent),
             link.trajectory_sigmas.map_or("–".to_owned(), digits),
-            percent(link.utilization.ns.mean),
+            percent(link.utilization.referee.mean),
             percent(link.utilization.netflow),
             spread(&link.lost_pkts),
             digits(link.lost_pkts.netflow),
@@ -101,7 +101,12 @@ fn queues(comparison: &Comparison) -> String {
 
 fn goodputs(comparison: &Comparison) -> String {
     let mut order: Vec<_> = comparison.connections.iter().collect();
-    order.sort_by(|a, b| b.goodput_pps.ns.mean.total_cmp(&a.goodput_pps.ns.mean));
+    order.sort_by(|a, b| {
+        b.goodput_pps
+            .referee
+            .mean
+            .total_cmp(&a.goodput_pps.referee.mean)
+    });
     let mut out = String::from("| connection | ns-2 | netflow | error |\n|---|---|---|---|\n");
     for connection in order.iter().take(BUSIEST) {
         let _ = writeln!(
@@ -126,7 +131,7 @@ fn losers(network: &Found) -> String {
             .total_cmp(&a.queue_pkts.error().abs())
     });
     let links = links.iter().take(WORST).map(|link| {
-        let (ns, mine) = (link.queue_pkts.ns.mean, link.queue_pkts.netflow);
+        let (ns, mine) = (link.queue_pkts.referee.mean, link.queue_pkts.netflow);
         format!("{} ({} for {})", link.link, digits(mine), digits(ns))
     });
     let mut connections: Vec<_> = network.jittered.connections.iter().collect();
@@ -147,9 +152,9 @@ fn losers(network: &Found) -> String {
 }
 
 fn spread(estimate: &Estimate) -> String {
-    match estimate.ns.std {
-        Some(std) => format!("{} ± {}", digits(estimate.ns.mean), digits(std)),
-        None => digits(estimate.ns.mean),
+    match estimate.referee.std {
+        Some(std) => format!("{} ± {}", digits(estimate.referee.mean), digits(std)),
+        None => digits(estimate.referee.mean),
     }
 }
 

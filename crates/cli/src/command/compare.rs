@@ -5,9 +5,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
+#[cfg(target_os = "linux")]
+use netflow::compare::Linux;
 use netflow::compare::{
-    BUSIEST, Comparison, Ensemble, Error, Estimate, Ns2, NsTimes, Settings, Side, from_trace,
-    write_ensemble,
+    BUSIEST, Comparison, Costs, Ensemble, Error, Estimate, Ns2, Referee, Runner, Settings, Side,
+    from_trace, write_ensemble,
 };
 use netflow::evaluate::{self, warning_texts};
 use netflow::number::{count, duration, percent, plain, short};
@@ -23,10 +25,12 @@ use crate::output::{csv, file};
 use crate::parse::{positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
 
-/// Put a scenario beside a real ns-2 run, or results beside packet traces
+/// Put a scenario beside a real ns-2 or real Linux TCP, or results beside packet traces
 ///
 /// `netflow compare scenario.toml` runs ns-2 once per seed on the scenario as `netflow export`
-/// writes it, and netflow once. `netflow compare RESULTS TRACE…` takes a results directory and
+/// writes it, and netflow once. With `--with linux` its connections are sockets of this machine's kernel,
+/// between network namespaces, over links that are emulated; that takes as long as the scenario, once per seed.
+/// `netflow compare RESULTS TRACE…` takes a results directory and
 /// ns-2 traces of the same network. A queue counts the packet in service, on both sides.
 #[derive(Args)]
 pub struct CompareArguments {
@@ -40,23 +44,23 @@ pub struct CompareArguments {
 
     /// What to run the scenario with
     #[arg(long, value_enum, default_value_t)]
-    with: Simulator,
+    with: With,
 
-    /// Runs of ns-2, with as many seeds
-    #[arg(long, value_name = "N", default_value = "10")]
-    seeds: NonZeroU32,
+    /// Its runs, with as many seeds (default: 10 of ns-2, 3 of Linux)
+    #[arg(long, value_name = "N")]
+    seeds: Option<NonZeroU32>,
 
-    /// Runs at a time (default: one for every core)
+    /// Runs at a time (default: one for every core; of Linux one, since others would make it late)
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// In ns-2, connections start up to this much later, at random; in netflow, half of it
+    /// There, connections start up to this much later, at random; in netflow, half of it
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = time_from_zero)]
     start_jitter: f64,
 
     /// In ns-2, TCP waits up to this before it sends a packet, at random
-    #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time_from_zero)]
-    overhead: f64,
+    #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
+    overhead: Option<f64>,
 
     /// The TCP of all connections in ns-2, instead of that of their profiles
     #[arg(long, value_name = "VARIANT", value_parser = tcp())]
@@ -74,7 +78,7 @@ pub struct CompareArguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 
-    /// Write comparison.json, and what ns-2 says over time, into this directory
+    /// Write comparison.json, and what the other side says over time, into this directory
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
@@ -91,10 +95,33 @@ pub struct CompareArguments {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Simulator {
-    /// ns-2.
+enum With {
+    /// A real ns-2.
     #[default]
     Ns2,
+    /// TCP of this machine's kernel, over an emulated network.
+    #[cfg(target_os = "linux")]
+    Linux,
+}
+
+impl With {
+    fn runner(self) -> Result<Box<dyn Runner>, Error> {
+        Ok(match self {
+            With::Ns2 => Box::new(Ns2::find()?),
+            #[cfg(target_os = "linux")]
+            With::Linux => Box::new(Linux),
+        })
+    }
+
+    /// Runs, and how many of them at a time, if nobody says.
+    fn runs(self) -> (u32, usize) {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        match self {
+            With::Ns2 => (10, cores()),
+            #[cfg(target_os = "linux")]
+            With::Linux => (3, 1),
+        }
+    }
 }
 
 /// How long it took.
@@ -102,9 +129,9 @@ enum Simulator {
 struct Times {
     /// The evaluation by netflow, in seconds by the clock.
     netflow_s: f64,
-    /// CPU seconds of ns-2.
-    ns: NsTimes,
-    /// ns-2 / netflow.
+    /// CPU seconds of ns-2, or seconds by the clock of Linux.
+    referee: Costs,
+    /// Referee / netflow.
     ratio: f64,
     ratio_with_trace: Option<f64>,
 }
@@ -114,6 +141,17 @@ struct Answer<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
     times: Option<&'a Times>,
+}
+
+impl CompareArguments {
+    /// An option that is given, and means something to ns-2 alone.
+    fn for_ns2(&self) -> Option<&'static str> {
+        let overhead = self.overhead.map(|_| "--overhead");
+        let tcp = self.tcp.map(|_| "--tcp");
+        overhead
+            .or(tcp)
+            .or(self.no_trace_run.then_some("--no-trace-run"))
+    }
 }
 
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -161,19 +199,40 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
             );
         }
     }
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    if arguments.with != With::Ns2
+        && let Some(option) = arguments.for_ns2()
+    {
+        return Err(Failure::Usage {
+            message: format!("{option} is for ns-2"),
+            help: Some("leave it out: real TCP is what it is".to_owned()),
+        });
+    }
+    let (seeds, jobs) = arguments.with.runs();
     let settings = Settings {
-        seeds: arguments.seeds.get(),
-        jobs: arguments.jobs.map_or_else(cores, usize::from),
+        seeds: arguments.seeds.map_or(seeds, NonZeroU32::get),
+        jobs: arguments.jobs.map_or(jobs, usize::from),
         start_jitter_s: arguments.start_jitter,
-        overhead_s: arguments.overhead,
+        overhead_s: arguments.overhead.unwrap_or(0.0),
         tcp: arguments.tcp,
         every_s: arguments.every,
     };
-    settings.check(&scenario)?;
-    let ns2 = Ns2::find()?;
+    let runner = match arguments.with {
+        // What cannot be exported is told even where there is no ns-2.
+        With::Ns2 => {
+            Ns2::check_export(&scenario, &settings)?;
+            arguments.with.runner()?
+        }
+        #[cfg(target_os = "linux")]
+        With::Linux => {
+            let runner = arguments.with.runner()?;
+            runner.check(&scenario, &settings)?;
+            // Before there is a second thread.
+            netflow_testbed::become_root()?;
+            runner
+        }
+    };
     let side = Side::evaluate(&scenario, &settings)?;
-    let traced = !arguments.no_trace_run;
+    let traced = !arguments.no_trace_run && runner.has_traces();
     // A traced run takes about six others.
     let work = f64::from(settings.seeds) + if traced { 6.0 } else { 0.0 };
     let progress = Progress::of("the network time", !arguments.quiet);
@@ -184,32 +243,32 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         }
     };
     at(0.0);
-    let runs = ns2.run_seeds(
+    let runs = runner.run_seeds(
         &scenario,
         &settings,
         &|done| at(f64::from(done)),
         &interrupt::requested,
     )?;
     let with_trace_s = match traced {
-        true => Some(ns2.time_with_trace(&scenario, &settings, &interrupt::requested)?),
+        true => runner.time_with_trace(&scenario, &settings, &interrupt::requested)?,
         false => None,
     };
     if let Ok(progress) = progress.into_inner() {
         progress.finish();
     }
-    let plain: Vec<f64> = runs.iter().filter_map(|run| run.cpu_s).collect();
+    let plain: Vec<f64> = runs.iter().filter_map(|run| run.cost_s).collect();
     let plain_s = plain.iter().sum::<f64>() / plain.len().max(1) as f64;
     let netflow_s = side.took_s.unwrap_or(f64::NAN);
     let times = Times {
         netflow_s,
-        ns: NsTimes {
+        referee: Costs {
             plain_s,
             with_trace_s,
         },
         ratio: plain_s / netflow_s,
         ratio_with_trace: with_trace_s.map(|traced_s| traced_s / netflow_s),
     };
-    Ok((side, Ensemble::of(&runs), Some(times)))
+    Ok((side, Ensemble::of(runner.referee(), &runs), Some(times)))
 }
 
 fn read_both(
@@ -227,7 +286,7 @@ fn read_both(
     for trace in traces {
         runs.push(from_trace(trace, &side)?);
     }
-    Ok((side, Ensemble::of(&runs), None))
+    Ok((side, Ensemble::of(Referee::Ns2, &runs), None))
 }
 
 fn print(
@@ -236,33 +295,57 @@ fn print(
     times: Option<&Times>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let name = comparison.referee.name();
     Table::of(comparison.busiest(comparison.links.len()))
         .text("link", |it| it.link.clone())
-        .number("queue: ns pkt", |it| spread(&it.queue_pkts))
+        .number(format!("queue: {name} pkt"), |it| spread(&it.queue_pkts))
         .number("netflow", |it| short(it.queue_pkts.netflow))
         .number("error", |it| relative(&it.queue_pkts))
         .number("over time", |it| known(it.trajectory_error, percent, ""))
         .number("in std", |it| known(it.trajectory_sigmas, short, ""))
-        .number("lost: ns pkt", |it| spread(&it.lost_pkts))
+        .number(format!("lost: {name} pkt"), |it| spread(&it.lost_pkts))
         .number("netflow", |it| short(it.lost_pkts.netflow))
-        .number("utilization: ns", |it| percent(it.utilization.ns.mean))
+        .number(format!("utilization: {name}"), |it| {
+            percent(it.utilization.referee.mean)
+        })
         .number("netflow", |it| percent(it.utilization.netflow))
         .print_top(top, "link", out)?;
     writeln!(out)?;
     let mut order: Vec<_> = comparison.connections.iter().collect();
-    order.sort_by(|a, b| b.goodput_pps.ns.mean.total_cmp(&a.goodput_pps.ns.mean));
-    Table::of(order)
+    order.sort_by(|a, b| {
+        b.goodput_pps
+            .referee
+            .mean
+            .total_cmp(&a.goodput_pps.referee.mean)
+    });
+    let table = Table::of(order)
         .text("connection", |it| it.connection.clone())
-        .number("goodput: ns pkt/s", |it| spread(&it.goodput_pps))
+        .number(format!("goodput: {name} pkt/s"), |it| {
+            spread(&it.goodput_pps)
+        })
         .number("netflow", |it| short(it.goodput_pps.netflow))
-        .number("error", |it| relative(&it.goodput_pps))
-        .print_top(top, "connection", out)?;
+        .number("error", |it| relative(&it.goodput_pps));
+    let table = match comparison.totals.median_delay_p95_error {
+        None => table,
+        Some(_) => {
+            const MS: f64 = 1e3;
+            table
+                .number(format!("delay p95: {name} ms"), |it| {
+                    known(it.delay_p95_s, |it| spread(&it.times(MS)), "")
+                })
+                .number("netflow", |it| {
+                    known(it.delay_p95_s, |it| short(it.times(MS).netflow), "")
+                })
+                .number("error", |it| known(it.delay_p95_s, |it| relative(&it), ""))
+        }
+    };
+    table.print_top(top, "connection", out)?;
     writeln!(out)?;
     let totals = &comparison.totals;
     let own = |error| {
         known(
             error,
-            |error| format!(" (one run of ns: {})", percent(error)),
+            |error| format!(" (one run of {name}: {})", percent(error)),
             "",
         )
     };
@@ -270,29 +353,36 @@ fn print(
         out,
         "queues, Σ|error|/Σ: {} of the {BUSIEST} longest{}, {} of all",
         percent(totals.busiest_queue_error),
-        own(totals.ns_busiest_queue_error),
+        own(totals.referee_busiest_queue_error),
         percent(totals.queue_error),
     )?;
     writeln!(
         out,
-        "goodput of a connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; in total {} of ns's",
+        "goodput of a connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; in total {} of {name}'s",
         percent(totals.median_goodput_error),
-        own(totals.ns_median_goodput_error),
+        own(totals.referee_median_goodput_error),
         percent(totals.p90_goodput_error),
         percent(totals.goodput_error),
         percent(totals.goodput_ratio),
     )?;
     if let Some(ratio) = totals.lost_ratio {
-        writeln!(out, "packets lost: {} of ns's", percent(ratio))?;
+        writeln!(out, "packets lost: {} of {name}'s", percent(ratio))?;
+    }
+    if let Some(error) = totals.median_delay_p95_error {
+        let error = percent(error);
+        writeln!(
+            out,
+            "95th percentile of the delay of a connection: median error {error}"
+        )?;
     }
     writeln!(
         out,
-        "{} of ns-2 over {} s",
+        "{} of {name} over {} s",
         count(comparison.runs, "run"),
         plain(comparison.duration_s)
     )?;
     if let Some(times) = times {
-        let traced = match (times.ns.with_trace_s, times.ratio_with_trace) {
+        let traced = match (times.referee.with_trace_s, times.ratio_with_trace) {
             (Some(time_s), Some(ratio)) => {
                 format!(
                     "; {} with a trace, {} times",
@@ -304,19 +394,22 @@ fn print(
         };
         writeln!(
             out,
-            "netflow took {}, a run of ns-2 {}, {} times as long{traced}",
+            "netflow took {}, a run of {name} {}, {} times as long{traced}",
             duration(times.netflow_s),
-            duration(times.ns.plain_s),
+            duration(times.referee.plain_s),
             short(times.ratio),
         )?;
+    }
+    for doubt in &comparison.doubts {
+        writeln!(out, "inconclusive: {doubt}")?;
     }
     Ok(())
 }
 
 fn spread(estimate: &Estimate) -> String {
-    match estimate.ns.std {
-        Some(std) => format!("{} ± {}", short(estimate.ns.mean), short(std)),
-        None => short(estimate.ns.mean),
+    match estimate.referee.std {
+        Some(std) => format!("{} ± {}", short(estimate.referee.mean), short(std)),
+        None => short(estimate.referee.mean),
     }
 }
 
@@ -337,6 +430,8 @@ impl From<Error> for Failure {
                 help: Some(help),
             },
             Error::Export(_) => Failure::usage(error.to_string()),
+            #[cfg(target_os = "linux")]
+            Error::Emulation(error) => error.into(),
             Error::Trace(error) => Failure::Trace(error),
             Error::Results(error) => Failure::Results(error),
             Error::File {

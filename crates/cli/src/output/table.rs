@@ -107,7 +107,7 @@ impl<'a, T> Table<'a, T> {
 }
 
 /// A number as `text` writes it; `otherwise`, if it is not known.
-pub fn known(value: Option<f64>, text: impl Fn(f64) -> String, otherwise: &str) -> String {
+pub fn known<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
     value.map_or_else(|| otherwise.to_owned(), text)
 }
 

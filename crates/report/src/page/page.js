@@ -397,7 +397,7 @@
     if (!found || !found.curves[quantity]) return [];
     const curve = found.curves[quantity];
     if (curve.y.every((v) => v === null)) return [];
-    return [{ x: table.x, y: curve.y, band: curve.band, wide: true, label: `${label}, ns-2`, colour: css("--band"), dash: [2, 3] }];
+    return [{ x: table.x, y: curve.y, band: curve.band, wide: true, label: `${label}, ${data.against.referee}`, colour: css("--band"), dash: [2, 3] }];
   }
   function drawCharts() {
     for (const old of charts) old.destroy();
@@ -615,7 +615,7 @@
       `${plural(data.map.left_out ? new Set(run.links.flatMap((l) => [l.from, l.to])).size : data.map.nodes.length, "node")}, ${plural(run.links.length, "link")}, ${plural(run.connections.length, "connection")}` +
       (run.manifest.seeds > 1 ? ` · mean of ${run.manifest.seeds} seeds, bands: 95 % confidence of the mean` : "") +
       (run.duration_s < run.end_s ? ` · tables of ${short(run.from_s)} s to ${short(run.from_s + run.duration_s)} s` : "") +
-      (data.against ? ` · grey: ns-2, mean ± one standard deviation (${data.against.name})` : "");
+      (data.against ? ` · grey: ${data.against.referee}, mean ± one standard deviation (${data.against.name})` : "");
     const stopped = run.manifest.reason;
     $("alarm").hidden = run.manifest.complete;
     $("alarm").textContent = run.manifest.complete ? "" : `This run did not come to its end: ${stopped || "no reason is known"}.`;

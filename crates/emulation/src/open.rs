@@ -1,0 +1,151 @@
+//! Sources that listen to nobody: packets of UDP at their times.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::{SocketAddrV4, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use netflow_network::ConnectionSpec;
+use netflow_testbed::network::EmulatedNetwork;
+use netflow_testbed::{Urgency, hurry};
+use netflow_units::ns;
+
+use crate::emulation::{Error, Gaps, Times};
+
+/// The discard port.
+const PORT: u16 = 9;
+
+/// Headers of IP and UDP.
+const HEADERS_BYTES: f64 = 28.0;
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Open {
+    sources: Vec<Source>,
+    /// They only have to be there: what nobody takes would be answered by ICMP.
+    receivers: Vec<(usize, UdpSocket)>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Source {
+    socket: UdpSocket,
+    to: SocketAddrV4,
+    payload_bytes: usize,
+    gaps: Gaps,
+    next_ns: u64,
+    stop_ns: u64,
+}
+
+/// Longest sleep before it looks whether it is over.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+
+impl Open {
+    pub fn add(
+        &mut self,
+        network: &EmulatedNetwork,
+        pair: usize,
+        spec: &ConnectionSpec,
+        times: Times,
+        mut gaps: Gaps,
+    ) -> Result<(), Error> {
+        let doing = || format!("open a socket for connection {}", spec.name);
+        let ends = &network.plan().pairs[pair];
+        let [from, to] = ends.addresses;
+        let [sender, receiver] = ends.hosts;
+        if self.receivers.last().is_none_or(|&(last, _)| last != pair) {
+            let socket = network.run_in(receiver, || UdpSocket::bind((to, PORT)))?;
+            self.receivers
+                .push((pair, socket.map_err(Error::socket(doing()))?));
+        }
+        let socket = network.run_in(sender, || UdpSocket::bind((from, 0)))?;
+        let socket = socket.map_err(Error::socket(doing()))?;
+        socket
+            .set_nonblocking(true)
+            .map_err(Error::socket(doing()))?;
+        let start_ns = ns(times.start_s);
+        // A constant source begins with a packet; a Poisson one with a pause.
+        let next_ns = match &gaps {
+            Gaps::Constant(_) => start_ns,
+            Gaps::Poisson(..) => start_ns + gaps.next_ns(),
+        };
+        self.sources.push(Source {
+            socket,
+            to: SocketAddrV4::new(to, PORT),
+            payload_bytes: (spec.packet_size_bytes - HEADERS_BYTES)
+                .round()
+                .clamp(0.0, 65_507.0) as usize,
+            gaps,
+            next_ns,
+            stop_ns: times.stop_s.map_or(u64::MAX, ns),
+        });
+        Ok(())
+    }
+
+    pub fn start(&mut self, began: Instant) -> Result<(), Error> {
+        let sources = std::mem::take(&mut self.sources);
+        if sources.is_empty() {
+            return Ok(());
+        }
+        let over = self.over.clone();
+        let thread = thread::Builder::new()
+            .name("open sources".to_owned())
+            .spawn(move || {
+                hurry(Urgency::Measuring);
+                play(sources, began, &over);
+            });
+        self.thread = Some(thread.map_err(Error::socket("start a thread for sources"))?);
+        Ok(())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Gaps {
+    fn next_ns(&mut self) -> u64 {
+        match self {
+            Gaps::Constant(rate_pps) => ns(1.0 / *rate_pps).max(1),
+            Gaps::Poisson(rate_pps, random) => ns(-(1.0 - random.uniform()).ln() / *rate_pps),
+        }
+    }
+}
+
+fn play(mut sources: Vec<Source>, began: Instant, over: &AtomicBool) {
+    let payload = vec![0; sources.iter().map(|it| it.payload_bytes).max().unwrap_or(0)];
+    let mut due: BinaryHeap<_> = (sources.iter().enumerate())
+        .map(|(place, source)| Reverse((source.next_ns, place)))
+        .collect();
+    while let Some(&Reverse((at_ns, place))) = due.peek() {
+        let wait = Duration::from_nanos(at_ns).saturating_sub(began.elapsed());
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        if !wait.is_zero() {
+            thread::sleep(wait.min(LONGEST_SLEEP));
+            continue;
+        }
+        due.pop();
+        let source = &mut sources[place];
+        if at_ns >= source.stop_ns {
+            continue;
+        }
+        // What a host cannot send at once is lost there, as it would be.
+        let _ = source
+            .socket
+            .send_to(&payload[..source.payload_bytes], source.to);
+        source.next_ns += source.gaps.next_ns();
+        due.push(Reverse((source.next_ns, place)));
+    }
+}

@@ -1,0 +1,207 @@
+//! Transfers over TCP.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use netflow_network::ConnectionSpec;
+use netflow_testbed::network::EmulatedNetwork;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::time::{sleep_until, timeout_at};
+
+use crate::emulation::{Error, Times, data_bytes};
+
+/// The discard port.
+const PORT: u16 = 9;
+
+/// Bytes written and read at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// All transfers of a scenario.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    runtime: Option<Runtime>,
+    listeners: Vec<(usize, TcpListener)>,
+    transfers: Vec<Transfer>,
+}
+
+#[derive(Debug)]
+struct Transfer {
+    socket: Socket,
+    to: SocketAddr,
+    times: Times,
+    /// Bytes to send; `None`: as many as there is time for.
+    bytes: Option<u64>,
+}
+
+impl Tcp {
+    pub fn new() -> Result<Tcp, Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("transfers")
+            .enable_all()
+            .build()
+            .map_err(Error::socket("start a thread for transfers"))?;
+        Ok(Tcp {
+            runtime: Some(runtime),
+            listeners: Vec::new(),
+            transfers: Vec::new(),
+        })
+    }
+
+    /// One more transfer of the connection with this pair of hosts.
+    pub fn add(
+        &mut self,
+        network: &EmulatedNetwork,
+        pair: usize,
+        spec: &ConnectionSpec,
+        times: Times,
+    ) -> Result<(), Error> {
+        let doing = || format!("open a socket for connection {}", spec.name);
+        let ends = &network.plan().pairs[pair];
+        let [from, to] = ends
+            .addresses
+            .map(|address| SocketAddrV4::new(address, PORT));
+        let [sender, receiver] = ends.hosts;
+        if self.listeners.last().is_none_or(|&(last, _)| last != pair) {
+            let listener = network.run_in(receiver, || -> io::Result<TcpListener> {
+                let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+                socket.set_reuse_address(true)?;
+                socket.bind(&SocketAddr::from(to).into())?;
+                socket.listen(i32::try_from(spec.count).unwrap_or(i32::MAX).min(4096))?;
+                socket.set_nonblocking(true)?;
+                Ok(socket.into())
+            })?;
+            self.listeners
+                .push((pair, listener.map_err(Error::socket(doing()))?));
+        }
+        let socket = network.run_in(sender, || -> io::Result<Socket> {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+            socket.bind(&SocketAddr::from((*from.ip(), 0)).into())?;
+            socket.set_nonblocking(true)?;
+            Ok(socket)
+        })?;
+        self.transfers.push(Transfer {
+            socket: socket.map_err(Error::socket(doing()))?,
+            to: to.into(),
+            times,
+            bytes: spec
+                .size_pkts
+                .map(|pkts| (pkts * data_bytes(spec)).round() as u64),
+        });
+        Ok(())
+    }
+
+    /// Receivers wait for what comes; what they read is added up by pair.
+    pub fn listen(&mut self, read_bytes: &Arc<[AtomicU64]>) -> Result<(), Error> {
+        let Some(runtime) = &self.runtime else {
+            return Ok(());
+        };
+        let _inside = runtime.enter();
+        for (pair, listener) in self.listeners.drain(..) {
+            let listener = tokio::net::TcpListener::from_std(listener)
+                .map_err(Error::socket("wait for transfers"))?;
+            let read_bytes = read_bytes.clone();
+            runtime.spawn(async move {
+                // A connection that died before it was taken is no reason to end.
+                loop {
+                    if let Ok((stream, _)) = listener.accept().await {
+                        tokio::spawn(receive(stream, pair, read_bytes.clone()));
+                    }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Transfers begin when their time comes.
+    pub fn start(&mut self, began: Instant) -> Result<(), Error> {
+        if let Some(runtime) = &self.runtime {
+            for transfer in self.transfers.drain(..) {
+                runtime.spawn(send(transfer, began));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Tcp {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Nobody waits for what was under way.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn receive(stream: TcpStream, pair: usize, read_bytes: Arc<[AtomicU64]>) {
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        if stream.readable().await.is_err() {
+            return;
+        }
+        match stream.try_read(&mut piece) {
+            Ok(0) => return,
+            Ok(bytes) => {
+                read_bytes[pair].fetch_add(bytes as u64, Ordering::Relaxed);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// One transfer. Where it fails (a reset, no answer to its SYNs) it ends as real ones do.
+async fn send(transfer: Transfer, began: Instant) {
+    let at = |s: f64| tokio::time::Instant::from_std(began + Duration::from_secs_f64(s));
+    sleep_until(at(transfer.times.start_s)).await;
+    let socket = tokio::net::TcpSocket::from_std_stream(transfer.socket.into());
+    let work = async {
+        let stream = socket.connect(transfer.to).await?;
+        write(&stream, transfer.bytes).await?;
+        Ok::<TcpStream, io::Error>(stream)
+    };
+    match transfer.times.stop_s {
+        None => {
+            if let Ok(stream) = work.await {
+                end(stream, transfer.bytes).await;
+            }
+        }
+        // What has not been sent by then never is.
+        Some(stop_s) => {
+            if let Ok(Ok(stream)) = timeout_at(at(stop_s), work).await {
+                end(stream, transfer.bytes).await;
+            }
+        }
+    }
+}
+
+async fn write(stream: &TcpStream, bytes: Option<u64>) -> io::Result<()> {
+    // A connection that is dropped before it has ended resets: nothing is sent after that.
+    socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO))?;
+    let piece = vec![0; PIECE_BYTES];
+    let mut left = bytes.unwrap_or(u64::MAX);
+    while left > 0 {
+        stream.writable().await?;
+        let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        match stream.try_write(&piece[..most]) {
+            Ok(written) if bytes.is_some() => left -= written as u64,
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// All has been written: what the kernel still has is sent, and then the end.
+async fn end(stream: TcpStream, bytes: Option<u64>) {
+    if bytes.is_some() {
+        let _ = socket2::SockRef::from(&stream).set_linger(None);
+        drop(stream);
+    }
+}

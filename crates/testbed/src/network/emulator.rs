@@ -1,0 +1,376 @@
+//! The thread that carries packets between the hosts' devices, and knows what the time is.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+use netflow_units::ns;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use tun_rs::SyncDevice;
+
+use super::emulated::Built;
+use super::fabric::{Entering, Fabric, Leaving};
+use super::packet::{Header, mark};
+use super::plan::Plan;
+use super::report::{Mark, NetworkReport, OneWayDelay, PairCounts};
+use crate::Error;
+use crate::awake::Awake;
+use crate::capture::CaptureWriter;
+use crate::priority::{Urgency, hurry};
+use crate::report::Lateness;
+use crate::waking::{Clock, Waking};
+
+/// What is kept while it runs.
+pub(crate) struct Recording {
+    pub every_s: f64,
+    pub read_bytes: Arc<[AtomicU64]>,
+}
+
+/// A network's thread.
+#[derive(Debug)]
+pub(crate) struct Emulator {
+    began: Instant,
+    running: Option<(OwnedFd, JoinHandle<NetworkReport>)>,
+    _awake: Option<Arc<Awake>>,
+}
+
+impl Emulator {
+    /// One that carries nothing.
+    pub fn none() -> Emulator {
+        Emulator {
+            began: Instant::now(),
+            running: None,
+            _awake: None,
+        }
+    }
+
+    pub fn start(built: Built, plan: &Plan, recording: Recording) -> Result<Emulator, Error> {
+        let system =
+            |doing: &'static str| move |errno| Error::system(doing, io::Error::from(errno));
+        let stop = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+            .map_err(system("make an event descriptor"))?;
+        let stopped = stop
+            .try_clone()
+            .map_err(|error| Error::system("copy an event descriptor", error))?;
+        let ready = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("watch devices"))?;
+        for (place, device) in built.devices.iter().enumerate() {
+            let data = EventData::new_u64(place as u64);
+            epoll::add(&ready, device.as_fd(), data, EventFlags::IN)
+                .map_err(system("watch a device"))?;
+        }
+        let mut pairs = HashMap::new();
+        let mut to_host = Vec::new();
+        for pair in &plan.pairs {
+            for (from, to) in [(0, 1), (1, 0)] {
+                let ends = (pair.addresses[from], pair.addresses[to]);
+                pairs.insert(ends, to_host.len() as u32);
+                to_host.push(pair.hosts[to]);
+            }
+        }
+        let links = built.fabric.link_count();
+        let histogram = || Histogram::new(DIGITS).expect("digits from 0 to 5");
+        let mut captures: Vec<Option<CaptureWriter>> = (0..links).map(|_| None).collect();
+        for (link, capture) in built.captures {
+            captures[link as usize] = Some(capture);
+        }
+        let awake = Awake::keep();
+        let began = Instant::now();
+        let mut carrier = Carrier {
+            devices: built.devices,
+            fabric: built.fabric,
+            ways: pairs,
+            counts: vec![PairCounts::default(); to_host.len() / 2],
+            delays_us: vec![None; to_host.len() / 2],
+            to_host,
+            captures,
+            lateness_ns: vec![None; links],
+            all_lateness_ns: histogram(),
+            report: NetworkReport::default(),
+            spare: Vec::new(),
+            clock: Clock(began),
+            recording,
+            next_mark: 1,
+        };
+        let thread = thread::Builder::new()
+            .name("network".to_owned())
+            .spawn(move || {
+                carrier.report.realtime = hurry(Urgency::Link);
+                carrier.run(&ready, &stopped);
+                carrier.finish()
+            })
+            .map_err(|error| Error::system("start the network's thread", error))?;
+        Ok(Emulator {
+            began,
+            running: Some((stop, thread)),
+            _awake: Some(awake),
+        })
+    }
+
+    /// The moment of time 0.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
+    pub fn alive(&self) -> bool {
+        self.running
+            .as_ref()
+            .is_some_and(|(_, thread)| !thread.is_finished())
+    }
+
+    pub fn stop(mut self) -> Result<NetworkReport, Error> {
+        match self.end() {
+            Some(Ok(report)) => Ok(report),
+            _ => Err(Error::system(
+                "stop the network",
+                io::Error::other("its thread died"),
+            )),
+        }
+    }
+
+    fn end(&mut self) -> Option<thread::Result<NetworkReport>> {
+        let (stop, thread) = self.running.take()?;
+        // It cannot fail: the counter is far from full.
+        let _ = rustix::io::write(&stop, &1u64.to_ne_bytes());
+        Some(thread.join())
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Significant digits of lateness and delays.
+const DIGITS: u8 = 3;
+
+/// Packets read from one host before the others get their turn.
+const TURN_PKTS: usize = 32;
+
+/// Hosts with packets that are told at once.
+const READY: usize = 64;
+
+/// Bytes on their way at most.
+const MOST_KEPT_BYTES: u64 = 256 << 20;
+
+/// Buffers that are kept to be used again.
+const MOST_SPARE: usize = 4096;
+
+/// The largest IP packet.
+const LARGEST_BYTES: usize = 65_535;
+
+struct Carrier {
+    devices: Vec<SyncDevice>,
+    fabric: Fabric<Vec<u8>>,
+    /// By addresses; those of a pair are two ways, one after the other.
+    ways: HashMap<(Ipv4Addr, Ipv4Addr), u32>,
+    to_host: Vec<usize>,
+    counts: Vec<PairCounts>,
+    delays_us: Vec<Option<Histogram<u32>>>,
+    captures: Vec<Option<CaptureWriter>>,
+    lateness_ns: Vec<Option<Histogram<u32>>>,
+    all_lateness_ns: Histogram<u64>,
+    report: NetworkReport,
+    spare: Vec<Vec<u8>>,
+    clock: Clock,
+    recording: Recording,
+    next_mark: u64,
+}
+
+impl Carrier {
+    fn run(&mut self, ready: &OwnedFd, stop: &OwnedFd) {
+        let mut waking = Waking::new();
+        let mut scratch = vec![0; LARGEST_BYTES];
+        let mut events = Vec::with_capacity(READY);
+        loop {
+            let now_ns = self.clock.now_ns();
+            self.advance(now_ns);
+            let due_ns = self.fabric.next_ns();
+            let mark_ns = self.mark_ns();
+            let due_ns = Some(due_ns.map_or(mark_ns, |due_ns| due_ns.min(mark_ns)));
+            let (wake_ns, timeout) = waking.timeout(due_ns, &self.clock);
+            let mut descriptors = [
+                PollFd::new(ready, PollFlags::IN),
+                PollFd::new(stop, PollFlags::IN),
+            ];
+            let asked_ns = self.clock.now_ns();
+            // A signal, or memory is short for a moment: then it is tried.
+            let count = poll(&mut descriptors, timeout.as_ref()).unwrap_or(1);
+            if !descriptors[1].revents().is_empty() {
+                return;
+            }
+            if let (0, Some(wake_ns), Some(due_ns)) = (count, wake_ns, due_ns) {
+                waking.woken(wake_ns.max(asked_ns), due_ns, &self.clock);
+                continue;
+            }
+            events.clear();
+            let at_once = Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            let told = rustix::buffer::spare_capacity(&mut events);
+            if epoll::wait(ready, told, Some(&at_once)).is_err() {
+                continue;
+            }
+            for event in &events {
+                self.read(event.data.u64() as usize, &mut scratch);
+            }
+        }
+    }
+
+    fn mark_ns(&self) -> u64 {
+        ns(self.next_mark as f64 * self.recording.every_s)
+    }
+
+    /// Takes in what a host has sent, a turn of it.
+    fn read(&mut self, host: usize, scratch: &mut [u8]) {
+        for _ in 0..TURN_PKTS {
+            // Nothing more to read, or a device that is gone.
+            let Ok(bytes) = self.devices[host].recv(scratch) else {
+                return;
+            };
+            let now_ns = self.clock.now_ns();
+            let Some(packet) = scratch.get(..bytes).filter(|packet| !packet.is_empty()) else {
+                return;
+            };
+            let Some(header) = Header::of(packet) else {
+                self.report.stray_pkts += 1;
+                continue;
+            };
+            let Some(&way) = self.ways.get(&(header.from, header.to)) else {
+                self.report.stray_pkts += 1;
+                continue;
+            };
+            if self.fabric.under_way_bytes() > MOST_KEPT_BYTES {
+                self.report.overflow_pkts += 1;
+                continue;
+            }
+            if way % 2 == 0 && header.has_data {
+                self.counts[way as usize / 2].sent_pkts += 1;
+            }
+            let mut payload = self.spare.pop().unwrap_or_default();
+            payload.clear();
+            payload.extend_from_slice(packet);
+            self.report.entered_pkts += 1;
+            // What is due before comes first.
+            self.advance(now_ns);
+            self.fabric.enter(
+                now_ns,
+                Entering {
+                    way,
+                    bytes: bytes as u32,
+                    flow: header.flow,
+                    ecn: header.ecn,
+                    payload,
+                },
+            );
+        }
+    }
+
+    /// Lets everything happen that is due by now.
+    fn advance(&mut self, now_ns: u64) {
+        while self.mark_ns() <= now_ns {
+            let mark_ns = self.mark_ns();
+            self.carry(mark_ns);
+            let mut pairs = self.counts.clone();
+            for (pair, read) in pairs.iter_mut().zip(&*self.recording.read_bytes) {
+                pair.read_bytes = read.load(Ordering::Relaxed);
+            }
+            self.report.marks.push(Mark {
+                time_s: mark_ns as f64 * 1e-9,
+                links: self.fabric.counts(),
+                pairs,
+            });
+            self.next_mark += 1;
+        }
+        self.carry(now_ns);
+    }
+
+    fn carry(&mut self, until_ns: u64) {
+        let Carrier {
+            devices,
+            fabric,
+            to_host,
+            counts,
+            delays_us,
+            captures,
+            lateness_ns,
+            all_lateness_ns,
+            report,
+            spare,
+            clock,
+            ..
+        } = self;
+        let hops_pkts = &mut report.hops_pkts;
+        let write_failures = &mut report.write_failures;
+        let mut on_link = |link: u32, at_ns: u64, payload: &Vec<u8>| {
+            *hops_pkts += 1;
+            if let Some(capture) = &mut captures[link as usize] {
+                capture.take(at_ns, payload);
+            }
+        };
+        let mut out = |leaving: Leaving<Vec<u8>>| {
+            let mut packet = leaving.payload;
+            if leaving.marked {
+                mark(&mut packet);
+            }
+            let way = leaving.way as usize;
+            match devices[to_host[way]].send(&packet) {
+                Ok(_) => {
+                    let late_ns = clock.now_ns().saturating_sub(leaving.due_ns);
+                    // They grow as needed; a time beyond their reach is no time of a network.
+                    let _ = all_lateness_ns.record(late_ns);
+                    if let Some(link) = leaving.last {
+                        let _ = histogram(&mut lateness_ns[link as usize]).record(late_ns);
+                    }
+                    if way.is_multiple_of(2) && Header::of(&packet).is_some_and(|it| it.has_data) {
+                        counts[way / 2].delivered_pkts += 1;
+                        let took_us = (leaving.due_ns - leaving.entered_ns) / 1000;
+                        let _ = histogram(&mut delays_us[way / 2]).record(took_us);
+                    }
+                }
+                Err(_) => *write_failures += 1,
+            }
+            if spare.len() < MOST_SPARE {
+                spare.push(packet);
+            }
+        };
+        fabric.advance(until_ns, &mut on_link, &mut out);
+    }
+
+    fn finish(mut self) -> NetworkReport {
+        let end_ns = self.clock.now_ns();
+        self.advance(end_ns);
+        let captures = self.captures.into_iter().flatten();
+        let lateness = self.lateness_ns.iter();
+        let delay = |us: &Histogram<u32>| OneWayDelay {
+            p50_s: 1e-6 * us.value_at_quantile(0.5) as f64,
+            p95_s: 1e-6 * us.value_at_quantile(0.95) as f64,
+            p99_s: 1e-6 * us.value_at_quantile(0.99) as f64,
+        };
+        NetworkReport {
+            delays: self
+                .delays_us
+                .iter()
+                .map(|it| it.as_ref().map(delay))
+                .collect(),
+            lateness: lateness.map(|it| it.as_ref().map(Lateness::of)).collect(),
+            all_lateness: Lateness::of(&self.all_lateness_ns),
+            seconds: end_ns as f64 * 1e-9,
+            unrouted_pkts: self.fabric.unrouted_pkts(),
+            capture_failures: captures.map(CaptureWriter::finish).sum(),
+            ..self.report
+        }
+    }
+}
+
+fn histogram(of: &mut Option<Histogram<u32>>) -> &mut Histogram<u32> {
+    of.get_or_insert_with(|| Histogram::new(DIGITS).expect("digits from 0 to 5"))
+}

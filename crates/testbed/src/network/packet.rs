@@ -1,0 +1,131 @@
+//! What the emulator has to know of an IPv4 packet.
+
+use std::hash::Hasher;
+use std::net::Ipv4Addr;
+
+use fnv::FnvHasher;
+
+/// The parts of an IPv4 header that say where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub from: Ipv4Addr,
+    pub to: Ipv4Addr,
+    /// Tells flows apart: of addresses, protocol and ports.
+    pub flow: u64,
+    /// Whether it may be marked instead of being dropped (ECT, RFC 3168).
+    pub ecn: bool,
+    /// Whether it carries data: a TCP segment with a payload, or anything that is not TCP.
+    pub has_data: bool,
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+impl Header {
+    /// Of a whole packet; `None` if it is no IPv4.
+    pub fn of(packet: &[u8]) -> Option<Header> {
+        let fixed = packet.first_chunk::<20>()?;
+        if fixed[0] >> 4 != 4 {
+            return None;
+        }
+        let address =
+            |at: usize| Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]);
+        let header_bytes = 4 * usize::from(fixed[0] & 0x0f);
+        let protocol = fixed[9];
+        let ports = match protocol {
+            TCP | UDP => packet.get(header_bytes..header_bytes + 4),
+            _ => None,
+        };
+        let mut hash = FnvHasher::default();
+        hash.write(&fixed[12..20]);
+        hash.write(&[protocol]);
+        hash.write(ports.unwrap_or_default());
+        let tcp_bytes = || Some(4 * usize::from(packet.get(header_bytes + 12)? >> 4));
+        Some(Header {
+            from: address(12),
+            to: address(16),
+            flow: hash.finish(),
+            ecn: matches!(fixed[1] & 3, 1 | 2),
+            has_data: match protocol {
+                TCP => tcp_bytes().is_some_and(|bytes| packet.len() > header_bytes + bytes),
+                _ => true,
+            },
+        })
+    }
+}
+
+/// Marks a packet as one that met congestion (CE, RFC 3168), with the checksum that goes with it (RFC 1624).
+pub(crate) fn mark(packet: &mut [u8]) {
+    let Some(before) = packet.get(1).copied() else {
+        return;
+    };
+    let after = before | 3;
+    packet[1] = after;
+    if let Some(sum) = packet.get_mut(10..12) {
+        let old = u16::from_be_bytes([sum[0], sum[1]]);
+        // HC' = ~(~HC + ~m + m'), where m is the header's first word; its other byte has not changed.
+        let added = u32::from(!old) + u32::from(!u16::from(before)) + u32::from(after);
+        let folded = (added & 0xffff) + (added >> 16);
+        let folded = (folded & 0xffff) + (folded >> 16);
+        sum.copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checksum(header: &[u8]) -> u16 {
+        let words = header
+            .chunks(2)
+            .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+        let sum: u32 = words.sum();
+        let sum = (sum & 0xffff) + (sum >> 16);
+        !((sum & 0xffff) + (sum >> 16)) as u16
+    }
+
+    fn packet(tos: u8, id: u16) -> Vec<u8> {
+        let mut packet = vec![0x45, tos, 0, 44, 0, 0, 0x40, 0, 64, 6, 0, 0];
+        packet[4..6].copy_from_slice(&id.to_be_bytes());
+        packet.extend([10, 128, 0, 3, 10, 128, 0, 2]);
+        let sum = checksum(&packet);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        packet.extend([0x12, 0x34, 0, 9]);
+        packet.extend([0; 8]);
+        packet.push(0x50);
+        packet.extend([0; 7]);
+        packet.extend([1; 4]);
+        packet
+    }
+
+    #[test]
+    fn a_marked_packet_has_a_right_checksum() {
+        for id in 0..=u16::MAX {
+            for tos in [0b01, 0b10, 0xfd] {
+                let mut packet = packet(tos, id);
+                mark(&mut packet);
+                assert_eq!(packet[1], tos | 3);
+                assert_eq!(checksum(&packet[..20]), 0, "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn headers_are_read() {
+        let mut segment = packet(2, 7);
+        let header = Header::of(&segment).unwrap();
+        assert_eq!(header.from, Ipv4Addr::new(10, 128, 0, 3));
+        assert_eq!(header.to, Ipv4Addr::new(10, 128, 0, 2));
+        assert!(header.ecn && header.has_data);
+        segment.truncate(40);
+        assert!(!Header::of(&segment).unwrap().has_data);
+        segment[21] += 1;
+        assert_ne!(Header::of(&segment).unwrap().flow, header.flow);
+        for bytes in 0..40 {
+            let _ = Header::of(&segment[..bytes]);
+        }
+        assert_eq!(Header::of(&segment[..19]), None);
+        segment[0] = 0x65;
+        assert_eq!(Header::of(&segment), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! Waiting for moments, as exactly as the machine allows.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::Timespec;
+
+/// Nanoseconds since a beginning, by the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(pub Instant);
+
+impl Clock {
+    pub fn now_ns(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Timers wake a thread late, by what it takes to get a sleeping processor going. So it asks to be
+/// woken earlier by the most that it took lately, and watches the clock for the rest, within a budget.
+pub(crate) struct Waking {
+    usual_ns: f64,
+    watched_ns: u64,
+    affordable: bool,
+}
+
+/// Links at work in this process: they share the budget.
+static LINKS: AtomicU64 = AtomicU64::new(0);
+
+/// Part of one processor's time that all links together may spend watching the clock.
+const WATCHING: f64 = 0.1;
+
+/// What is left of a lateness after one more timer.
+const FORGETTING: f64 = 0.98;
+
+/// Later than this is not usual but somebody else's doing, in nanoseconds.
+const MOST_USUAL_NS: f64 = 300_000.0;
+
+impl Waking {
+    pub fn new() -> Waking {
+        LINKS.fetch_add(1, Ordering::Relaxed);
+        Waking {
+            usual_ns: 0.0,
+            watched_ns: 0,
+            affordable: true,
+        }
+    }
+
+    fn lead_ns(&self) -> u64 {
+        match self.affordable {
+            true => self.usual_ns as u64,
+            false => 0,
+        }
+    }
+
+    /// When to be woken for what is due at this time, and how long that is from now.
+    pub fn timeout(&self, due_ns: Option<u64>, clock: &Clock) -> (Option<u64>, Option<Timespec>) {
+        let wake_ns = due_ns.map(|due_ns| due_ns.saturating_sub(self.lead_ns()));
+        let timeout = wake_ns.map(|wake_ns| {
+            let wait = Duration::from_nanos(wake_ns.saturating_sub(clock.now_ns()));
+            Timespec {
+                tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: wait.subsec_nanos().into(),
+            }
+        });
+        (wake_ns, timeout)
+    }
+
+    /// Learns from a timer that was to end at `wake_ns`, and watches the clock until `due_ns`.
+    pub fn woken(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
+        let mut now_ns = clock.now_ns();
+        let late_ns = now_ns.saturating_sub(wake_ns) as f64;
+        self.usual_ns = late_ns.min(MOST_USUAL_NS).max(FORGETTING * self.usual_ns);
+        let share = WATCHING / LINKS.load(Ordering::Relaxed).max(1) as f64;
+        self.affordable = self.watched_ns as f64 <= share * now_ns as f64;
+        let begin_ns = now_ns;
+        while now_ns < due_ns {
+            std::hint::spin_loop();
+            now_ns = clock.now_ns();
+        }
+        self.watched_ns += now_ns - begin_ns;
+    }
+}
+
+impl Drop for Waking {
+    fn drop(&mut self) {
+        LINKS.fetch_sub(1, Ordering::Relaxed);
+    }
+}

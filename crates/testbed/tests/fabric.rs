@@ -1,0 +1,219 @@
+//! The links of an emulated network against queueing theory and against themselves.
+
+use std::sync::Arc;
+
+use netflow_network::{
+    Aqm, Buffer, Change, CoDel, DropPolicy, EventSpec, FqCoDel, LinkLoss, LinkSpec,
+};
+use netflow_network::{Network, NetworkBuilder, Pie, Red};
+use netflow_testbed::network::{Entering, Fabric, Way};
+use netflow_units::SplitMix64;
+use proptest::prelude::*;
+
+/// Nodes in a row, with these links from each to the next, and a way over all.
+fn row(links: &[LinkSpec], events: &[(f64, usize, Change)], seed: u64) -> Fabric<u32> {
+    let network = network(links, events);
+    let all: Arc<[u32]> = (0..links.len() as u32).collect();
+    let way = Way {
+        epochs: vec![(0, all)],
+    };
+    Fabric::new(&network, vec![way], seed).unwrap()
+}
+
+fn network(links: &[LinkSpec], events: &[(f64, usize, Change)]) -> Network {
+    let mut builder = NetworkBuilder::new();
+    let mut from = builder.node("n0");
+    let mut ids = Vec::new();
+    for (i, link) in links.iter().enumerate() {
+        let to = builder.node(&format!("n{}", i + 1));
+        ids.push(builder.link(LinkSpec { from, to, ..*link }));
+        from = to;
+    }
+    for &(at_s, link, change) in events {
+        builder.event(EventSpec {
+            at_s,
+            link: ids[link],
+            change,
+        });
+    }
+    builder.build().unwrap()
+}
+
+fn link(bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {
+    let mut builder = NetworkBuilder::new();
+    let node = builder.node("somewhere");
+    LinkSpec {
+        delay_s,
+        buffer: Buffer::Packets(room),
+        ..LinkSpec::new(node, node, bandwidth_bps)
+    }
+}
+
+fn enter(fabric: &mut Fabric<u32>, at_ns: u64, number: u32, bytes: u32) {
+    fabric.enter(
+        at_ns,
+        Entering {
+            way: 0,
+            bytes,
+            flow: u64::from(number % 7),
+            ecn: number.is_multiple_of(3),
+            payload: number,
+        },
+    );
+}
+
+/// Loss probability and mean queue of M/D/1/K, the one in service included: the chain embedded at
+/// departures (Gross and Harris, Fundamentals of Queueing Theory, section 5.1.7).
+fn m_d_1_k(load: f64, room: usize) -> (f64, f64) {
+    let mut poisson = vec![(-load).exp()];
+    for j in 1..=room {
+        poisson.push(poisson[j - 1] * load / j as f64);
+    }
+    // π by its balance: π_{j+1}·a_0 = π_j − π_0·a_j − Σ_{1≤i≤j} π_i·a_{j−i+1}
+    let mut pi = vec![1.0];
+    for j in 0..room - 1 {
+        let from_others: f64 = (1..=j).map(|i| pi[i] * poisson[j - i + 1]).sum();
+        pi.push((pi[j] - pi[0] * poisson[j] - from_others) / poisson[0]);
+    }
+    let sum: f64 = pi.iter().sum();
+    let busy = pi[0] / sum + load;
+    let loss = 1.0 - 1.0 / busy;
+    let mean: f64 = pi
+        .iter()
+        .enumerate()
+        .map(|(j, p)| j as f64 * p / sum / busy)
+        .sum();
+    (loss, mean + room as f64 * loss)
+}
+
+/// Poisson packets of one size through one link: M/D/1/K, within four standard deviations of parts of the
+/// run.
+#[test]
+fn poisson_packets_meet_m_d_1_k() {
+    for (load, room) in [(0.5, 3), (0.8, 10), (0.95, 20), (1.0, 5), (1.3, 12)] {
+        let (parts, pkts) = (20, 50_000);
+        let mut fabric = row(&[link(8e6, 0.0, room as f64)], &[], 1);
+        let mut random = SplitMix64::new(3);
+        let (mut at_ns, mut before) = (0.0_f64, (0, 0.0, 0.0));
+        let (mut losses, mut queues) = (Vec::new(), Vec::new());
+        for _ in 0..parts {
+            for number in 0..pkts {
+                // 1000 B take 1 ms.
+                at_ns += -(1.0 - random.uniform()).ln() / load * 1e6;
+                fabric.advance(at_ns as u64, &mut |_, _, _| {}, &mut |_| {});
+                enter(&mut fabric, at_ns as u64, number, 1000);
+            }
+            let counts = fabric.counts()[0];
+            losses.push((counts.lost_pkts - before.0) as f64 / f64::from(pkts));
+            let passed_s = at_ns * 1e-9 - before.2;
+            queues.push((counts.queue_pkt_s - before.1) / passed_s);
+            before = (counts.lost_pkts, counts.queue_pkt_s, at_ns * 1e-9);
+        }
+        let (loss, queue) = m_d_1_k(load, room);
+        for (what, values, wanted) in [("loss", losses, loss), ("queue", queues, queue)] {
+            let mean = values.iter().sum::<f64>() / f64::from(parts);
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            let error = (squares / f64::from(parts * (parts - 1))).sqrt();
+            assert!(
+                (mean - wanted).abs() < 4.0 * error + 1e-9,
+                "{what} at load {load}, room {room}: {mean} ± {error}, M/D/1/K has {wanted}"
+            );
+        }
+    }
+}
+
+fn discipline() -> impl Strategy<Value = DropPolicy> {
+    let red = Red {
+        min_pkts: 2.0,
+        max_pkts: 6.0,
+        max_p: 0.2,
+        weight: 0.1,
+        gentle: true,
+        ecn: true,
+    };
+    prop_oneof![
+        Just(DropPolicy::DropTail),
+        Just(DropPolicy::Red(red)),
+        Just(DropPolicy::Managed(Aqm::CoDel(CoDel::default()))),
+        Just(DropPolicy::Managed(Aqm::FqCoDel(FqCoDel::default()))),
+        Just(DropPolicy::Managed(Aqm::Pie(Pie::default()))),
+    ]
+}
+
+fn some_link() -> impl Strategy<Value = LinkSpec> {
+    let numbers = (1e6..1e8_f64, 0.0..0.02_f64, 1.0..40.0_f64, 0.0..0.05_f64);
+    (numbers, discipline(), any::<bool>()).prop_map(|((bps, delay_s, room, loss), queue, bytes)| {
+        let mut link = link(bps, delay_s, room.floor());
+        link.queue = queue;
+        link.loss = LinkLoss::from(loss);
+        if bytes {
+            link.buffer = Buffer::Bytes(1500.0 * room);
+        }
+        link
+    })
+}
+
+fn some_change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        (1e5..1e8).prop_map(Change::Bandwidth),
+        Just(Change::Down),
+        Just(Change::Up),
+    ]
+}
+
+/// What comes out: packet, when, whether marked; and what the links say of it all.
+type Told = (
+    Vec<(u32, u64, bool)>,
+    Vec<netflow_testbed::network::LinkCounts>,
+);
+
+/// Packets of some sizes at some times, looked after whenever `looks` says, and to the end.
+fn play(mut fabric: Fabric<u32>, packets: &[(u64, u32)], looks: &[u64]) -> (Told, usize) {
+    let mut out = Vec::new();
+    let mut looks = looks.iter().copied().peekable();
+    for (number, &(at_ns, bytes)) in (0..).zip(packets) {
+        while let Some(look_ns) = looks.next_if(|&look_ns| look_ns <= at_ns) {
+            fabric.advance(look_ns, &mut |_, _, _| {}, &mut |it| {
+                out.push((it.payload, it.due_ns, it.marked));
+            });
+        }
+        fabric.advance(at_ns, &mut |_, _, _| {}, &mut |it| {
+            out.push((it.payload, it.due_ns, it.marked));
+        });
+        enter(&mut fabric, at_ns, number, bytes);
+    }
+    fabric.advance(3_000_000_000, &mut |_, _, _| {}, &mut |it| {
+        out.push((it.payload, it.due_ns, it.marked));
+    });
+    let counts = fabric.counts();
+    let left = fabric.under_way_pkts();
+    ((out, counts), left)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Queues do not depend on when somebody looks; and of every packet it is known where it went.
+    #[test]
+    fn nothing_depends_on_when_somebody_looks(
+        links in proptest::collection::vec(some_link(), 1..4),
+        changes in proptest::collection::vec((0.0..0.5, 0_usize..4, some_change()), 0..6),
+        mut packets in proptest::collection::vec((0..500_000_000_u64, 40..1500_u32), 0..400),
+        mut looks in proptest::collection::vec(0..600_000_000_u64, 0..200),
+    ) {
+        let changes: Vec<_> = changes.iter().map(|&(at_s, l, it)| (at_s, l % links.len(), it)).collect();
+        packets.sort_unstable();
+        looks.sort_unstable();
+        let (seldom, left) = play(row(&links, &changes, 5), &packets, &[]);
+        let (often, _) = play(row(&links, &changes, 5), &packets, &looks);
+        prop_assert_eq!(&seldom, &often);
+        let (out, counts) = seldom;
+        let lost: u64 = counts.iter().map(|link| link.lost_pkts).sum();
+        prop_assert_eq!(out.len() as u64 + lost + left as u64, packets.len() as u64);
+        prop_assert!(out.is_sorted_by_key(|&(_, due_ns, _)| due_ns));
+        for (link, next) in counts.iter().zip(counts.iter().skip(1)) {
+            prop_assert!(next.arrived_pkts <= link.sent_pkts);
+            prop_assert!(link.busy_s <= link.queue_pkt_s + 1e-9);
+        }
+    }
+}
