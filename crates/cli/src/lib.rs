@@ -54,6 +54,7 @@ fn makes_namespaces(command: &Command) -> bool {
         #[cfg(target_os = "linux")]
         Command::Link(_) | Command::Testbed(_) => true,
         Command::Profile(arguments) => arguments.measures(),
+        Command::Compare(arguments) => arguments.makes_namespaces(),
         _ => false,
     }
 }

@@ -6,7 +6,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netflow_compare::{
-    Comparison, Ensemble, Error, Ns2, Referee, Run, Runner, Settings, Side, from_trace, write_ensemble,
+    Comparison, Ensemble, Error, Ns2, Referee, Run, Runner, Settings, Side, from_trace,
+    write_ensemble,
 };
 use netflow_needs::{Need, skip};
 use netflow_results::Summary;

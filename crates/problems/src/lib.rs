@@ -5,6 +5,7 @@
 
 mod clamped;
 mod page;
+mod queues;
 mod random;
 mod remade;
 mod scenario;
@@ -21,6 +22,7 @@ use netflow_profile::{Profile, builtin};
 
 pub use clamped::Clamped;
 pub use page::fill_page;
+pub use queues::m_d_1_k;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};

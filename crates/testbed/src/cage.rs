@@ -2,6 +2,8 @@
 //! own, which dies with its parent, whatever that dies of. The kernel then kills what it started, and
 //! what that started.
 
+use std::io::Write;
+use std::net::Ipv4Addr;
 use std::process::{Child, Command, exit};
 use std::{env, fs, io};
 
@@ -65,4 +67,33 @@ fn own_proc() -> nix::Result<()> {
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), "/proc", Some("proc"), flags, none)
+}
+
+/// From now on the calling thread, and what it starts, finds these addresses by these names: in an
+/// `/etc/hosts` of its own. What of a name cannot stand there is `-`.
+///
+/// # Errors
+/// A mount namespace, or a file for it, cannot be had; then everything is as it was.
+pub fn name_hosts<'n>(hosts: impl Iterator<Item = (&'n str, Ipv4Addr)>) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::system("name the hosts", error);
+    let word = |name: &str| name.replace(|c: char| c.is_whitespace() || c == '#', "-");
+    let mut text = "127.0.0.1 localhost\n".to_owned();
+    for (name, address) in hosts {
+        text += &format!("{address} {}\n", word(name));
+    }
+    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    let errno = |errno: nix::Error| failed(errno.into());
+    // Nobody else's files change.
+    unshare(CloneFlags::CLONE_NEWNS).map_err(errno)?;
+    let none: Option<&str> = None;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).map_err(errno)?;
+    mount(
+        Some(file.path()),
+        "/etc/hosts",
+        none,
+        MsFlags::MS_BIND,
+        none,
+    )
+    .map_err(errno)
 }

@@ -50,7 +50,7 @@ mod waking;
 #[cfg(target_os = "linux")]
 pub use bulk::transfer;
 #[cfg(target_os = "linux")]
-pub use cage::{inside_cage, spawn_caged};
+pub use cage::{inside_cage, name_hosts, spawn_caged};
 pub use channel::{Channel, DropReason, Fate};
 #[cfg(target_os = "linux")]
 pub use device::{address, check_congestion_control, congestion_controls};

@@ -6,6 +6,7 @@ use netflow_network::{
     Aqm, Buffer, Change, CoDel, DropPolicy, EventSpec, FqCoDel, LinkLoss, LinkSpec,
 };
 use netflow_network::{Network, NetworkBuilder, Pie, Red};
+use netflow_problems::m_d_1_k;
 use netflow_testbed::network::{Entering, Fabric, Way};
 use netflow_units::SplitMix64;
 use proptest::prelude::*;
@@ -60,30 +61,6 @@ fn enter(fabric: &mut Fabric<u32>, at_ns: u64, number: u32, bytes: u32) {
             payload: number,
         },
     );
-}
-
-/// Loss probability and mean queue of M/D/1/K, the one in service included: the chain embedded at
-/// departures (Gross and Harris, Fundamentals of Queueing Theory, section 5.1.7).
-fn m_d_1_k(load: f64, room: usize) -> (f64, f64) {
-    let mut poisson = vec![(-load).exp()];
-    for j in 1..=room {
-        poisson.push(poisson[j - 1] * load / j as f64);
-    }
-    // π by its balance: π_{j+1}·a_0 = π_j − π_0·a_j − Σ_{1≤i≤j} π_i·a_{j−i+1}
-    let mut pi = vec![1.0];
-    for j in 0..room - 1 {
-        let from_others: f64 = (1..=j).map(|i| pi[i] * poisson[j - i + 1]).sum();
-        pi.push((pi[j] - pi[0] * poisson[j] - from_others) / poisson[0]);
-    }
-    let sum: f64 = pi.iter().sum();
-    let busy = pi[0] / sum + load;
-    let loss = 1.0 - 1.0 / busy;
-    let mean: f64 = pi
-        .iter()
-        .enumerate()
-        .map(|(j, p)| j as f64 * p / sum / busy)
-        .sum();
-    (loss, mean + room as f64 * loss)
 }
 
 /// Poisson packets of one size through one link: M/D/1/K, within four standard deviations of parts of the

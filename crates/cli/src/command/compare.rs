@@ -144,6 +144,11 @@ struct Answer<'a> {
 }
 
 impl CompareArguments {
+    /// Whether it makes namespaces.
+    pub fn makes_namespaces(&self) -> bool {
+        self.with != With::Ns2
+    }
+
     /// An option that is given, and means something to ns-2 alone.
     fn for_ns2(&self) -> Option<&'static str> {
         let overhead = self.overhead.map(|_| "--overhead");
@@ -228,6 +233,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
             runner.check(&scenario, &settings)?;
             // Before there is a second thread.
             netflow_testbed::become_root()?;
+            interrupt::listen();
             runner
         }
     };

@@ -274,15 +274,21 @@ impl Carrier {
         }
     }
 
+    fn pairs(&self) -> Vec<PairCounts> {
+        let each = self.counts.iter().zip(&*self.recording.read_bytes);
+        each.map(|(&counts, read)| PairCounts {
+            read_bytes: read.load(Ordering::Relaxed),
+            ..counts
+        })
+        .collect()
+    }
+
     /// Lets everything happen that is due by now.
     fn advance(&mut self, now_ns: u64) {
         while self.mark_ns() <= now_ns {
             let mark_ns = self.mark_ns();
             self.carry(mark_ns);
-            let mut pairs = self.counts.clone();
-            for (pair, read) in pairs.iter_mut().zip(&*self.recording.read_bytes) {
-                pair.read_bytes = read.load(Ordering::Relaxed);
-            }
+            let pairs = self.pairs();
             self.report.marks.push(Mark {
                 time_s: mark_ns as f64 * 1e-9,
                 links: self.fabric.counts(),
@@ -348,6 +354,7 @@ impl Carrier {
     fn finish(mut self) -> NetworkReport {
         let end_ns = self.clock.now_ns();
         self.advance(end_ns);
+        let (links, pairs) = (self.fabric.counts(), self.pairs());
         let captures = self.captures.into_iter().flatten();
         let lateness = self.lateness_ns.iter();
         let delay = |us: &Histogram<u32>| OneWayDelay {
@@ -356,6 +363,8 @@ impl Carrier {
             p99_s: 1e-6 * us.value_at_quantile(0.99) as f64,
         };
         NetworkReport {
+            links,
+            pairs,
             delays: self
                 .delays_us
                 .iter()

@@ -8,6 +8,7 @@ use netflow_queues::{DropTail, Losses, Managed};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
 
 use super::NetworkError;
 
@@ -37,7 +38,7 @@ pub(crate) enum Outcome {
 }
 
 /// What happened at a link since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkCounts {
     /// Packets that arrived.
     pub arrived_pkts: u64,

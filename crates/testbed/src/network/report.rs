@@ -43,6 +43,10 @@ pub struct OneWayDelay {
 pub struct NetworkReport {
     /// What happened by the ends of intervals.
     pub marks: Vec<Mark>,
+    /// What happened in all, by link.
+    pub links: Vec<LinkCounts>,
+    /// And by pair.
+    pub pairs: Vec<PairCounts>,
     /// Of every pair, if any data arrived.
     pub delays: Vec<Option<OneWayDelay>>,
     /// How late packets came out that crossed this link last, if any did.

@@ -1,15 +1,18 @@
-//! `netflow testbed -- COMMAND`
+//! `netflow testbed -- COMMAND` and `netflow testbed SCENARIO`
+
+mod network;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueHint};
 use netflow_testbed::{
     End, Error, STACKS, StackOptions, Testbed, become_root, inside_cage, spawn_caged,
 };
@@ -20,18 +23,36 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::format::{Format, HELP};
 use crate::parse::buffer_bytes;
+use network::NetworkArguments;
 
-/// Run commands at both ends of an emulated link, between two network namespaces
+/// Let real TCP run over an emulated link, or over a scenario's whole network
 ///
-/// COMMAND runs at end a, --server at end b. NETFLOW_ADDRESS and NETFLOW_PEER in their environment
-/// are their own and the other end's address, NETFLOW_END is a or b. When COMMAND ends, so does
-/// everything; the link's report goes to the standard error, and the exit code is COMMAND's. No
-/// process and no namespace is left behind, whatever kills netflow.
+/// Without SCENARIO there are two hosts and a link: COMMAND runs at end a, --server at end b. NETFLOW_ADDRESS
+/// and NETFLOW_PEER in their environment are their own and the other end's address, NETFLOW_END is a or b.
+///
+/// With SCENARIO every node where a connection begins or ends is a host, every link has its rate, delay,
+/// buffer and queue, and the connections are real ones of this machine's kernel. COMMAND, if there is one,
+/// runs at the node that --at names, which reaches all hosts by their names; --serve runs others meanwhile.
+///
+/// When COMMAND ends, so does everything; the report goes to the standard error, and the exit code is
+/// COMMAND's. No process and no namespace is left behind, whatever kills netflow.
 #[derive(Args)]
 pub struct TestbedArguments {
-    /// What runs at end a
-    #[arg(value_name = "COMMAND", required = true, last = true)]
+    /// A scenario's file: its network instead of a link
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath,
+          conflicts_with_all = ["LinkArguments", "server", "stack", "cc", "initial_window", "receive_buffer"])]
+    scenario: Option<PathBuf>,
+
+    /// What runs at end a, or at the node that --at names
+    #[arg(
+        value_name = "COMMAND",
+        required_unless_present = "scenario",
+        last = true
+    )]
     command: Vec<OsString>,
+
+    #[command(flatten)]
+    network: NetworkArguments,
 
     /// What the shell runs at end b
     #[arg(long, value_name = "COMMAND")]
@@ -62,6 +83,11 @@ pub struct TestbedArguments {
 }
 
 pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(scenario) = &arguments.scenario {
+        let options = &arguments.network;
+        let command = &arguments.command;
+        return network::testbed(scenario, options, command, arguments.format, out);
+    }
     // Wrong options are told before anything is made.
     let link = arguments.link.options().map_err(Error::from)?;
     let mut stack = StackOptions::preset(&arguments.stack).unwrap_or_default();
