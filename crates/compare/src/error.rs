@@ -10,6 +10,12 @@ pub enum Error {
     /// There is no ns-2.
     #[error("ns-2 is not installed: there is no command `ns`")]
     NotInstalled,
+    /// There is no compiler, or no ns-3 for it.
+    #[error("ns-3 is not installed: {0}")]
+    NoNs3(String),
+    /// The scenario cannot be written for ns-3.
+    #[error(transparent)]
+    ExportNs3(#[from] netflow_scenario::export::Ns3Error),
     /// The scenario cannot be written for ns-2.
     #[error(transparent)]
     Export(#[from] netflow_scenario::export::ExportError),
@@ -20,11 +26,11 @@ pub enum Error {
     /// netflow cannot run it.
     #[error("{0}")]
     Evaluation(String),
-    /// ns failed.
-    #[error("ns failed with seed {seed} ({status}){}", said(.stderr))]
+    /// A program failed.
+    #[error("{program} failed ({status}){}", said(.stderr))]
     Failed {
-        /// Of which run.
-        seed: u64,
+        /// Which.
+        program: &'static str,
         /// How it ended.
         status: String,
         /// The end of what it said.

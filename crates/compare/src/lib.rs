@@ -1,7 +1,7 @@
 //! A scenario evaluated by netflow and run by a referee, side by side.
 //!
 //! A [`Runner`] runs a scenario once per seed: [`Ns2`] is a real ns-2 on the script that the scenario crate
-//! exports, [`Linux`] the TCP of this machine's kernel over an emulated network. [`Ensemble`] is what the runs say together, [`Side`] what netflow says, and [`Comparison`] puts
+//! exports, [`Ns3`] a real ns-3 on the program that it does, [`Linux`] the TCP of this machine's kernel over an emulated network. [`Ensemble`] is what the runs say together, [`Side`] what netflow says, and [`Comparison`] puts
 //! one beside the other. Runs made elsewhere come in as packet traces ([`from_trace`]) and as
 //! results directories ([`Side::of_results`]).
 //!
@@ -28,6 +28,8 @@ mod from_trace;
 #[cfg(target_os = "linux")]
 mod linux;
 mod ns2;
+mod ns3;
+mod program;
 mod runner;
 mod side;
 
@@ -40,6 +42,7 @@ pub use from_trace::from_trace;
 pub use linux::Linux;
 pub use netflow_results::Referee;
 pub use ns2::Ns2;
+pub use ns3::Ns3;
 pub use runner::{Costs, Runner, Settings};
 pub use side::Side;
 

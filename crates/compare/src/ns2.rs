@@ -1,17 +1,14 @@
 //! Running a real ns-2.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use netflow_scenario::Prepared;
 use netflow_scenario::export::{NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options, Ns2Trace, ns2};
 
 use crate::error::file;
+use crate::program::{each_row, run_program, temporary};
 use crate::{ConnectionInterval, Error, LinkInterval, Referee, Run, Runner, Settings};
 
 /// An ns-2 that can be run.
@@ -69,56 +66,11 @@ impl Ns2 {
         trace: Option<&str>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<f64, Error> {
-        file("make", place, fs::create_dir_all(place))?;
-        let said = |name: &str| place.join(name);
-        let (stderr, times) = (said("stderr"), said("times"));
-        let open = |path: &Path| file("write", path, fs::File::create(path));
-        // The shell tells the CPU time of what it ran.
-        let line = r#""$@" 2> "$NETFLOW_STDERR"; code=$?; times > "$NETFLOW_TIMES"; exit $code"#;
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", line, "sh"])
-            .arg(&self.program)
-            .arg(script)
-            .arg(seed.to_string())
-            .arg(place)
-            .args(trace)
-            .env("NETFLOW_STDERR", &stderr)
-            .env("NETFLOW_TIMES", &times)
-            .stdin(Stdio::null())
-            .stdout(open(&said("stdout"))?)
-            // A group of its own, so that all of it can be stopped.
-            .process_group(0);
-        let mut child = file("start", &self.program, command.spawn())?;
-        let mut pause = Duration::from_millis(1);
-        let status = loop {
-            if let Some(status) = file("wait for", &self.program, child.try_wait())? {
-                break status;
-            }
-            if stop() {
-                let group = format!("-{}", child.id());
-                let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-                let _ = child.wait();
-                return Err(Error::Stopped);
-            }
-            thread::sleep(pause);
-            pause = (2 * pause).min(Duration::from_millis(50));
-        };
-        if !status.success() {
-            let text = fs::read(&stderr).unwrap_or_default();
-            return Err(Error::Failed {
-                seed,
-                status: status.to_string(),
-                stderr: last_lines(&String::from_utf8_lossy(&text), 10),
-            });
-        }
-        let mut text = String::new();
-        let opened = file("read", &times, fs::File::open(&times))?;
-        file("read", &times, opened.take(4096).read_to_string(&mut text))?;
-        cpu_seconds(&text).ok_or_else(|| Error::Output {
-            path: times,
-            reason: format!("the shell's times cannot be read: {text}"),
-        })
+        let seed = seed.to_string();
+        let arguments = [script.as_os_str(), seed.as_ref(), place.as_os_str()];
+        let trace = trace.map(OsStr::new);
+        let arguments: Vec<&OsStr> = arguments.into_iter().chain(trace).collect();
+        run_program("ns", &self.program, &arguments, place, stop)
     }
 }
 
@@ -165,30 +117,10 @@ impl Runner for Ns2 {
     }
 }
 
-fn temporary() -> Result<tempfile::TempDir, Error> {
-    file("make", &std::env::temp_dir(), tempfile::tempdir())
-}
-
 fn write_script(folder: &Path, script: &str) -> Result<PathBuf, Error> {
     let path = folder.join("scenario.tcl");
     file("write", &path, fs::write(&path, script))?;
     Ok(path)
-}
-
-fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
-}
-
-/// The second line of the shell's `times`: user and system time of its children, as `0m1.5s`.
-fn cpu_seconds(text: &str) -> Option<f64> {
-    let line = text.lines().nth(1)?;
-    let mut sum = 0.0;
-    for time in line.split_whitespace() {
-        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
-        sum += 60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?;
-    }
-    Some(sum)
 }
 
 /// What a run has written.
@@ -269,56 +201,4 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         Ok(())
     })?;
     Ok(run)
-}
-
-/// Every row of one of the script's files: the name in the second column, and the numbers.
-fn each_row(
-    path: &Path,
-    columns: usize,
-    mut on: impl FnMut(&str, &[f64]) -> Result<(), String>,
-) -> Result<(), Error> {
-    let wrong = |reason: String| Error::Output {
-        path: path.to_owned(),
-        reason,
-    };
-    let mut reader = csv::ReaderBuilder::new()
-        .from_path(path)
-        .map_err(|error| wrong(error.to_string()))?;
-    let mut record = csv::ByteRecord::new();
-    let mut numbers = Vec::with_capacity(columns);
-    while reader
-        .read_byte_record(&mut record)
-        .map_err(|error| wrong(error.to_string()))?
-    {
-        let line = record.position().map_or(0, csv::Position::line);
-        numbers.clear();
-        for (i, field) in record.iter().enumerate() {
-            if i == 1 {
-                continue;
-            }
-            let number = std::str::from_utf8(field)
-                .ok()
-                .and_then(|text| text.parse().ok());
-            let number: f64 = number.ok_or_else(|| {
-                let text = String::from_utf8_lossy(field);
-                wrong(format!("line {line}: `{text}` is no number"))
-            })?;
-            numbers.push(number);
-        }
-        let name = String::from_utf8_lossy(record.get(1).unwrap_or_default());
-        on(&name, &numbers).map_err(|reason| wrong(format!("line {line}: {reason}")))?;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cpu_seconds;
-
-    #[test]
-    fn the_shell_tells_cpu_times() {
-        let text = "0m0.001s 0m0.002s\n1m2.500s 0m0.250s\n";
-        assert_eq!(cpu_seconds(text), Some(62.75));
-        assert_eq!(cpu_seconds("nothing"), None);
-    }
 }

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use netflow_network::{ConnectionSpec, LinkId, Network, NodeId, Source};
 use netflow_scenario::Prepared;
+use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, way_holds_bytes};
 use netflow_testbed::network::{EmulatedNetwork, NetworkOptions, NetworkReport, Plan, TcpRoute};
 use netflow_testbed::{Capture, StackOptions};
 use netflow_units::SplitMix64;
 
-use crate::fit::{self, TCP_HEADERS_BYTES, Unfit};
+use crate::fit::{self, Unfit};
 use crate::open::Open;
 use crate::tcp::Tcp;
 
@@ -212,34 +213,15 @@ pub(crate) enum Gaps {
 /// Bytes of data in a packet of a connection.
 pub fn data_bytes(spec: &ConnectionSpec) -> f64 {
     match spec.source.is_answered() {
-        true => spec.packet_size_bytes - TCP_HEADERS_BYTES,
+        true => spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES,
         false => spec.packet_size_bytes,
     }
 }
 
 /// Sockets have room for what the widest way holds, where Linux's defaults have less.
 fn widest(network: &Network, stack: &mut StackOptions) {
-    let mut most_bytes = 0.0_f64;
-    for id in network.connections() {
-        let (there, back) = (network.path(id), network.return_path(id));
-        let rtt_s: f64 = there
-            .iter()
-            .chain(&back)
-            .map(|&l| network.link_spec(l).delay_s)
-            .sum();
-        let widths = there.iter().map(|&link| network.bandwidths_bps(link).1);
-        let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-        let size = network.connection_spec(id).packet_size_bytes;
-        let queues: f64 = there
-            .iter()
-            .map(|&link| network.buffer_pkts(link) * size)
-            .sum();
-        if narrowest_bps.is_finite() {
-            most_bytes = most_bytes.max(narrowest_bps / 8.0 * rtt_s + queues);
-        }
-    }
-    // Twice: what the kernel keeps of a packet is more than its bytes.
-    let wanted = (2.0 * most_bytes).min(f64::from(1_u32 << 30)) as u32;
+    let held = network.connections().map(|id| way_holds_bytes(network, id));
+    let wanted = held.fold(0.0, f64::max).min(f64::from(1_u32 << 30)) as u32;
     for buffer in [
         &mut stack.send_buffer_bytes,
         &mut stack.receive_buffer_bytes,

@@ -1,11 +1,8 @@
 //! Whether a scenario can be emulated, and what that would take.
 
-use netflow_network::{
-    Application, ConnectionId, ConnectionSpec, DropPolicy, Network, Source, TcpVariant,
-};
+use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Source};
 use netflow_scenario::Prepared;
-use netflow_scenario::export::Tcp;
-use netflow_tcpmodel::CongestionControl;
+use netflow_scenario::export::real_tcp;
 use netflow_testbed::network::TcpRoute;
 
 /// Why a scenario is not emulated.
@@ -35,6 +32,9 @@ pub enum Unfit {
         "workload `{0}`: users are not emulated in networks yet; `netflow ipb` has them on one link"
     )]
     Users(String),
+    /// Transfers that come and go, of which a fluid has the mean.
+    #[error("demand `{0}`: transfers that come and go are not emulated")]
+    Demand(String),
     /// Too many hosts.
     #[error("it has {hosts} hosts; at most {most} are emulated")]
     Hosts {
@@ -114,6 +114,9 @@ pub fn fit(scenario: &Prepared) -> Result<Expected, Unfit> {
     if let Some(users) = network.workloads().next() {
         return Err(Unfit::Users(users.name.clone()));
     }
+    if let Some(demand) = scenario.demands.first() {
+        return Err(Unfit::Demand(demand.name.clone()));
+    }
     let queue = |link, what| Err(Unfit::Queue { link, what });
     for id in network.links() {
         let link = || network.link_name(id).to_owned();
@@ -170,90 +173,18 @@ pub fn fit(scenario: &Prepared) -> Result<Expected, Unfit> {
 /// What TCP does for a connection; of one without TCP, what its route does.
 pub(crate) fn tcp_of(network: &Network, id: ConnectionId) -> Result<TcpRoute, Unfit> {
     let spec = network.connection_spec(id);
-    let no = |what: String| {
-        Err(Unfit::Traffic {
-            connection: spec.name.clone(),
-            what,
-        })
-    };
-    let mut tcp = TcpRoute {
-        congestion: None,
-        initial_window: None,
-        largest_window: spec
-            .max_window_pkts
-            .map(|window| window.round().max(1.0) as u32),
-        ecn: false,
+    let tcp = real_tcp(spec).map_err(|what| Unfit::Traffic {
+        connection: spec.name.clone(),
+        what,
+    })?;
+    Ok(TcpRoute {
+        congestion: tcp.map(|tcp| tcp.congestion.linux().to_owned()),
+        initial_window: tcp.and_then(|tcp| tcp.initial_window),
+        largest_window: tcp.and_then(|tcp| tcp.largest_window),
+        ecn: tcp.is_some_and(|tcp| tcp.ecn),
         mtu: spec.packet_size_bytes.round().clamp(68.0, 65_535.0) as u16,
-    };
-    let is_tcp = spec.source.is_answered();
-    if is_tcp && spec.packet_size_bytes < LEAST_TCP_BYTES {
-        return no(format!(
-            "packets of {} B are too small for TCP here: {LEAST_TCP_BYTES} B at least",
-            spec.packet_size_bytes
-        ));
-    }
-    if spec.application != Application::Bulk {
-        return no("an application in front of TCP is not emulated".to_owned());
-    }
-    let congestion = match &spec.source {
-        Source::Window(window) => {
-            tcp.initial_window = Some(window.initial_window_pkts.round().max(1.0) as u32);
-            match window.variant {
-                TcpVariant::Reno | TcpVariant::NewReno => "reno",
-                TcpVariant::Cubic => "cubic",
-                TcpVariant::Vegas => "vegas",
-                TcpVariant::Tahoe => return no("no Linux has TCP Tahoe".to_owned()),
-            }
-        }
-        Source::Stack(stack) => {
-            if stack.name != LINUX {
-                return no(format!(
-                    "its TCP is that of `{}`; Linux's is `{LINUX}`",
-                    stack.name
-                ));
-            }
-            tcp.initial_window = Some(stack.initial_window_pkts);
-            tcp.ecn = stack.ecn;
-            match stack.congestion {
-                CongestionControl::Reno => "reno",
-                CongestionControl::Cubic => "cubic",
-                CongestionControl::Bbr => "bbr",
-                CongestionControl::Dctcp => "dctcp",
-            }
-        }
-        Source::Profile(profile) => {
-            if tcp.largest_window.is_none() {
-                let window = profile.window_limit_pkts();
-                tcp.largest_window = window.map(|window| window.round().max(1.0) as u32);
-            }
-            match Tcp::of_profile(profile.name()) {
-                Some(Tcp::Reno | Tcp::Newreno | Tcp::Sack) => "reno",
-                Some(Tcp::Cubic) => "cubic",
-                Some(Tcp::Vegas) => "vegas",
-                Some(Tcp::Tahoe) => return no("no Linux has TCP Tahoe".to_owned()),
-                None => {
-                    return no(format!(
-                        "nobody knows which TCP `{}` was measured of",
-                        profile.name()
-                    ));
-                }
-            }
-        }
-        Source::Constant { .. } | Source::Poisson { .. } => return Ok(tcp),
-        Source::Users(_) => return no("users are not emulated".to_owned()),
-    };
-    tcp.congestion = Some(congestion.to_owned());
-    Ok(tcp)
+    })
 }
-
-/// The stack whose rules are the kernel's.
-const LINUX: &str = "linux-6";
-
-/// Headers of IP and TCP with timestamps.
-pub(crate) const TCP_HEADERS_BYTES: f64 = 52.0;
-
-/// Smaller segments the kernel does not make.
-const LEAST_TCP_BYTES: f64 = 100.0;
 
 /// Acknowledgements for each packet of TCP: Linux answers every second one, and in recovery all.
 const ACKS_PER_PACKET: f64 = 0.6;

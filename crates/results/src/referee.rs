@@ -9,18 +9,21 @@ pub enum Referee {
     /// A real ns-2.
     #[default]
     Ns2,
+    /// A real ns-3.
+    Ns3,
     /// Real TCP of this machine's kernel, over an emulated network.
     Linux,
 }
 
 impl Referee {
     /// All of them.
-    pub const ALL: [Referee; 2] = [Referee::Ns2, Referee::Linux];
+    pub const ALL: [Referee; 3] = [Referee::Ns2, Referee::Ns3, Referee::Linux];
 
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
             Referee::Ns2 => "ns-2",
+            Referee::Ns3 => "ns-3",
             Referee::Linux => "Linux",
         }
     }
@@ -29,6 +32,7 @@ impl Referee {
     pub fn stem(self) -> &'static str {
         match self {
             Referee::Ns2 => "ns2",
+            Referee::Ns3 => "ns3",
             Referee::Linux => "linux",
         }
     }

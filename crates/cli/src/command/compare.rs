@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum, ValueHint};
 #[cfg(target_os = "linux")]
 use netflow::compare::Linux;
 use netflow::compare::{
-    BUSIEST, Comparison, Costs, Ensemble, Error, Estimate, Ns2, Referee, Runner, Settings, Side,
-    from_trace, write_ensemble,
+    BUSIEST, Comparison, Costs, Ensemble, Error, Estimate, Ns2, Ns3, Referee, Runner, Settings,
+    Side, from_trace, write_ensemble,
 };
 use netflow::evaluate::{self, warning_texts};
 use netflow::number::{count, duration, percent, plain, short};
@@ -25,10 +25,10 @@ use crate::output::{csv, file};
 use crate::parse::{positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
 
-/// Put a scenario beside a real ns-2 or real Linux TCP, or results beside packet traces
+/// Put a scenario beside a real ns-2, ns-3 or Linux, or results beside packet traces
 ///
 /// `netflow compare scenario.toml` runs ns-2 once per seed on the scenario as `netflow export`
-/// writes it, and netflow once. With `--with linux` its connections are sockets of this machine's kernel,
+/// writes it, and netflow once; with `--with ns3`, ns-3. With `--with linux` its connections are sockets of this machine's kernel,
 /// between network namespaces, over links that are emulated; that takes as long as the scenario, once per seed.
 /// `netflow compare RESULTS TRACE…` takes a results directory and
 /// ns-2 traces of the same network. A queue counts the packet in service, on both sides.
@@ -46,7 +46,7 @@ pub struct CompareArguments {
     #[arg(long, value_enum, default_value_t)]
     with: With,
 
-    /// Its runs, with as many seeds (default: 10 of ns-2, 3 of Linux)
+    /// Its runs, with as many seeds (default: 10, of Linux 3)
     #[arg(long, value_name = "N")]
     seeds: Option<NonZeroU32>,
 
@@ -99,6 +99,8 @@ enum With {
     /// A real ns-2.
     #[default]
     Ns2,
+    /// A real ns-3.
+    Ns3,
     /// TCP of this machine's kernel, over an emulated network.
     #[cfg(target_os = "linux")]
     Linux,
@@ -108,6 +110,7 @@ impl With {
     fn runner(self) -> Result<Box<dyn Runner>, Error> {
         Ok(match self {
             With::Ns2 => Box::new(Ns2::find()?),
+            With::Ns3 => Box::new(Ns3::find()?),
             #[cfg(target_os = "linux")]
             With::Linux => Box::new(Linux),
         })
@@ -117,7 +120,7 @@ impl With {
     fn runs(self) -> (u32, usize) {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self {
-            With::Ns2 => (10, cores()),
+            With::Ns2 | With::Ns3 => (10, cores()),
             #[cfg(target_os = "linux")]
             With::Linux => (3, 1),
         }
@@ -146,7 +149,7 @@ struct Answer<'a> {
 impl CompareArguments {
     /// Whether it makes namespaces.
     pub fn makes_namespaces(&self) -> bool {
-        self.with != With::Ns2
+        !matches!(self.with, With::Ns2 | With::Ns3)
     }
 
     /// An option that is given, and means something to ns-2 alone.
@@ -209,7 +212,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
     {
         return Err(Failure::Usage {
             message: format!("{option} is for ns-2"),
-            help: Some("leave it out: real TCP is what it is".to_owned()),
+            help: Some("leave it out".to_owned()),
         });
     }
     let (seeds, jobs) = arguments.with.runs();
@@ -225,6 +228,10 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         // What cannot be exported is told even where there is no ns-2.
         With::Ns2 => {
             Ns2::check_export(&scenario, &settings)?;
+            arguments.with.runner()?
+        }
+        With::Ns3 => {
+            Ns3::check_export(&scenario, &settings)?;
             arguments.with.runner()?
         }
         #[cfg(target_os = "linux")]
@@ -435,7 +442,12 @@ impl From<Error> for Failure {
                 message: what,
                 help: Some(help),
             },
+            Error::NoNs3(_) => Failure::Usage {
+                message: error.to_string(),
+                help: Some("on Debian and Ubuntu: apt-get install libns3-dev g++".to_owned()),
+            },
             Error::Export(_) => Failure::usage(error.to_string()),
+            Error::ExportNs3(error) => Failure::usage(error.to_string()),
             #[cfg(target_os = "linux")]
             Error::Emulation(error) => error.into(),
             Error::Trace(error) => Failure::Trace(error),

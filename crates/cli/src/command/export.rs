@@ -1,4 +1,4 @@
-//! `netflow export SCENARIO --to ns2`, `--to graphml`
+//! `netflow export SCENARIO --to ns2`, `--to ns3`, `--to graphml`
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,18 +6,21 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::import::{Topology, graphml};
 use netflow::scenario::Prepared;
-use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Tcp};
+use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Ns3Options, Tcp};
 
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::file;
 use crate::parse::{positive_time, tcp, time_from_zero};
 
-/// Write the scenario as a runnable ns-2 script, or its network as GraphML
+/// Write the scenario as a script of ns-2 or a program of ns-3, or its network as GraphML
 ///
 /// `ns SCRIPT [SEED [DIRECTORY [TRACE]]]` runs the script; ns-links.csv and ns-connections.csv are then
 /// in the directory. Exactly the scenario's links, paths, sources and times; every profile becomes
 /// the TCP that it was measured from.
+///
+/// For ns-3 it is one file of C++, whose head says how to compile it. Its TCP is that of today: CUBIC, BBR, DCTCP or
+/// Reno with SACK.
 ///
 /// GraphML has the nodes and the links with bandwidth, delay and buffer; `netflow import` reads them
 /// as they are. Queue disciplines, losses, connections and events have no place in it.
@@ -60,6 +63,8 @@ pub struct ExportArguments {
 enum Target {
     /// ns-2.35
     Ns2,
+    /// ns-3.37, a program in C++
+    Ns3,
     /// GraphML, nodes and links
     #[value(name = "graphml")]
     GraphMl,
@@ -78,8 +83,17 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
         Target::Ns2 => {
             export::ns2(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
         }
+        Target::Ns3 => {
+            arguments.refuse(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
+            let options = Ns3Options {
+                start_jitter_s: arguments.start_jitter,
+                every_s: arguments.every.unwrap_or(0.5),
+            };
+            export::ns3(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
+        }
         Target::GraphMl => {
-            arguments.refuse_what_is_for_ns2()?;
+            arguments.refuse(&["--tcp", "--overhead", "--trace"], "--to ns2")?;
+            arguments.refuse(&["--start-jitter", "--every"], "--to ns2 and --to ns3")?;
             graphml::write(&Topology::of(&scenario))
         }
     };
@@ -90,8 +104,8 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
 }
 
 impl ExportArguments {
-    /// What a graph has no place for is not passed over.
-    fn refuse_what_is_for_ns2(&self) -> Result<(), Failure> {
+    /// What the target has no place for is not passed over.
+    fn refuse(&self, options: &[&str], targets: &str) -> Result<(), Failure> {
         let given = [
             ("--tcp", self.tcp.is_some()),
             ("--start-jitter", self.start_jitter > 0.0),
@@ -99,9 +113,12 @@ impl ExportArguments {
             ("--every", self.every.is_some()),
             ("--trace", self.trace.is_some()),
         ];
-        match given.iter().find(|(_, given)| *given) {
+        match given
+            .iter()
+            .find(|(option, given)| *given && options.contains(option))
+        {
             None => Ok(()),
-            Some((option, _)) => Err(Failure::usage(format!("{option} is for `--to ns2`"))),
+            Some((option, _)) => Err(Failure::usage(format!("{option} is for {targets}"))),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod error;
 mod ns2;
+mod ns3;
+mod real;
 mod tcl;
 mod tcp;
 
@@ -10,4 +12,8 @@ pub use ns2::{
     NS2_CONNECTION_COLUMNS, NS2_CONNECTIONS_FILE, NS2_LINK_COLUMNS, NS2_LINKS_FILE, NS2_TRACE_FILE,
     Ns2Options, Ns2Trace, ns2,
 };
+pub use ns3::{
+    NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Error, Ns3Options, ns3,
+};
+pub use real::{REAL_TCP_HEADERS_BYTES, RealCongestion, RealTcp, real_tcp, way_holds_bytes};
 pub use tcp::{Tcp, UnknownTcp};

@@ -1,0 +1,159 @@
+//! Which of today's TCPs a source stands for, where real stacks or their models run it.
+
+use netflow_network::{Application, ConnectionSpec, Source, TcpVariant};
+use netflow_tcpmodel::CongestionControl;
+
+use super::Tcp;
+
+/// What a stack of today does for a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealTcp {
+    /// Its congestion control.
+    pub congestion: RealCongestion,
+    /// Window of the data's first round trip, in packets; `None`: the stack's own.
+    pub initial_window: Option<u32>,
+    /// The largest window, in packets; `None`: no limit but that of buffers.
+    pub largest_window: Option<u32>,
+    /// Whether ECN is asked for.
+    pub ecn: bool,
+}
+
+/// Congestion controls that today's stacks have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RealCongestion {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+    /// Version 1.
+    Bbr,
+    /// RFC 8257.
+    Dctcp,
+    /// By round-trip times.
+    Vegas,
+}
+
+impl RealCongestion {
+    /// As Linux calls it.
+    pub fn linux(self) -> &'static str {
+        match self {
+            RealCongestion::Reno => "reno",
+            RealCongestion::Cubic => "cubic",
+            RealCongestion::Bbr => "bbr",
+            RealCongestion::Dctcp => "dctcp",
+            RealCongestion::Vegas => "vegas",
+        }
+    }
+
+    /// As ns-3 calls it.
+    pub fn ns3(self) -> &'static str {
+        match self {
+            RealCongestion::Reno => "ns3::TcpLinuxReno",
+            RealCongestion::Cubic => "ns3::TcpCubic",
+            RealCongestion::Bbr => "ns3::TcpBbr",
+            RealCongestion::Dctcp => "ns3::TcpDctcp",
+            RealCongestion::Vegas => "ns3::TcpVegas",
+        }
+    }
+}
+
+/// The stack whose rules are those of today's Linux.
+const LINUX: &str = "linux-6";
+
+/// Headers of IP and TCP with timestamps, in bytes.
+pub const REAL_TCP_HEADERS_BYTES: f64 = 52.0;
+
+/// Linux makes no smaller packets.
+const LEAST_TCP_BYTES: f64 = 100.0;
+
+/// What a stack of today does for a connection; `None` for one without TCP.
+///
+/// # Errors
+/// Why none does.
+pub fn real_tcp(spec: &ConnectionSpec) -> Result<Option<RealTcp>, String> {
+    if spec.application != Application::Bulk {
+        return Err("an application in front of TCP is not played there".to_owned());
+    }
+    let whole = |pkts: f64| pkts.round().max(1.0) as u32;
+    let mut tcp = RealTcp {
+        congestion: RealCongestion::Reno,
+        initial_window: None,
+        largest_window: spec.max_window_pkts.map(whole),
+        ecn: false,
+    };
+    let tahoe = || Err("no stack of today has TCP Tahoe".to_owned());
+    tcp.congestion = match &spec.source {
+        Source::Window(window) => {
+            tcp.initial_window = Some(whole(window.initial_window_pkts));
+            match window.variant {
+                TcpVariant::Reno | TcpVariant::NewReno => RealCongestion::Reno,
+                TcpVariant::Cubic => RealCongestion::Cubic,
+                TcpVariant::Vegas => RealCongestion::Vegas,
+                TcpVariant::Tahoe => return tahoe(),
+            }
+        }
+        Source::Stack(stack) => {
+            if stack.name != LINUX {
+                let name = &stack.name;
+                return Err(format!(
+                    "its TCP is that of `{name}`; the one of today is `{LINUX}`"
+                ));
+            }
+            tcp.initial_window = Some(stack.initial_window_pkts);
+            tcp.ecn = stack.ecn;
+            match stack.congestion {
+                CongestionControl::Reno => RealCongestion::Reno,
+                CongestionControl::Cubic => RealCongestion::Cubic,
+                CongestionControl::Bbr => RealCongestion::Bbr,
+                CongestionControl::Dctcp => {
+                    tcp.ecn = true;
+                    RealCongestion::Dctcp
+                }
+            }
+        }
+        Source::Profile(profile) => {
+            if tcp.largest_window.is_none() {
+                tcp.largest_window = profile.window_limit_pkts().map(whole);
+            }
+            match Tcp::of_profile(profile.name()) {
+                Some(Tcp::Reno | Tcp::Newreno | Tcp::Sack) => RealCongestion::Reno,
+                Some(Tcp::Cubic) => RealCongestion::Cubic,
+                Some(Tcp::Vegas) => RealCongestion::Vegas,
+                Some(Tcp::Tahoe) => return tahoe(),
+                None => {
+                    let name = profile.name();
+                    return Err(format!("which TCP `{name}` was measured of is not known"));
+                }
+            }
+        }
+        Source::Constant { .. } | Source::Poisson { .. } => return Ok(None),
+        Source::Users(_) => return Err("users are not played there".to_owned()),
+    };
+    match spec.packet_size_bytes < LEAST_TCP_BYTES {
+        true => Err(format!(
+            "packets of {} B are too small for TCP there: {LEAST_TCP_BYTES} B at least",
+            spec.packet_size_bytes
+        )),
+        false => Ok(Some(tcp)),
+    }
+}
+
+/// Bytes that wait at senders and receivers of a connection at most, if nothing else limits it: twice what its way
+/// holds, since stacks keep more of a packet than its bytes.
+pub fn way_holds_bytes(
+    network: &netflow_network::Network,
+    id: netflow_network::ConnectionId,
+) -> f64 {
+    let (there, back) = (network.path(id), network.return_path(id));
+    let both = there.iter().chain(&back);
+    let rtt_s: f64 = both.map(|&link| network.link_spec(link).delay_s).sum();
+    let widths = there.iter().map(|&link| network.bandwidths_bps(link).1);
+    let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
+    let size_bytes = network.connection_spec(id).packet_size_bytes;
+    let rooms = there.iter().map(|&link| network.buffer_pkts(link));
+    let queues_bytes = rooms.sum::<f64>() * size_bytes;
+    match narrowest_bps.is_finite() {
+        true => 2.0 * (narrowest_bps / 8.0 * rtt_s + queues_bytes),
+        false => 0.0,
+    }
+}
