@@ -42,10 +42,16 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "compare",
-        &[(
-            "netflow compare topology.toml --with ns2 --seeds 3",
-            "both side by side",
-        )],
+        &[
+            (
+                "netflow compare topology.toml --with linux",
+                "beside real TCP of this machine's kernel",
+            ),
+            (
+                "netflow compare topology.toml --with ns2 --seeds 3",
+                "beside ns-2",
+            ),
+        ],
     ),
     (
         "report",
@@ -63,6 +69,10 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             (
                 "netflow export topology.toml --to ns2 -o topology.tcl",
                 "a script that `ns` runs",
+            ),
+            (
+                "netflow export topology.toml --to ns3 -o topology.cc",
+                "a program of ns-3, whose head says how to compile it",
             ),
             (
                 "netflow export topology.toml --to graphml -o topology.graphml",
@@ -248,10 +258,16 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "testbed",
-        &[(
-            "netflow testbed --delay 25ms --rate \"10 Mbit/s\" -- ping -c 3 server",
-            "real packets over an emulated link",
-        )],
+        &[
+            (
+                "netflow testbed --delay 25ms --rate \"10 Mbit/s\" -- ping -c 3 10.77.0.2",
+                "real packets over an emulated link",
+            ),
+            (
+                "netflow testbed topology.toml --at N1 -- ping -c 3 N7",
+                "and over a scenario's network, beside its real transfers",
+            ),
+        ],
     ),
 ];
 

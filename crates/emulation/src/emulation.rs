@@ -10,6 +10,7 @@ use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, way_holds_bytes};
 use netflow_testbed::network::{EmulatedNetwork, NetworkOptions, NetworkReport, Plan, TcpRoute};
 use netflow_testbed::{Capture, StackOptions};
 use netflow_units::SplitMix64;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::fit::{self, Unfit};
 use crate::open::Open;
@@ -111,6 +112,7 @@ impl Emulation {
             seed: settings.seed,
             captures: settings.captures.clone(),
         };
+        allow_many_files();
         let emulated = EmulatedNetwork::new(network, plan, &options)?;
         let mut seeds = SplitMix64::new(settings.seed);
         let mut tcp = Tcp::new()?;
@@ -194,6 +196,16 @@ impl Emulation {
         drop((tcp, open));
         Ok(report)
     }
+}
+
+/// As many sockets as the system lets this process have. Where it does not, a socket says so.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let most = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    let _ = setrlimit(Resource::Nofile, most);
 }
 
 /// When one of a connection sends, in seconds.

@@ -20,6 +20,8 @@ const NEEDS: &str = "NETFLOW_NEEDS";
 pub enum Need {
     /// The simulator ns-2, as the command `ns`.
     Ns2,
+    /// The simulator ns-3, as headers and libraries, and the compiler `g++`.
+    Ns3,
     /// The browser, as the command `chromium`.
     Chromium,
     /// Network namespaces and TUN devices, and what the kernel between them has to know.
@@ -31,8 +33,9 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Need; 5] = [
+    const ALL: [Need; 6] = [
         Need::Ns2,
+        Need::Ns3,
         Need::Chromium,
         Need::Namespaces,
         Need::System,
@@ -43,6 +46,7 @@ impl Need {
     pub fn name(self) -> &'static str {
         match self {
             Need::Ns2 => "ns2",
+            Need::Ns3 => "ns3",
             Need::Chromium => "chromium",
             Need::Namespaces => "namespaces",
             Need::System => "system",

@@ -1,0 +1,181 @@
+//! A scenario through a real ns-3, beside queueing theory and arithmetic. Where ns-3 or a compiler is
+//! missing, tests are skipped.
+
+use netflow_compare::{Error, Ns3, Run, Runner, Settings};
+use netflow_needs::{Need, skip};
+use netflow_problems::m_d_1_k;
+use netflow_scenario::{Prepared, load};
+
+fn scenario(text: &str) -> Prepared {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("scenario.toml");
+    std::fs::write(&path, text).unwrap();
+    load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The runs, or nothing and why.
+fn run(scenario: &Prepared, seeds: u32) -> Option<Vec<Run>> {
+    let ns3 = match Ns3::find() {
+        Ok(ns3) => ns3,
+        Err(error) => {
+            skip(Need::Ns3, &error.to_string());
+            return None;
+        }
+    };
+    let settings = Settings {
+        seeds,
+        start_jitter_s: 0.0,
+        ..Settings::default()
+    };
+    let runs = ns3.run_seeds(scenario, &settings, &|_| {}, &|| false);
+    Some(runs.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Poisson packets of 998 B, with the 2 B of PPP 1 ms each: M/D/1/K's losses and queue; and in an empty
+/// network a transfer with a window of 20 packets sends 20 in each round trip.
+#[test]
+fn queues_and_windows_are_those_of_theory() {
+    let text = r#"
+        [simulation]
+        duration = "40 s"
+        [[link]]
+        from = "a"
+        to = "r"
+        bandwidth = "1 Gbit/s"
+        buffer = "1000 pkt"
+        [[link]]
+        from = "r"
+        to = "b"
+        bandwidth = "8 Mbit/s"
+        delay = "3 ms"
+        buffer = "8 pkt"
+        [[link]]
+        from = "c"
+        to = "d"
+        bandwidth = "1 Gbit/s"
+        delay = "50 ms"
+        buffer = "100 pkt"
+        [[connection]]
+        name = "noise, \"so called\""
+        from = "a"
+        to = "b"
+        packet-size = "998 B"
+        source = { poisson = "900 pkt/s" }
+        [[connection]]
+        name = "window"
+        from = "c"
+        to = "d"
+        packet-size = "1500 B"
+        max-window = "20 pkt"
+        source = { stack = "linux-6", congestion = "reno" }
+    "#;
+    let scenario = scenario(text);
+    let Some(runs) = run(&scenario, 6) else {
+        return;
+    };
+    let narrow = scenario.network.link_by_name("r->b").unwrap().index();
+    let (loss, queue) = m_d_1_k(0.9, 8);
+    let each = |of: &dyn Fn(&Run) -> f64| {
+        let values: Vec<f64> = runs.iter().map(of).collect();
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        (mean, (squares / (n * (n - 1.0))).sqrt())
+    };
+    let lost = each(&|run| {
+        let intervals = &run.links[narrow].1;
+        let lost: f64 = intervals.iter().map(|it| it.lost_pkts).sum();
+        lost / intervals.iter().map(|it| it.arrived_pkts).sum::<f64>()
+    });
+    let queued = each(&|run| {
+        let intervals = &run.links[narrow].1;
+        intervals.iter().map(|it| it.queue_pkts).sum::<f64>() / intervals.len() as f64
+    });
+    for (what, (mean, error), wanted) in [("loss", lost, loss), ("queue", queued, queue)] {
+        assert!(
+            (mean - wanted).abs() < 4.0 * error,
+            "{what}: {mean} ± {error}, M/D/1/K has {wanted}"
+        );
+    }
+    // From the tenth second on 20 packets in each 100 ms, and what it takes to send one each way.
+    for run in &runs {
+        let intervals = &run.connections[1].1[20..];
+        let delivered: f64 = intervals.iter().map(|it| it.delivered_pkts).sum();
+        let pps = delivered / (0.5 * intervals.len() as f64);
+        assert!((pps / 200.0 - 1.0).abs() < 0.01, "{pps} packets/s");
+        assert_eq!(run.delays.len(), 2);
+        assert!(
+            (run.delays[1].1.p50_s - 0.0500).abs() < 2e-4,
+            "{:?}",
+            run.delays[1]
+        );
+    }
+}
+
+/// Every queue that can be exported compiles, runs, and holds a transfer's packets; RED and PIE lose some
+/// before their buffers are full.
+#[test]
+fn all_queues_run() {
+    let mut text = "[simulation]\nduration = \"10 s\"\npacket-size = \"1500 B\"\n".to_owned();
+    for (queue, losses) in [
+        ("\"drop-tail\"", "loss = 0.001"),
+        (
+            "{ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }",
+            "",
+        ),
+        ("\"codel\"", "loss = { ber = 1e-8 }"),
+        ("\"fq-codel\"", ""),
+        ("\"pie\"", ""),
+    ] {
+        let name = queue.len();
+        text += &format!(
+            "[[link]]\nfrom = \"a{name}\"\nto = \"b{name}\"\nbandwidth = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+             buffer = \"60 pkt\"\nqueue = {queue}\n{losses}\n\
+             [[connection]]\nname = \"c{name}\"\nfrom = \"a{name}\"\nto = \"b{name}\"\ncount = 3\n\
+             source = {{ stack = \"linux-6\" }}\n"
+        );
+    }
+    let scenario = scenario(&text);
+    let Some(runs) = run(&scenario, 1) else {
+        return;
+    };
+    let network = &scenario.network;
+    for id in network.connections() {
+        let link = network.path(id)[0];
+        let intervals = &runs[0].links[link.index()].1[4..];
+        let n = intervals.len() as f64;
+        let queue = intervals.iter().map(|it| it.queue_pkts).sum::<f64>() / n;
+        let busy = intervals.iter().map(|it| it.utilization).sum::<f64>() / n;
+        let lost: f64 = runs[0].links[link.index()]
+            .1
+            .iter()
+            .map(|it| it.lost_pkts)
+            .sum();
+        let what = format!(
+            "{}: queue {queue}, busy {busy}, lost {lost}",
+            network.link_name(link)
+        );
+        assert!(
+            (1.0..60.0).contains(&queue) && busy > 0.7 && busy <= 1.0 + 1e-9,
+            "{what}"
+        );
+        assert!(lost > 0.0, "{what}");
+    }
+}
+
+#[test]
+fn what_ns3_cannot_have_is_said_without_it() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/");
+    for (name, wanted) in [
+        ("web.toml", "workload browsers: users"),
+        ("diffserv.toml", "aggregate F1: conditioners"),
+        ("link-failure.toml", "links that fail"),
+        ("wifi-loss.toml", "losses in bursts"),
+        ("abilene.toml", "transfers that come and go"),
+    ] {
+        let scenario = load(format!("{path}{name}").as_ref(), &[]).unwrap();
+        let error = Ns3::check_export(&scenario, &Settings::default()).unwrap_err();
+        assert!(matches!(error, Error::ExportNs3(_)));
+        assert!(error.to_string().contains(wanted), "{error}");
+    }
+}
