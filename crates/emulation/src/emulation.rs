@@ -4,9 +4,9 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netflow_network::{ConnectionSpec, LinkId, Network, NodeId, Source};
+use netflow_network::{LinkId, Network, NodeId, Source};
 use netflow_scenario::Prepared;
-use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, way_holds_bytes};
+use netflow_scenario::export::way_holds_bytes;
 use netflow_testbed::network::{EmulatedNetwork, NetworkOptions, NetworkReport, Plan, TcpRoute};
 use netflow_testbed::{Capture, StackOptions};
 use netflow_units::SplitMix64;
@@ -220,14 +220,6 @@ pub(crate) struct Times {
 pub(crate) enum Gaps {
     Constant(f64),
     Poisson(f64, SplitMix64),
-}
-
-/// Bytes of data in a packet of a connection.
-pub fn data_bytes(spec: &ConnectionSpec) -> f64 {
-    match spec.source.is_answered() {
-        true => spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES,
-        false => spec.packet_size_bytes,
-    }
 }
 
 /// Sockets have room for what the widest way holds, where Linux's defaults have less.

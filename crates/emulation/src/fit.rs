@@ -2,7 +2,7 @@
 
 use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Source};
 use netflow_scenario::Prepared;
-use netflow_scenario::export::real_tcp;
+use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, real_tcp};
 use netflow_testbed::network::TcpRoute;
 
 /// Why a scenario is not emulated.
@@ -170,6 +170,14 @@ pub fn fit(scenario: &Prepared) -> Result<Expected, Unfit> {
     Ok(expected)
 }
 
+/// Bytes of data in a packet of a connection.
+pub fn data_bytes(spec: &ConnectionSpec) -> f64 {
+    match spec.source.is_answered() {
+        true => spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES,
+        false => spec.packet_size_bytes,
+    }
+}
+
 /// What TCP does for a connection; of one without TCP, what its route does.
 pub(crate) fn tcp_of(network: &Network, id: ConnectionId) -> Result<TcpRoute, Unfit> {
     let spec = network.connection_spec(id);
@@ -180,7 +188,9 @@ pub(crate) fn tcp_of(network: &Network, id: ConnectionId) -> Result<TcpRoute, Un
     Ok(TcpRoute {
         congestion: tcp.map(|tcp| tcp.congestion.linux().to_owned()),
         initial_window: tcp.and_then(|tcp| tcp.initial_window),
-        largest_window: tcp.and_then(|tcp| tcp.largest_window),
+        receive_window_bytes: tcp
+            .and_then(|tcp| tcp.largest_window)
+            .map(|pkts| (f64::from(pkts) * data_bytes(spec)).round() as u32),
         ecn: tcp.is_some_and(|tcp| tcp.ecn),
         mtu: spec.packet_size_bytes.round().clamp(68.0, 65_535.0) as u16,
     })

@@ -28,5 +28,7 @@ mod open;
 mod tcp;
 
 #[cfg(target_os = "linux")]
-pub use emulation::{Emulation, Error, Settings, data_bytes};
-pub use fit::{Expected, MOST_CONNECTIONS, MOST_HOPS_PPS, MOST_HOSTS, MOST_PPS, Unfit, fit};
+pub use emulation::{Emulation, Error, Settings};
+pub use fit::{
+    Expected, MOST_CONNECTIONS, MOST_HOPS_PPS, MOST_HOSTS, MOST_PPS, Unfit, data_bytes, fit,
+};

@@ -8,12 +8,16 @@ use std::time::{Duration, Instant};
 
 use netflow_network::ConnectionSpec;
 use netflow_testbed::network::EmulatedNetwork;
+use nix::{setsockopt_impl, sockopt_impl};
+use nix::sys::socket::setsockopt;
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::time::{sleep_until, timeout_at};
 
-use crate::emulation::{Error, Times, data_bytes};
+use crate::emulation::{Error, Times};
+use crate::fit::data_bytes;
 
 /// The discard port.
 const PORT: u16 = 9;
@@ -25,7 +29,8 @@ const PIECE_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Tcp {
     runtime: Option<Runtime>,
-    listeners: Vec<(usize, TcpListener)>,
+    /// With the pair, and the window that its receivers announce.
+    listeners: Vec<(usize, Option<u32>, TcpListener)>,
     transfers: Vec<Transfer>,
 }
 
@@ -67,17 +72,21 @@ impl Tcp {
             .addresses
             .map(|address| SocketAddrV4::new(address, PORT));
         let [sender, receiver] = ends.hosts;
-        if self.listeners.last().is_none_or(|&(last, _)| last != pair) {
+        if self.listeners.last().is_none_or(|&(last, ..)| last != pair) {
             let listener = network.run_in(receiver, || -> io::Result<TcpListener> {
                 let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
                 socket.set_reuse_address(true)?;
+                if let Some(window_bytes) = ends.tcp.receive_window_bytes {
+                    hold_window(&socket, window_bytes)?;
+                }
                 socket.bind(&SocketAddr::from(to).into())?;
                 socket.listen(i32::try_from(spec.count).unwrap_or(i32::MAX).min(4096))?;
                 socket.set_nonblocking(true)?;
                 Ok(socket.into())
             })?;
-            self.listeners
-                .push((pair, listener.map_err(Error::socket(doing()))?));
+            let listener = listener.map_err(Error::socket(doing()))?;
+            let window_bytes = ends.tcp.receive_window_bytes;
+            self.listeners.push((pair, window_bytes, listener));
         }
         let socket = network.run_in(sender, || -> io::Result<Socket> {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
@@ -102,7 +111,7 @@ impl Tcp {
             return Ok(());
         };
         let _inside = runtime.enter();
-        for (pair, listener) in self.listeners.drain(..) {
+        for (pair, window_bytes, listener) in self.listeners.drain(..) {
             let listener = tokio::net::TcpListener::from_std(listener)
                 .map_err(Error::socket("wait for transfers"))?;
             let read_bytes = read_bytes.clone();
@@ -110,7 +119,8 @@ impl Tcp {
                 // A connection that died before it was taken is no reason to end.
                 loop {
                     if let Ok((stream, _)) = listener.accept().await {
-                        tokio::spawn(receive(stream, pair, read_bytes.clone()));
+                        let read_bytes = read_bytes.clone();
+                        tokio::spawn(receive(stream, window_bytes, pair, read_bytes));
                     }
                 }
             });
@@ -138,7 +148,40 @@ impl Drop for Tcp {
     }
 }
 
-async fn receive(stream: TcpStream, pair: usize, read_bytes: Arc<[AtomicU64]>) {
+// The largest window that a socket announces, in bytes.
+sockopt_impl!(
+    WindowClamp,
+    SetOnly,
+    libc::IPPROTO_TCP,
+    libc::TCP_WINDOW_CLAMP,
+    u32
+);
+
+/// Gives a listening socket a receive buffer that holds this window and never grows: with one that grows
+/// the kernel would raise the window.
+fn hold_window(socket: &Socket, window_bytes: u32) -> io::Result<()> {
+    // Small packets take several times their bytes of data.
+    let wanted = 65_536 + 4 * window_bytes as usize;
+    if set_socket_recv_buffer_size_force(socket, wanted).is_err() {
+        // Without the rights of the machine's root there is no more than `net.core.rmem_max`.
+        socket.set_recv_buffer_size(wanted)?;
+    }
+    let given = socket.recv_buffer_size()?;
+    if given < wanted {
+        return Err(io::Error::other(format!(
+            "a window of {window_bytes} B needs a receive buffer of {wanted} B, and without the machine's \
+             root there are {given} B at most (net.core.rmem_max)"
+        )));
+    }
+    Ok(())
+}
+
+async fn receive(
+    stream: TcpStream,
+    window_bytes: Option<u32>,
+    pair: usize,
+    read_bytes: Arc<[AtomicU64]>,
+) {
     let mut piece = vec![0; PIECE_BYTES];
     loop {
         if stream.readable().await.is_err() {
@@ -148,6 +191,10 @@ async fn receive(stream: TcpStream, pair: usize, read_bytes: Arc<[AtomicU64]>) {
             Ok(0) => return,
             Ok(bytes) => {
                 read_bytes[pair].fetch_add(bytes as u64, Ordering::Relaxed);
+                // Whenever the kernel learns how large packets are, it sets the window anew (as Linux 6.18 does).
+                if let Some(window_bytes) = window_bytes {
+                    let _ = setsockopt(&stream, WindowClamp, &window_bytes);
+                }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => return,

@@ -233,3 +233,32 @@ fn transfers_end_and_go_around_failures() {
     assert!(read(2) - at(2, 4.0).read_bytes > 1_500_000);
     assert_eq!(report.unrouted_pkts, 0);
 }
+
+/// In an empty network a transfer with a window of 20 packets sends 20 in each round trip, whatever
+/// congestion control it has; the widest window that sockets can have is wide enough for 400.
+#[test]
+fn windows_are_not_exceeded() {
+    let mut text = "[simulation]\nduration = \"8 s\"\npacket-size = \"1000 B\"\n".to_owned();
+    for (window, congestion) in [(20, "reno"), (100, "cubic"), (400, "cubic")] {
+        text += &format!(
+            "[[link]]\nfrom = \"a{window}\"\nto = \"b{window}\"\nbandwidth = \"1 Gbit/s\"\ndelay = \"50 ms\"\n\
+             buffer = \"1000 pkt\"\n\
+             [[connection]]\nname = \"c{window}\"\nfrom = \"a{window}\"\nto = \"b{window}\"\n\
+             max-window = \"{window} pkt\"\n\
+             source = {{ stack = \"linux-6\", congestion = \"{congestion}\" }}\n"
+        );
+    }
+    let Some(report) = run(&scenario(&text), &Settings::default()) else {
+        return;
+    };
+    // From the fourth second on.
+    let (then, now) = (&report.marks[7], &report.marks[15]);
+    for (i, window) in [20.0, 100.0, 400.0].into_iter().enumerate() {
+        let read_bytes = now.pairs[i].read_bytes - then.pairs[i].read_bytes;
+        let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
+        assert!(
+            (pps / (10.0 * window) - 1.0).abs() < 0.02,
+            "{window}: {pps} packets/s"
+        );
+    }
+}

@@ -110,11 +110,12 @@ impl EmulatedNetwork {
                         if pair.hosts[own] != place {
                             continue;
                         }
+                        let metrics = metrics(&pair.tcp, own == 1);
                         let [own, peer] = [own, other].map(|end| pair.addresses[end]);
                         if own != host.address {
                             netlink::add_address(index, own).map_err(failed("set an address"))?;
                         }
-                        netlink::add_route(index, own, peer, metrics(&pair.tcp))
+                        netlink::add_route(index, own, peer, metrics)
                             .map_err(failed("set a route"))?;
                     }
                 }
@@ -228,20 +229,21 @@ impl EmulatedNetwork {
 }
 
 /// A metric that TCP must not change by itself.
-const RTAX_CWND: u32 = 7;
 const RTAX_MTU: u32 = 2;
 
 /// `RTAX_FEATURE_ECN`
 const FEATURE_ECN: u32 = 1;
 
-fn metrics(tcp: &TcpRoute) -> Vec<RouteMetric> {
-    let mut metrics = vec![RouteMetric::Mtu(tcp.mtu.into())];
-    let mut locked = 1 << RTAX_MTU;
-    if let Some(window) = tcp.largest_window {
-        metrics.push(RouteMetric::Cwnd(window));
-        locked |= 1 << RTAX_CWND;
+/// What the route of a pair's sender has, or that of its receiver.
+fn metrics(tcp: &TcpRoute, receives: bool) -> Vec<RouteMetric> {
+    let mut metrics = vec![
+        RouteMetric::Mtu(tcp.mtu.into()),
+        RouteMetric::Lock(1 << RTAX_MTU),
+    ];
+    // A limit of cwnd (RTAX_CWND, locked) would be heeded only by hosts that remember their peers.
+    if receives {
+        metrics.extend(tcp.receive_window_bytes.map(RouteMetric::Window));
     }
-    metrics.push(RouteMetric::Lock(locked));
     metrics.extend(tcp.congestion.clone().map(RouteMetric::CcAlgo));
     metrics.extend(tcp.initial_window.map(RouteMetric::InitCwnd));
     if tcp.ecn {

@@ -26,8 +26,9 @@ pub struct TcpRoute {
     pub congestion: Option<String>,
     /// Window of the data's first round trip, in segments; `None`: the kernel's.
     pub initial_window: Option<u32>,
-    /// The largest congestion window, in segments; `None`: no limit but that of buffers.
-    pub largest_window: Option<u32>,
+    /// The largest window that the receiver announces, in bytes; `None`: no limit but that of buffers. Only
+    /// a socket with a receive buffer of its own (`SO_RCVBUF`) keeps to it.
+    pub receive_window_bytes: Option<u32>,
     /// Whether ECN is asked for.
     pub ecn: bool,
     /// The largest IP packet, in bytes.
@@ -151,7 +152,7 @@ impl Plan {
                 tcp: TcpRoute {
                     congestion: None,
                     initial_window: None,
-                    largest_window: None,
+                    receive_window_bytes: None,
                     ecn: false,
                     mtu: mtu.unwrap_or(1500),
                 },
