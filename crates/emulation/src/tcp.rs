@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use netflow_network::ConnectionSpec;
 use netflow_testbed::network::EmulatedNetwork;
-use nix::{setsockopt_impl, sockopt_impl};
 use nix::sys::socket::setsockopt;
+use nix::{setsockopt_impl, sockopt_impl};
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpStream;

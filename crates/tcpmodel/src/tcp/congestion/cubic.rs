@@ -8,6 +8,10 @@ const C: f64 = 0.4;
 const HYSTART_LEAST: u32 = 16;
 /// Acknowledgements closer to each other are of one train.
 const TRAIN_NS: u64 = 2_000_000;
+/// Packets of 1448 B that hosts may keep together (four times 64 KiB), but not for longer than this
+/// (`hystart_ack_delay` of Linux).
+const TOGETHER: u64 = 181;
+const TOGETHER_NS: u64 = 1_000_000;
 /// Round trips looked at before their least one counts.
 const SAMPLES: u32 = 8;
 /// By how much round trips must have grown: an eighth, in these bounds.
@@ -67,15 +71,22 @@ impl HyStart {
         };
     }
 
-    /// Whether slow start is to end.
-    fn sees_the_end(&mut self, acked: &Acked, rtt_ns: u64, delay_min_ns: u64) -> bool {
+    /// Whether slow start is to end. Rounds begin with windows of any size: one that began in the middle of
+    /// a flight would see only the queue that the flight has made.
+    fn sees_the_end(&mut self, cwnd: u32, acked: &Acked, rtt_ns: u64, delay_min_ns: u64) -> bool {
         let now_ns = acked.now_ns;
         if acked.acknowledged > self.round_end {
             self.begin(now_ns, acked.next);
         }
+        if cwnd < HYSTART_LEAST {
+            return false;
+        }
         if now_ns - self.last_ack_ns <= TRAIN_NS {
             self.last_ack_ns = now_ns;
-            self.found |= now_ns - self.round_start_ns > delay_min_ns / 2;
+            // What the receiver's host may keep together, at the rate of slow start: two windows a round trip.
+            let kept_ns = TOGETHER * delay_min_ns / (2 * u64::from(cwnd));
+            let long_ns = (delay_min_ns + kept_ns.min(TOGETHER_NS)) / 2;
+            self.found |= now_ns - self.round_start_ns > long_ns;
         }
         self.least_ns = self.least_ns.min(rtt_ns);
         if self.samples < SAMPLES {
@@ -136,10 +147,11 @@ impl Cubic {
         if self.delay_min_ns == 0 || rtt_ns < self.delay_min_ns {
             self.delay_min_ns = rtt_ns.max(1);
         }
-        if self.start.found || !window.in_slow_start() || window.cwnd < HYSTART_LEAST {
+        if self.start.found || !window.in_slow_start() {
             return;
         }
-        if self.start.sees_the_end(acked, rtt_ns, self.delay_min_ns) {
+        let (start, delay_min_ns) = (&mut self.start, self.delay_min_ns);
+        if start.sees_the_end(window.cwnd, acked, rtt_ns, delay_min_ns) {
             window.ssthresh = window.cwnd;
         }
     }
@@ -322,6 +334,40 @@ mod tests {
         assert!(!slow_start_ends(5, grown(0)));
         assert!(!slow_start_ends(5, grown(5)));
         assert!(slow_start_ends(5, grown(6)));
+    }
+
+    /// A round whose beginning came with a small window is looked at from its beginning: there the queue was
+    /// empty, however long it is when the window is large enough.
+    #[test]
+    fn hystart_begins_rounds_with_small_windows() {
+        let mut cubic = cubic();
+        let mut window = Window {
+            cwnd: 10,
+            ssthresh: NO_SSTHRESH,
+        };
+        // Flights of 10, 20 and 40; in each the queue grows by half a packet's time of 2 ms for each.
+        let (mut first, mut flight, mut now_ns) = (1, 10, 0);
+        for _ in 0..3 {
+            now_ns += 80_000_000;
+            for i in 0..flight {
+                cubic.learn(
+                    &mut window,
+                    &Acked {
+                        now_ns: now_ns + 3_000_000 * u64::from(i),
+                        delivered: 1,
+                        may_grow: true,
+                        acknowledged: first + i,
+                        next: first + flight + 2 * i,
+                        rtt_ns: Some(80_000_000 + 1_000_000 * u64::from(i)),
+                        congested: false,
+                    },
+                );
+                assert_eq!(window.ssthresh, NO_SSTHRESH, "flight of {flight}, {i}");
+                window.cwnd += 1;
+            }
+            first += flight;
+            flight *= 2;
+        }
     }
 
     /// And when a train of acknowledgements is as long as half of the least round trip.
