@@ -8,6 +8,7 @@ use netflow_network::{Interval, Model, Network, Options, Recorder};
 use netflow_results::{Ensemble, Results, Series, Summary};
 use netflow_scenario::Prepared;
 use netflow_simulation::{Simulation, calibrated};
+use netflow_units::SplitMix64;
 use rayon::prelude::*;
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
@@ -25,8 +26,9 @@ pub struct Side {
 
 impl Side {
     /// Evaluates the scenario, with the window model for as many seeds as the referee runs: the mean, and
-    /// the time of one. Connections start half the start jitter later than the scenario says: when
-    /// those of the referee do on average.
+    /// the time of one. Connections start later than the scenario says: in a fluid by half of the start jitter,
+    /// when those of the referee do on average; in each run of packets by as much of it as chance says, as in
+    /// the referee's.
     ///
     /// # Errors
     /// [`Error::Evaluation`]
@@ -35,16 +37,18 @@ impl Side {
         let network = calibrated(&scenario.network, &scenario.options, || false)
             .map_err(|error| failed(&error))?;
         let network = network.unwrap_or_else(|| scenario.network.clone());
-        let network = starting_later(&network, 0.5 * settings.start_jitter_s)?;
-        let seeds = match scenario.options.model {
-            Model::Packets(_) => settings.seeds.max(1),
-            _ => 1,
-        };
+        let by_packets = matches!(scenario.options.model, Model::Packets(_));
+        let seeds = if by_packets { settings.seeds.max(1) } else { 1 };
         let run = |i: u32| -> Result<(Run, Summary, f64), Error> {
             let options = Options {
                 seed: scenario.options.seed.wrapping_add(i.into()),
                 ..scenario.options
             };
+            let mut shares = SplitMix64::new(options.seed);
+            let network = starting_later(&network, || {
+                let share = if by_packets { shares.uniform() } else { 0.5 };
+                share * settings.start_jitter_s
+            })?;
             let begun = Instant::now();
             let mut simulation =
                 Simulation::new(network.clone(), options).map_err(|error| failed(&error))?;
@@ -139,13 +143,10 @@ impl Side {
 }
 
 /// The same network, with connections that start this much later.
-fn starting_later(network: &Network, by_s: f64) -> Result<Network, Error> {
-    if by_s == 0.0 {
-        return Ok(network.clone());
-    }
+fn starting_later(network: &Network, mut by_s: impl FnMut() -> f64) -> Result<Network, Error> {
     let mut builder = network.to_builder();
     builder.each_connection(|spec| {
-        spec.start_s += by_s;
+        spec.start_s += by_s();
         // One that stops before it starts sends nothing worth mentioning.
         spec.stop_s = spec.stop_s.map(|stop_s| stop_s.max(spec.start_s + 1e-6));
     });
