@@ -74,6 +74,9 @@ pub(crate) struct LinkState {
     pub ln_rho: f64,
     /// Probability that a packet arriving now is refused.
     pub refused: f64,
+    /// By how much that rises with each second that packets wait.
+    #[serde(default)]
+    pub steepness_per_s: f64,
     pub utilization: f64,
     /// Steps in a row without anything here or on the way from here.
     pub quiet_steps: u32,
@@ -221,6 +224,7 @@ impl State {
             queue_bits: 0.0,
             ln_rho: LIGHT,
             refused: 0.0,
+            steepness_per_s: 0.0,
             utilization: 0.0,
             quiet_steps: 0,
             average_pkts: 0.0,

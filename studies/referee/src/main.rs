@@ -1,7 +1,7 @@
 //! The fluid, the packets, ns-2 and ns-3 beside real Linux on six networks:
 //!
 //! ```sh
-//! cargo run --release -p study-referee             # writes its README.md; quarter of an hour
+//! cargo run --release -p study-referee             # writes its README.md; 25 minutes
 //! cargo run --release -p study-referee -- --quick  # one network for 8 s, to the standard output
 //! ```
 
@@ -75,7 +75,7 @@ struct Arguments {
     #[arg(long)]
     quick: bool,
     /// Runs of everybody.
-    #[arg(long, default_value = "3")]
+    #[arg(long, default_value = "6")]
     seeds: u32,
 }
 

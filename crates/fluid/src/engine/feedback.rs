@@ -4,8 +4,9 @@
 //! source's round-trip time: looks at the path are kept by time, growth is integrated over the
 //! step, and what is learnt relaxes exponentially.
 
+use super::Span;
 use super::plan::BranchPlan;
-use super::{Span, sources};
+use super::sources::{self, Sight};
 use crate::state::{BranchState, Learnt, Seen};
 
 /// Looks at the path that are kept for every source, so many of them in a round trip: what is
@@ -29,22 +30,22 @@ impl Learnt {
     }
 
     /// What was sent in the step before met a loss between that of its start and that of `now`.
-    fn look(&mut self, looks: &mut [Seen], [ln_pass, rtt_s]: [f64; 2], now_s: f64) -> Seen {
-        let loss = match ln_pass {
+    fn look(&mut self, looks: &mut [Seen], sight: &Sight, now_s: f64) -> Seen {
+        let loss = match sight.ln_pass {
             0.0 => 0.0,
-            ln_pass => -ln_pass.exp_m1(),
+            _ => sight.loss(),
         };
         self.sent_pkts += self.step_pkts;
         self.lost_pkts += self.step_pkts * 0.5 * (self.met_loss + loss);
         (self.step_pkts, self.met_loss) = (0.0, loss);
         let now = Seen {
             time_s: now_s,
-            rtt_s,
+            rtt_s: sight.rtt_s,
             sent_pkts: self.sent_pkts,
             lost_pkts: self.lost_pkts,
         };
         let last = &looks[self.last_look as usize];
-        if self.looks == 0 || (now_s - last.time_s) * LOOKS_PER_ROUND_TRIP >= rtt_s {
+        if self.looks == 0 || (now_s - last.time_s) * LOOKS_PER_ROUND_TRIP >= now.rtt_s {
             self.last_look = (self.last_look + 1) % LOOKS as u32;
             self.looks = (self.looks + 1).min(LOOKS as u32);
             looks[self.last_look as usize] = now;
@@ -90,7 +91,7 @@ impl Learnt {
     /// The loss that a TCP source reckons with, as it learns it: from the losses themselves. One
     /// comes every 1/p packets, so the memory is as long, and without losses the estimate falls
     /// like one over the packets since the last: dp̂/dn = max(p, p̂) · (p − p̂), n being the `pkts`
-    /// that are acknowledged, or missed, during the step. The solution is exact; its value in the
+    /// that are acknowledged, or missed, during the step, as a part of the losses that are remembered. The solution is exact; its value in the
     /// middle of the step is given.
     fn learn(&mut self, loss: f64, pkts: f64) -> f64 {
         let before = self.loss;
@@ -122,6 +123,23 @@ pub fn learnt_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
         lost if lost > 0.0 => lost.min(1.0) / window_pkts,
         _ => 0.0,
     }
+}
+
+/// A source remembers so many losses at least for what its path does to be damped well (`g₀`), and never more
+/// than so many.
+const DAMPED: f64 = 0.2;
+const MOST_LOSSES: f64 = 4.0;
+
+/// For how many losses a source remembers what it met: one, and more where sources with a memory of one would swing
+/// together for ever.
+///
+/// If all rates rise by the part ε, queues grow by what arrives in a round trip more, so packets wait rtt·ε longer and
+/// the loss is (dB/dw)·rtt·ε more, of which sources take half as a part of p. Until a window W has learnt that a round
+/// trip has gone by, in which p·W of it is learnt: so the rates fall by the part g·ε, g = W·rtt·(dB/dw)/2, where the
+/// answer, a round trip and a half late, must be no more than a part of what it answers.
+fn memory_losses(window_pkts: f64, rtt_s: f64, steepness_per_s: f64) -> f64 {
+    let gain = 0.5 * window_pkts * rtt_s * steepness_per_s;
+    (gain / DAMPED).clamp(1.0, MOST_LOSSES)
 }
 
 /// What was delivered in the step before.
@@ -175,19 +193,19 @@ impl BranchState {
         &mut self,
         looks: &mut [Seen],
         branch: &BranchPlan,
-        [ln_pass, rtt_s]: [f64; 2],
+        sight: Sight,
         step: u64,
         span: Span,
     ) -> [f64; 2] {
         let learnt = &mut self.learnt;
         if span.end_s <= branch.start_s {
             // What is met before the start is no experience.
-            (learnt.rtt_s, learnt.before_rtt_s) = (rtt_s, rtt_s);
-            return [-ln_pass.exp_m1(), rtt_s];
+            (learnt.rtt_s, learnt.before_rtt_s) = (sight.rtt_s, sight.rtt_s);
+            return [sight.loss(), sight.rtt_s];
         }
         learnt.begin(span.start_s, step);
-        let now = learnt.look(looks, [ln_pass, rtt_s], span.start_s);
-        let ago_s = rtt_s - branch.forward_s;
+        let now = learnt.look(looks, &sight, span.start_s);
+        let ago_s = sight.rtt_s - branch.forward_s;
         learnt.before_rtt_s = learnt.rtt_s;
         let mut newer = 0;
         let last = learnt.at(looks, now, span.end_s - ago_s, &mut newer);
@@ -205,8 +223,9 @@ impl BranchState {
         let window = learnt.at(looks, now, middle.time_s - middle.rtt_s, &mut newer);
         let window_pkts = middle.sent_pkts - window.sent_pkts;
         let loss = learnt_loss(middle.lost_pkts - window.lost_pkts, window_pkts);
+        let losses = memory_losses(window_pkts, middle.rtt_s, sight.steepness_per_s);
         [
-            learnt.learn(loss, last.sent_pkts - before.sent_pkts),
+            learnt.learn(loss, (last.sent_pkts - before.sent_pkts) / losses),
             learnt.rtt_s,
         ]
     }
@@ -302,5 +321,14 @@ mod tests {
             learnt.note_change(1.0, 0.01);
         }
         assert!((learnt.doublings - (-2.0_f64).exp()).abs() < 1e-9);
+    }
+
+    /// One loss where the queue answers gently, more where it is steep, four at most.
+    #[test]
+    fn memories_are_longer_where_loss_is_steep() {
+        assert_eq!(memory_losses(10.0, 0.1, 0.0), 1.0);
+        assert_eq!(memory_losses(10.0, 0.1, 0.4), 1.0);
+        assert!((memory_losses(10.0, 0.1, 1.0) - 2.5).abs() < 1e-12);
+        assert_eq!(memory_losses(10.0, 0.1, f64::INFINITY), 4.0);
     }
 }

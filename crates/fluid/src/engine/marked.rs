@@ -13,7 +13,7 @@ use super::Moving;
 use super::feedback::{Delivered, LOOKS};
 use super::law::Wanted;
 use super::plan::{NO_PROFILE, Plan};
-use super::sources::{self, ln_pass};
+use super::sources::{self, Sight, ln_pass};
 use crate::state::State;
 
 /// The shortest retransmission timeout of TCP in seconds.
@@ -173,10 +173,12 @@ impl Moving<'_> {
             return;
         };
         let marking = self.state.aggregates[aggregate.index()].marking;
-        let rtt_now_s = self.look(b)[1];
-        let ln_pass = ln_pass_marked(plan, self.state, b, &marking);
+        let now = Sight {
+            ln_pass: ln_pass_marked(plan, self.state, b, &marking),
+            ..self.look(b)
+        };
         let state = &mut self.state.branches[b];
-        let mut seen = [-ln_pass.exp_m1(), rtt_now_s];
+        let mut seen = [now.loss(), now.rtt_s];
         let mut rests_on = ProfileUse::Measured;
         let wanted = match branch.profile {
             NO_PROFILE => Wanted::own(branch, seen),
@@ -185,8 +187,7 @@ impl Moving<'_> {
                 let mut delivered = None;
                 if self.setup.learns {
                     let looks = &mut self.state.seen[b * LOOKS..(b + 1) * LOOKS];
-                    let (now, step) = ([ln_pass, rtt_now_s], self.state.steps);
-                    seen = state.learn_from(looks, branch, now, step, span);
+                    seen = state.learn_from(looks, branch, now, self.state.steps, span);
                     let pkts: f64 = (b..b + 3)
                         .map(|lane| plan.branches[lane].last_data_hop as usize)
                         .map(|hop| self.state.forwarded[plan.branches.len() + hop])

@@ -86,6 +86,8 @@ pub(crate) struct Solution {
     pub refused: f64,
     /// What an arriving packet would now meet, for sources: equals `refused` but for rounding.
     pub average: f64,
+    /// By how much the loss of a drop-tail queue rises with each packet that waits.
+    pub steepness: f64,
 }
 
 /// The ρ below which a queue with room for `buffer_pkts` behaves as if its room were endless:
@@ -223,6 +225,7 @@ impl Step {
             utilization: rho,
             refused: 0.0,
             average: 0.0,
+            steepness: 0.0,
         })
     }
 
@@ -285,7 +288,11 @@ impl Step {
                 eq.mean_pkts += eq.slope * moved;
                 eq.empty -= busy_slope * moved;
                 eq.blocking += blocking_slope * moved;
-                return self.solution(x + moved, &eq);
+                let steepness = blocking_slope / eq.slope.max(NOTHING);
+                return Solution {
+                    steepness,
+                    ..self.solution(x + moved, &eq)
+                };
             }
             let next = x + moved;
             let within = next > low && next < high;
@@ -326,6 +333,7 @@ impl Step {
             utilization: eq.utilization(),
             refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
             average: self.red.map_or(0.0, |r| r.average(eq.mean_pkts)),
+            steepness: 0.0,
         }
     }
 

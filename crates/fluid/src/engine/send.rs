@@ -8,7 +8,7 @@ use super::law::{Sent, Wanted};
 use super::plan::NO_RAMP;
 use super::queue::{Solution, Step};
 use super::shares::Arrivals;
-use super::sources::{self, BATCH, Condition, look};
+use super::sources::{self, BATCH, Condition, Sight, look};
 use super::{Moving, Scratch, Setup, Span};
 use crate::state::{BranchState, Seen};
 
@@ -40,8 +40,8 @@ impl Moving<'_> {
         self.look_at_rio_queues();
     }
 
-    /// What a source sees of its path: ln of the probability to get through, and the round-trip time.
-    pub(super) fn look(&self, b: usize) -> [f64; 2] {
+    /// What a source sees of its path.
+    pub(super) fn look(&self, b: usize) -> Sight {
         let Scratch {
             conditions,
             fixed_s,
@@ -60,8 +60,8 @@ impl Moving<'_> {
                 Some(ramp) => ramp.active_s(span.start_s, span.end_s),
                 None => sources::active_s(branch, span.start_s, span.end_s),
             };
-            let [ln_pass, rtt_s] = self.look(b);
-            let wanted = Wanted::own(branch, [-ln_pass.exp_m1(), rtt_s]);
+            let sight = self.look(b);
+            let wanted = Wanted::own(branch, [sight.loss(), sight.rtt_s]);
             let sent = wanted.sends(branch, active_s, self.scratch.may_send[b]);
             self.state.forwarded[b] = sent.pkts;
             let state = &mut self.state.branches[b];
@@ -105,11 +105,12 @@ impl Moving<'_> {
         for i in 0..self.scratch.active.implicit.len() {
             let b = self.scratch.active.implicit[i] as usize;
             let branch = &plan.branches[b];
-            let [ln_pass, rtt_s] = self.look(b);
-            self.scratch.seen[b] = [ln_pass, rtt_s];
+            let sight = self.look(b);
+            let rtt_s = sight.rtt_s;
+            self.scratch.seen[b] = [sight.ln_pass, rtt_s];
             self.state.forwarded[b] = 0.0; // until its first link's queue is solved
             let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
-            let seen = [-ln_pass.exp_m1(), rtt_s];
+            let seen = [sight.loss(), rtt_s];
             let rests_on = plan.profiles[branch.profile as usize].rests_on(seen[0], rtt_s);
             self.state.branches[b].meets(seen, active_s, rests_on);
             self.state.branches[b].rate_pps = 0.0;
@@ -260,7 +261,7 @@ impl SharedView<'_> {
         for batch in work.members.chunks(BATCH) {
             for (i, &b) in batch.iter().enumerate() {
                 let b = b as usize;
-                let [ln_pass, rtt_s] = look(
+                let sight = look(
                     plan,
                     &plan.branches[b],
                     &scratch.conditions,
@@ -272,12 +273,12 @@ impl SharedView<'_> {
                     [loss[i], rtt[i]] = work.branches[mine].learn_from(
                         looks,
                         &plan.branches[b],
-                        [ln_pass, rtt_s],
+                        sight,
                         self.step,
                         self.span,
                     );
                 } else {
-                    (loss[i], rtt[i]) = (-ln_pass.exp_m1(), rtt_s);
+                    (loss[i], rtt[i]) = (sight.loss(), sight.rtt_s);
                 }
             }
             let n = batch.len();

@@ -16,6 +16,8 @@ pub(crate) struct Condition {
     /// ln of the probability to get through.
     pub ln_pass: f64,
     pub waiting_s: f64,
+    /// By how much the loss rises with each second of waiting.
+    pub steepness_per_s: f64,
 }
 
 impl Condition {
@@ -27,6 +29,7 @@ impl Condition {
                 ln_pass(link.refused)
             },
             waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
+            steepness_per_s: link.steepness_per_s,
         }
     }
 }
@@ -174,24 +177,46 @@ pub(crate) fn fixed_round_trip_s(
         + transmission(branch.way_back, 8.0 * ACK_BYTES)
 }
 
-/// ln of the probability that a packet gets through, and the round-trip time.
+/// What a source sees of its path at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sight {
+    /// ln of the probability that a packet gets through.
+    pub ln_pass: f64,
+    pub rtt_s: f64,
+    /// By how much the loss rises with each second that packets wait.
+    pub steepness_per_s: f64,
+}
+
+impl Sight {
+    /// The probability that a packet is lost.
+    pub fn loss(&self) -> f64 {
+        -self.ln_pass.exp_m1()
+    }
+}
+
 #[inline]
 pub(crate) fn look(
     plan: &Plan,
     branch: &BranchPlan,
     conditions: &[Condition],
     fixed_s: f64,
-) -> [f64; 2] {
+) -> Sight {
     let (mut ln_pass, mut rtt_s) = (branch.ln_pass, fixed_s);
+    let mut steepness_per_s = 0.0;
     for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
         let c = conditions[p as usize];
         ln_pass += c.ln_pass;
         rtt_s += c.waiting_s;
+        steepness_per_s += c.steepness_per_s;
     }
     for &p in &plan.path[branch.way_back.0 as usize..branch.way_back.1 as usize] {
         rtt_s += conditions[p as usize].waiting_s;
     }
-    [ln_pass, rtt_s]
+    Sight {
+        ln_pass,
+        rtt_s,
+        steepness_per_s,
+    }
 }
 
 /// Seconds of the step from `t0` to `t1` during which the source sends.

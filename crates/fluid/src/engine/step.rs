@@ -314,6 +314,7 @@ impl Moving<'_> {
         link.queue_bits = bits_after;
         link.ln_rho = solution.ln_rho;
         link.refused = refused_at_end.unwrap_or(solution.refused);
+        link.steepness_per_s = solution.steepness * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
         link.average_pkts = solution.average;
         self.scratch.fates[rank] = fate;
