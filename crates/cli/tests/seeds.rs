@@ -77,6 +77,22 @@ fn means_and_spreads_are_those_of_single_runs() {
     near(cell("links_std.csv"), std);
     // Student's t for three degrees of freedom is 3.18244631 at 97.5 %.
     near(cell("links_ci95.csv"), 3.182_446_31 * std / 2.0);
+
+    // All queues of a seed together, and then over the seeds.
+    let end_s = all.links().unwrap()[row].time_s;
+    let (mean, std) = mean_and_std(&|run| {
+        let rows = run.links().unwrap().into_iter();
+        let then = rows.filter(|row| row.time_s == end_s);
+        then.map(|row| row.values.queue_pkts).sum()
+    });
+    let whole = all.whole_network().unwrap().unwrap();
+    let queue = whole
+        .iter()
+        .find(|row| row.time_s == end_s && &*row.quantity == "queue_pkts")
+        .unwrap();
+    near(queue.values.mean, mean);
+    near(queue.values.std.unwrap(), std);
+    near(queue.values.ci95.unwrap(), 3.182_446_31 * std / 2.0);
 }
 
 /// A directory of several seeds that a single run is written to has no spreads any more.

@@ -47,6 +47,8 @@ pub struct MapLink {
 #[derive(Debug, Serialize)]
 pub struct Run {
     pub name: String,
+    /// What the scenario says it is.
+    pub title: Option<String>,
     pub manifest: Manifest,
     /// From when on it is summarized, over how many seconds, and how far it came.
     pub from_s: f64,
@@ -70,6 +72,8 @@ pub struct Run {
     /// How many links and connections have curves.
     pub with_curves: (usize, usize),
     pub whole: Whole,
+    /// When it was worst.
+    pub worst: Option<Worst>,
     pub links: Vec<Link>,
     pub connections: Vec<Connection>,
 }
@@ -86,12 +90,25 @@ pub struct Waits {
 /// Curves of the network as a whole.
 #[derive(Debug, Serialize)]
 pub struct Whole {
-    pub queue: Vec<Short>,
-    pub highest: Vec<Short>,
+    pub queue: Curve,
+    pub highest: Curve,
     pub ninth: Vec<Short>,
     pub median: Vec<Short>,
-    pub send: Vec<Short>,
-    pub goodput: Vec<Short>,
+    pub send: Curve,
+    pub goodput: Curve,
+}
+
+/// The moment at which a link loses the most packets of all, or is the busiest where none are lost.
+#[derive(Debug, Serialize)]
+pub struct Worst {
+    pub link: String,
+    /// The end of its recording interval.
+    pub at_s: Time,
+    pub utilization: Short,
+    pub loss: Short,
+    /// From when to when the link is saturated around it; the interval alone if it is not.
+    pub from_s: Time,
+    pub to_s: Time,
 }
 
 #[derive(Debug, Serialize)]
@@ -142,14 +159,24 @@ pub struct Connection {
     /// Places among the run's links.
     pub path: Vec<usize>,
     pub back: Vec<usize>,
+    /// What `path` and `back` are later on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
+    /// The share of what it wanted to send that it could not deliver.
+    pub short: Short,
     pub send: Short,
     pub goodput: Short,
     pub delivered: Short,
     pub lost: Short,
     pub rtt: Short,
     pub delay: Short,
+    /// What half of the delays, 95 %, 99 % and 99.9 % are at most.
+    pub delay50: Short,
+    pub delay95: Short,
     pub delay99: Short,
-    /// The sign at these three if they are estimates.
+    pub delay999: Short,
+    pub jitter: Short,
+    /// The sign at these times if they are estimates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
     pub loss: Short,
@@ -158,6 +185,14 @@ pub struct Connection {
     pub profile_use: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<ConnectionCurves>,
+}
+
+/// The way of a connection from a time on.
+#[derive(Debug, Serialize)]
+pub struct Way {
+    pub from_s: Time,
+    pub path: Vec<usize>,
+    pub back: Vec<usize>,
 }
 
 #[derive(Debug, Serialize)]

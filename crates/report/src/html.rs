@@ -15,7 +15,25 @@ const STYLES: [&str; 3] = [
 const LICENCE: &str = include_str!("../vendor/uplot/LICENSE");
 const SCRIPTS: [&str; 2] = [
     include_str!("../vendor/uplot/uPlot.iife.min.js"),
-    include_str!("page/page.js"),
+    // One script of many files: what one declares the others see, and nobody else.
+    concat!(
+        "\n\"use strict\";\n(() => {\n",
+        include_str!("page/script/base.js"),
+        include_str!("page/script/numbers.js"),
+        include_str!("page/script/network.js"),
+        include_str!("page/script/labels.js"),
+        include_str!("page/script/map.js"),
+        include_str!("page/script/time.js"),
+        include_str!("page/script/curves.js"),
+        include_str!("page/script/selection.js"),
+        include_str!("page/script/tables.js"),
+        include_str!("page/script/compare.js"),
+        include_str!("page/script/headline.js"),
+        include_str!("page/script/users.js"),
+        include_str!("page/script/facts.js"),
+        include_str!("page/script/begin.js"),
+        "})();\n",
+    ),
 ];
 
 /// A page with this title that shows what the JSON says.

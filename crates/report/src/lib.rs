@@ -38,7 +38,10 @@ mod map;
 mod report;
 mod run;
 mod short;
+mod short_by;
 mod thin;
+mod title;
+mod worst;
 
 pub use error::Error;
 pub use failures::{Effect, FailingNode, FailuresPage, MapLine, Rows, Strength};

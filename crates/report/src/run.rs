@@ -4,15 +4,17 @@ use std::collections::HashMap;
 
 use netflow_results::{
     CONNECTIONS, Column, ConnectionSummary, ESTIMATE, LINKS, LinkSummary, Results, Topology,
-    TopologyConnection, TopologyLink,
+    TopologyConnection, TopologyLink, TopologyWay, WHOLE, Whole,
 };
 use netflow_workload::Times;
 
-use crate::Error;
 use crate::columns::{Columns, quantile, sum, times_of_both};
 use crate::data;
 use crate::short::{Short, Time, short};
+use crate::short_by::short_by;
 use crate::thin::{Thinning, mean};
+use crate::worst::worst;
+use crate::{Error, title};
 
 /// Above this many links, or connections, only the busiest have curves.
 pub const MANY: usize = 2000;
@@ -40,11 +42,14 @@ const fn of_connection(name: &str) -> usize {
 pub const QUEUE: usize = of_link("queue_pkts");
 pub const LINK_LOSS: usize = of_link("loss_probability");
 pub const UTILIZATION: usize = of_link("utilization");
+pub const ARRIVAL: usize = of_link("arrival_pps");
 const QUEUEING: usize = of_link("queueing_delay_s");
 pub const SEND: usize = of_connection("send_pps");
 pub const GOODPUT: usize = of_connection("goodput_pps");
 pub const RTT: usize = of_connection("rtt_s");
 const DELAY: usize = of_connection("delay_s");
+const WHOLE_MEAN: usize = Column::place(WHOLE.values, "mean");
+const WHOLE_CI95: usize = Column::place(WHOLE.values, "ci95");
 
 /// Reads the directory; `among` is how many share the page.
 pub fn read(
@@ -67,6 +72,7 @@ pub fn read(
     let spread = results.connections_ci95()?;
     let spread = spread.map(|rows| Columns::new(&rows, &connection_names).onto(&times_s));
 
+    let scope_s = (summary.from_s, summary.from_s + summary.duration_s);
     let busy_links = busiest(summary.links.iter().map(|it| it.utilization));
     let busy_connections = busiest(summary.connections.iter().map(|it| it.mean_goodput_pps));
     let curves = 4 * (count(&busy_links) + count(&busy_connections));
@@ -123,7 +129,7 @@ pub fn read(
         }
     };
     let connection = |(i, connection): (usize, &ConnectionSummary)| {
-        let known = of_connections.get(connection.connection.as_str());
+        let known = of_connections.get(connection.connection.as_str()).copied();
         data::Connection {
             name: connection.connection.clone(),
             from: known.map_or(String::new(), |it| it.from.clone()),
@@ -133,13 +139,19 @@ pub fn read(
             bytes: known.map(|it| Short(it.packet_size_bytes)),
             path: known.map_or(Vec::new(), |it| it.path.clone()),
             back: known.map_or(Vec::new(), |it| it.return_path.clone()),
+            ways: known.map_or(Vec::new(), |it| it.ways.iter().map(way).collect()),
+            short: Short(short_by(connection, known, scope_s).unwrap_or(f64::NAN)),
             send: Short(connection.mean_send_pps),
             goodput: Short(connection.mean_goodput_pps),
             delivered: Short(connection.delivered_pkts),
             lost: Short(connection.lost_pkts),
             rtt: Short(connection.mean_rtt_s.unwrap_or(f64::NAN)),
             delay: Short(connection.mean_delay_s.unwrap_or(f64::NAN)),
+            delay50: Short(connection.delay_p50_s.unwrap_or(f64::NAN)),
+            delay95: Short(connection.delay_p95_s.unwrap_or(f64::NAN)),
             delay99: Short(connection.delay_p99_s.unwrap_or(f64::NAN)),
+            delay999: Short(connection.delay_p999_s.unwrap_or(f64::NAN)),
+            jitter: Short(connection.jitter_s.unwrap_or(f64::NAN)),
             sign: connection.delay_is_estimate.then_some(ESTIMATE),
             loss: Short(connection.loss_probability.unwrap_or(f64::NAN)),
             outside: Short(connection.outside_profile_fraction),
@@ -152,13 +164,24 @@ pub fn read(
             }),
         }
     };
-    let over_links = |quantity, of: &dyn Fn(&mut [f64]) -> f64| {
-        short(&grid.curves.extremes(&links.over_all(quantity, of)))
+    let busiest_but = |fraction| {
+        let values = links.over_all(UTILIZATION, quantile(fraction));
+        short(&grid.curves.extremes(&values))
     };
-    let over_connections =
-        |quantity| short(&grid.curves.extremes(&connections.over_all(quantity, sum)));
+    let over_seeds = results.whole_network()?;
+    let names = Whole::ALL.map(|it| it.name().to_owned());
+    let over_seeds = over_seeds.map(|rows| Columns::new(&rows, &names).onto(&times_s));
+    // Of several seeds the mean of what each has: of means alone the highest would be less.
+    let whole = |quantity: Whole, of_one: Vec<f64>| match &over_seeds {
+        Some(seeds) => grid.curve(
+            seeds.series(quantity as usize, WHOLE_MEAN),
+            seeds.series(quantity as usize, WHOLE_CI95),
+        ),
+        None => grid.curve(&of_one, &[]),
+    };
     Ok(data::Run {
         name: name.to_owned(),
+        title: title::of(results),
         manifest: results.manifest.clone(),
         from_s: summary.from_s,
         duration_s: summary.duration_s,
@@ -175,13 +198,14 @@ pub fn read(
         frames: times(grid.frame_times(&times_s)),
         with_curves: (count(&busy_links), count(&busy_connections)),
         whole: data::Whole {
-            queue: over_links(QUEUE, &sum),
-            highest: over_links(UTILIZATION, &quantile(1.0)),
-            ninth: over_links(UTILIZATION, &quantile(0.9)),
-            median: over_links(UTILIZATION, &quantile(0.5)),
-            send: over_connections(SEND),
-            goodput: over_connections(GOODPUT),
+            queue: whole(Whole::Queue, links.over_all(QUEUE, sum)),
+            highest: whole(Whole::Highest, links.over_all(UTILIZATION, quantile(1.0))),
+            ninth: busiest_but(0.9),
+            median: busiest_but(0.5),
+            send: whole(Whole::Send, connections.over_all(SEND, sum)),
+            goodput: whole(Whole::Goodput, connections.over_all(GOODPUT, sum)),
         },
+        worst: worst(&links, &link_names, scope_s),
         links: summary.links.iter().enumerate().map(link).collect(),
         connections: summary
             .connections
@@ -190,6 +214,14 @@ pub fn read(
             .map(connection)
             .collect(),
     })
+}
+
+fn way(way: &TopologyWay) -> data::Way {
+    data::Way {
+        from_s: Time(way.from_s),
+        path: way.path.clone(),
+        back: way.return_path.clone(),
+    }
 }
 
 /// Points of a distribution of waits at most.

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::{ConnectionRow, LinkRow, Row, Summary};
+use crate::{CONNECTIONS, ConnectionRow, LINKS, LinkRow, Row, Summary, Whole};
 
 /// Keeps the series of a run: for every interval its end, every value of every link, and every
 /// value of every connection.
@@ -82,6 +82,8 @@ pub struct Ensemble {
     times_s: Vec<f64>,
     /// By value: over the runs that have it.
     moments: Vec<Moments>,
+    /// By interval and quantity of [`Whole::ALL`].
+    whole: Vec<Moments>,
     summaries: Vec<Summary>,
 }
 
@@ -133,7 +135,18 @@ impl Ensemble {
         self.summaries.push(summary);
         if self.summaries.len() == 1 {
             self.moments = vec![Moments::default(); series.values.len()];
+            self.whole = vec![Moments::default(); Whole::ALL.len() * series.times_s.len()];
             self.times_s = series.times_s;
+        }
+        let links = self.summaries[0].links.len() * LINKS.values.len();
+        let connections = self.summaries[0].connections.len() * CONNECTIONS.values.len();
+        let intervals = series.values.chunks_exact((links + connections).max(1));
+        let whole = self.whole.chunks_exact_mut(Whole::ALL.len());
+        for (values, moments) in intervals.zip(whole) {
+            let (links, connections) = values.split_at(links);
+            for (moments, quantity) in moments.iter_mut().zip(Whole::ALL) {
+                moments.add(quantity.of(links, connections));
+            }
         }
         for (moments, &value) in self.moments.iter_mut().zip(&series.values) {
             moments.add(value);
@@ -166,6 +179,15 @@ impl Ensemble {
 
     /// A statistic of every value, over the runs that have it.
     pub(crate) fn values(&self, statistic: Statistic) -> Vec<f64> {
+        self.statistic(&self.moments, statistic)
+    }
+
+    /// The same of the network as a whole: in every interval the quantities of [`Whole::ALL`].
+    pub(crate) fn whole(&self, statistic: Statistic) -> Vec<f64> {
+        self.statistic(&self.whole, statistic)
+    }
+
+    fn statistic(&self, values: &[Moments], statistic: Statistic) -> Vec<f64> {
         let quantiles: Vec<f64> = (0..=self.seeds()).map(half_width).collect();
         let of = |moments: &Moments| match statistic {
             Statistic::Mean => moments.mean(),
@@ -175,7 +197,7 @@ impl Ensemble {
                 moments.std().zip(factor).map(|(std, factor)| factor * std)
             }
         };
-        let values = self.moments.iter();
+        let values = values.iter();
         values.map(|moments| Cell::number(&of(moments))).collect()
     }
 }

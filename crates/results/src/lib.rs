@@ -8,6 +8,7 @@
 //! | `waits.csv` | [`WaitRow`]s: what every user waited; only with workloads |
 //! | `links_std.csv`, `connections_std.csv` | with several seeds, whose means the files above then hold: their standard deviations |
 //! | `links_ci95.csv`, `connections_ci95.csv` | with several seeds: half the width of the 95 % confidence interval of each mean |
+//! | `whole.csv` | [`WholeRow`]s: with several seeds, the network as a whole, which no sum of means and intervals gives |
 //! | `network.json` | [`Topology`]: nodes, links and connections with what does not change, for pictures |
 //! | `summary.json` | [`Summary`]: means, maxima and totals over the whole run |
 //! | `manifest.json` | [`Manifest`]: what was run, with what, and whether it came to its end |
@@ -51,6 +52,7 @@ mod table;
 mod topology;
 mod trust;
 mod users;
+mod whole;
 mod writer;
 
 pub use delimited::quote;
@@ -65,7 +67,8 @@ pub use peaks::{Peaks, SATURATED};
 pub use read::{Results, each_csv_row};
 pub use referee::Referee;
 pub use row::{
-    CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, Row, WAITS, WaitNumbers, WaitRow,
+    CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, Row, WAITS, WHOLE, WaitNumbers,
+    WaitRow, WholeNumbers, WholeRow,
 };
 pub use rows::write_csv;
 pub use scope::{Scope, Users, Watch, Watched};
@@ -74,7 +77,8 @@ pub use summary::{
     PrecedenceSummary, Spread, Summary, TotalsSummary, rounded_time,
 };
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
-pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode};
+pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode, TopologyWay};
 pub use trust::Within;
 pub use users::{WaitSummary, WorkloadSummary, wait_rows};
+pub use whole::Whole;
 pub use writer::Writer;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
-    LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology, WAITS, WaitRow,
+    LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology, WAITS, WHOLE, WaitRow, WholeRow,
 };
 
 /// The results of a run, read back from their directory.
@@ -120,6 +120,14 @@ impl Results {
     /// If its file cannot be read, or is not one.
     pub fn connections_ci95(&self) -> Result<Option<Vec<ConnectionRow>>, Error> {
         optional(self.series(CONNECTIONS_CI95))
+    }
+
+    /// The network as a whole over the seeds; `None` of one seed.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is not one.
+    pub fn whole_network(&self) -> Result<Option<Vec<WholeRow>>, Error> {
+        optional(self.series(WHOLE))
     }
 
     /// What is in `network.json`; `None` where there is none, as in directories of netflow before

@@ -123,3 +123,26 @@ series! {
     }
     WaitNumbers
 }
+
+columns! {
+    /// A quantity of the network as a whole, over the seeds.
+    pub struct WholeNumbers {
+        /// The mean over the seeds.
+        pub mean: f64,
+        /// The standard deviation over them.
+        pub std: Option<f64>,
+        /// Half the width of the 95 % confidence interval of the mean.
+        pub ci95: Option<f64>,
+    }
+}
+
+series! {
+    /// The network as a whole, with several seeds.
+    WHOLE = "whole";
+    /// A quantity of the network as a whole over one recording interval.
+    WholeRow: "End of the interval in seconds." {
+        /// Which: `queue_pkts`, `highest_utilization`, `send_pps` or `goodput_pps`.
+        quantity,
+    }
+    WholeNumbers
+}

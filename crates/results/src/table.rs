@@ -2,7 +2,7 @@
 
 use netflow_network::Column;
 
-use crate::{CLASSES, CONNECTIONS, Format, LINKS, WAITS};
+use crate::{CLASSES, CONNECTIONS, Format, LINKS, WAITS, WHOLE};
 
 /// A series: its name and its columns after `time_s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub const CONNECTIONS_CI95: Table = Table {
 };
 
 /// All there may be in a directory.
-pub(crate) const ALL: [Table; 8] = [
+pub(crate) const ALL: [Table; 9] = [
     LINKS,
     CONNECTIONS,
     CLASSES,
@@ -64,4 +64,5 @@ pub(crate) const ALL: [Table; 8] = [
     LINKS_CI95,
     CONNECTIONS_STD,
     CONNECTIONS_CI95,
+    WHOLE,
 ];

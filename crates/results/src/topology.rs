@@ -69,6 +69,30 @@ pub struct TopologyConnection {
     pub path: Vec<usize>,
     /// The links back.
     pub return_path: Vec<usize>,
+    /// The ways that it takes later on, in order of time; only where failures change them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<TopologyWay>,
+    /// From when on it sends, in seconds.
+    #[serde(default)]
+    pub start_s: f64,
+    /// Until when at the latest, in seconds, if anything ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_s: Option<f64>,
+    /// Packets/s that TCP would send meanwhile over a way that is no limit; absent where nothing limits it,
+    /// and of what sends whatever happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted_pps: Option<f64>,
+}
+
+/// The way of a connection from some time on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopologyWay {
+    /// From when on, in seconds.
+    pub from_s: f64,
+    /// The links from sender to receiver, as places in [`Topology::links`]; none where there is no way.
+    pub path: Vec<usize>,
+    /// The links back.
+    pub return_path: Vec<usize>,
 }
 
 impl Topology {
@@ -108,6 +132,7 @@ impl Topology {
         };
         let connection = |id: ConnectionId| {
             let spec = network.connection_spec(id);
+            let (start_s, stop_s) = network.sends_between(id, f64::INFINITY);
             TopologyConnection {
                 connection: network.connection_name(id).to_owned(),
                 from: name(spec.from),
@@ -124,6 +149,10 @@ impl Topology {
                 packet_size_bytes: spec.packet_size_bytes,
                 path: places(network.path(id)),
                 return_path: places(network.return_path(id)),
+                ways: ways(network, id),
+                start_s,
+                stop_s: stop_s.is_finite().then_some(stop_s),
+                wanted_pps: network.wanted_pps(id),
             }
         };
         Topology {
@@ -145,6 +174,27 @@ impl Topology {
     pub fn to_json(&self) -> String {
         to_lines(self)
     }
+}
+
+/// The ways of a connection that differ from the one before.
+fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyWay> {
+    let at = |at_s| (network.path_at(id, at_s), network.return_path_at(id, at_s));
+    let mut before = (network.path(id), network.return_path(id));
+    let mut times_s: Vec<f64> = network.events().map(|event| event.at_s).collect();
+    times_s.dedup();
+    let mut ways = Vec::new();
+    for from_s in times_s {
+        let now = at(from_s);
+        if now != before {
+            before = now.clone();
+            ways.push(TopologyWay {
+                from_s,
+                path: places(now.0),
+                return_path: places(now.1),
+            });
+        }
+    }
+    ways
 }
 
 fn places(path: Vec<LinkId>) -> Vec<usize> {

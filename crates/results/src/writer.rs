@@ -13,7 +13,7 @@ use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD
 use crate::users::wait_rows;
 use crate::{
     CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
-    Topology, WAITS, export,
+    Topology, WAITS, WHOLE, Whole, export,
 };
 
 /// No series has more columns of numbers.
@@ -104,6 +104,10 @@ impl Writer {
             write_all([links, connections], network, ensemble, statistic)?;
             self.spread.extend(tables.into_iter().zip(series));
         }
+        let names = Whole::ALL.map(|it| it.name().to_owned()).to_vec();
+        let mut whole = export(&self.directory, WHOLE, self.format, &[&names])?;
+        write_whole_network(&mut whole, ensemble)?;
+        self.spread.push((WHOLE, whole));
         Ok(())
     }
 
@@ -248,6 +252,20 @@ fn write_all(
                 series.row(&[i], row)?;
                 values = rest;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Writes the network as a whole over all intervals.
+fn write_whole_network(series: &mut Box<dyn Exporter>, ensemble: &Ensemble) -> Result<(), Error> {
+    let of = |statistic| ensemble.whole(statistic);
+    let (mean, std, ci95) = (of(Statistic::Mean), of(Statistic::Std), of(Statistic::Ci95));
+    let mut values = mean.iter().zip(&std).zip(&ci95);
+    for &time_s in ensemble.times_s() {
+        series.interval(time_s);
+        for (i, ((mean, std), ci95)) in values.by_ref().take(Whole::ALL.len()).enumerate() {
+            series.row(&[i], &[*mean, *std, *ci95])?;
         }
     }
     Ok(())

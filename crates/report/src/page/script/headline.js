@@ -1,0 +1,66 @@
+/* ---- what there is to know at once ---- */
+
+function tile(number, text, action) {
+  const box = action ? button(null, action, "tile") : el("div", null, "tile");
+  box.append(el("b", number), el("span", text));
+  $("headline").append(box);
+}
+function showTiles() {
+  const run = here();
+  $("headline").replaceChildren();
+  const bad = run.worst;
+  if (bad) {
+    const lasts = bad.to_s - bad.from_s;
+    const full = bad.utilization >= 0.99;
+    tile(
+      `${full ? "100\u00a0%" : percent(bad.utilization)} ${full ? "from" : "at"} ${clock(full ? bad.from_s : bad.at_s)}`,
+      `worst moment: ${bad.link}${full ? ` is full for ${clock(lasts)}` : ""}${bad.loss > 0 ? `, loses up to ${percent(bad.loss)}` : ", loses nothing"}`,
+      () => { select("link", bad.link); setTime(bad.at_s); },
+    );
+  } else tile("–", "nothing was sent");
+  const hurt = most(run.connections, (it) => it.short);
+  if (hurt && hurt.short >= 0.0005) {
+    const others = run.connections.filter((it) => it !== hurt && it.short >= hurt.short / 2).length;
+    tile(percent(hurt.short), `missing of what ${hurt.name} wanted to send: hurt most${others > 0 ? `; ${plural(others, "other")} at least half as much` : ""}`, () => select("connection", hurt.name));
+  } else tile(hurt ? "<0.05\u00a0%" : "–", hurt ? "missing of what any connection wanted to send" : "there are no connections");
+  const slow = most(run.connections, (it) => it.delay99) || most(run.connections, (it) => it.delay);
+  if (slow) {
+    const tail = known(slow.delay99);
+    tile(`${signed(slow, ms(tail ? slow.delay99 : slow.delay))}\u00a0ms`, `longest delay: ${slow.name}${tail ? `, 99 % of its packets take less; mean ${ms(slow.delay)} ms` : ", on average"}`, () => select("connection", slow.name));
+  } else tile("–", "no packet arrived");
+  const t = run.totals;
+  const bits = run.connections.map(bps);
+  const delivered = bits.every(known) && bits.length > 0 ? rate(bits.reduce((a, b) => a + b, 0)) : `${short(run.duration_s > 0 ? t.delivered_pkts / run.duration_s : null)} pkt/s`;
+  tile(delivered, `delivered to all; ${t.offered_pkts > 0 ? percent(t.lost_pkts / t.offered_pkts) : "none"} of the packets sent were lost`);
+  const outside = most(run.connections, (it) => it.outside);
+  if (outside && outside.outside > 0) tile(percent(outside.outside), `of its time outside its profile${notUsable(outside)}: ${outside.name}`, () => select("connection", outside.name));
+}
+function showRun() {
+  const run = here();
+  const file = run.manifest.scenario.split(/[\\/]/).pop();
+  $("title").textContent = run.title || file;
+  $("subtitle").textContent = (run.title ? `${file} · ` : "") + `${run.manifest.options.model} model · ${short(run.end_s)} s of network time · ` +
+    `${plural(data.map.left_out ? new Set(run.links.flatMap((l) => [l.from, l.to])).size : data.map.nodes.length, "node")}, ${plural(run.links.length, "link")}, ${plural(run.connections.length, "connection")}` +
+    (run.manifest.seeds > 1 ? ` · mean of ${run.manifest.seeds} seeds, bands: 95 % confidence of the mean` : "") +
+    (run.duration_s < run.end_s ? ` · tables of ${short(run.from_s)} s to ${short(run.from_s + run.duration_s)} s` : "") +
+    (data.against ? ` · grey: ${data.against.referee}, mean ± one standard deviation (${data.against.name})` : "");
+  const stopped = run.manifest.reason;
+  $("alarm").hidden = run.manifest.complete;
+  $("alarm").textContent = run.manifest.complete ? "" : `This run did not come to its end: ${stopped || "no reason is known"}.`;
+  $("estimate").hidden = !run.estimate;
+  $("estimate").textContent = run.estimate || "";
+  showTiles();
+}
+function showRuns() {
+  const box = $("runs");
+  box.replaceChildren();
+  if (runs.length < 2) return;
+  runs.forEach((run, i) => {
+    const one = button(null, () => { state.run = i; showAll(); });
+    const swatch = el("span", null, "swatch");
+    swatch.style.borderTopColor = css("--c" + (i % 5));
+    one.append(swatch, run.name);
+    one.setAttribute("aria-pressed", i === state.run);
+    box.append(one);
+  });
+}

@@ -1,0 +1,78 @@
+/* ---- what is selected ---- */
+
+function select(kind, name) {
+  state.kind = kind;
+  state.name = name;
+  showSelection();
+}
+function chips(title, kind, names) {
+  if (names.length === 0) return;
+  const box = el("div", null, "chips");
+  for (const name of names.slice(0, 300)) box.append(button(name, () => select(kind, name)));
+  if (names.length > 300) box.append(el("span", `… and ${names.length - 300} more`));
+  $("related").append(el("h3", title), box);
+}
+/* What the selection is, in words. */
+function described() {
+  const run = here();
+  if (state.kind === "link") {
+    const link = linkOf(run, state.name);
+    return link ? [
+      known(link.bps) ? rate(link.bps) : null, known(link.delay) ? `${ms(link.delay)} ms` : null,
+      known(link.room) ? `room for ${packets(link.room)}` : null,
+      `${percent(link.utilization)} utilized`, `mean queue ${signed(link, packets(link.mean_queue))}`, `longest ${signed(link, packets(link.max_queue))}`,
+      `queueing delay ${signed(link, ms(link.queueing))} ms`,
+      `loss ${percent(link.loss)}: ${short(link.lost)} of ${packets(link.offered)}`,
+      known(link.link_lost) ? `${short(link.link_lost)} more on the way` : null,
+    ].filter(Boolean).join(" · ") : "These results have no such link.";
+  }
+  if (state.kind === "connection") {
+    const c = connectionOf(run, state.name);
+    if (!c) return "These results have no such connection.";
+    const parts = [["half", c.delay50], ["95 %", c.delay95], ["99 %", c.delay99], ["99.9 %", c.delay999]].filter(([, v]) => known(v));
+    return [
+      c.from ? `${c.from} to ${c.to}` : null, c.source || null, c.count > 1 ? `×${c.count}` : null,
+      `goodput ${short(c.goodput)} pkt/s` + (known(bps(c)) ? ` = ${rate(bps(c))}` : ""),
+      known(c.short) ? `short of what it wanted by ${percent(c.short)}` : null,
+      `delay ${signed(c, ms(c.delay))} ms` + (parts.length > 0 ? ` (${parts.map(([part, v]) => `${part} up to ${signed(c, ms(v))}`).join(", ")})` : ""),
+      known(c.jitter) ? `jitter ${signed(c, ms(c.jitter))} ms` : null,
+      `rtt ${signed(c, ms(c.rtt))} ms`, `loss ${percent(c.loss)}`,
+      c.profile_use ? `outside its profile ${percent(c.outside)} of the time${notUsable(c)}` : null,
+    ].filter(Boolean).join(" · ");
+  }
+  if (state.kind === "node") {
+    const all = related();
+    return `${plural(all.links.size, "link")}, ${plural(all.connections.size, "connection")} through it`;
+  }
+  return `${plural(run.links.length, "link")} and ${plural(run.connections.length, "connection")}. Select one anywhere to see all about it.`;
+}
+/* What belongs to the selection at the slider's time, as buttons, on the map and in the tables. */
+function showRelated() {
+  const run = here();
+  const all = related();
+  $("related").replaceChildren();
+  if (state.kind === "link") {
+    chips(plural(all.connections.size, "connection") + " through it", "connection", [...all.connections]);
+  } else if (state.kind === "connection") {
+    const c = connectionOf(run, state.name);
+    const way = c ? wayOf(c) : { path: [], back: [] };
+    const names = (path) => path.map((i) => run.links[i]).filter(Boolean).map((it) => it.name);
+    const when = c && c.ways ? ` at ${clock(time())}` : "";
+    if (c && c.ways && way.path.length === 0) $("related").append(el("p", `It has no way${when}.`, "none"));
+    chips(`its path${when}`, "link", names(way.path));
+    chips("and back", "link", names(way.back));
+  } else if (state.kind === "node") {
+    chips("links", "link", [...all.links]);
+    chips("connections", "connection", [...all.connections]);
+  }
+  markMap();
+  for (const list of lists) list.mark(all);
+  markCompared();
+}
+function showSelection() {
+  $("clear").hidden = state.kind === null;
+  $("details-title").textContent = { link: `Link ${state.name}`, connection: `Connection ${state.name}`, node: `Node ${state.name}` }[state.kind] || "Whole network";
+  $("about").textContent = described();
+  showRelated();
+  drawCharts();
+}

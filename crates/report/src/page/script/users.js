@@ -1,0 +1,75 @@
+/* ---- users, and aggregates ---- */
+
+/* The distributions of waits, a picture for every workload, and their numbers. */
+function showUsers() {
+  const waits = here().waits;
+  const rows = runs.flatMap((run) => run.workloads.flatMap((of) => of.waits.map((wait) => ({ run, of, wait }))));
+  $("users").hidden = rows.length === 0;
+  $("waits").replaceChildren();
+  for (const name of new Set(waits.map((it) => it.workload))) {
+    const figure = el("div");
+    figure.append(el("h3", `${name}: share of all waits up to a time`), cdf(waits.filter((it) => it.workload === name), name));
+    $("waits").append(figure);
+  }
+  const steps = (it) => it.steps.slice(0, 5).map((step) => `${percent(step.share)} of ${step.round_trips}`).join(", ");
+  const several = runs.length > 1;
+  const titles = ["users of", ...(several ? ["results"] : []), "came", "went", "waited for", "waits", "mean ms", "half up to", "95 % up to", "99 % up to", "longest", "whole round trips"];
+  fillTable($("wait-table"), titles, rows.map(({ run, of, wait }) => [
+    of.workload, ...(several ? [run.name] : []), short(of.came), short(of.gone), wait.wait, short(wait.count),
+    ...["mean_s", "median_s", "p95_s", "p99_s", "max_s"].map((key) => ms(wait[key])), steps(wait) || "–",
+  ]));
+}
+/* Conditioned aggregates: what became of each drop precedence. */
+function showAggregates() {
+  const rows = runs.flatMap((run) => run.aggregates.map((it) => ({ run, it })));
+  $("aggregates").hidden = rows.length === 0;
+  const several = runs.length > 1;
+  const titles = ["aggregate", ...(several ? ["results"] : []), "delivered", ...[0, 1, 2].flatMap((dp) => [`marked DP${dp}`, `DP${dp} lost`]), "loss"];
+  fillTable($("aggregate-table"), titles, rows.map(({ run, it }) => [
+    it.aggregate, ...(several ? [run.name] : []), rate(it.mean_goodput_bps),
+    ...it.fractions.flatMap((share, dp) => [percent(share), percent(it.sent_pkts[dp] > 0 ? it.lost_pkts[dp] / it.sent_pkts[dp] : null)]),
+    percent(it.loss_probability),
+  ]));
+}
+function cdf(curves, name) {
+  const width = 520, height = 260, left = 44, right = 12, top = 8, bottom = 36;
+  const all = curves.flatMap((it) => it.times).filter((t) => t > 0);
+  const low = Math.log10(Math.min(...all)) - 0.02, high = Math.max(Math.log10(Math.max(...all)), low + 0.5);
+  const x = (t) => left + (width - left - right) * (Math.log10(t) - low) / (high - low);
+  const y = (share) => top + (height - top - bottom) * (1 - share);
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Distributions of what users of ${name} waited` });
+  const label = (text, at) => {
+    const node = shape("text", at);
+    node.textContent = text;
+    svg.append(node);
+  };
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+    svg.append(shape("line", { x1: left, x2: width - right, y1: y(share), y2: y(share) }, "grid"));
+    label(`${100 * share} %`, { x: left - 6, y: y(share) + 4, "text-anchor": "end" });
+  }
+  // Of many decades only whole ones are written.
+  const steps = high - low > 2.5 ? [1] : [1, 2, 5];
+  for (let decade = Math.floor(low); decade <= high; decade += 1) {
+    for (const step of steps) {
+      const t = step * 10 ** decade;
+      if (Math.log10(t) < low || Math.log10(t) > high) continue;
+      svg.append(shape("line", { x1: x(t), x2: x(t), y1: y(1), y2: y(0) }, "grid"));
+      label(`${Number((1000 * t).toPrecision(2))}`, { x: x(t), y: height - bottom + 16, "text-anchor": "middle" });
+    }
+  }
+  label("ms", { x: width - right, y: height - 4, "text-anchor": "end" });
+  curves.forEach((it, i) => {
+    let path = `M${x(it.times[0]).toFixed(1)} ${y(0).toFixed(1)}`;
+    it.times.forEach((t, k) => {
+      path += `H${x(t).toFixed(1)}V${y((k + 1) / it.times.length).toFixed(1)}`;
+    });
+    const curve = shape("path", { d: path }, "cdf");
+    curve.style.stroke = `var(--c${i % 5})`;
+    svg.append(curve);
+    const key = shape("text", { x: left + 8 + 90 * i, y: height - 4 });
+    key.textContent = `— ${it.wait}`;
+    key.style.fill = `var(--c${i % 5})`;
+    svg.append(key);
+  });
+  return svg;
+}

@@ -1,0 +1,113 @@
+//! Who got less than they wanted.
+
+use netflow_results::{ConnectionSummary, TopologyConnection};
+
+/// The share of what a connection wanted to send between two times (s) that it did not deliver: of TCP that
+/// something limits, of what it would send over a way that is no limit; of any other TCP its losses, and the
+/// time without a way; of a source that sends whatever happens what was lost or had no way. `None` of one
+/// that did not want to send.
+pub fn short_by(
+    connection: &ConnectionSummary,
+    known: Option<&TopologyConnection>,
+    (from_s, to_s): (f64, f64),
+) -> Option<f64> {
+    if connection.finished_s.is_some() {
+        return Some(0.0);
+    }
+    let start_s = known.map_or(from_s, |it| it.start_s.max(from_s));
+    let stop_s = known.and_then(|it| it.stop_s);
+    let active_s = stop_s.map_or(to_s, |it| it.min(to_s)) - start_s;
+    if active_s <= 0.0 || active_s.is_nan() {
+        return None;
+    }
+    let share = match known.and_then(|it| it.wanted_pps) {
+        Some(wanted_pps) => 1.0 - connection.delivered_pkts / (wanted_pps * active_s),
+        None => {
+            let wanted = connection.offered_pkts + connection.blocked_pkts;
+            let failed = connection.lost_pkts + connection.blocked_pkts;
+            let arrived = match wanted > 0.0 {
+                true => 1.0 - failed / wanted,
+                false => 1.0,
+            };
+            // Who counts what had no way has counted the time.
+            let without_s: f64 = match connection.blocked_pkts > 0.0 {
+                true => 0.0,
+                false => connection.no_route_s.iter().map(|it| it.1 - it.0).sum(),
+            };
+            1.0 - arrived * (1.0 - without_s / active_s)
+        }
+    };
+    share.is_finite().then(|| share.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection() -> ConnectionSummary {
+        ConnectionSummary {
+            offered_pkts: 100.0,
+            delivered_pkts: 80.0,
+            lost_pkts: 10.0,
+            finished_s: None,
+            ..ConnectionSummary::with_all_columns()
+        }
+    }
+
+    fn known(wanted_pps: Option<f64>) -> TopologyConnection {
+        TopologyConnection {
+            connection: "c".to_owned(),
+            from: String::new(),
+            to: String::new(),
+            source: String::new(),
+            count: 1,
+            packet_size_bytes: 1000.0,
+            path: Vec::new(),
+            return_path: Vec::new(),
+            ways: Vec::new(),
+            start_s: 5.0,
+            stop_s: None,
+            wanted_pps,
+        }
+    }
+
+    fn share(connection: &ConnectionSummary, wanted_pps: Option<f64>) -> f64 {
+        let share = short_by(connection, Some(&known(wanted_pps)), (0.0, 15.0)).unwrap();
+        (1e9 * share).round() / 1e9
+    }
+
+    #[test]
+    fn what_was_wanted_is_what_is_compared_with() {
+        // Packets lost of packets sent: what is under way is not lost.
+        assert_eq!(share(&connection(), None), 0.1);
+        // 20 packets/s for the ten seconds that are left.
+        assert_eq!(share(&connection(), Some(20.0)), 0.6);
+        assert_eq!(share(&connection(), Some(1.0)), 0.0);
+        // TCP that offers nothing while it has no way.
+        let cut = ConnectionSummary {
+            no_route_s: vec![(5.0, 10.0)],
+            ..connection()
+        };
+        assert_eq!(share(&cut, None), 0.55);
+        // A source that goes on sending counts what had no way.
+        let blocked = ConnectionSummary {
+            blocked_pkts: 100.0,
+            ..cut
+        };
+        assert_eq!(share(&blocked, None), 0.55);
+    }
+
+    #[test]
+    fn who_is_done_or_has_not_begun_is_not_short_of_anything() {
+        let done = ConnectionSummary {
+            finished_s: Some(9.0),
+            ..connection()
+        };
+        assert_eq!(share(&done, Some(20.0)), 0.0);
+        assert_eq!(
+            short_by(&connection(), Some(&known(None)), (0.0, 4.0)),
+            None
+        );
+        assert!(short_by(&connection(), None, (0.0, 4.0)).is_some());
+    }
+}

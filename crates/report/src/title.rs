@@ -1,0 +1,82 @@
+//! What a scenario says it is.
+
+use std::path::{Component, Path};
+
+use netflow_files::{Kind, read_text};
+use netflow_results::Results;
+
+/// Characters of a title at most.
+const LONGEST: usize = 100;
+
+/// The first sentence of the comment that the scenario begins with, from the copy beside the results.
+pub fn of(results: &Results) -> Option<String> {
+    let kept = Path::new(results.manifest.kept.as_ref()?);
+    // A manifest may say anything; nothing outside of its directory is shown.
+    let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if !kept.components().all(inside) {
+        return None;
+    }
+    let path = results.directory().join(kept);
+    let text = read_text(&path, Kind::Scenario).ok()?;
+    sentence(&text, &path.file_stem()?.to_string_lossy())
+}
+
+/// The first sentence of a file's first comment, without the file's name in front of it.
+fn sentence(text: &str, stem: &str) -> Option<String> {
+    let lines = text.lines().map_while(|line| line.strip_prefix('#'));
+    let lines = lines.map(str::trim).take_while(|line| !line.is_empty());
+    let comment = lines.collect::<Vec<_>>().join(" ");
+    let comment = match comment.split_once(" \u{2014} ") {
+        Some((name, rest)) if name == stem || !name.contains(' ') => rest,
+        _ => &comment,
+    };
+    let end = comment.find(". ");
+    let end = end.or_else(|| comment.strip_suffix('.').map(str::len));
+    let end = [end, comment.find("? ").map(|at| at + 1)];
+    let end = end.into_iter().flatten().min().unwrap_or(comment.len());
+    let sentence = comment.get(..end)?.trim();
+    // What is before a colon says what it is, what is behind it how.
+    let sentence = match sentence.split_once(": ") {
+        Some((what, _)) if sentence.chars().count() > LONGEST => what,
+        _ => sentence,
+    };
+    let mut letters = sentence.chars();
+    let first = letters.next()?;
+    let title: Vec<char> = first.to_uppercase().chain(letters).collect();
+    match title.len() > LONGEST {
+        true => Some(
+            title
+                .into_iter()
+                .take(LONGEST - 1)
+                .chain(['\u{2026}'])
+                .collect(),
+        ),
+        false => Some(title.into_iter().collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_a_sentence() {
+        let of = |text| sentence(text, "link-failure");
+        let failure = "# link-failure \u{2014} the short way fails, traffic takes\n# the long one.\n#\n# more\n";
+        assert_eq!(
+            of(failure).unwrap(),
+            "The short way fails, traffic takes the long one"
+        );
+        assert_eq!(of("# Who waits? All do.\n").unwrap(), "Who waits?");
+        assert_eq!(
+            of("# R1 at 2.5 Mbit/s. Slow.\n").unwrap(),
+            "R1 at 2.5 Mbit/s"
+        );
+        assert_eq!(of("[simulation]\n# late\n"), None);
+        assert_eq!(of("#\n# late\n"), None);
+        let how = format!("# An office: {}.\n", "x".repeat(500));
+        assert_eq!(of(&how).unwrap(), "An office");
+        let long = format!("# {}\n", "x".repeat(500));
+        assert_eq!(of(&long).unwrap().chars().count(), LONGEST);
+    }
+}

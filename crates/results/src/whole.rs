@@ -1,0 +1,54 @@
+//! The network as a whole in one number for each quantity.
+
+use netflow_network::Column;
+
+use crate::{CONNECTIONS, LINKS};
+
+/// What is told of the whole network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// Packets in all queues.
+    Queue,
+    /// Utilization of the busiest link.
+    Highest,
+    /// Packets/s that all connections send.
+    Send,
+    /// Packets/s that are delivered to all of them.
+    Goodput,
+}
+
+impl Whole {
+    /// All, in the order of their rows.
+    pub const ALL: [Whole; 4] = [Whole::Queue, Whole::Highest, Whole::Send, Whole::Goodput];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Whole::Queue => "queue_pkts",
+            Whole::Highest => "highest_utilization",
+            Whole::Send => "send_pps",
+            Whole::Goodput => "goodput_pps",
+        }
+    }
+
+    /// Of the values of all links and all connections in an interval, row by row; NaN of nothing.
+    pub(crate) fn of(self, links: &[f64], connections: &[f64]) -> f64 {
+        let column = |values: &[f64], columns: &[Column], name| -> Vec<f64> {
+            let values = values.iter().skip(Column::place(columns, name));
+            let values = values.step_by(columns.len()).copied();
+            values.filter(|value| !value.is_nan()).collect()
+        };
+        let links = |name| column(links, LINKS.values, name);
+        let connections = |name| column(connections, CONNECTIONS.values, name);
+        let sum = |values: Vec<f64>| match values.is_empty() {
+            true => f64::NAN,
+            false => values.iter().sum(),
+        };
+        match self {
+            Whole::Queue => sum(links("queue_pkts")),
+            Whole::Highest => links("utilization").into_iter().fold(f64::NAN, f64::max),
+            Whole::Send => sum(connections("send_pps")),
+            Whole::Goodput => sum(connections("goodput_pps")),
+        }
+    }
+}
