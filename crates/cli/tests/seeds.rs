@@ -20,7 +20,7 @@ fn threads_do_not_change_a_bit() {
     place.expect("run w.toml --seeds 7 --threads 1 -o one --quiet", 0);
     place.expect("run w.toml --seeds 7 --threads 8 -o many --quiet", 0);
     let one = files(&place.path("one"));
-    assert_eq!(one.len(), 9, "with the scenario");
+    assert_eq!(one.len(), 10, "with the scenario");
     assert_eq!(one, files(&place.path("many")));
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::html::{COLOURS, digest, escaped, filled};
+use crate::colours;
+use crate::html::{digest, escaped, filled};
 use crate::layout::layout;
 
 const TEMPLATE: &str = include_str!("page/failures.html");
@@ -97,7 +98,7 @@ pub struct Rows {
 impl FailuresPage {
     /// The page: it needs nothing else, and asks for nothing.
     pub fn html(&self) -> String {
-        let style = [COLOURS, STYLE].concat();
+        let style = [colours::STYLE, STYLE].concat();
         let policy = format!(
             "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'",
             digest(&style)

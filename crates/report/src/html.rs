@@ -4,12 +4,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
+use crate::colours;
+
 const TEMPLATE: &str = include_str!("page/page.html");
-/// The colours of all pages, light and dark.
-pub const COLOURS: &str = include_str!("page/colours.css");
 const STYLES: [&str; 3] = [
     include_str!("../vendor/uplot/uPlot.min.css"),
-    COLOURS,
+    colours::STYLE,
     include_str!("page/page.css"),
 ];
 const LICENCE: &str = include_str!("../vendor/uplot/LICENSE");

@@ -27,6 +27,7 @@
 //! licence (`vendor/uplot/LICENSE`), which is part of every page.
 
 mod against;
+mod colours;
 mod columns;
 mod data;
 mod error;

@@ -292,8 +292,8 @@ fn a_large_run_opens_quickly() {
         "opened in {took:?}, {} bytes",
         fs::metadata(&file).unwrap().len()
     );
-    // Two seconds are the aim, on a machine that does nothing else.
-    assert!(took < Duration::from_secs(6), "{took:?}");
+    // A second is the aim, on a machine that does nothing else.
+    assert!(took < Duration::from_secs(5), "{took:?}");
     is_innocent(&browser, &file);
     browser.look(1280, 880, false);
     keep(&mut browser, "hundred");
@@ -323,4 +323,271 @@ fn users_have_distributions() {
         is_innocent(&browser, &file);
         browser.offences.requests.clear();
     }
+}
+
+const DOWN: &str =
+    "[...document.querySelectorAll('.link.down .hit')].map((it) => it.dataset.name).sort()";
+
+/// What failed is dashed and crossed out while it is down, and connections take other ways meanwhile.
+#[test]
+fn failures_are_seen_on_the_map_the_slider_and_the_curves() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let results = run(place.path(), &scenario("link-failure.toml"), "failure", 0.5);
+    let file = write(place.path(), &[results], None);
+    browser.open(&file);
+    assert_eq!(
+        browser.ask("document.querySelectorAll('#marks .mark').length"),
+        2
+    );
+    assert_eq!(browser.text("#events button"), "20\u{a0}s: R–S down");
+    browser.click("#events button:nth-child(1)");
+    assert_eq!(browser.text("#clock"), "20.5\u{a0}s");
+    assert_eq!(browser.ask(DOWN), json!(["R->S", "S->R"]));
+    assert_eq!(
+        browser.ask("document.querySelectorAll('.cross.shown').length"),
+        2,
+        "on the map and in the legend"
+    );
+
+    // Its way at the slider's time: around, and back again.
+    browser.click("#connections tbody tr");
+    let way = "[...document.querySelectorAll('#related .chips')][0].textContent";
+    assert_eq!(browser.ask(way), "A->RR->TT->SS->B");
+    assert_eq!(
+        browser.ask("document.querySelectorAll('.link.related').length"),
+        4
+    );
+    browser.click("#events button:nth-child(2)");
+    assert_eq!(browser.text("#clock"), "40.5\u{a0}s");
+    assert_eq!(browser.ask(DOWN), json!([]));
+    assert_eq!(browser.ask(way), "A->RR->SS->B");
+    assert_eq!(
+        browser.ask("document.querySelectorAll('.link.related').length"),
+        3
+    );
+    browser.press("ArrowLeft", 37);
+    assert_eq!(browser.text("#clock"), "40\u{a0}s");
+    assert_eq!(browser.ask(DOWN), json!(["R->S", "S->R"]));
+    is_innocent(&browser, &file);
+}
+
+/// The four tiles, against the tables of the same page.
+#[test]
+fn tiles_answer() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let results = run(place.path(), &scenario("link-failure.toml"), "failure", 0.5);
+    let file = write(place.path(), &[results], None);
+    browser.open(&file);
+    let tiles = browser.ask("[...document.querySelectorAll('.tile')].map((it) => it.textContent)");
+    let tiles: Vec<&str> = tiles
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|it| it.as_str())
+        .collect();
+    assert_eq!(tiles.len(), 4, "{tiles:?}");
+    // No profile was left, so nothing is said of it.
+    assert!(!tiles.iter().any(|it| it.contains("profile")), "{tiles:?}");
+    assert!(
+        tiles[0].starts_with("100\u{a0}% from 21\u{a0}sworst moment: R->T"),
+        "{tiles:?}"
+    );
+    assert!(tiles[1].contains("transfers"), "{tiles:?}");
+    assert!(
+        tiles[2].contains("ms") && tiles[2].contains("transfers"),
+        "{tiles:?}"
+    );
+    assert!(tiles[3].contains("Mbit/s"), "{tiles:?}");
+    browser.click(".tile");
+    assert_eq!(browser.text("#details-title"), "Link R->T");
+    is_innocent(&browser, &file);
+}
+
+/// From node to node by arrows, and to a link with Shift; nothing of it moves the time.
+#[test]
+fn the_map_is_reached_by_keyboard() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let text = HOSTILE.to_owned()
+        + "\n[[node]]\nname = \"R\"\nx = 0\ny = 0\n\n[[node]]\nname = \"B\"\nx = 0\ny = -3\n\n[[node]]\nname = \"SCRIPT\"\nx = -4\ny = 0\n";
+    let results = run_text(place.path(), &text, "placed", 0.5);
+    let file = write(place.path(), &[results], None);
+    browser.open(&file);
+    assert_eq!(
+        browser.ask("document.querySelectorAll('#map [tabindex=\"0\"]').length"),
+        1
+    );
+    browser.ask("document.querySelector('#map [tabindex=\"0\"]').focus()");
+    let clock = browser.text("#clock");
+    let focus = "document.activeElement.getAttribute('aria-label')";
+    // From the sink on the right to R in the middle, down to B and back.
+    while browser.ask(focus) != "Node <b>sink</b> (S)" {
+        browser.press("ArrowRight", 39);
+    }
+    browser.press("ArrowLeft", 37);
+    assert_eq!(browser.ask(focus), "Node R");
+    browser.press("ArrowDown", 40);
+    assert_eq!(browser.ask(focus), "Node B");
+    browser.press("Enter", 13);
+    assert_eq!(browser.text("#details-title"), "Node B");
+    browser.press_with_shift("ArrowUp", 38);
+    assert_eq!(browser.text("#details-title"), "Link B->R");
+    assert_eq!(browser.text("#clock"), clock);
+    is_innocent(&browser, &file);
+}
+
+/// One metric at a time; shares differ by points, and the rest by parts of the first.
+#[test]
+fn results_are_compared() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(scenario("topology.toml")).unwrap();
+    let one = run_text(place.path(), &text, "one", 0.5);
+    let two = run_text(
+        place.path(),
+        &text.replace("8 Mbit/s", "4 Mbit/s"),
+        "two",
+        0.5,
+    );
+    let file = write(place.path(), &[one, two], None);
+    browser.open(&file);
+    let head = "[...document.querySelectorAll('#compare-table th')].map((it) => it.textContent)";
+    assert_eq!(
+        browser.ask(head),
+        json!(["connection", "one", "two", "differs by"])
+    );
+    assert_eq!(
+        browser.ask("document.querySelectorAll('#compare-table tbody tr').length"),
+        4
+    );
+    let first = "document.querySelector('#compare-table tbody td:last-child').textContent";
+    let by = browser.ask(first);
+    assert!(
+        by.as_str().unwrap().starts_with('−') && by.as_str().unwrap().ends_with('%'),
+        "{by}"
+    );
+    browser.ask("(() => { const s = document.getElementById('metric'); s.value = [...s.options].findIndex((it) => it.textContent === 'utilization of links'); s.dispatchEvent(new Event('change')); })()");
+    assert_eq!(
+        browser.ask("document.querySelectorAll('#compare-table tbody tr').length"),
+        14
+    );
+    assert!(browser.ask(first).as_str().unwrap().ends_with("points"));
+    browser.click("#compare-table tbody tr");
+    assert_eq!(
+        browser.ask("document.querySelectorAll('#compare-table tr.chosen').length"),
+        1
+    );
+    browser.look(1440, 1100, false);
+    keep(&mut browser, "compared");
+    is_innocent(&browser, &file);
+}
+
+/// What Lighthouse would say, of pages with everything on them: contrast AA, a name for everything that is
+/// operated, and nothing that sticks out to the side.
+#[test]
+fn pages_are_readable_and_have_names() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    for name in [
+        "link-failure.toml",
+        "web.toml",
+        "diffserv.toml",
+        "hundred-nodes/topology.toml",
+    ] {
+        let results = run(place.path(), &scenario(name), &name.replace('/', "-"), 0.5);
+        let file = write(place.path(), &[results], None);
+        browser.offences.requests.clear();
+        browser.open(&file);
+        browser.ask("document.querySelector('#links tbody tr:nth-child(2)').click()");
+        for (width, height) in [(1400, 1000), (820, 1180), (390, 844)] {
+            for dark in [false, true] {
+                browser.look(width, height, dark);
+                let low = browser.ask(LOW_CONTRAST);
+                assert_eq!(low, json!([]), "{name} {width} {dark}");
+                assert_eq!(
+                    browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+                    true,
+                    "{name} {width}"
+                );
+                let picture = format!(
+                    "{}-{width}-{}",
+                    name.replace(['/', '.'], "-"),
+                    if dark { "dark" } else { "light" }
+                );
+                keep(&mut browser, &picture);
+            }
+        }
+        // At most three columns on a phone.
+        let columns = "Math.max(...['links', 'connections'].map((id) => [...document.querySelectorAll(`#${id} thead th`)].filter((it) => it.offsetWidth > 0).length))";
+        assert_eq!(browser.ask(columns), 3, "{name}");
+        assert_eq!(browser.ask(NAMELESS), json!([]), "{name}");
+        is_innocent(&browser, &file);
+    }
+}
+
+/// Everything visible whose text is less than 4.5 (3 if it is large) from what is behind it.
+const LOW_CONTRAST: &str = "(() => {
+    const parse = (text) => { const m = text.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
+    const light = ([r, g, b]) => { const [x, y, z] = [r, g, b].map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
+    const back = (it) => { for (; it; it = it.parentElement) { const c = parse(getComputedStyle(it).backgroundColor); if (c[3] === 1) return c; } return [255, 255, 255, 1]; };
+    const low = [];
+    for (const it of document.querySelectorAll('body *')) {
+        if (it.closest('script, style, noscript') || ![...it.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim() !== '')) continue;
+        const box = it.getBoundingClientRect(), style = getComputedStyle(it);
+        if (box.width === 0 || box.height === 0 || style.visibility === 'hidden' || box.right < 0) continue;
+        const colour = parse(it instanceof SVGElement ? style.fill : style.color);
+        const [a, b] = [light(colour), light(back(it))];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && Number(style.fontWeight) >= 700);
+        if (contrast < (large ? 3 : 4.5)) low.push(`${it.tagName} ${it.textContent.slice(0, 30)}: ${contrast.toFixed(2)}`);
+    }
+    return low;
+})()";
+
+/// What can be operated and does not say what it is.
+const NAMELESS: &str = "[...document.querySelectorAll('button, input, select, [role=button], [role=group], a[href]')].filter((it) => !(it.hidden || it.getAttribute('aria-label') || it.textContent.trim() || it.closest('label'))).map((it) => it.outerHTML.slice(0, 80))";
+
+/// A page that is printed has everything, and nothing beside the paper.
+#[test]
+fn a_page_is_printed() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let results = run(place.path(), &scenario("link-failure.toml"), "failure", 0.5);
+    let file = write(place.path(), &[results], None);
+    browser.open(&file);
+    let pdf = browser.call("Page.printToPDF", json!({"printBackground": false}));
+    let pdf = STANDARD.decode(pdf["data"].as_str().unwrap()).unwrap();
+    assert!(
+        pdf.starts_with(b"%PDF") && pdf.len() > 20_000,
+        "{}",
+        pdf.len()
+    );
+    if let Some(directory) = std::env::var_os("NETFLOW_PICTURES") {
+        fs::write(Path::new(&directory).join("printed.pdf"), &pdf).unwrap();
+    }
+    browser.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        json!({"width": 720, "height": 1000, "deviceScaleFactor": 1, "mobile": false}),
+    );
+    assert_eq!(
+        browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+        true
+    );
+    assert_eq!(browser.ask("[...document.querySelectorAll('#slider, .more, input')].every((it) => it.offsetWidth === 0)"), true);
+    is_innocent(&browser, &file);
 }

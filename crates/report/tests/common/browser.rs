@@ -190,9 +190,20 @@ impl Browser {
 
     /// Presses a key.
     pub fn press(&mut self, key: &str, code: u32) {
+        self.press_while(0, key, code);
+    }
+
+    /// Presses a key while Shift is held.
+    pub fn press_with_shift(&mut self, key: &str, code: u32) {
+        self.press_while(8, key, code);
+    }
+
+    fn press_while(&mut self, modifiers: u32, key: &str, code: u32) {
         for kind in ["rawKeyDown", "keyUp"] {
-            let event =
-                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+            let event = json!({
+                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code,
+                "modifiers": modifiers
+            });
             self.call("Input.dispatchKeyEvent", event);
         }
     }

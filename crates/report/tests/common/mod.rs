@@ -76,6 +76,7 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
     simulation.run(every_s, &mut writer, || false).unwrap();
     let users = [simulation.experiences(&|| false).unwrap()];
     writer.waits(&users).unwrap();
+    let mut summary = Summary::of(&simulation, vec!["<i>careful</i>".to_owned()]);
     let manifest = Manifest {
         program: "netflow".to_owned(),
         version: "0".to_owned(),
@@ -93,14 +94,14 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
         to_s: None,
         format: Format::Csv,
         files: writer.files(),
-        events: Vec::new(),
+        events: summary.events.clone(),
         steps: simulation.steps(),
         threads: 1,
         wall_time_s: 0.0,
         complete: true,
         stop: None,
     };
-    let mut summary = Summary::of(&simulation, vec!["<i>careful</i>".to_owned()]);
+
     summary.add_users(simulation.network(), &users);
     writer.finish(&summary, &manifest).unwrap();
     assert!(Results::open(&directory).is_ok());
