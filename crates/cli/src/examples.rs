@@ -58,7 +58,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("netflow report results", "a page, report.html"),
             (
-                "netflow report results --svg throughput --only c1 -o c1.svg",
+                "netflow report results --figure links --only \"N5->*\" -o links.pdf",
                 "a figure for a paper",
             ),
         ],

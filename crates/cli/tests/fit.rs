@@ -53,7 +53,7 @@ fn samples_that_are_drawn_are_a_loss_a_time_and_a_throughput() {
     let file = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let draw = |samples: &str| {
         let figure = file("figure.svg");
-        let arguments = ["report", "linux-reno", "--svg", "profile"];
+        let arguments = ["report", "linux-reno", "--figure", "profile"];
         netflow(&[&arguments[..], &["--samples", samples, "-o", &figure]].concat());
         fs::read_to_string(figure).unwrap()
     };
@@ -71,7 +71,7 @@ fn samples_that_are_drawn_are_a_loss_a_time_and_a_throughput() {
         .args([
             "report",
             "linux-reno",
-            "--svg",
+            "--figure",
             "profile",
             "--samples",
             &wrong,

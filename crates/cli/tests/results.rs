@@ -444,12 +444,16 @@ fn a_picture_is_not_written_under_another_kinds_name() {
     place.expect("run dumbbell.toml -q -o out", 0);
     for (arguments, said) in [
         (
-            "report out --svg links -o fig.pdf",
-            "a figure is written as SVG, not as `.pdf`",
+            "report out --figure links -o fig.gif",
+            "a figure is not written as `.gif`",
         ),
         (
-            "report out --svg links -o fig.html",
-            "end the name with .svg",
+            "report out --figure links -o fig.html",
+            "end the name with .svg or .pdf or .png",
+        ),
+        (
+            "report out --figure links --figure-format pdf -o fig.png",
+            "`--figure-format pdf` does not go with a file that ends with .png",
         ),
         ("report out -o page.svg", "end the name with .html or .htm"),
     ] {
@@ -461,6 +465,13 @@ fn a_picture_is_not_written_under_another_kinds_name() {
         );
     }
     assert_eq!(names(&place.path("")), ["dumbbell.toml", "out"]);
-    place.expect("report out --svg links -o fig.SVG", 0);
+    place.expect("report out --figure links -o fig.SVG", 0);
+    place.expect("report out --figure links -o fig.pdf --data", 0);
+    place.expect("report out --figure map --figure-format png -o fig", 0);
+    let starts = |file: &str| fs::read(place.path(file)).unwrap()[..4].to_vec();
+    assert_eq!(starts("fig.SVG"), b"<svg");
+    assert_eq!(starts("fig.pdf"), b"%PDF");
+    assert_eq!(starts("fig.csv"), b"pane");
+    assert_eq!(starts("fig"), b"\x89PNG");
     place.expect("report out -o page", 0);
 }

@@ -11,8 +11,17 @@ pub type Rgb = (u8, u8, u8);
 
 /// The colours of curves on white, in their order.
 pub fn curves() -> [Rgb; CURVES] {
+    numbered("c")
+}
+
+/// The scale of utilization on white, from 0.
+pub fn scale() -> [Rgb; 5] {
+    numbered("u")
+}
+
+fn numbered<const N: usize>(kind: &str) -> [Rgb; N] {
     let light = STYLE.split("@media").next().unwrap_or_default();
-    std::array::from_fn(|i| named(light, &format!("c{i}")).unwrap_or_default())
+    std::array::from_fn(|i| named(light, &format!("{kind}{i}")).unwrap_or_default())
 }
 
 /// The colour that a part of the style sheet gives a name.

@@ -16,15 +16,17 @@
 //!   [`BUSIEST`] have curves and a place on the map; the tables and the curves of the whole
 //!   network count all.
 //!
-//! [`results_figure`], [`profile_figure`] and [`distribution_figure`] draw single figures for papers,
-//! as SVG.
+//! [`results_figure`], [`profile_figure`], [`map_figure`] and [`distribution_figure`] draw single figures for
+//! papers, as SVG; a [`Drawing`] becomes a PDF or a PNG, too, and has its points as CSV.
 //!
 //! A [`FailuresPage`] shows what a network becomes if something fails: two maps and two tables, without a script.
 //!
 //! # What is bundled
 //!
 //! The curves are drawn by [µPlot](https://github.com/leeoniya/uPlot) 1.6.32, © Leon Sorokin, MIT
-//! licence (`vendor/uplot/LICENSE`), which is part of every page.
+//! licence (`vendor/uplot/LICENSE`), which is part of every page. The letters of PDFs and PNGs are those of Noto
+//! Sans, © Google, SIL Open Font License (`vendor/noto-sans/LICENSE`), so that they are the same on every
+//! machine; it has Latin, Greek and Cyrillic letters.
 
 mod against;
 mod colours;
@@ -44,8 +46,12 @@ mod thin;
 mod title;
 mod worst;
 
+pub use colours::Rgb;
 pub use error::Error;
 pub use failures::{Effect, FailingNode, FailuresPage, MapLine, Rows, Strength};
-pub use figure::{Figure, ProfileSample, distribution_figure, profile_figure, results_figure};
+pub use figure::{
+    Drawing, Figure, ProfileSample, Style, distribution_figure, map_figure, profile_figure,
+    results_figure,
+};
 pub use report::Report;
 pub use run::{BUSIEST, MANY};

@@ -47,7 +47,7 @@ const QUEUEING: usize = of_link("queueing_delay_s");
 pub const SEND: usize = of_connection("send_pps");
 pub const GOODPUT: usize = of_connection("goodput_pps");
 pub const RTT: usize = of_connection("rtt_s");
-const DELAY: usize = of_connection("delay_s");
+pub const DELAY: usize = of_connection("delay_s");
 const WHOLE_MEAN: usize = Column::place(WHOLE.values, "mean");
 const WHOLE_CI95: usize = Column::place(WHOLE.values, "ci95");
 

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use common::{HOSTILE, run, run_text, scenario};
 use netflow_profile::builtin;
-use netflow_report::{Error, Figure, ProfileSample, profile_figure, results_figure};
+use netflow_report::{
+    Drawing, Error, Figure, ProfileSample, Style, map_figure, profile_figure, results_figure,
+};
 
 fn is_as_it_was(name: &str, svg: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/figures/{name}.svg"));
@@ -29,9 +31,9 @@ fn figures_of_results_stay() {
     let two = run(place.path(), &scenario("link-halved.toml"), "two", 2.0);
     let of = |figure, all: &[_], only: &[&str]| {
         let only: Vec<String> = only.iter().map(|it| (*it).to_owned()).collect();
-        let svg = results_figure(figure, all, &only).unwrap();
-        assert_eq!(svg, results_figure(figure, all, &only).unwrap());
-        svg
+        let drawn = || results_figure(figure, all, &only, &Style::default()).unwrap();
+        assert_eq!(drawn(), drawn());
+        drawn().svg
     };
     is_as_it_was(
         "links",
@@ -45,8 +47,19 @@ fn figures_of_results_stay() {
         "connections",
         &of(Figure::Connections, std::slice::from_ref(&one), &[]),
     );
+    let scenario_map = run(place.path(), &scenario("abilene.toml"), "map", 20.0);
+    is_as_it_was(
+        "delay",
+        &of(
+            Figure::Delay,
+            &[one.clone(), two.clone()],
+            &["c1", "trans*"],
+        ),
+    );
     let both = of(Figure::Throughput, &[one, two], &[]);
     is_as_it_was("throughput", &both);
+    let map = map_figure(&[scenario_map], &Style::default()).unwrap();
+    is_as_it_was("map", &map.svg);
 }
 
 #[test]
@@ -57,7 +70,9 @@ fn the_figure_of_a_profile_stays() {
         throughput_pps: 50.0,
     });
     let profile = builtin("ns-reno").unwrap();
-    let svg = profile_figure(&*profile, &samples).unwrap();
+    let svg = profile_figure(&*profile, &samples, &Style::default())
+        .unwrap()
+        .svg;
     is_as_it_was("profile", &svg);
     // Three of the four have a place on a logarithmic axis.
     assert_eq!(svg.matches("<circle").count(), 3);
@@ -70,11 +85,13 @@ fn burstiness_is_drawn_where_arrivals_were_counted() {
     let window = HOSTILE.replace("{ profile = \"ns-reno\" }", "{ window = \"reno\" }");
     let counted = run_text(place.path(), &window, "counted", 0.5);
     let only = ["R->S".to_owned()];
-    let svg = results_figure(Figure::Burstiness, &[counted], &only).unwrap();
+    let style = Style::default();
+    let drawn = results_figure(Figure::Burstiness, &[counted], &only, &style);
+    let svg = drawn.unwrap().svg;
     assert_eq!(svg.matches("<circle").count(), 1);
     assert!(svg.contains("Poisson"));
     let fluid = run(place.path(), &scenario("topology.toml"), "fluid", 2.0);
-    let error = results_figure(Figure::Burstiness, &[fluid], &[]).unwrap_err();
+    let error = results_figure(Figure::Burstiness, &[fluid], &[], &style).unwrap_err();
     assert!(matches!(error, Error::NothingToShow(_)), "{error}");
 }
 
@@ -82,11 +99,103 @@ fn burstiness_is_drawn_where_arrivals_were_counted() {
 fn names_are_text_in_figures_too() {
     let place = tempfile::tempdir().unwrap();
     let results = run_text(place.path(), HOSTILE, "hostile", 0.5);
-    for figure in [Figure::Links, Figure::Connections] {
-        let svg = results_figure(figure, std::slice::from_ref(&results), &[]).unwrap();
+    let style = Style::default();
+    for figure in [Figure::Links, Figure::Connections, Figure::Delay] {
+        let of = std::slice::from_ref(&results);
+        let svg = results_figure(figure, of, &[], &style).unwrap().svg;
         assert!(!svg.contains("<script") && !svg.contains("<img"), "{svg}");
     }
+    let map = map_figure(std::slice::from_ref(&results), &style)
+        .unwrap()
+        .svg;
+    assert!(
+        map.contains("&lt;b&gt;sink&lt;/b&gt;") && !map.contains("<b>"),
+        "{map}"
+    );
     let unknown = ["nobody".to_owned()];
-    let error = results_figure(Figure::Links, &[results], &unknown).unwrap_err();
+    let error = results_figure(Figure::Links, &[results], &unknown, &style).unwrap_err();
     assert_eq!(error.to_string(), "the results have nothing called nobody");
+}
+
+fn links(place: &Path, style: &Style) -> Result<Drawing, Error> {
+    let results = place.join("one");
+    if !results.exists() {
+        run(place, &scenario("topology.toml"), "one", 2.0);
+    }
+    results_figure(Figure::Links, &[results], &["N5->*".to_owned()], style)
+}
+
+/// A PDF and a PNG have the same bytes every time, on any machine: their font is bundled.
+#[test]
+fn figures_are_pdf_and_png_too() {
+    let place = tempfile::tempdir().unwrap();
+    let style = Style {
+        width: 500,
+        height: Some(300),
+        ..Style::default()
+    };
+    let figure = links(place.path(), &style).unwrap();
+    let pdf = figure.pdf().unwrap();
+    assert!(pdf.starts_with(b"%PDF-"));
+    assert!(contains(&pdf, b"NotoSans"), "text is text");
+    let size = b"/MediaBox[0 0 500 300]";
+    assert!(contains(&pdf, size), "{}", String::from_utf8_lossy(&pdf));
+    let png = figure.png().unwrap();
+    assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
+    assert_eq!(
+        png[16..24],
+        [0, 0, 5, 220, 0, 0, 3, 132],
+        "three times 500 and 300"
+    );
+    for _ in 0..4 {
+        let again = links(place.path(), &style).unwrap();
+        assert!(again.pdf().unwrap() == pdf && again.png().unwrap() == png);
+    }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|it| it == part)
+}
+
+#[test]
+fn a_figure_looks_as_it_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let usual = links(place.path(), &Style::default()).unwrap();
+    let own = Style {
+        font: 20,
+        legend: false,
+        colours: vec![(1, 2, 3)],
+        panels: vec!["utilization".to_owned()],
+        ..Style::default()
+    };
+    let told = links(place.path(), &own).unwrap();
+    assert!(usual.svg.contains("N5-&gt;N7") && !told.svg.contains("N5-&gt;N7"));
+    assert!(told.svg.contains("#010203") && !usual.svg.contains("#010203"));
+    assert!(usual.svg.contains("loss in %") && !told.svg.contains("loss in %"));
+    let unknown = Style {
+        panels: vec!["use".to_owned()],
+        ..Style::default()
+    };
+    assert_eq!(
+        links(place.path(), &unknown).unwrap_err().to_string(),
+        "the figure has no panel `use`; allowed: queue, loss, utilization"
+    );
+}
+
+/// The table has the points of the figure: of series that need not be thinned, their own values.
+#[test]
+fn the_data_of_a_figure_are_its_points() {
+    let place = tempfile::tempdir().unwrap();
+    let data = links(place.path(), &Style::default()).unwrap().data;
+    let results = netflow_results::Results::open(place.path().join("one")).unwrap();
+    let rows = results.links().unwrap().into_iter();
+    let own = rows.filter(|row| &*row.link == "N5->N7");
+    let own = own.map(|row| (row.time_s, row.values.queue_pkts));
+    let drawn = data.lines().filter_map(|line| {
+        let rest = line.strip_prefix("queue in pkt over time in s,N5->N7,")?;
+        let mut cells = rest.split(',').map(str::parse);
+        Some((cells.next()?.ok()?, cells.next()?.ok()?))
+    });
+    assert_eq!(data.lines().next(), Some("panel,curve,x,y,low,high"));
+    assert_eq!(drawn.collect::<Vec<(f64, f64)>>(), own.collect::<Vec<_>>());
 }

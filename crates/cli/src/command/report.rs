@@ -4,101 +4,250 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use netflow::report::{Error, Figure, ProfileSample, Report, profile_figure, results_figure};
+use netflow::report::{
+    Drawing, Error, Figure, ProfileSample, Report, Rgb, Style, map_figure, profile_figure,
+    results_figure,
+};
 use netflow_files::{Kind, ShortLines};
 use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::input;
 use crate::output::file;
+use crate::parse::name_of;
 
 /// Make pictures of results: one page to look at, or a figure
 ///
 /// The page needs nothing else: it works offline and from a file. The first results are on the
-/// map; the others are put over its curves. With --svg a single figure is drawn instead.
+/// map; the others are put over its curves. With --figure a single figure is drawn instead; means over
+/// several seeds have bands, their 95 % confidence intervals.
 #[derive(Args)]
 pub struct ReportArguments {
-    /// Directories that `netflow run -o` wrote (for --svg profile: a profile's name or file)
+    /// Directories that `netflow run -o` wrote (for --figure profile: a profile's name or file)
     #[arg(value_name = "RESULTS", required = true, value_hint = ValueHint::DirPath)]
     results: Vec<PathBuf>,
 
-    /// Write to this file [default: report.html, or the figure's name and .svg]
+    /// Write to this file [default: report.html, or the figure's name and format]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-
-    /// Draw this figure instead of a page
-    #[arg(long, value_name = "FIGURE", value_enum, conflicts_with = "against")]
-    svg: Option<Drawing>,
-
-    /// In a figure, show this link or connection; may be given several times [default: the busiest]
-    #[arg(long, value_name = "NAME", requires = "svg")]
-    only: Vec<String>,
-
-    /// With --svg profile: dots, from what `netflow trace samples` printed, or any table with columns
-    /// loss, rtt_s and throughput_pps
-    #[arg(long, value_name = "FILE", requires = "svg", value_hint = ValueHint::FilePath)]
-    samples: Option<PathBuf>,
 
     /// Put ns-2 behind the curves: a directory that `netflow compare -o` wrote
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     against: Option<PathBuf>,
+
+    /// Draw this figure instead of a page
+    #[arg(long, value_name = "FIGURE", alias = "svg", value_enum, conflicts_with = "against", help_heading = FIGURE)]
+    figure: Option<FigureName>,
+
+    /// Its format [default: what the name of the file ends with, or svg]
+    #[arg(long, value_name = "FORMAT", value_enum, requires = "figure", help_heading = FIGURE)]
+    figure_format: Option<FigureFormat>,
+
+    /// Show this link or connection, or all that match: `*` is anything, `?` any letter; may be given
+    /// several times [default: the busiest]
+    #[arg(long, value_name = "NAME", requires = "figure", help_heading = FIGURE)]
+    only: Vec<String>,
+
+    /// Show these of its panels
+    #[arg(long, value_name = "PANEL,…", value_delimiter = ',', requires = "figure", help_heading = FIGURE)]
+    panels: Vec<String>,
+
+    /// Width, or width and height, such as 500x300: points (1/72 inch) of a PDF, and a third as many as a PNG
+    /// has pixels
+    #[arg(long, value_name = "WIDTH[xHEIGHT]", value_parser = size, default_value = "640", requires = "figure", help_heading = FIGURE)]
+    size: (u32, Option<u32>),
+
+    /// Size of its letters
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(4..=72), default_value_t = 12, requires = "figure", help_heading = FIGURE)]
+    font_size: u32,
+
+    /// Leave out which curve is which
+    #[arg(long, requires = "figure", help_heading = FIGURE)]
+    no_legend: bool,
+
+    /// Colours of its curves, such as #0072b2,#d55e00 [default: five that keep apart for all eyes]
+    #[arg(long, value_name = "COLOUR,…", value_delimiter = ',', value_parser = colour, requires = "figure", help_heading = FIGURE)]
+    colours: Vec<Rgb>,
+
+    /// Write what the figure shows as CSV, too: beside it, with .csv at the end of its name
+    #[arg(long, requires = "figure", help_heading = FIGURE)]
+    data: bool,
+
+    /// With --figure profile: dots, from what `netflow trace samples` printed, or any table with columns
+    /// loss, rtt_s and throughput_pps
+    #[arg(long, value_name = "FILE", requires = "figure", value_hint = ValueHint::FilePath, help_heading = FIGURE)]
+    samples: Option<PathBuf>,
 }
 
+const FIGURE: &str = "Figure";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Drawing {
+enum FigureName {
     /// Queue, loss and utilization over time.
     Links,
     /// Rates and round-trip times over time.
     Connections,
     /// Goodput over round-trip time, a colour for each of the results.
     Throughput,
+    /// One-way delay over time, and which delays how many packets stay below.
+    Delay,
     /// Coefficient of variation of arrivals over the number of connections.
     Burstiness,
     /// A profile: throughput over loss at several round-trip times.
     Profile,
+    /// The network, and how busy its links are on average.
+    Map,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FigureFormat {
+    Svg,
+    Pdf,
+    Png,
+}
+
+/// A width, and a height if there is one.
+fn size(text: &str) -> Result<(u32, Option<u32>), String> {
+    let number = |text: &str| -> Result<u32, String> {
+        let number = text
+            .parse()
+            .map_err(|_| "write 500 or 500x300".to_owned())?;
+        match (100..=4000).contains(&number) {
+            true => Ok(number),
+            false => Err("width and height must be from 100 to 4000".to_owned()),
+        }
+    };
+    match text.split_once('x') {
+        Some((width, height)) => Ok((number(width)?, Some(number(height)?))),
+        None => Ok((number(text)?, None)),
+    }
+}
+
+/// A colour as style sheets have it.
+fn colour(text: &str) -> Result<Rgb, String> {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    let number = u32::from_str_radix(digits, 16).ok();
+    match number.filter(|_| digits.len() == 6 && digits.is_ascii()) {
+        Some(number) => {
+            let [_, r, g, b] = number.to_be_bytes();
+            Ok((r, g, b))
+        }
+        None => Err("write six hexadecimal digits, such as #0072b2".to_owned()),
+    }
 }
 
 pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let results = &arguments.results;
-    if arguments.samples.is_some() && arguments.svg != Some(Drawing::Profile) {
-        return Err(Failure::usage("`--samples` goes with `--svg profile`"));
+    if arguments.samples.is_some() && arguments.figure != Some(FigureName::Profile) {
+        return Err(Failure::usage("`--samples` goes with `--figure profile`"));
     }
-    let output = arguments.output.as_deref();
-    let allowed: &[&str] = match arguments.svg {
-        None => &["html", "htm"],
-        Some(_) => &["svg"],
-    };
-    if let Some(path) = output {
-        file::allow_ending(path, allowed)?;
+    match arguments.figure {
+        None => page(arguments, out),
+        Some(name) => figure(name, arguments, out),
     }
-    let figure = |figure| results_figure(figure, results, &arguments.only);
-    let (name, text) = match arguments.svg {
-        None => {
-            let report = Report::read(results, arguments.against.as_deref())?;
-            ("report.html", report.html())
-        }
-        Some(Drawing::Links) => ("links.svg", figure(Figure::Links)?),
-        Some(Drawing::Connections) => ("connections.svg", figure(Figure::Connections)?),
-        Some(Drawing::Throughput) => ("throughput.svg", figure(Figure::Throughput)?),
-        Some(Drawing::Burstiness) => ("burstiness.svg", figure(Figure::Burstiness)?),
-        Some(Drawing::Profile) => ("profile.svg", profile(arguments)?),
-    };
-    let output = output.unwrap_or(Path::new(name));
-    file::text(output, text)?;
+}
+
+fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let output = arguments
+        .output
+        .as_deref()
+        .unwrap_or(Path::new("report.html"));
+    file::allow_ending(output, &["html", "htm"])?;
+    let report = Report::read(&arguments.results, arguments.against.as_deref())?;
+    file::text(output, report.html())?;
     writeln!(out, "{}", output.display())?;
     Ok(())
 }
 
-fn profile(arguments: &ReportArguments) -> Result<String, Failure> {
+fn figure(
+    name: FigureName,
+    arguments: &ReportArguments,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let format = format(arguments)?;
+    let output = match &arguments.output {
+        Some(path) => path.clone(),
+        None => PathBuf::from(format!("{}.{}", name_of(&name), name_of(&format))),
+    };
+    let figure = draw(name, arguments)?;
+    match format {
+        FigureFormat::Svg => file::text(&output, &figure.svg),
+        FigureFormat::Pdf => file::text(&output, figure.pdf()?),
+        FigureFormat::Png => file::text(&output, figure.png()?),
+    }?;
+    writeln!(out, "{}", output.display())?;
+    if arguments.data {
+        let data = output.with_extension("csv");
+        file::text(&data, &figure.data)?;
+        writeln!(out, "{}", data.display())?;
+    }
+    Ok(())
+}
+
+/// The format that is asked for, or that the name of the file ends with; they have to be the same.
+fn format(arguments: &ReportArguments) -> Result<FigureFormat, Failure> {
+    let ending = match &arguments.output {
+        Some(path) => {
+            let all = FigureFormat::value_variants().iter();
+            let all: Vec<String> = all.map(name_of).collect();
+            let all: Vec<&str> = all.iter().map(String::as_str).collect();
+            file::allow_ending(path, &all)?;
+            let ending = path.extension().and_then(|it| it.to_str());
+            ending.and_then(|it| FigureFormat::from_str(it, true).ok())
+        }
+        None => None,
+    };
+    match (arguments.figure_format, ending) {
+        (Some(format), Some(ending)) if format != ending => Err(Failure::usage(format!(
+            "`--figure-format {}` does not go with a file that ends with .{}",
+            name_of(&format),
+            name_of(&ending)
+        ))),
+        (format, ending) => Ok(format.or(ending).unwrap_or(FigureFormat::Svg)),
+    }
+}
+
+fn draw(name: FigureName, arguments: &ReportArguments) -> Result<Drawing, Failure> {
+    let (width, height) = arguments.size;
+    let mut style = Style {
+        width,
+        height,
+        font: arguments.font_size,
+        legend: !arguments.no_legend,
+        panels: arguments.panels.clone(),
+        ..Style::default()
+    };
+    if !arguments.colours.is_empty() {
+        style.colours = arguments.colours.clone();
+    }
+    let results = &arguments.results;
+    let of = |figure| results_figure(figure, results, &arguments.only, &style);
+    let chosen = !arguments.only.is_empty();
+    Ok(match name {
+        FigureName::Links => of(Figure::Links)?,
+        FigureName::Connections => of(Figure::Connections)?,
+        FigureName::Throughput => of(Figure::Throughput)?,
+        FigureName::Delay => of(Figure::Delay)?,
+        FigureName::Burstiness => of(Figure::Burstiness)?,
+        FigureName::Profile | FigureName::Map if chosen => {
+            let name = name_of(&name);
+            let what = format!("`--only` does not go with `--figure {name}`");
+            return Err(Failure::usage(what));
+        }
+        FigureName::Profile => profile(arguments, &style)?,
+        FigureName::Map => map_figure(results, &style)?,
+    })
+}
+
+fn profile(arguments: &ReportArguments, style: &Style) -> Result<Drawing, Failure> {
     let [name] = arguments.results.as_slice() else {
-        return Err(Failure::usage("`--svg profile` draws one profile"));
+        return Err(Failure::usage("`--figure profile` draws one profile"));
     };
     let profile = super::profile::find::find(&name.to_string_lossy())?;
     let samples = match &arguments.samples {
         Some(path) => read_samples(path)?,
         None => Vec::new(),
     };
-    Ok(profile_figure(&*profile, &samples)?)
+    Ok(profile_figure(&*profile, &samples, style)?)
 }
 
 /// The samples of a table: that of `netflow trace samples`, or one with just the columns that are drawn.

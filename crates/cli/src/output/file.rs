@@ -31,11 +31,11 @@ pub fn allow_ending(path: &Path, allowed: &[&str]) -> Result<(), Failure> {
         return Ok(());
     }
     let what = match allowed.contains(&"svg") {
-        true => "a figure is written as SVG",
-        false => "a page is written as HTML",
+        true => "a figure",
+        false => "a page",
     };
     Err(Failure::Usage {
-        message: format!("{what}, not as `.{}`", ending.display()),
+        message: format!("{what} is not written as `.{}`", ending.display()),
         help: Some(format!("end the name with .{}", allowed.join(" or ."))),
     })
 }

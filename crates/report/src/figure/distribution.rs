@@ -1,6 +1,7 @@
 //! A figure of how times are distributed.
 
 use super::draw::{Curve, Look, Panel, draw};
+use super::style::Style;
 use crate::Error;
 
 /// The shares of times up to a time, over that time on a logarithmic axis.
@@ -17,14 +18,18 @@ pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<Strin
         label: name.clone(),
         look: Look::Line,
         points: staircase(points),
+        colour: None,
+        band: None,
     };
-    draw(&[Panel {
+    let panel = Panel {
+        name: "distribution",
         x_title: "time in ms",
         y_title: "share of times up to it",
         log_x: true,
         log_y: false,
         curves: curves.iter().map(curve).collect(),
-    }])
+    };
+    Ok(draw(&[panel], &Style::default())?.svg)
 }
 
 /// Between two times the share stays what it was; in milliseconds.

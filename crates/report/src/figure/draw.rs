@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use netflow_results::quote;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
+use super::style::{Drawing, Style};
 use crate::Error;
 
 /// How a curve looks.
@@ -23,10 +25,16 @@ pub struct Curve {
     pub look: Look,
     /// What is no number is a gap.
     pub points: Vec<(f64, f64)>,
+    /// Its place among the colours, and whether it is dashed; the next colour without.
+    pub colour: Option<(usize, bool)>,
+    /// Of means over seeds the lowest and the highest that they may be, at each of the points.
+    pub band: Option<Vec<(f64, f64)>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Panel {
+    /// What it is called where panels are chosen.
+    pub name: &'static str,
     pub x_title: &'static str,
     pub y_title: &'static str,
     pub log_x: bool,
@@ -34,54 +42,104 @@ pub struct Panel {
     pub curves: Vec<Curve>,
 }
 
-/// Paul Tol's and Okabe and Ito's colours that keep apart in print and for the colour-blind.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(138, 109, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(40, 40, 40),
-];
 const GREY: RGBColor = RGBColor(130, 130, 130);
 
 /// Points of the drawing in one of the figure: the backend only knows whole ones.
 const FINE: u32 = 4;
-const WIDTH: u32 = 640;
+/// Height of a panel of many, and of one alone.
 const HEIGHT: u32 = 250;
+const ALONE: u32 = 380;
+/// Letters of this size are what the margins are made for.
+const FONT: u32 = 12;
 
-/// The figure.
-pub fn draw(panels: &[Panel]) -> Result<String, Error> {
-    let height = HEIGHT * panels.len().max(1) as u32 + if panels.len() == 1 { 130 } else { 0 };
+/// The figure, and its points as a table.
+pub fn draw(panels: &[Panel], style: &Style) -> Result<Drawing, Error> {
+    let chosen = chosen(panels, &style.panels)?;
+    let svg = draw_panels(&chosen, style)?;
+    Ok(Drawing {
+        svg,
+        data: table(&chosen),
+    })
+}
+
+/// The panels that have these names, in their order; all without any.
+fn chosen<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Panel>, Error> {
+    if names.is_empty() {
+        return Ok(panels.iter().collect());
+    }
+    let find = |name: &String| {
+        let found = panels.iter().find(|panel| panel.name == name);
+        found.ok_or_else(|| {
+            let all: Vec<&str> = panels.iter().map(|panel| panel.name).collect();
+            let all = all.join(", ");
+            Error::NothingToShow(format!("the figure has no panel `{name}`; allowed: {all}"))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// A row for every point: in which panel, of which curve, and where.
+fn table(panels: &[&Panel]) -> String {
+    let mut table = "panel,curve,x,y,low,high\n".to_owned();
+    let number = |value: f64| match value.is_finite() {
+        // Series have seven digits; what is reckoned from them does not have more.
+        true => format!("{value:.6e}")
+            .parse::<f64>()
+            .unwrap_or(value)
+            .to_string(),
+        false => String::new(),
+    };
+    for panel in panels {
+        let of = quote(&format!("{} over {}", panel.y_title, panel.x_title));
+        for curve in &panel.curves {
+            let curve_name = quote(&curve.label);
+            for (i, point) in curve.points.iter().enumerate() {
+                let band = curve.band.as_ref().and_then(|band| band.get(i));
+                let (low, high) = band.copied().unwrap_or((f64::NAN, f64::NAN));
+                let numbers = [point.0, point.1, low, high].map(number).join(",");
+                table += &format!("{of},{curve_name},{numbers}\n");
+            }
+        }
+    }
+    table
+}
+
+fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
+    let usual = match panels.len() {
+        0 | 1 => ALONE,
+        many => HEIGHT * many as u32,
+    };
+    let (width, height) = (style.width, style.height.unwrap_or(usual));
     let mut svg = String::new();
     {
         let root =
-            SVGBackend::with_string(&mut svg, (WIDTH * FINE, height * FINE)).into_drawing_area();
+            SVGBackend::with_string(&mut svg, (width * FINE, height * FINE)).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
         let areas = root.split_evenly((panels.len().max(1), 1));
         for (place, (area, panel)) in areas.iter().zip(panels).enumerate() {
             // The first panel has the legend, and room for it above its curves.
-            let legend = place == 0 && panel.curves.len() > 1;
+            let legend = style.legend && place == 0 && panel.curves.len() > 1;
             let x = range(panel, |p| p.0, panel.log_x, 1.03);
             let y = range(panel, |p| p.1, panel.log_y, if legend { 1.4 } else { 1.05 });
             match (panel.log_x, panel.log_y) {
-                (false, false) => draw_panel(area, panel, legend, x, y),
-                (false, true) => draw_panel(area, panel, legend, x, y.log_scale()),
-                (true, false) => draw_panel(area, panel, legend, x.log_scale(), y),
-                (true, true) => draw_panel(area, panel, legend, x.log_scale(), y.log_scale()),
+                (false, false) => draw_panel(area, panel, style, legend, x, y),
+                (false, true) => draw_panel(area, panel, style, legend, x, y.log_scale()),
+                (true, false) => draw_panel(area, panel, style, legend, x.log_scale(), y),
+                (true, true) => {
+                    draw_panel(area, panel, style, legend, x.log_scale(), y.log_scale())
+                }
             }?;
         }
         root.present().map_err(failed)?;
     }
     let fine = format!(
         "width=\"{}\" height=\"{}\" viewBox",
-        WIDTH * FINE,
+        width * FINE,
         height * FINE
     );
     Ok(svg.replacen(
         &fine,
-        &format!("width=\"{WIDTH}\" height=\"{height}\" viewBox"),
+        &format!("width=\"{width}\" height=\"{height}\" viewBox"),
         1,
     ))
 }
@@ -97,7 +155,12 @@ fn drawable(value: f64) -> bool {
 
 /// From 0, or from the smallest value on a logarithmic axis, to a little more than the largest.
 fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, room: f64) -> Range<f64> {
-    let values = panel.curves.iter().flat_map(|curve| &curve.points).map(of);
+    let points = panel.curves.iter().flat_map(|curve| {
+        let edges = curve.band.iter().flatten().zip(&curve.points);
+        let edges = edges.flat_map(|(&(low, high), &(x, _))| [(x, low), (x, high)]);
+        curve.points.iter().copied().chain(edges)
+    });
+    let values = points.map(|point| of(&point));
     let values = values.filter(|v| drawable(*v) && (!log || *v > 0.0));
     let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), v| {
         (f64::min(low, v), f64::max(high, v))
@@ -113,6 +176,7 @@ fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, room: f64) -
 fn draw_panel<X, Y>(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     panel: &Panel,
+    style: &Style,
     legend: bool,
     x: X,
     y: Y,
@@ -124,19 +188,21 @@ where
     Y::CoordDescType: ValueFormatter<f64>,
 {
     let font = |size: u32| ("sans-serif", f64::from(size * FINE)).into_font();
+    let size = style.font;
+    let scaled = |units: u32| units * size.max(1) * FINE / FONT;
     let mut chart = ChartBuilder::on(area)
         .margin(10 * FINE)
         .margin_right(20 * FINE)
-        .x_label_area_size(38 * FINE)
-        .y_label_area_size(64 * FINE)
+        .x_label_area_size(scaled(38))
+        .y_label_area_size(scaled(64))
         .build_cartesian_2d(x, y)
         .map_err(failed)?;
     chart
         .configure_mesh()
         .x_desc(panel.x_title)
         .y_desc(panel.y_title)
-        .axis_desc_style(font(13))
-        .label_style(font(12))
+        .axis_desc_style(font(size + 1))
+        .label_style(font(size))
         .x_labels(8)
         .y_labels(6)
         .x_label_formatter(&|v| tick(*v))
@@ -148,17 +214,31 @@ where
         .map_err(failed)?;
     let mut coloured = 0;
     for curve in &panel.curves {
+        let (place, dashed) = match (curve.look, curve.colour) {
+            (Look::Grey, _) => (0, false),
+            (_, Some(said)) => said,
+            (_, None) => {
+                coloured += 1;
+                // When colours come again, they are dashed.
+                (coloured - 1, coloured > style.colours.len())
+            }
+        };
         let colour = match curve.look {
             Look::Grey => GREY,
             _ => {
-                coloured += 1;
-                COLOURS[(coloured - 1) % COLOURS.len()]
+                let place = place % style.colours.len().max(1);
+                let (r, g, b) = style.colours.get(place).copied().unwrap_or_default();
+                RGBColor(r, g, b)
             }
         };
         let usable = |p: &&(f64, f64)| {
             let positive = (!panel.log_x || p.0 > 0.0) && (!panel.log_y || p.1 > 0.0);
             drawable(p.0) && drawable(p.1) && positive
         };
+        for piece in bands(curve, usable) {
+            let band = Polygon::new(piece, colour.mix(0.2).filled());
+            chart.draw_series([band]).map_err(failed)?;
+        }
         let points = curve.points.iter().filter(usable).copied();
         let drawn = match curve.look {
             Look::Dots => chart.draw_series(PointSeries::of_element(
@@ -172,15 +252,28 @@ where
                     .points
                     .split(|p| !usable(&p))
                     .filter(|piece| !piece.is_empty());
-                let line = |piece: &[(f64, f64)]| {
-                    PathElement::new(piece.to_vec(), colour.stroke_width(3 * FINE / 2))
-                };
-                chart.draw_series(pieces.map(line))
+                let stroke = colour.stroke_width(3 * FINE / 2);
+                match dashed {
+                    false => chart
+                        .draw_series(pieces.map(|piece| PathElement::new(piece.to_vec(), stroke))),
+                    true => {
+                        let mut entry = Ok(());
+                        for piece in pieces {
+                            let dashes =
+                                DashedLineSeries::new(piece.to_vec(), 6 * FINE, 4 * FINE, stroke);
+                            entry = entry.and(chart.draw_series(dashes).map(|_| ()));
+                        }
+                        entry.map_err(failed)?;
+                        chart.draw_series(std::iter::empty::<PathElement<(f64, f64)>>())
+                    }
+                }
             }
         };
         let entry = drawn.map_err(failed)?;
         entry.label(curve.label.as_str()).legend(move |(x, y)| {
             let (width, thick) = (14 * FINE as i32, FINE as i32);
+            // Half of it where the curve is dashed.
+            let width = if dashed { width / 2 } else { width };
             Rectangle::new([(x, y - thick), (x + width, y + thick)], colour.filled())
         });
     }
@@ -189,7 +282,7 @@ where
     }
     chart
         .configure_series_labels()
-        .label_font(font(12))
+        .label_font(font(size))
         .legend_area_size(20 * FINE)
         .margin(4 * FINE)
         .position(SeriesLabelPosition::UpperRight)
@@ -197,6 +290,26 @@ where
         .border_style(BLACK.mix(0.3))
         .draw()
         .map_err(failed)
+}
+
+/// The outlines of a curve's band, one for each stretch without a gap.
+fn bands(curve: &Curve, usable: impl Fn(&&(f64, f64)) -> bool) -> Vec<Vec<(f64, f64)>> {
+    let Some(band) = &curve.band else {
+        return Vec::new();
+    };
+    let edges = curve.points.iter().zip(band);
+    let edges: Vec<[(f64, f64); 2]> = edges
+        .map(|(&(x, _), &(low, high))| [(x, low), (x, high)])
+        .collect();
+    let pieces = edges.split(|[low, high]| !usable(&low) || !usable(&high));
+    let pieces = pieces.filter(|piece| piece.len() > 1);
+    let outline = |piece: &[[(f64, f64); 2]]| {
+        let there = piece.iter().map(|edge| edge[0]);
+        there
+            .chain(piece.iter().rev().map(|edge| edge[1]))
+            .collect()
+    };
+    pieces.map(outline).collect()
 }
 
 /// At most four digits, without zeros that say nothing.
@@ -232,16 +345,19 @@ mod tests {
                     let curve = Curve {
                         label: "<&>".to_owned(),
                         look,
+                        colour: None,
+                        band: Some(odd.map(|y| (y, 2.0 * y)).to_vec()),
                         points: points.collect(),
                     };
                     let panel = Panel {
+                        name: "panel",
                         x_title: "x",
                         y_title: "y",
                         log_x,
                         log_y,
                         curves: vec![curve; 2],
                     };
-                    let svg = draw(&[panel]).unwrap();
+                    let svg = draw(&[panel], &Style::default()).unwrap().svg;
                     assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN"));
                 }
             }

@@ -1,10 +1,16 @@
-//! Single figures for papers, as SVG.
+//! Single figures for papers: drawn as SVG, and from that as PDF or PNG.
 
 mod distribution;
 mod draw;
+mod map;
+mod names;
 mod profile;
+mod render;
 mod results;
+mod style;
 
 pub use distribution::distribution_figure;
+pub use map::map_figure;
 pub use profile::{ProfileSample, profile_figure};
 pub use results::{Figure, results_figure};
+pub use style::{Drawing, Style};

@@ -3,6 +3,7 @@
 use netflow_profile::Profile;
 
 use super::draw::{Curve, Look, Panel, draw};
+use super::style::{Drawing, Style};
 use crate::Error;
 
 /// A measured throughput.
@@ -28,7 +29,11 @@ const POINTS: u32 = 120;
 ///
 /// # Errors
 /// If it cannot be drawn.
-pub fn profile_figure(profile: &dyn Profile, samples: &[ProfileSample]) -> Result<String, Error> {
+pub fn profile_figure(
+    profile: &dyn Profile,
+    samples: &[ProfileSample],
+    style: &Style,
+) -> Result<Drawing, Error> {
     let domain = profile.domain();
     let mut rtts_s: Vec<f64> = RTTS_S
         .into_iter()
@@ -49,6 +54,8 @@ pub fn profile_figure(profile: &dyn Profile, samples: &[ProfileSample]) -> Resul
             label: format!("{} ms", 1e3 * rtt_s),
             look: Look::Line,
             points: (0..=POINTS).map(point).collect(),
+            colour: None,
+            band: None,
         });
     }
     if !samples.is_empty() {
@@ -57,13 +64,17 @@ pub fn profile_figure(profile: &dyn Profile, samples: &[ProfileSample]) -> Resul
             label: "samples".to_owned(),
             look: Look::Dots,
             points: samples.iter().map(point).collect(),
+            colour: None,
+            band: None,
         });
     }
-    draw(&[Panel {
+    let panel = Panel {
+        name: "profile",
         x_title: "loss in %",
         y_title: "throughput in pkt/s",
         log_x: true,
         log_y: true,
         curves,
-    }])
+    };
+    draw(&[panel], style)
 }

@@ -1,14 +1,17 @@
 //! Figures of results.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use netflow_results::{Results, Topology};
 
 use super::draw::{Curve, Look, Panel, draw};
+use super::names::chosen;
+use super::style::{Drawing, Style};
 use crate::Error;
 use crate::columns::Columns;
 use crate::report::{name, topology};
-use crate::run::{GOODPUT, LINK_LOSS, QUEUE, RTT, SEND, UTILIZATION};
+use crate::run::{DELAY, GOODPUT, LINK_LOSS, QUEUE, RTT, SEND, UTILIZATION};
 use crate::thin::Thinning;
 
 /// What a figure shows.
@@ -18,6 +21,8 @@ pub enum Figure {
     Links,
     /// Rates and round-trip time of connections over time.
     Connections,
+    /// Delay of connections over time, and which delays how many of their packets stay below.
+    Delay,
     /// The mean throughput of every connection over its mean round-trip time; a colour for each of
     /// the results, such as one per conditioner.
     Throughput,
@@ -27,12 +32,11 @@ pub enum Figure {
     Burstiness,
 }
 
-/// Links or connections in a figure, if none are named.
-const SHOWN: usize = 3;
 /// Points of a curve at most.
 const POINTS: usize = 1200;
 
-/// A figure of results, of the links or connections that are named or else of the busiest.
+/// A figure of results, of the links or connections that `only` names, or that match it (`*` is anything, `?`
+/// any letter), or else of the busiest. Several seeds have bands: the 95 % confidence intervals of their means.
 ///
 /// # Errors
 /// If results cannot be read, or have nothing of what is to be shown.
@@ -40,7 +44,8 @@ pub fn results_figure(
     figure: Figure,
     directories: &[PathBuf],
     only: &[String],
-) -> Result<String, Error> {
+    style: &Style,
+) -> Result<Drawing, Error> {
     let mut all = Vec::new();
     for directory in directories {
         let results = Results::open(directory)?;
@@ -53,8 +58,9 @@ pub fn results_figure(
     let panels = match figure {
         Figure::Links => links(&all, only)?,
         Figure::Connections => connections(&all, only)?,
-        Figure::Throughput => throughput(&all, only),
-        Figure::Burstiness => burstiness(&all, only),
+        Figure::Delay => delay(&all, only)?,
+        Figure::Throughput => throughput(&all, only)?,
+        Figure::Burstiness => burstiness(&all, only)?,
     };
     let points = |panel: &Panel| panel.curves.iter().any(|curve| !curve.points.is_empty());
     if !panels.iter().any(points) {
@@ -62,85 +68,181 @@ pub fn results_figure(
             Figure::Burstiness => {
                 "the results count no arrivals: only the window model does".to_owned()
             }
-            _ if only.is_empty() => "the results are empty".to_owned(),
-            _ => format!("the results have nothing called {}", only.join(" or ")),
+            _ => "the results are empty".to_owned(),
         }));
     }
-    draw(&panels)
+    draw(&panels, style)
 }
 
 type Read = (String, Results, Topology);
 
-/// The names that are to be shown: those asked for, or the busiest of the first results.
-fn chosen(values: Vec<(String, f64)>, only: &[String]) -> Vec<String> {
-    if !only.is_empty() {
-        return only.to_vec();
-    }
-    let mut values = values;
-    values.sort_by(|a, b| b.1.total_cmp(&a.1));
-    values.into_iter().take(SHOWN).map(|it| it.0).collect()
+/// The series of what is shown, of one of the results.
+struct Series<'a> {
+    of: &'a str,
+    values: Columns,
+    /// Half the widths of the confidence intervals, where there are several seeds.
+    spread: Option<Columns>,
+}
+
+/// What there is in any of the results, of `(place of the results, name, how busy)`; the busiest are those of
+/// the first.
+fn names<'a>(all: impl Iterator<Item = (usize, &'a str, f64)>) -> Vec<(String, f64)> {
+    let mut known = HashSet::new();
+    let fresh = all.filter(|(_, name, _)| known.insert(*name));
+    let busy = |place, busy| if place == 0 { busy } else { -1.0 };
+    fresh
+        .map(|(place, name, is)| (name.to_owned(), busy(place, is)))
+        .collect()
+}
+
+fn link_names(all: &[Read], only: &[String]) -> Result<Vec<String>, Error> {
+    let links = all.iter().enumerate().flat_map(|(i, (_, results, _))| {
+        let links = results.summary.links.iter();
+        links.map(move |it| (i, it.link.as_str(), it.utilization))
+    });
+    chosen(&names(links), only)
+}
+
+fn connection_names(all: &[Read], only: &[String]) -> Result<Vec<String>, Error> {
+    let connections = all.iter().enumerate().flat_map(|(i, (_, results, _))| {
+        let connections = results.summary.connections.iter();
+        connections.map(move |it| (i, it.connection.as_str(), it.mean_goodput_pps))
+    });
+    chosen(&names(connections), only)
 }
 
 fn links(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
-    let first = all.iter().take(1).flat_map(|it| &it.1.summary.links);
-    let names = chosen(
-        first.map(|it| (it.link.clone(), it.utilization)).collect(),
-        only,
-    );
-    let mut columns = Vec::new();
+    let names = link_names(all, only)?;
+    let mut series = Vec::new();
     for (of, results, _) in all {
-        columns.push((of.as_str(), Columns::new(&results.links()?, &names)));
+        let spread = results.links_ci95()?;
+        series.push(Series {
+            of,
+            values: Columns::new(&results.links()?, &names),
+            spread: spread.map(|rows| Columns::new(&rows, &names)),
+        });
     }
+    let panel =
+        |name, title, quantity, unit| over_time((name, title), &series, &names, quantity, unit);
     Ok(vec![
-        over_time("queue in pkt", &columns, &names, QUEUE, 1.0),
-        over_time("loss in %", &columns, &names, LINK_LOSS, 100.0),
-        over_time("utilization in %", &columns, &names, UTILIZATION, 100.0),
+        panel("queue", "queue in pkt", QUEUE, 1.0),
+        panel("loss", "loss in %", LINK_LOSS, 100.0),
+        panel("utilization", "utilization in %", UTILIZATION, 100.0),
     ])
 }
 
-fn connections(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
-    let first = all.iter().take(1).flat_map(|it| &it.1.summary.connections);
-    let values = first.map(|it| (it.connection.clone(), it.mean_goodput_pps));
-    let names = chosen(values.collect(), only);
-    let mut columns = Vec::new();
+fn connection_series<'a>(all: &'a [Read], names: &[String]) -> Result<Vec<Series<'a>>, Error> {
+    let mut series = Vec::new();
     for (of, results, _) in all {
-        let connections = Columns::new(&results.connections()?, &names);
-        columns.push((of.as_str(), connections.without_zeros(RTT)));
+        let spread = results.connections_ci95()?;
+        series.push(Series {
+            of,
+            values: Columns::new(&results.connections()?, names).without_zeros(RTT),
+            spread: spread.map(|rows| Columns::new(&rows, names)),
+        });
     }
+    Ok(series)
+}
+
+fn connections(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+    let names = connection_names(all, only)?;
+    let series = connection_series(all, &names)?;
+    let panel =
+        |name, title, quantity, unit| over_time((name, title), &series, &names, quantity, unit);
     Ok(vec![
-        over_time("sent in pkt/s", &columns, &names, SEND, 1.0),
-        over_time("goodput in pkt/s", &columns, &names, GOODPUT, 1.0),
-        over_time("round-trip time in ms", &columns, &names, RTT, 1e3),
+        panel("sent", "sent in pkt/s", SEND, 1.0),
+        panel("goodput", "goodput in pkt/s", GOODPUT, 1.0),
+        panel("rtt", "round-trip time in ms", RTT, 1e3),
     ])
+}
+
+fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+    let names = connection_names(all, only)?;
+    let series = connection_series(all, &names)?;
+    let mut panels = vec![over_time(
+        ("delay", "one-way delay in ms"),
+        &series,
+        &names,
+        DELAY,
+        1e3,
+    )];
+    let mut curves = Vec::new();
+    for (run, (of, results, _)) in all.iter().enumerate() {
+        for (place, name) in names.iter().enumerate() {
+            let mut those = results.summary.connections.iter();
+            let Some(it) = those.find(|it| it.connection == *name) else {
+                continue;
+            };
+            let known = [
+                (50.0, it.delay_p50_s),
+                (95.0, it.delay_p95_s),
+                (99.0, it.delay_p99_s),
+                (99.9, it.delay_p999_s),
+            ];
+            let points = known.into_iter();
+            let points = points.filter_map(|(part, delay_s)| Some((1e3 * delay_s?, part)));
+            curves.push(Curve {
+                label: label(name, of, all.len() > 1),
+                look: Look::Line,
+                points: points.collect(),
+                colour: colour(place, run, names.len(), all.len()),
+                band: None,
+            });
+        }
+    }
+    curves.retain(|curve| !curve.points.is_empty());
+    if !curves.is_empty() {
+        panels.push(Panel {
+            name: "percentiles",
+            x_title: "one-way delay in ms",
+            y_title: "packets that take less in %",
+            log_x: false,
+            log_y: false,
+            curves,
+        });
+    }
+    Ok(panels)
 }
 
 /// One curve for each name and each of the results.
 fn over_time(
-    y_title: &'static str,
-    columns: &[(&str, Columns)],
+    (panel, y_title): (&'static str, &'static str),
+    all: &[Series<'_>],
     names: &[String],
     quantity: usize,
     unit: f64,
 ) -> Panel {
     let mut curves = Vec::new();
-    for (of, columns) in columns_of(columns) {
-        let thinning = Thinning::new(columns.times_s.len(), POINTS);
-        let times_s = thinning.times(&columns.times_s);
+    for (run, series) in all.iter().enumerate() {
+        let thinning = Thinning::new(series.values.times_s.len(), POINTS);
+        let times_s = thinning.times(&series.values.times_s);
         for (place, name) in names.iter().enumerate() {
-            let values = thinning.extremes(columns.series(place, quantity));
-            let points = times_s.iter().zip(values).map(|(t, v)| (*t, unit * v));
+            let values = series.values.series(place, quantity);
+            let thin = thinning.extremes(values);
+            let points = times_s.iter().zip(&thin).map(|(t, v)| (*t, unit * v));
+            let band = series.spread.as_ref().map(|spread| {
+                let both = || values.iter().zip(spread.series(place, quantity));
+                // Nothing that is drawn can be below 0. (f64::max would make a 0 of a gap.)
+                let low = both().map(|(value, by)| value - by);
+                let low = low.map(|it| if it < 0.0 { 0.0 } else { it });
+                let low = thinning.lowest(&low.collect::<Vec<_>>());
+                let high = both().map(|(value, by)| value + by).collect::<Vec<_>>();
+                let high = thinning.highest(&high);
+                let edges = low.into_iter().zip(high);
+                edges.map(|(low, high)| (unit * low, unit * high)).collect()
+            });
             curves.push(Curve {
-                label: match of {
-                    Some(of) => format!("{name}, {of}"),
-                    None => name.clone(),
-                },
+                label: label(name, series.of, all.len() > 1),
                 look: Look::Line,
                 points: points.collect(),
+                colour: colour(place, run, names.len(), all.len()),
+                band,
             });
         }
     }
     curves.retain(|curve| curve.points.iter().any(|point| point.1.is_finite()));
     Panel {
+        name: panel,
         x_title: "time in s",
         y_title,
         log_x: false,
@@ -149,20 +251,28 @@ fn over_time(
     }
 }
 
-/// The results' names only where there are several.
-fn columns_of<'a>(
-    columns: &'a [(&'a str, Columns)],
-) -> impl Iterator<Item = (Option<&'a str>, &'a Columns)> {
-    let several = columns.len() > 1;
-    columns
-        .iter()
-        .map(move |(of, columns)| (several.then_some(*of), columns))
+/// Of several names in two results each name has its colour, and the second results are dashed.
+fn colour(place: usize, run: usize, names: usize, runs: usize) -> Option<(usize, bool)> {
+    (names > 1 && runs == 2).then_some((place, run > 0))
 }
 
-fn throughput(all: &[Read], only: &[String]) -> Vec<Panel> {
+/// The results' name only where there are several.
+fn label(name: &str, of: &str, several: bool) -> String {
+    match several {
+        true => format!("{name}, {of}"),
+        false => name.to_owned(),
+    }
+}
+
+fn throughput(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+    let shown = match only {
+        [] => None,
+        _ => Some(connection_names(all, only)?),
+    };
     let curve = |(name, results, _): &Read| {
         let connections = results.summary.connections.iter();
-        let wanted = connections.filter(|it| only.is_empty() || only.contains(&it.connection));
+        let wanted = connections
+            .filter(|it| (shown.as_ref()).is_none_or(|shown| shown.contains(&it.connection)));
         Curve {
             label: name.clone(),
             look: Look::Dots,
@@ -174,24 +284,33 @@ fn throughput(all: &[Read], only: &[String]) -> Vec<Panel> {
                     ))
                 })
                 .collect(),
+            colour: None,
+            band: None,
         }
     };
-    vec![Panel {
+    Ok(vec![Panel {
+        name: "throughput",
         x_title: "mean round-trip time in ms",
         y_title: "goodput in pkt/s",
         log_x: false,
         log_y: false,
         curves: all.iter().map(curve).collect(),
-    }]
+    }])
 }
 
-fn burstiness(all: &[Read], only: &[String]) -> Vec<Panel> {
+fn burstiness(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
+    let shown = match only {
+        [] => None,
+        _ => Some(link_names(all, only)?),
+    };
     let (mut measured, mut poisson) = (Vec::new(), Vec::new());
     for (_, results, topology) in all {
         let interval_s = results.manifest.options.burstiness_interval_s();
         let intervals = results.summary.duration_s / interval_s;
         for (place, link) in results.summary.links.iter().enumerate() {
-            let wanted = only.is_empty() || only.contains(&link.link);
+            let wanted = shown
+                .as_ref()
+                .is_none_or(|shown| shown.contains(&link.link));
             let (Some(cov), true) = (link.arrival_cov, wanted) else {
                 continue;
             };
@@ -216,17 +335,22 @@ fn burstiness(all: &[Read], only: &[String]) -> Vec<Panel> {
         label: "arrivals".to_owned(),
         look: Look::Dots,
         points: measured,
+        colour: None,
+        band: None,
     };
     let poisson = Curve {
         label: "Poisson".to_owned(),
         look: curve,
         points: poisson,
+        colour: None,
+        band: None,
     };
-    vec![Panel {
+    Ok(vec![Panel {
+        name: "burstiness",
         x_title: "connections through the link",
         y_title: "coefficient of variation",
         log_x: false,
         log_y: false,
         curves: vec![measured, poisson],
-    }]
+    }])
 }

@@ -6,6 +6,7 @@ function wide(text) {
   return pen.measureText(text).width;
 }
 const TALL = 14;
+const NEAR = 8;
 const meets = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 /* Whether a line goes through a box (Liang and Barsky). */
 function crosses(box, [ax, ay, bx, by]) {
@@ -45,7 +46,8 @@ function beside([ax, ay, bx, by], w, gap) {
   return boxes;
 }
 /* Places labels one after the other: each where it meets no other label and no node, and crosses the fewest
-   lines; one that has no such place is left out. `labels` have `boxes`, and get `box`. */
+   lines; one that has no such place is left out. `labels` have `boxes` and, of a node,
+   its place as `own`, and get `box`. */
 function place(labels, nodes, lines, W, H) {
   const taken = [];
   for (const label of labels) {
@@ -53,7 +55,10 @@ function place(labels, nodes, lines, W, H) {
     label.boxes.forEach((box, i) => {
       if (box.x < 0 || box.y < 0 || box.x + box.w > W || box.y + box.h > H) return;
       if (taken.some((other) => meets(box, other)) || nodes.some((node) => meets(box, node))) return;
-      const cost = 4 * lines.filter((line) => crosses(box, line)).length + i / 8;
+      // Beside another node it would look like its name.
+      const near = { x: box.x - NEAR, y: box.y - NEAR, w: box.w + 2 * NEAR, h: box.h + 2 * NEAR };
+      const close = nodes.filter((node, k) => k !== label.own && meets(near, node)).length;
+      const cost = 4 * lines.filter((line) => crosses(box, line)).length + 12 * close + i / 4;
       if (cost < least) [best, least] = [box, cost];
     });
     label.box = best;

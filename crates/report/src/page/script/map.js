@@ -141,7 +141,7 @@ function writeNames(picture, radius, W, H) {
   const named = few ? drawn.nodes : busiest(drawn.nodes, (it) => carried.get(it.name) || 0);
   const links = busiest(drawn.links, (it) => { const link = linkOf(run, it.name); return (link && link.utilization) || 0; });
   const labels = [
-    ...named.map((it) => ({ text: it.text, kind: "name", boxes: around(it.x, it.y, wide(it.text), radius + 3) })),
+    ...named.map((it) => ({ text: it.text, kind: "name", own: it.at, boxes: around(it.x, it.y, wide(it.text), radius + 3) })),
     ...links.map((it) => ({ text: "100 %", kind: "load", link: it, boxes: beside(it.line, wide("100 %") + 4, it.thick / 2 + 3) })),
   ];
   const discs = drawn.nodes.map((it) => ({ x: it.x - radius, y: it.y - radius, w: 2 * radius, h: 2 * radius }));

@@ -1,0 +1,455 @@
+//! The network as a figure.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use netflow_results::{Results, quote};
+
+use super::style::{Drawing, Style};
+use crate::colours::{Rgb, scale};
+use crate::html::escaped;
+use crate::report::{name, topology};
+use crate::short::Short;
+use crate::{Error, data, map, run};
+
+/// Above so many nodes only the busiest have their names.
+const MANY_NAMES: usize = 45;
+/// So many of the busiest nodes then have them, and so many links say how busy they are.
+const BUSIEST: usize = 5;
+/// Room at the edges for names, and for the scale below, in letters.
+const EDGE: f64 = 3.5;
+/// A label that is this close to a node looks like its name.
+const NEAR: f64 = 8.0;
+/// Where the scale's colours stand, as on the page.
+const STOPS: [f64; 5] = [0.0, 0.25, 0.5, 0.8, 1.0];
+const INK: &str = "#1c232b";
+
+/// The network of one of the results: how busy its links are on average, by their colours; thicker ones have
+/// more bandwidth. Each direction is drawn on its right-hand side.
+///
+/// # Errors
+/// If there is not one result, it cannot be read, or it has no links.
+pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Error> {
+    let [directory] = directories else {
+        let what = "a map is of one of the results".to_owned();
+        return Err(match directories {
+            [] => Error::NoResults,
+            _ => Error::NothingToShow(what),
+        });
+    };
+    if let Some(panel) = style.panels.first() {
+        let what = format!("a map has no panels, so none is called `{panel}`");
+        return Err(Error::NothingToShow(what));
+    }
+    let results = Results::open(directory)?;
+    let topology = topology(&results)?;
+    let run = run::read(&results, &topology, &name(directory, directories), 1)?;
+    let map = map::map(&run, &topology);
+    if map.links.is_empty() {
+        return Err(Error::NothingToShow("there are no links".to_owned()));
+    }
+    let picture = Picture::new(&run, &map, style);
+    Ok(Drawing {
+        svg: picture.svg(),
+        data: picture.data(),
+    })
+}
+
+/// A box of a label.
+#[derive(Clone, Copy, Debug)]
+struct Area {
+    x: f64,
+    y: f64,
+    w: f64,
+    h: f64,
+}
+
+impl Area {
+    fn wider(&self, by: f64) -> Area {
+        Area {
+            x: self.x - by,
+            y: self.y - by,
+            w: self.w + 2.0 * by,
+            h: self.h + 2.0 * by,
+        }
+    }
+
+    fn meets(&self, other: &Area) -> bool {
+        self.x < other.x + other.w
+            && other.x < self.x + self.w
+            && self.y < other.y + other.h
+            && other.y < self.y + self.h
+    }
+}
+
+struct Wire<'a> {
+    link: &'a data::Link,
+    ends: [(f64, f64); 2],
+    thick: f64,
+}
+
+struct Picture<'a> {
+    map: &'a data::Map,
+    style: &'a Style,
+    size: (f64, f64),
+    places: Vec<(f64, f64)>,
+    radius: f64,
+    wires: Vec<Wire<'a>>,
+}
+
+impl<'a> Picture<'a> {
+    fn new(run: &'a data::Run, map: &'a data::Map, style: &'a Style) -> Picture<'a> {
+        let edge = EDGE * f64::from(style.font);
+        let width = f64::from(style.width);
+        let mut at: Vec<(f64, f64)> = map.nodes.iter().map(|it| (it.x.0, it.y.0)).collect();
+        let span = |of: &dyn Fn(&(f64, f64)) -> f64, at: &[(f64, f64)]| {
+            let low = at.iter().map(of).fold(f64::INFINITY, f64::min);
+            let high = at.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+            (low, high - low)
+        };
+        // A layout by forces has no up and down: it lies where it would stand.
+        if !map.placed && span(&|it| it.1, &at).1 > span(&|it| it.0, &at).1 {
+            at.iter_mut().for_each(|it| *it = (it.1, it.0));
+        }
+        let ((x0, dx), (y0, dy)) = (span(&|it| it.0, &at), span(&|it| it.1, &at));
+        let room = (width - 2.0 * edge).max(1.0);
+        let height = style.height.map(f64::from).unwrap_or_else(|| {
+            let needed = if dx > 0.0 { room * dy / dx } else { room };
+            (needed + 2.5 * edge).clamp(0.3 * width, width)
+        });
+        let tall = (height - 2.5 * edge).max(1.0);
+        let scale = |room: f64, span: f64| {
+            if span > 0.0 {
+                room / span
+            } else {
+                f64::INFINITY
+            }
+        };
+        let unit = f64::min(scale(room, dx), scale(tall, dy));
+        let unit = if unit.is_finite() { unit } else { 0.0 };
+        let place = |(x, y): &(f64, f64)| {
+            let x = width / 2.0 + (x - x0 - dx / 2.0) * unit;
+            (x, edge + tall / 2.0 + (y - y0 - dy / 2.0) * unit)
+        };
+        let places: Vec<(f64, f64)> = at.iter().map(place).collect();
+        let radius = match map.nodes.len() {
+            0..=60 => 5.0,
+            61..=400 => 3.0,
+            _ => 2.0,
+        };
+        let links: HashMap<&str, &data::Link> =
+            run.links.iter().map(|it| (it.name.as_str(), it)).collect();
+        let bandwidths = map
+            .links
+            .iter()
+            .filter_map(|it| it.bps.map(|bps| bps.0.log10()));
+        let widest = bandwidths.clone().fold(f64::NEG_INFINITY, f64::max);
+        let narrowest = bandwidths.fold(f64::INFINITY, f64::min);
+        let most = if map.links.len() > 120 { 4.0 } else { 6.0 };
+        let wire = |it: &data::MapLink| {
+            let (a, b) = (*places.get(it.from)?, *places.get(it.to)?);
+            let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+            let far = dx.hypot(dy);
+            if far == 0.0 {
+                return None;
+            }
+            let narrower = |bps: Short| {
+                (most - 1.5) * (widest - bps.0.log10()) / (widest - narrowest).max(1.0)
+            };
+            let thick = it.bps.map_or(0.6 * most, |bps| most - narrower(bps));
+            let aside = thick / 2.0 + 0.6;
+            let (ox, oy) = (-dy / far * aside, dx / far * aside);
+            Some(Wire {
+                link: links.get(it.name.as_str())?,
+                ends: [(a.0 + ox, a.1 + oy), (b.0 + ox, b.1 + oy)],
+                thick,
+            })
+        };
+        let wires = map.links.iter().filter_map(wire).collect();
+        Picture {
+            map,
+            style,
+            size: (width, height),
+            places,
+            radius,
+            wires,
+        }
+    }
+
+    fn svg(&self) -> String {
+        let (width, height) = self.size;
+        let font = self.style.font;
+        let mut svg = format!(
+            "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+             xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"{font}\" fill=\"{INK}\">\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+        );
+        // Writing to a string cannot fail.
+        for Wire { link, ends, thick } in &self.wires {
+            let [(x1, y1), (x2, y2)] = ends;
+            let colour = colour(link.utilization.0);
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{thick:.1}\"/>"
+            );
+        }
+        for (x, y) in &self.places {
+            let r = self.radius;
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r}\" fill=\"#ffffff\" stroke=\"{INK}\" stroke-width=\"1.5\"/>"
+            );
+        }
+        for (text, area) in self.labels() {
+            let (x, y) = (area.x + area.w / 2.0, area.y + 0.8 * area.h);
+            let text = escaped(&text);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" stroke=\"#ffffff\" stroke-width=\"3\">{text}</text>\n\
+                 <text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{text}</text>"
+            );
+        }
+        if self.style.legend {
+            self.legend(&mut svg);
+        }
+        svg + "</svg>\n"
+    }
+
+    /// The scale of colours, below on the left.
+    fn legend(&self, svg: &mut String) {
+        let font = f64::from(self.style.font);
+        let (left, y) = (font, self.size.1 - 0.8 * font);
+        let words = "utilization 0";
+        let begin = left + self.wide(words) + 0.4 * font;
+        let _ = writeln!(svg, "<text x=\"{left}\" y=\"{y:.1}\">{words}</text>");
+        for i in 0..20 {
+            let (x, w, h) = (begin + 0.4 * font * f64::from(i), 0.42 * font, 0.8 * font);
+            let colour = colour(f64::from(i) / 19.0);
+            let top = y - h;
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"{colour}\"/>"
+            );
+        }
+        let x = begin + 8.5 * font;
+        let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">100 %</text>");
+    }
+
+    /// How wide a text is, about: fonts differ.
+    fn wide(&self, text: &str) -> f64 {
+        0.58 * f64::from(self.style.font) * text.chars().count() as f64
+    }
+
+    /// Names of nodes, and how busy the busiest links are, where they meet neither a node nor each other.
+    fn labels(&self) -> Vec<(String, Area)> {
+        let (radius, tall) = (self.radius, f64::from(self.style.font));
+        let mut carried = vec![0.0; self.map.nodes.len()];
+        for link in &self.map.links {
+            let wire = self.wires.iter().find(|it| it.link.name == link.name);
+            let busy = wire.map_or(0.0, |it| it.link.utilization.0);
+            let bits = busy * link.bps.map_or(1.0, |bps| bps.0);
+            for end in [link.from, link.to] {
+                if let Some(carried) = carried.get_mut(end) {
+                    *carried += bits;
+                }
+            }
+        }
+        let mut nodes: Vec<usize> = (0..self.map.nodes.len()).collect();
+        if nodes.len() > MANY_NAMES {
+            let bits = |i: &usize| carried.get(*i).copied().unwrap_or(0.0);
+            nodes.sort_by(|a, b| bits(b).total_cmp(&bits(a)));
+            nodes.truncate(BUSIEST);
+        }
+        let named = nodes.into_iter().filter_map(|i| {
+            let node = self.map.nodes.get(i)?;
+            let text = node.label.clone().unwrap_or_else(|| node.name.clone());
+            let areas = around(*self.places.get(i)?, self.wide(&text), tall, radius + 3.0);
+            Some((Some(i), text, areas))
+        });
+        let mut busiest: Vec<&Wire<'_>> = self.wires.iter().collect();
+        busiest.sort_by(|a, b| b.link.utilization.0.total_cmp(&a.link.utilization.0));
+        // One direction of each: both have no room.
+        let mut told: HashSet<[&str; 2]> = HashSet::new();
+        busiest.retain(|it| {
+            let mut ends = [it.link.from.as_str(), it.link.to.as_str()];
+            ends.sort_unstable();
+            told.insert(ends)
+        });
+        let loads = busiest.into_iter().take(BUSIEST).map(|wire| {
+            let text = format!("{:.0} %", 100.0 * wire.link.utilization.0);
+            let areas = beside(wire, self.wide(&text), tall);
+            (None, text, areas)
+        });
+        let disc = |(x, y): &(f64, f64)| Area {
+            x: x - radius,
+            y: y - radius,
+            w: 2.0 * radius,
+            h: 2.0 * radius,
+        };
+        let discs: Vec<Area> = self.places.iter().map(disc).collect();
+        let mut taken = discs.clone();
+        let mut labels = Vec::new();
+        for (own, text, areas) in named.chain(loads) {
+            let inside = |it: &Area| {
+                let (width, height) = self.size;
+                it.x >= 0.0 && it.y >= 0.0 && it.x + it.w <= width && it.y + it.h <= height
+            };
+            let free = |it: &Area| inside(it) && !taken.iter().any(|other| it.meets(other));
+            let crossed = |it: &Area| {
+                self.wires
+                    .iter()
+                    .filter(|wire| crosses(it, wire.ends))
+                    .count()
+            };
+            // Beside another node it would look like its name.
+            let close = |it: &Area| {
+                let near = it.wider(NEAR);
+                let others = discs.iter().enumerate().filter(|(i, _)| Some(*i) != own);
+                others.filter(|(_, disc)| near.meets(disc)).count()
+            };
+            let cost = |(place, it): &(usize, &Area)| 8 * crossed(it) + 24 * close(it) + place / 2;
+            let free = areas.iter().enumerate().filter(|(_, it)| free(it));
+            let best = free.min_by_key(cost).map(|(_, area)| *area);
+            if let Some(area) = best {
+                taken.push(area);
+                labels.push((text, area));
+            }
+        }
+        labels
+    }
+
+    fn data(&self) -> String {
+        let mut table = "link,from,to,utilization,mean_queue_pkts,loss_probability\n".to_owned();
+        let number = |value: f64| match value.is_finite() {
+            true => value.to_string(),
+            false => String::new(),
+        };
+        for Wire { link, .. } in &self.wires {
+            let names = [&link.name, &link.from, &link.to].map(|it| quote(it));
+            let values = [link.utilization, link.mean_queue, link.loss];
+            let values = values.map(|it| number(it.0));
+            let _ = writeln!(table, "{},{}", names.join(","), values.join(","));
+        }
+        table
+    }
+}
+
+/// Areas around a point, the best first.
+fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<Area> {
+    let ways = [
+        (0.0, -1.0),
+        (1.0, -0.7),
+        (-1.0, -0.7),
+        (1.0, 0.0),
+        (-1.0, 0.0),
+        (0.0, 1.0),
+        (1.0, 0.7),
+        (-1.0, 0.7),
+    ];
+    let beside = |way: f64, room: f64| match way {
+        way if way > 0.0 => 0.0,
+        way if way < 0.0 => -room,
+        _ => -room / 2.0,
+    };
+    let far = [gap, gap + 8.0, gap + 18.0].into_iter();
+    let area = |far: f64, (dx, dy): (f64, f64)| Area {
+        x: x + dx * far + beside(dx, w),
+        y: y + dy * far + beside(dy, h),
+        w,
+        h,
+    };
+    far.flat_map(|far| ways.map(|way| area(far, way))).collect()
+}
+
+/// Areas beside a wire, on its own side first.
+fn beside(wire: &Wire<'_>, w: f64, h: f64) -> Vec<Area> {
+    let [(ax, ay), (bx, by)] = wire.ends;
+    let (dx, dy) = (bx - ax, by - ay);
+    let far = dx.hypot(dy);
+    let mut areas = Vec::new();
+    for side in [1.0, -1.0] {
+        let (nx, ny) = (-dy / far * side, dx / far * side);
+        let off = wire.thick / 2.0 + 3.0 + nx.abs() * w / 2.0 + ny.abs() * h / 2.0;
+        for part in [0.5, 0.38, 0.62, 0.26, 0.74] {
+            areas.push(Area {
+                x: ax + part * dx + nx * off - w / 2.0,
+                y: ay + part * dy + ny * off - h / 2.0,
+                w,
+                h,
+            });
+        }
+    }
+    areas
+}
+
+/// Whether a line goes through an area (Liang and Barsky).
+fn crosses(area: &Area, [(ax, ay), (bx, by)]: [(f64, f64); 2]) -> bool {
+    let (mut from, mut to) = (0.0, 1.0);
+    let ways = [
+        (bx - ax, area.x - ax, area.x + area.w - ax),
+        (by - ay, area.y - ay, area.y + area.h - ay),
+    ];
+    for (step, low, high) in ways {
+        if step == 0.0 {
+            if low > 0.0 || high < 0.0 {
+                return false;
+            }
+            continue;
+        }
+        from = f64::max(from, f64::min(low / step, high / step));
+        to = f64::min(to, f64::max(low / step, high / step));
+    }
+    from <= to
+}
+
+/// The colour of a utilization, as on the page.
+fn colour(utilization: f64) -> String {
+    let at = if utilization.is_nan() {
+        0.0
+    } else {
+        utilization.clamp(0.0, 1.0)
+    };
+    let colours = scale();
+    let i = STOPS
+        .iter()
+        .skip(1)
+        .position(|stop| at <= *stop)
+        .unwrap_or(3);
+    let (low, high) = (STOPS[i], STOPS[i + 1]);
+    let part = (at - low) / (high - low);
+    let mix = |of: fn(Rgb) -> u8| {
+        let (a, b) = (f64::from(of(colours[i])), f64::from(of(colours[i + 1])));
+        (a + part * (b - a)).round() as u8
+    };
+    let (r, g, b) = (mix(|it| it.0), mix(|it| it.1), mix(|it| it.2));
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_those_of_the_page() {
+        assert_eq!(colour(0.0), "#cdd6df");
+        assert_eq!(colour(0.25), "#8fbbe0");
+        assert_eq!(colour(1.0), "#8c1d04");
+        assert_eq!(colour(7.0), colour(1.0));
+        assert_eq!(colour(f64::NAN), colour(0.0));
+    }
+
+    #[test]
+    fn lines_through_an_area_are_known() {
+        let area = Area {
+            x: 1.0,
+            y: 1.0,
+            w: 2.0,
+            h: 2.0,
+        };
+        assert!(crosses(&area, [(0.0, 0.0), (4.0, 4.0)]));
+        assert!(crosses(&area, [(2.0, 0.0), (2.0, 9.0)]));
+        assert!(!crosses(&area, [(0.0, 0.0), (0.5, 0.5)]));
+        assert!(!crosses(&area, [(0.0, 3.5), (9.0, 3.5)]));
+    }
+}

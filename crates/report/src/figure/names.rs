@@ -1,0 +1,87 @@
+//! Which links or connections a figure shows.
+
+use netflow_units::nearest_name;
+use wildmatch::WildMatch;
+
+use crate::Error;
+
+/// Links or connections in a figure, if none are named.
+const SHOWN: usize = 3;
+
+/// The names that are to be shown: those that match one of the patterns, in which `*` is anything and `?` any
+/// letter, in the order of the patterns; without any, the busiest.
+pub fn chosen(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, Error> {
+    if only.is_empty() {
+        let mut busiest = names.to_vec();
+        busiest.sort_by(|a, b| b.1.total_cmp(&a.1));
+        return Ok(busiest.into_iter().take(SHOWN).map(|it| it.0).collect());
+    }
+    let mut chosen: Vec<String> = Vec::new();
+    for pattern in only {
+        let matching = matching(names.iter().map(|it| it.0.as_str()), pattern)?;
+        for name in matching {
+            if !chosen.iter().any(|it| it == name) {
+                chosen.push(name.to_owned());
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// The names that a pattern means: a name itself, whatever signs it has, or all that match.
+fn matching<'a>(
+    names: impl Iterator<Item = &'a str> + Clone,
+    pattern: &str,
+) -> Result<Vec<&'a str>, Error> {
+    if let Some(itself) = names.clone().find(|name| *name == pattern) {
+        return Ok(vec![itself]);
+    }
+    let wild = WildMatch::new(pattern);
+    let found: Vec<&str> = names.clone().filter(|name| wild.matches(name)).collect();
+    match found.is_empty() {
+        false => Ok(found),
+        true => {
+            let near = nearest_name(pattern, names, &[]);
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let what = format!("the results have nothing called {pattern}{near}");
+            Err(Error::NothingToShow(what))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<(String, f64)> {
+        let names = [("a->b", 0.1), ("a->c", 0.9), ("b->c", 0.5), ("*->c", 0.2)];
+        names.map(|(name, busy)| (name.to_owned(), busy)).to_vec()
+    }
+
+    fn of(only: &[&str]) -> Result<Vec<String>, String> {
+        let only: Vec<String> = only.iter().map(|it| (*it).to_owned()).collect();
+        chosen(&names(), &only).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn patterns_choose_and_names_are_taken_as_they_are() {
+        assert_eq!(of(&[]).unwrap(), ["a->c", "b->c", "*->c"]);
+        assert_eq!(
+            of(&["a->*", "?->c"]).unwrap(),
+            ["a->b", "a->c", "b->c", "*->c"]
+        );
+        assert_eq!(of(&["*->c"]).unwrap(), ["*->c"]);
+    }
+
+    #[test]
+    fn what_matches_nothing_is_an_error() {
+        assert_eq!(
+            of(&["a->b", "b->a"]).unwrap_err(),
+            "the results have nothing called b->a; did you mean `b->c`?"
+        );
+        assert_eq!(
+            of(&["zzz*"]).unwrap_err(),
+            "the results have nothing called zzz*"
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! How a figure is to look, and what becomes of it.
+
+use crate::colours::{self, Rgb};
+
+/// How a figure is to look.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Style {
+    /// How wide it is.
+    pub width: u32,
+    /// How tall; by the number of its panels, if nothing is said.
+    pub height: Option<u32>,
+    /// Size of its letters.
+    pub font: u32,
+    /// Whether it says which curve is which.
+    pub legend: bool,
+    /// The colours of its curves, in their order; they come again if there are more curves.
+    pub colours: Vec<Rgb>,
+    /// Its panels, by their names; all of them, if none is named.
+    pub panels: Vec<String>,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style {
+            width: 640,
+            height: None,
+            font: 12,
+            legend: true,
+            colours: colours::curves().to_vec(),
+            panels: Vec::new(),
+        }
+    }
+}
+
+/// A figure that is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    /// As SVG.
+    pub svg: String,
+    /// What it shows, as CSV.
+    pub data: String,
+}
