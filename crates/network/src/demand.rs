@@ -51,17 +51,21 @@ impl Network {
         bandwidths_bps
     }
 
-    /// Packets/s that a connection (all `count` of it) of TCP would send from the start over a way that is no
-    /// limit; `None` where nothing limits it, and of what sends whatever happens.
-    pub fn wanted_pps(&self, id: ConnectionId) -> Option<f64> {
+    /// Packets/s that a connection (all `count` of it) of TCP would send from the start if it had the network
+    /// for itself; `None` without a way, and of what sends whatever happens.
+    pub fn alone_pps(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.connection_spec(id);
         match &spec.source {
             Source::Window(_) | Source::Stack(_) | Source::Profile(_) => {}
             Source::Constant { .. } | Source::Poisson { .. } | Source::Users(_) => return None,
         }
-        let packet_bits = 8.0 * spec.packet_size_bytes;
-        let wanted_pps = self.wanted_bps(id, 0.0, &self.bandwidths_at_bps(0.0)) / packet_bits;
-        wanted_pps.is_finite().then_some(wanted_pps)
+        let bandwidths_bps = self.bandwidths_at_bps(0.0);
+        let path = self.path(id);
+        let widths = path.iter().map(|link| bandwidths_bps[link.index()]);
+        let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
+        let wanted_bps = self.wanted_bps(id, 0.0, &bandwidths_bps);
+        let alone_pps = wanted_bps.min(narrowest_bps) / (8.0 * spec.packet_size_bytes);
+        alone_pps.is_finite().then_some(alone_pps)
     }
 
     /// What a connection (all `count` of it) would send over a way that is no limit.

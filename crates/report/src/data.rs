@@ -162,7 +162,7 @@ pub struct Connection {
     /// What `path` and `back` are later on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
-    /// The share of what it wanted to send that it could not deliver.
+    /// The share of what it would deliver alone, or sent whatever happened, that did not arrive.
     pub short: Short,
     pub send: Short,
     pub goodput: Short,

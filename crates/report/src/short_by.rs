@@ -2,10 +2,9 @@
 
 use netflow_results::{ConnectionSummary, TopologyConnection};
 
-/// The share of what a connection wanted to send between two times (s) that it did not deliver: of TCP that
-/// something limits, of what it would send over a way that is no limit; of any other TCP its losses, and the
-/// time without a way; of a source that sends whatever happens what was lost or had no way. `None` of one
-/// that did not want to send.
+/// The share that a connection is short of between two times (s): of TCP, of what it would deliver if it had the
+/// network for itself; of a source that sends whatever happens, of what it sends; of TCP of which that is not
+/// known its losses, and the time without a way. `None` of one that did not want to send.
 pub fn short_by(
     connection: &ConnectionSummary,
     known: Option<&TopologyConnection>,
@@ -20,8 +19,8 @@ pub fn short_by(
     if active_s <= 0.0 || active_s.is_nan() {
         return None;
     }
-    let share = match known.and_then(|it| it.wanted_pps) {
-        Some(wanted_pps) => 1.0 - connection.delivered_pkts / (wanted_pps * active_s),
+    let share = match known.and_then(|it| it.alone_pps) {
+        Some(alone_pps) => 1.0 - connection.delivered_pkts / (alone_pps * active_s),
         None => {
             let wanted = connection.offered_pkts + connection.blocked_pkts;
             let failed = connection.lost_pkts + connection.blocked_pkts;
@@ -54,7 +53,7 @@ mod tests {
         }
     }
 
-    fn known(wanted_pps: Option<f64>) -> TopologyConnection {
+    fn known(alone_pps: Option<f64>) -> TopologyConnection {
         TopologyConnection {
             connection: "c".to_owned(),
             from: String::new(),
@@ -67,12 +66,12 @@ mod tests {
             ways: Vec::new(),
             start_s: 5.0,
             stop_s: None,
-            wanted_pps,
+            alone_pps,
         }
     }
 
-    fn share(connection: &ConnectionSummary, wanted_pps: Option<f64>) -> f64 {
-        let share = short_by(connection, Some(&known(wanted_pps)), (0.0, 15.0)).unwrap();
+    fn share(connection: &ConnectionSummary, alone_pps: Option<f64>) -> f64 {
+        let share = short_by(connection, Some(&known(alone_pps)), (0.0, 15.0)).unwrap();
         (1e9 * share).round() / 1e9
     }
 

@@ -78,10 +78,10 @@ pub struct TopologyConnection {
     /// Until when at the latest, in seconds, if anything ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_s: Option<f64>,
-    /// Packets/s that TCP would send meanwhile over a way that is no limit; absent where nothing limits it,
-    /// and of what sends whatever happens.
+    /// Packets/s that TCP would send meanwhile if it had the network for itself; absent of what sends whatever
+    /// happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wanted_pps: Option<f64>,
+    pub alone_pps: Option<f64>,
 }
 
 /// The way of a connection from some time on.
@@ -152,7 +152,7 @@ impl Topology {
                 ways: ways(network, id),
                 start_s,
                 stop_s: stop_s.is_finite().then_some(stop_s),
-                wanted_pps: network.wanted_pps(id),
+                alone_pps: network.alone_pps(id),
             }
         };
         Topology {

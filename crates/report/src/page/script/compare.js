@@ -3,7 +3,7 @@
 /* One metric at a time: shares differ by percentage points, everything else by parts of the first. */
 const METRICS = [
   { title: "goodput of connections", kind: "connection", value: (it) => it.goodput, text: (it) => goodput(it) },
-  { title: "short of what connections wanted", kind: "connection", value: (it) => it.short, text: (it) => percent(it.short), share: true },
+  { title: "short of what connections would get alone", kind: "connection", value: (it) => it.short, text: (it) => percent(it.short), share: true },
   { title: "mean delay of connections, ms", kind: "connection", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)) },
   { title: "delay that 99 % stay below, ms", kind: "connection", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)) },
   { title: "loss of connections", kind: "connection", value: (it) => it.loss, text: (it) => percent(it.loss), share: true },

@@ -21,8 +21,8 @@ function showTiles() {
   const hurt = most(run.connections, (it) => it.short);
   if (hurt && hurt.short >= 0.0005) {
     const others = run.connections.filter((it) => it !== hurt && it.short >= hurt.short / 2).length;
-    tile(percent(hurt.short), `missing of what ${hurt.name} wanted to send: hurt most${others > 0 ? `; ${plural(others, "other")} at least half as much` : ""}`, () => select("connection", hurt.name));
-  } else tile(hurt ? "<0.05\u00a0%" : "–", hurt ? "missing of what any connection wanted to send" : "there are no connections");
+    tile(percent(hurt.short), `missing of what ${hurt.name} would get alone: hurt most${others > 0 ? `; ${plural(others, "other")} at least half as much` : ""}`, () => select("connection", hurt.name));
+  } else tile(hurt ? "<0.05\u00a0%" : "–", hurt ? "missing of what any connection would get alone" : "there are no connections");
   const slow = most(run.connections, (it) => it.delay99) || most(run.connections, (it) => it.delay);
   if (slow) {
     const tail = known(slow.delay99);

@@ -66,10 +66,10 @@ function cdf(curves, name) {
     const curve = shape("path", { d: path }, "cdf");
     curve.style.stroke = `var(--c${i % 5})`;
     svg.append(curve);
-    const key = shape("text", { x: left + 8 + 90 * i, y: height - 4 });
-    key.textContent = `— ${it.wait}`;
-    key.style.fill = `var(--c${i % 5})`;
-    svg.append(key);
+    const dash = shape("line", { x1: left + 90 * i, x2: left + 90 * i + 14, y1: height - 8, y2: height - 8 }, "cdf");
+    dash.style.stroke = `var(--c${i % 5})`;
+    svg.append(dash);
+    label(it.wait, { x: left + 90 * i + 19, y: height - 4 });
   });
   return svg;
 }
