@@ -24,6 +24,8 @@ pub enum Need {
     Ns3,
     /// The browser, as the command `chromium`.
     Chromium,
+    /// What makes the guide a book, as the command `mdbook`.
+    Mdbook,
     /// Network namespaces and TUN devices, and what the kernel between them has to know.
     Namespaces,
     /// Some other command, file or right of the system.
@@ -33,10 +35,11 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Need; 6] = [
+    const ALL: [Need; 7] = [
         Need::Ns2,
         Need::Ns3,
         Need::Chromium,
+        Need::Mdbook,
         Need::Namespaces,
         Need::System,
         Need::Quiet,
@@ -48,6 +51,7 @@ impl Need {
             Need::Ns2 => "ns2",
             Need::Ns3 => "ns3",
             Need::Chromium => "chromium",
+            Need::Mdbook => "mdbook",
             Need::Namespaces => "namespaces",
             Need::System => "system",
             Need::Quiet => "quiet",
@@ -130,7 +134,7 @@ mod tests {
     fn a_misspelt_need_fails() {
         let fault = tell(Need::Ns2, "chromum", None).unwrap_err();
         assert!(
-            fault.contains("no `chromum`; there are ns2, chromium, namespaces"),
+            fault.contains("no `chromum`; there are ns2, ns3, chromium, mdbook, namespaces"),
             "{fault}"
         );
     }

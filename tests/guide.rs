@@ -1,0 +1,247 @@
+//! The guide: what it lists, and the book that mdBook makes of it. With `NETFLOW_BLESS=1` the table of
+//! scenarios is written anew.
+
+#[path = "../crates/report/tests/common/browser.rs"]
+mod driver;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use driver::{Browser, chromium};
+use netflow_needs::{Need, skip};
+use serde_json::json;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The files below a folder that end so, in order.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What a scenario's first comment says in its first sentence.
+fn first_sentence(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.strip_prefix('#'));
+    let paragraph: Vec<&str> = comment
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let mut text = paragraph.join(" ");
+    if let Some(end) = text.find(". ") {
+        text.truncate(end + 1);
+    }
+    match text.split_once(" — ") {
+        Some((_, text)) => text.to_owned(),
+        None => text,
+    }
+}
+
+#[test]
+fn every_scenario_is_listed_with_what_it_says() {
+    let folder = root().join("scenarios");
+    let mut page = "\
+# Scenarios to start from
+
+Each is commented, and has the commands to try in its head; the tests run all of them. The sentences here
+are their first.
+
+| scenario | |
+|---|---|
+"
+    .to_owned();
+    for file in files(&folder, "toml") {
+        let name = file.strip_prefix(&folder).expect("below").display();
+        let sentence = first_sentence(&fs::read_to_string(&file).expect("a scenario"));
+        assert!(!sentence.is_empty(), "{name} does not say what it is");
+        page += &format!("| [{name}]({name}) | {sentence} |\n");
+    }
+    let path = folder.join("README.md");
+    if std::env::var_os("NETFLOW_BLESS").is_some() {
+        fs::write(&path, &page).expect("room for the page");
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        page == kept,
+        "scenarios/README.md: NETFLOW_BLESS=1 renews it"
+    );
+}
+
+#[test]
+fn the_summary_lists_every_page_once() {
+    let summary = fs::read_to_string(root().join("SUMMARY.md")).expect("the summary");
+    let listed: Vec<&str> = summary
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .collect();
+    let once: BTreeSet<&str> = listed.iter().copied().collect();
+    assert_eq!(once.len(), listed.len(), "a page is listed twice");
+    for folder in ["docs", "studies", "scenarios"] {
+        for page in files(&root().join(folder), "md") {
+            let name = page.strip_prefix(root()).expect("below");
+            let name = name.to_str().expect("a name");
+            if folder == "studies" && !name.ends_with("/README.md") {
+                continue;
+            }
+            assert!(once.contains(name), "SUMMARY.md does not list {name}");
+        }
+    }
+}
+
+fn mdbook() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join("mdbook"))
+        .find(|file| file.is_file())
+}
+
+/// The built book in a folder of its own.
+fn built(program: &Path, place: &Path) -> Vec<PathBuf> {
+    let output = Command::new(program)
+        .args(["build", "--dest-dir"])
+        .arg(place)
+        .arg(root())
+        .output()
+        .expect("mdbook runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(!said.contains("WARN") && !said.contains("ERROR"), "{said}");
+    files(place, "html")
+}
+
+/// The values of an attribute. mdBook writes all of them in double quotes, and `<` in texts as `&lt;`.
+fn attributes<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
+    let start = format!(" {name}=\"");
+    let tags = page.split('<').skip(1);
+    let tags = tags.map(|tag| tag.split('>').next().unwrap_or(tag));
+    tags.filter_map(|tag| tag.split_once(&start)?.1.split('"').next())
+        .collect()
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[test]
+fn the_book_is_whole_and_fits_a_phone() {
+    let Some(program) = mdbook() else {
+        skip(
+            Need::Mdbook,
+            "mdbook is not installed: the book is not built",
+        );
+        return;
+    };
+    let place = tempfile::tempdir().expect("a place");
+    let pages = built(&program, place.path());
+    assert!(pages.len() > 40, "{pages:?}");
+    links_lead_somewhere(place.path(), &pages);
+    match chromium() {
+        Some(program) => opens_everywhere(&program, place.path(), &pages),
+        None => skip(
+            Need::Chromium,
+            "chromium is not installed: the book is not opened",
+        ),
+    }
+}
+
+/// Every link leads to a file of the book, and to a place in it if it says so.
+fn links_lead_somewhere(book: &Path, pages: &[PathBuf]) {
+    let texts: BTreeMap<&PathBuf, String> = pages
+        .iter()
+        .map(|page| (page, fs::read_to_string(page).expect("a page")))
+        .collect();
+    let places: BTreeMap<&PathBuf, BTreeSet<&str>> = texts
+        .iter()
+        .map(|(page, text)| (*page, attributes(text, "id").into_iter().collect()))
+        .collect();
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for (page, text) in &texts {
+        let is_print = page.ends_with("print.html") || page.ends_with("404.html");
+        let links = attributes(text, "href").into_iter();
+        for link in links.chain(attributes(text, "src")) {
+            // The page to print has all places, some of them twice, and no links that matter.
+            if link.contains("://") || link.starts_with("data:") || is_print {
+                continue;
+            }
+            tried += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let to = match file {
+                "" => (*page).clone(),
+                file => plain(&page.parent().expect("a folder").join(file)),
+            };
+            let leads = to.is_file()
+                && to.starts_with(book)
+                && (anchor.is_empty()
+                    || places
+                        .get(&to)
+                        .is_some_and(|places| places.contains(anchor)));
+            if !leads {
+                let page = page.strip_prefix(book).expect("below");
+                wrong.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(tried > 500, "only {tried} links");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// No page says anything to the console, nor sticks out to the side of a phone, nor asks for what is not
+/// beside it.
+fn opens_everywhere(program: &Path, book: &Path, pages: &[PathBuf]) {
+    let mut browser = Browser::start(program, 390, 844);
+    browser.look(390, 844, false);
+    for page in pages {
+        let name = page.strip_prefix(book).expect("below").display();
+        // Whole texts to print, a frame, and what a server shows.
+        if ["print.html", "toc.html", "404.html", "SUMMARY.html"]
+            .contains(&name.to_string().as_str())
+        {
+            continue;
+        }
+        let url = format!("file://{}", page.display());
+        browser.call("Page.navigate", json!({ "url": url }));
+        browser.until(&format!(
+            "document.readyState === 'complete' && location.href === {url:?}"
+        ));
+        assert_eq!(
+            browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+            true,
+            "{name} sticks out at 390 px"
+        );
+        let errors = &browser.offences.errors;
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+    let own = format!("file://{}/", book.display());
+    let strangers: Vec<&String> = browser
+        .offences
+        .requests
+        .iter()
+        .filter(|request| !request.starts_with(&own) && !request.starts_with("data:"))
+        .collect();
+    assert!(strangers.is_empty(), "{strangers:?}");
+}
