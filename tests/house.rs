@@ -92,22 +92,6 @@ fn the_map_is_that_of_the_house() {
     }
 }
 
-/// The columns in the guide are those of the files.
-#[test]
-fn the_guide_has_the_columns_of_every_series() {
-    use netflow::results::{CLASSES, CONNECTIONS, LINKS, WAITS};
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/getting-started.md");
-    let page = std::fs::read_to_string(path).expect("the page");
-    for table in [LINKS, CONNECTIONS, CLASSES, WAITS] {
-        let columns: Vec<&str> = table.columns().collect();
-        let columns = format!("`{}`", columns.join(", "));
-        assert!(
-            page.contains(&columns),
-            "docs/getting-started.md lacks {columns}"
-        );
-    }
-}
-
 /// A screen or two: what is not for everybody stands elsewhere.
 #[test]
 fn the_readme_is_short() {

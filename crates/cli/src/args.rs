@@ -25,16 +25,23 @@ Exit codes: 0 done; 1 the evaluation failed; 2 the input or the command line is 
 impl Arguments {
     /// The arguments of a command line, of which the first is the program's name.
     pub fn of(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-        let command = examples::add_to(grouped(Arguments::command()));
-        let matches = command.try_get_matches_from(line)?;
+        let matches = complete().try_get_matches_from(line)?;
         Arguments::from_arg_matches(&matches)
     }
 }
 
+/// The command with all that its help says.
+pub fn complete() -> clap::Command {
+    examples::add_to(grouped(Arguments::command()))
+}
+
 /// What subcommands are for, in the order of the help.
-const GROUPS: [(&str, &[&str]); 6] = [
+pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Evaluate", &["demo", "run", "check", "explain", "compare"]),
-    ("Look", &["report", "export", "schema", "completions"]),
+    (
+        "Look",
+        &["report", "export", "schema", "completions", "man"],
+    ),
     ("Plan", &["new", "import", "solve", "failures", "sweep"]),
     ("TCP and packets", &["profile", "latency", "mark"]),
     ("Traces", &["trace"]),
@@ -85,8 +92,9 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     Link(command::link::LinkCommand),
     #[cfg(target_os = "linux")]
-    Testbed(command::testbed::TestbedArguments),
+    Testbed(Box<command::testbed::TestbedArguments>),
     Completions(command::completions::CompletionsArguments),
+    Man(command::man::ManArguments),
     /// Print the JSON schema of scenario files
     Schema,
 }

@@ -89,6 +89,10 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[("netflow completions bash", "to be sourced by the shell")],
     ),
     (
+        "man",
+        &[("netflow man -o man1", "a page for every command")],
+    ),
+    (
         "new",
         &[(
             "netflow new random --nodes 30 --connections 50 --seed 7 -o random.toml",

@@ -10,6 +10,8 @@ mod interrupt;
 mod output;
 mod parse;
 mod problems;
+#[cfg(test)]
+mod reference;
 mod threads;
 
 use std::ffi::OsString;
@@ -99,6 +101,7 @@ fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Completions(arguments) => {
             command::completions::completions(arguments, Arguments::command(), out)
         }
+        Command::Man(arguments) => command::man::man(arguments, args::complete(), out),
         Command::Schema => command::schema::schema(out),
     }
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{Workplace, shell, text};
 
 /// In this order in one folder: a report is of the results of the run.
-const RUN: [&str; 17] = [
+const RUN: [&str; 18] = [
     "demo",
     "run",
     "check",
@@ -16,6 +16,7 @@ const RUN: [&str; 17] = [
     "export",
     "schema",
     "completions",
+    "man",
     "new",
     "solve",
     "failures",

@@ -129,7 +129,7 @@ pub struct LinkSummary {
     /// The same of the busiest recording interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_utilization: Option<f64>,
-    /// Seconds of the intervals in which it was busy for [`SATURATED`](crate::SATURATED) of the time.
+    /// Seconds of the intervals in which it was busy for 99 % of the time or more ([`SATURATED`](crate::SATURATED)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_s: Option<f64>,
     /// Demand over bandwidth: what sources would send over this link if it were the only limit
@@ -227,31 +227,31 @@ pub struct ConnectionSummary {
     /// Mean round-trip time in seconds; null where none was measured.
     #[serde(default)]
     pub mean_rtt_s: Option<f64>,
-    /// Round-trip times that half of all, 95 %, 99 % and 99.9 % are at most.
+    /// Median of the round-trip times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p50_s: Option<f64>,
-    /// 95 %.
+    /// Their 95th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p95_s: Option<f64>,
-    /// 99 %.
+    /// Their 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p99_s: Option<f64>,
-    /// 99.9 %.
+    /// Their 99.9th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_p999_s: Option<f64>,
     /// Mean time in seconds from sending a packet to its arrival; null where none arrived.
     #[serde(default)]
     pub mean_delay_s: Option<f64>,
-    /// What half of these times, 95 %, 99 % and 99.9 % are at most.
+    /// Median of these times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p50_s: Option<f64>,
-    /// 95 %.
+    /// Their 95th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p95_s: Option<f64>,
-    /// 99 %.
+    /// Their 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p99_s: Option<f64>,
-    /// 99.9 %.
+    /// Their 99.9th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_p999_s: Option<f64>,
     /// Mean difference in seconds between these times of packets that arrived one after the other.

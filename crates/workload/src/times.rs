@@ -19,15 +19,15 @@ pub struct Summary {
     pub min_s: f64,
     /// The median.
     pub median_s: f64,
-    /// What 70 % stay at or below.
+    /// The 70th percentile.
     pub p70_s: f64,
-    /// What 80 % stay at or below.
+    /// The 80th percentile.
     pub p80_s: f64,
-    /// What 90 % stay at or below.
+    /// The 90th percentile.
     pub p90_s: f64,
-    /// What 95 % stay at or below.
+    /// The 95th percentile.
     pub p95_s: f64,
-    /// What 99 % stay at or below.
+    /// The 99th percentile.
     pub p99_s: f64,
     /// The longest.
     pub max_s: f64,

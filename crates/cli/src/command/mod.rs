@@ -12,6 +12,7 @@ pub mod ipb;
 pub mod latency;
 #[cfg(target_os = "linux")]
 pub mod link;
+pub mod man;
 pub mod mark;
 pub mod new;
 pub mod profile;

@@ -1,0 +1,45 @@
+//! `netflow man`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, ValueHint};
+use clap_mangen::Man;
+
+use crate::failure::Failure;
+use crate::output::file;
+
+/// Write the manual pages, one for every command
+///
+/// For yourself: `netflow man -o ~/.local/share/man/man1`, and `man netflow-run` shows one.
+#[derive(Args)]
+pub struct ManArguments {
+    /// Write them to this directory, which is made if it is not there
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    output: PathBuf,
+}
+
+/// Of `command` and all below it.
+pub fn man(arguments: &ManArguments, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    let directory = &arguments.output;
+    std::fs::create_dir_all(directory).map_err(|source| Failure::File {
+        action: "create",
+        path: directory.clone(),
+        source,
+    })?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    let written = pages(&command, directory)?;
+    Ok(writeln!(out, "{written} pages in {}", directory.display())?)
+}
+
+/// The page of a command, and of what is below it; how many were written.
+fn pages(command: &Command, directory: &Path) -> Result<usize, Failure> {
+    let page = Man::new(command.clone());
+    let name = page.get_filename();
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    file::text(&directory.join(name), text)?;
+    let below = command.get_subcommands().map(|it| pages(it, directory));
+    below.sum::<Result<usize, Failure>>().map(|below| 1 + below)
+}

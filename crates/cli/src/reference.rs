@@ -1,0 +1,164 @@
+//! `docs/commands.md`: the command line as a page. With `NETFLOW_BLESS=1` it is written anew.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use clap::{Arg, Command};
+
+use crate::args::{GROUPS, complete};
+use crate::examples::EXAMPLES;
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
+
+const HEAD: &str = "\
+# The command line
+
+Every command with its options, made from the code that reads them (`cargo test -p netflow-cli reference` says
+when this page is out of date). `netflow COMMAND --help` prints the same, and `netflow man -o DIR` writes
+it as manual pages. What an option takes in `<…>` is one value; times, rates and sizes have
+units, as in [the scenario file](scenario-file.md).
+
+Exit codes are [the same for all](getting-started.md#results). Of `-h`, `--help` and `--version` nothing is said below.
+";
+
+fn page() -> String {
+    let mut command = complete().disable_help_subcommand(true);
+    command.build();
+    let mut page = HEAD.to_owned();
+    let mut said = BTreeSet::new();
+    for (title, names) in GROUPS {
+        let _ = write!(page, "\n## {title}\n");
+        for name in names {
+            let it = command.find_subcommand(name).expect("a command of a group");
+            section(it, name, "###", &mut said, &mut page);
+        }
+    }
+    page
+}
+
+/// A command, and those below it.
+fn section(
+    command: &Command,
+    path: &str,
+    level: &str,
+    said: &mut BTreeSet<String>,
+    page: &mut String,
+) {
+    let _ = write!(page, "\n{level} `netflow {path}`\n");
+    let about = command.get_long_about().or(command.get_about());
+    let about = about.expect("every command says what it is for");
+    let _ = write!(page, "\n{}\n", paragraphs(&about.to_string(), ""));
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ");
+    let _ = write!(page, "\n```text\n{usage}\n```\n");
+    let shown =
+        |arg: &&Arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str());
+    let arguments = command.get_arguments().filter(shown);
+    for (i, arg) in arguments.enumerate() {
+        page.push_str(if i == 0 { "\n" } else { "" });
+        argument(arg, said, page);
+    }
+    if let Some((_, lines)) = EXAMPLES.iter().find(|(known, _)| *known == path) {
+        page.push_str("\n```sh\n");
+        for (i, (line, what)) in lines.iter().enumerate() {
+            let _ = writeln!(page, "{}# {what}\n{line}", if i == 0 { "" } else { "\n" });
+        }
+        page.push_str("```\n");
+    }
+    for below in command.get_subcommands() {
+        let path = format!("{path} {}", below.get_name());
+        section(below, &path, &format!("{level}#"), said, page);
+    }
+}
+
+/// An argument; what was said of one at length is said of the next of that name in short.
+fn argument(arg: &Arg, said: &mut BTreeSet<String>, page: &mut String) {
+    let short = arg.get_short().map(|it| format!("-{it}, "));
+    let _ = write!(page, "- `{}{arg}`", short.unwrap_or_default());
+    let help = arg.get_long_help().or(arg.get_help());
+    let help = help.expect("every argument has help").to_string();
+    let is_new = said.insert(help.clone());
+    // What is said of defaults stands at the end.
+    let (help, default) = match help.rsplit_once("[default: ") {
+        Some((help, default)) => (help.trim_end(), Some(default.trim_end_matches(']'))),
+        None => (help.as_str(), None),
+    };
+    let help = match is_new {
+        true => help,
+        false => help.split("\n\n").next().unwrap_or_default(),
+    };
+    let _ = writeln!(page, ": {}", paragraphs(help, "  "));
+    let mut more = Vec::new();
+    let values = arg.get_possible_values();
+    let values = values.iter().filter(|it| !it.is_hide_set());
+    let values: Vec<String> = values
+        .map(|it| match it.get_help() {
+            Some(what) => format!("`{}` ({})", it.get_name(), plain(&what.to_string())),
+            None => format!("`{}`", it.get_name()),
+        })
+        .collect();
+    let takes = arg.get_action().takes_values();
+    if takes && !values.is_empty() {
+        more.push(format!("Allowed: {}.", values.join(", ")));
+    }
+    let given = arg.get_default_values().iter();
+    let given: Vec<String> = given
+        .map(|it| format!("`{}`", it.to_string_lossy()))
+        .collect();
+    match default {
+        _ if takes && !given.is_empty() => more.push(format!("Default: {}.", given.join(" "))),
+        Some(default) => more.push(format!("Default: {}.", plain(default))),
+        None => {}
+    }
+    if !more.is_empty() {
+        let _ = writeln!(page, "\n  {}", more.join(" "));
+    }
+}
+
+/// Paragraphs, all but the first indented.
+fn paragraphs(text: &str, indent: &str) -> String {
+    let each = text.trim().split("\n\n").map(plain);
+    each.collect::<Vec<_>>().join(&format!("\n\n{indent}"))
+}
+
+/// On one line, and with nothing that Markdown would take for its own, but for what stands in backticks.
+fn plain(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut plain = String::new();
+    for (i, part) in text.split('`').enumerate() {
+        if i > 0 {
+            plain.push('`');
+        }
+        for c in part.chars() {
+            if i % 2 == 0 && matches!(c, '<' | '>' | '*' | '_' | '[' | ']') {
+                plain.push('\\');
+            }
+            plain.push(c);
+        }
+    }
+    plain
+}
+
+/// Some commands are there on Linux only.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_is_up_to_date() {
+    let made = page();
+    if std::env::var_os("NETFLOW_BLESS").is_some() {
+        std::fs::write(FILE, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(FILE).unwrap_or_default();
+    assert!(
+        made == kept,
+        "docs/commands.md is out of date: run this test with NETFLOW_BLESS=1"
+    );
+}
+
+#[test]
+fn markdown_takes_nothing_for_its_own() {
+    assert_eq!(
+        plain("a *b* `c*`\n d_e <F>"),
+        "a \\*b\\* `c*` d\\_e \\<F\\>"
+    );
+    assert_eq!(paragraphs("a\nb\n\nc", "  "), "a b\n\n  c");
+}
