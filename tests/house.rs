@@ -145,6 +145,36 @@ fn links_of_pages_lead_somewhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What the guide says stands in the repository is there.
+#[test]
+fn paths_of_pages_lead_somewhere() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs");
+    let mut pages: Vec<_> = docs.map(|entry| entry.expect("an entry").path()).collect();
+    pages.push(root.join("README.md"));
+    pages.push(root.join("CONTRIBUTING.md"));
+    pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        for path in text.split('`').skip(1).step_by(2) {
+            let folders = ["crates/", "studies/", "scenarios/", "notebooks/"];
+            let is_path = folders.iter().any(|folder| path.starts_with(folder));
+            // What a command makes, and what stands for many.
+            if !is_path || path.contains(|c: char| c.is_whitespace() || c == '*') {
+                continue;
+            }
+            tried += 1;
+            if !root.join(path).exists() && !path.ends_with("/failed") {
+                wrong.push(format!("{}: {path}", page.display()));
+            }
+        }
+    }
+    assert!(tried > 50, "{tried}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 fn has_heading(page: &std::path::Path, anchor: &str) -> bool {
     let text = std::fs::read_to_string(page).unwrap_or_default();
     let headings = text.lines().filter_map(|line| line.strip_prefix('#'));

@@ -1,6 +1,6 @@
 //! The page of all keys is the one that the code makes, and what it shows is true.
 //!
-//! `UPDATE=1 cargo test -p netflow-scenario --test all reference` writes it anew.
+//! `NETFLOW_BLESS=1 cargo test -p netflow-scenario --test all reference` writes it anew.
 
 use netflow_document::{Key, Table};
 use netflow_scenario::file::Scenario;
@@ -10,13 +10,13 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario-fil
 #[test]
 fn the_page_is_up_to_date() {
     let made = netflow_scenario::reference();
-    if std::env::var_os("UPDATE").is_some() {
+    if std::env::var_os("NETFLOW_BLESS").is_some() {
         std::fs::write(FILE, &made).expect("a written page");
     }
     let kept = std::fs::read_to_string(FILE).expect("scenario-file.md");
     assert!(
         made == kept,
-        "docs/scenario-file.md is out of date: run this test with UPDATE=1"
+        "docs/scenario-file.md is out of date: run this test with NETFLOW_BLESS=1"
     );
 }
 
