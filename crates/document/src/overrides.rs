@@ -360,7 +360,8 @@ fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
         false => format!("there is no {what} `{name}`"),
     };
     let kind = format!("{what}s");
-    (message, suggest::help(name, &kind, names.iter().copied()))
+    let near = suggest::nearest(name, names.iter().copied());
+    (message, suggest::given(near, &kind, names.iter().copied()))
 }
 
 #[cfg(test)]

@@ -276,6 +276,20 @@ impl Findings {
         suggest::listed(near, what, allowed)
     }
 
+    /// The same of names that the document gives, of which there may be very many: not all are listed.
+    pub fn given<'a>(
+        &mut self,
+        name: &str,
+        what: &str,
+        names: impl Iterator<Item = &'a str> + Clone,
+    ) -> String {
+        if self.is_full() {
+            return String::new();
+        }
+        let near = self.nearest(name, names.clone());
+        suggest::given(near, what, names)
+    }
+
     /// The one of the names that was meant, likewise.
     pub fn nearest<'a>(
         &mut self,

@@ -43,7 +43,7 @@ pub fn nearest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -
     netflow_units::nearest_name(name, allowed, ELSEWHERE)
 }
 
-/// ``did you mean `link`? allowed: ...``
+/// ``did you mean `link`? allowed: ...`` with every name that is allowed.
 pub(crate) fn help<'a>(
     name: &str,
     what: &str,
@@ -56,30 +56,35 @@ pub(crate) fn help<'a>(
 pub(crate) fn listed<'a>(
     near: Option<&str>,
     what: &str,
-    allowed: impl Iterator<Item = &'a str> + Clone,
+    allowed: impl Iterator<Item = &'a str>,
 ) -> String {
-    let list = cut(allowed);
+    let list = allowed.collect::<Vec<_>>().join(", ");
     match near {
         Some(near) => format!("did you mean `{near}`? {what}: {list}"),
         None => format!("{what}: {list}"),
     }
 }
 
-/// A long list is cut.
-const LONGEST_LIST: usize = 20;
+/// Of names that a document gives, of which there may be very many, so many are listed.
+const MOST_GIVEN: usize = 20;
 
-fn cut<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+/// The same for names that a document gives.
+pub(crate) fn given<'a>(
+    near: Option<&str>,
+    what: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> String {
     let all = names.clone().count();
-    let shown: Vec<&str> = names.take(LONGEST_LIST).collect();
-    match all.saturating_sub(LONGEST_LIST) {
-        0 => shown.join(", "),
-        rest => format!("{} and {rest} more", shown.join(", ")),
+    let listed = listed(near, what, names.take(MOST_GIVEN));
+    match all.saturating_sub(MOST_GIVEN) {
+        0 => listed,
+        rest => format!("{listed} and {rest} more"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{given, help, nearest};
 
     #[test]
     fn words_from_elsewhere_are_understood() {
@@ -88,5 +93,15 @@ mod tests {
         assert_eq!(near("capacity"), Some("bandwidth"));
         assert_eq!(near("dst"), Some("to"));
         assert_eq!(near("colour"), None);
+    }
+
+    #[test]
+    fn what_is_allowed_is_listed_to_the_end() {
+        let names: Vec<String> = (0..30).map(|i| format!("key-{i}")).collect();
+        let all = || names.iter().map(String::as_str);
+        let told = help("colour", "allowed", all());
+        assert!(told.ends_with("key-28, key-29"), "{told}");
+        let told = given(None, "nodes", all());
+        assert!(told.ends_with("key-19 and 10 more"), "{told}");
     }
 }

@@ -178,14 +178,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hr", "h"),
     ("hour", "h"),
     ("hours", "h"),
-    ("b/s", "bit/s"),
     ("bits/s", "bit/s"),
-    ("kb/s", "kbit/s"),
-    ("kb", "kbit/s"),
-    ("mb/s", "Mbit/s"),
-    ("mb", "Mbit/s"),
-    ("gb/s", "Gbit/s"),
-    ("gb", "Gbit/s"),
     ("pps", "pkt/s"),
     ("p/s", "pkt/s"),
     ("packet/s", "pkt/s"),
@@ -200,6 +193,29 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("packets", "pkt"),
     ("percent", "%"),
 ];
+
+/// What a rate may be that does not tell whether it counts bits or bytes, such as `mb/s`; `mbps` is bits.
+pub(crate) fn bits_or_bytes(
+    name: &str,
+    dimensions: &[Dimension],
+) -> Option<(&'static str, &'static str)> {
+    if !dimensions.contains(&Dimension::BitRate) {
+        return None;
+    }
+    let compact: String = name.chars().filter(|c| !c.is_whitespace()).collect();
+    let stem = match compact.strip_suffix("ps") {
+        Some(stem) if stem.ends_with('B') => stem,
+        Some(_) => return None,
+        None => compact.strip_suffix("/s").unwrap_or(&compact),
+    };
+    match stem.to_ascii_lowercase().as_str() {
+        "b" => Some(("bit/s", "B/s")),
+        "kb" => Some(("kbit/s", "KB/s")),
+        "mb" => Some(("Mbit/s", "MB/s")),
+        "gb" => Some(("Gbit/s", "GB/s")),
+        _ => None,
+    }
+}
 
 /// The accepted unit that `name` most likely stands for, if any is close.
 pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static str> {
@@ -272,7 +288,6 @@ mod tests {
         assert_eq!(nearest("Mbit", &rate), Some("Mbit/s"));
         assert_eq!(nearest("Mbit / s", &rate), Some("Mbit/s"));
         assert_eq!(nearest("Kbit/s", &rate), Some("kbit/s"));
-        assert_eq!(nearest("kB/s", &rate), Some("KB/s"));
         assert_eq!(nearest("packets/s", &rate), Some("pkt/s"));
         assert_eq!(
             nearest("Kb", &[Dimension::Bytes, Dimension::Packets]),
@@ -285,6 +300,20 @@ mod tests {
             nearest("x".repeat(100_000).as_str(), &[Dimension::Time]),
             None
         );
+    }
+
+    #[test]
+    fn nobody_guesses_whether_bits_are_bytes() {
+        let rate = [Dimension::BitRate, Dimension::PacketRate];
+        for name in ["mb/s", "Mb/s", "mB/s", "mb", "MBps", "M b/s"] {
+            let both = bits_or_bytes(name, &rate);
+            assert_eq!(both, Some(("Mbit/s", "MB/s")), "{name}");
+        }
+        for name in ["mbps", "Mbit", "m", "mbq/s", ""] {
+            assert_eq!(bits_or_bytes(name, &rate), None, "{name}");
+        }
+        assert_eq!(bits_or_bytes("mb", &[Dimension::Bytes]), None);
+        assert_eq!(nearest("mbps", &rate), Some("Mbit/s"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::dimension::{Dimension, nearest};
+use crate::dimension::{Dimension, bits_or_bytes, nearest};
 use crate::error::{UnitError, UnitErrorKind};
 use crate::number::{Decimal, NotANumber, scan};
 
@@ -170,11 +170,16 @@ fn not_a_unit(
         };
         return (kind, whole, write_like(number, dimensions));
     }
-    let nearest = nearest(unit, dimensions);
-    let help = match nearest {
-        Some(near) => format!("write \"{number} {near}\"; {}", listed(dimensions)),
-        None => listed(dimensions),
+    let both = bits_or_bytes(unit, dimensions);
+    let nearest = nearest(unit, dimensions).filter(|_| both.is_none());
+    let write = match (both, nearest) {
+        (Some((bits, bytes)), _) => {
+            format!("bits or bytes? write \"{number} {bits}\" or \"{number} {bytes}\"; ")
+        }
+        (None, Some(near)) => format!("write \"{number} {near}\"; "),
+        (None, None) => String::new(),
     };
+    let help = write + &listed(dimensions);
     (
         UnitErrorKind::UnknownUnit {
             unit: unit.to_owned(),

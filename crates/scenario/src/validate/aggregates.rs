@@ -64,7 +64,7 @@ impl Assembly<'_> {
                 let names: Vec<&str> = self.aggregates.names.iter().collect();
                 let help = match names.is_empty() {
                     true => "the scenario has no [[aggregate]]".to_owned(),
-                    false => self.findings.allowed(name, "aggregates", names.into_iter()),
+                    false => self.findings.given(name, "aggregates", names.into_iter()),
                 };
                 self.error(ProblemKind::UnknownName, name.place(), message, &help);
             }

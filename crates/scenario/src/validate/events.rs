@@ -100,7 +100,7 @@ impl Assembly<'_> {
                     "write `srlg = \"{}\"` in the links that fail together",
                     **name
                 ),
-                false => self.findings.allowed(name, "groups", names),
+                false => self.findings.given(name, "groups", names),
             };
             self.error(ProblemKind::UnknownName, name.place(), message, &help);
         }
@@ -164,7 +164,7 @@ impl Assembly<'_> {
             .collect();
         let help = match self.links.contains_key(&(to, from)) {
             true => "only the other direction exists".to_owned(),
-            false => self.findings.allowed(
+            false => self.findings.given(
                 &wanted,
                 "links at its ends",
                 near.iter().map(String::as_str),

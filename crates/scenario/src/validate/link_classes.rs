@@ -87,7 +87,7 @@ impl Assembly<'_> {
             true => "no link has a [[link.class]]".to_owned(),
             false => self
                 .findings
-                .allowed(class, "classes", names.iter().map(String::as_str)),
+                .given(class, "classes", names.iter().map(String::as_str)),
         };
         self.error(ProblemKind::UnknownName, class.place(), message, &help);
     }

@@ -200,7 +200,7 @@ impl Assembly<'_> {
         }
         let message = format!("unknown node `{name}`: no link begins or ends there");
         let names = self.node_names.iter().map(String::as_str);
-        let help = self.findings.allowed(name, "nodes", names);
+        let help = self.findings.given(name, "nodes", names);
         self.error(ProblemKind::UnknownName, place, message, &help);
     }
 
@@ -268,10 +268,7 @@ impl Assembly<'_> {
             Buffer::BandwidthDelay => f64::INFINITY,
         };
         if max_pkts > room {
-            let message = format!(
-                "`max` is {}, above the room of the queue, {room} pkt",
-                **red.max
-            );
+            let message = format!("`max` is {}, above the buffer, {room} pkt", **red.max);
             let help = "the average never gets there: the queue is full first";
             self.warning(ProblemKind::WithoutEffect, red.max.place(), message, help);
         }

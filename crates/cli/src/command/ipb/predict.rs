@@ -43,7 +43,7 @@ pub struct PredictArguments {
     #[arg(long, value_name = "RATE", value_parser = quantity::<BitsPerSecond>)]
     bandwidth: Option<BitsPerSecond>,
 
-    /// What there is room for, what is being sent included, such as 100pkt or 64KB
+    /// The buffer, what is being sent included, such as 100pkt or 64KB
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>, default_value = "1000 pkt")]
     buffer: Size,
 

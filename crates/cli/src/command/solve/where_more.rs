@@ -74,7 +74,7 @@ fn print_text(
         .number("1 ms: goodput", |it| little(it.goodput_bps_per_s * 1e-6))
         .number("delay", |it| little(it.delay_s_per_s))
         .number("loss", |it| little(it.loss_per_s * 0.1))
-        .number("1 packet of room: goodput", |it| {
+        .number("1 packet of buffer: goodput", |it| {
             little(it.goodput_bps_per_pkt * 1e-3)
         })
         .number("delay", |it| little(it.delay_s_per_pkt * 1e3))
