@@ -21,7 +21,7 @@ pub struct DemoArguments {
     output: PathBuf,
 }
 
-const SCENARIO: &str = include_str!("../../../../scenarios/home-gateway.toml");
+const SCENARIO: &str = include_str!("home-gateway.toml");
 
 pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let path = arguments.output.as_path();
