@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use netflow_results::columns::{Column, Kind};
-use netflow_results::{CLASSES, CONNECTIONS, LINKS, Manifest, Table, Topology, WAITS};
+use netflow_results::{CLASSES, CONNECTIONS, LINKS, Manifest, Table, Topology, WAITS, WHOLE};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Expr, Field, Ident, Item, ItemStruct, Lit, LitStr, Meta, Token, Type};
@@ -333,6 +333,7 @@ fn page() -> String {
         ("CONNECTIONS", CONNECTIONS, ""),
         ("CLASSES", CLASSES, " With `--classes`."),
         ("WAITS", WAITS, " With workloads."),
+        ("WHOLE", WHOLE, ""),
     ] {
         series(&code, name, table, when, &mut page);
     }

@@ -60,3 +60,28 @@ fn half_the_step_is_the_same() {
         );
     }
 }
+
+/// Queues that swung by this part of their room for ever when sources remembered but one loss. They were looked at while
+/// the longer memory was made, so this guards, and proves nothing of others.
+#[test]
+fn queues_that_swung_rest() {
+    for (family, number, swung) in [
+        (Family::Dumbbell, 34, 0.73),
+        (Family::Random, 1, 0.67),
+        (Family::Dumbbell, 30, 0.62),
+        (Family::TransitStub, 10, 0.57),
+        (Family::Star, 48, 0.46),
+        (Family::Random, 55, 0.41),
+        (Family::TransitStub, 47, 0.36),
+    ] {
+        let draw = Draw::new(family, Set::Development, number);
+        let swings = seen::run(&draw, Side::Fluid, 1).swing();
+        assert!(swings < 0.1, "{family:?} {number}: {swings}, was {swung}");
+        // As it does with steps of half the length.
+        let swings = seen::run_with_steps(&draw, Side::Fluid, 24.0).swing();
+        assert!(
+            swings < 0.1,
+            "{family:?} {number} at half the step: {swings}"
+        );
+    }
+}
