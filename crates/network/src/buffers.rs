@@ -2,7 +2,7 @@
 
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
 use crate::tables::{Class, NO_BRANCH};
-use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec};
+use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, Source};
 
 /// Least room of a queue that is to hold a bandwidth-delay product, in packets.
 const LEAST_PKTS: f64 = 10.0;
@@ -17,21 +17,36 @@ pub(crate) struct Crossed<'a> {
     pub routes: &'a Routes,
 }
 
-/// Connections, and the bytes of one data packet of each.
+/// How large the data packets are that fill a queue: those of TCP, which sends until it is full, each connection
+/// counting the same; where there is no TCP, those of all others, by their rates.
 #[derive(Clone, Copy, Default)]
 struct Sizes {
-    connections: f64,
+    tcp: Weighted,
+    others: Weighted,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Weighted {
+    weights: f64,
     bytes: f64,
 }
 
 impl Sizes {
-    fn add(&mut self, connections: f64, bytes: f64) {
-        self.connections += connections;
-        self.bytes += connections * bytes;
+    fn add(&mut self, spec: &ConnectionSpec, connections: f64) {
+        let (kind, weight) = match spec.source {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
+                (&mut self.others, connections * rate_pps)
+            }
+            _ => (&mut self.tcp, connections),
+        };
+        kind.weights += weight;
+        kind.bytes += weight * spec.packet_size_bytes;
     }
 
     fn mean_bytes(&self) -> Option<f64> {
-        (self.connections > 0.0).then(|| self.bytes / self.connections)
+        let filling = [self.tcp, self.others];
+        let filling = filling.iter().find(|kind| kind.weights > 0.0)?;
+        Some(filling.bytes / filling.weights)
     }
 }
 
@@ -65,7 +80,7 @@ impl Crossed<'_> {
         for branch in &self.routes.branches {
             let class = &self.classes[branch.class as usize];
             for &link in self.routes.links(branch.data) {
-                data[link as usize].add(class.weight, self.packet_bytes(class));
+                data[link as usize].add(self.spec(class), class.weight);
             }
         }
         data
@@ -82,7 +97,7 @@ impl Crossed<'_> {
             }
             let branch = self.routes.branches[branch as usize];
             let ways = [branch.data, branch.back].map(|way| self.routes.links(way));
-            let bytes = self.packet_bytes(class);
+            let bytes = self.spec(class).packet_size_bytes;
             let there_s = self.empty_s(ways[0], bytes);
             let trip_s = match ways[1] {
                 // Nobody answers; what comes back to others comes the same way.
@@ -92,7 +107,7 @@ impl Crossed<'_> {
             for &link in ways.into_iter().flatten() {
                 let trip = &mut trips[link as usize];
                 trip.longest_s = trip.longest_s.max(trip_s);
-                trip.sizes.add(class.weight, bytes);
+                trip.sizes.add(self.spec(class), class.weight);
             }
         }
         trips
@@ -106,8 +121,8 @@ impl Crossed<'_> {
             .sum()
     }
 
-    fn packet_bytes(&self, class: &Class) -> f64 {
-        self.connections[class.connection as usize].packet_size_bytes
+    fn spec(&self, class: &Class) -> &ConnectionSpec {
+        &self.connections[class.connection as usize]
     }
 }
 

@@ -1,6 +1,8 @@
 //! How many packets queues hold that do not say it.
 
-use netflow_network::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, NetworkBuilder, Red, Source};
+use netflow_network::{
+    Buffer, ConnectionSpec, DropPolicy, LinkSpec, NetworkBuilder, Red, Source, WindowSource,
+};
 use netflow_problems::{connection, link};
 
 /// A—B 12 Mbit/s and 20 ms, B—C 1.2 Mbit/s and 30 ms, C—D nobody's, both ways each.
@@ -61,4 +63,38 @@ fn thresholds_of_red_are_within_the_queue() {
         line(red, &[(0, 2, 1500.0)])[..4],
         [112.0, 112.0, 80.0, 80.0]
     );
+}
+
+/// Bytes are packets of TCP's size wherever there is TCP, however many small packets others send beside; else of what others
+/// send, by their rates.
+#[test]
+fn bytes_are_packets_that_fill_the_queue() {
+    let pkts = |streams: &[(Source, f64, u32)]| {
+        let mut b = NetworkBuilder::new();
+        let nodes = ["A", "B"].map(|name| b.node(name));
+        let room = b.link(LinkSpec {
+            buffer: Buffer::Bytes(150e3),
+            ..link(nodes[0], nodes[1], 10e6, 0.01, 1.0)
+        });
+        b.link(link(nodes[1], nodes[0], 10e6, 0.01, 100.0));
+        for (i, (source, bytes, count)) in streams.iter().enumerate() {
+            b.connection(ConnectionSpec {
+                packet_size_bytes: *bytes,
+                count: *count,
+                ..connection(&format!("c{i}"), nodes[0], nodes[1], source.clone())
+            });
+        }
+        b.build().unwrap().buffer_pkts(room)
+    };
+    let tcp = Source::Window(WindowSource::default());
+    let [slow, fast] = [1.0, 99.0].map(|rate_pps| Source::Constant { rate_pps });
+    assert_eq!(pkts(&[(tcp.clone(), 1500.0, 1)]), 100.0);
+    assert_eq!(
+        pkts(&[(tcp.clone(), 1500.0, 1), (fast.clone(), 40.0, 9)]),
+        100.0
+    );
+    assert_eq!(pkts(&[(tcp.clone(), 1500.0, 1), (tcp, 500.0, 1)]), 150.0);
+    // 1 of 100 packets has 1000 B, the others 100 B: 109 B on average.
+    let mixed = pkts(&[(slow, 1000.0, 1), (fast, 100.0, 1)]);
+    assert!((mixed - 150e3 / 109.0).abs() < 1e-9, "{mixed}");
 }

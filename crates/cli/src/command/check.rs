@@ -111,8 +111,10 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
             rounded_time(at_most_s.max(LEAST_S))
         )?;
     }
-    if let Some(text) = default_buffers(network) {
-        writeln!(out, " {text}")?;
+    for text in [default_buffers(network), converted_buffers(network)] {
+        if let Some(text) = text {
+            writeln!(out, " {text}")?;
+        }
     }
     for id in network.connections() {
         for outage in network.without_route(id, 0.0, scenario.options.duration_s) {
@@ -132,18 +134,31 @@ const TOLD_LINKS: usize = 6;
 
 /// What the queues hold of links that do not say it; nothing if all do.
 fn default_buffers(network: &Network) -> Option<String> {
-    let is_default = |id: &LinkId| network.link_spec(*id).buffer == Buffer::BandwidthDelay;
-    let ids: Vec<LinkId> = network.links().filter(is_default).collect();
+    let list = buffers(network, |buffer| buffer == Buffer::BandwidthDelay)?;
+    Some(format!("buffers by default: {list}"))
+}
+
+/// What those hold in packets that are said in bytes or as a time; nothing if none is.
+fn converted_buffers(network: &Network) -> Option<String> {
+    let list = buffers(network, |buffer| matches!(buffer, Buffer::Bytes(_)))?;
+    Some(format!(
+        "buffers said in bytes or as a time: {list}, of any size each"
+    ))
+}
+
+/// How much the links hold whose buffers are such.
+fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
+    let such = |id: &LinkId| are(network.link_spec(*id).buffer);
+    let ids: Vec<LinkId> = network.links().filter(such).collect();
     let pkts = |id: &LinkId| network.buffer_pkts(*id);
     let least = ids.iter().map(pkts).reduce(f64::min)?;
     let most = ids.iter().map(pkts).reduce(f64::max)?;
     let told = |id: &LinkId| format!("{} {} pkt", network.link_name(*id), plain(pkts(id)));
-    let list = match ids.len() {
+    Some(match ids.len() {
         ..=TOLD_LINKS => ids.iter().map(told).collect::<Vec<_>>().join(", "),
         links if least == most => format!("{} pkt at {links} links", plain(least)),
         links => format!("{} to {} pkt at {links} links", plain(least), plain(most)),
-    };
-    Some(format!("buffers by default: {list}"))
+    })
 }
 
 #[derive(Clone, Copy, Serialize)]

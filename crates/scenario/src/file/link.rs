@@ -18,7 +18,7 @@ pub struct Link {
     /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size.
     #[key(allowed = allowed::RATE, example = "8 Mbit/s")]
     pub bandwidth: RateSetting,
-    /// Propagation delay. Default: 0 s.
+    /// Propagation delay, one way. Default: 0 s.
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
     /// What it costs to lead traffic over it, both ways: the path with the smallest sum is taken. Either all
@@ -26,7 +26,8 @@ pub struct Link {
     #[key(allowed = allowed::METRIC, example = 10)]
     pub metric: Option<Spanned<f64>>,
     /// How much the queue holds, the packet in service included: `"100 pkt"`, `"150 KB"`, or what the link
-    /// sends in `"50 ms"`, at least one packet. Default: what it sends during the longest round trip, queues
+    /// sends in `"50 ms"`, at least one packet. A queue counts packets, small ones and acknowledgements as much
+    /// as others: bytes and times are turned into packets of TCP's size there. Default: what it sends during the longest round trip, queues
     /// aside, of the connections that cross it at the start (the bandwidth-delay product), at least 10
     /// packets and twice the upper threshold of a RED queue; in 100 ms where nothing crosses it. `netflow
     /// check` shows it.
@@ -36,11 +37,12 @@ pub struct Link {
     /// true.
     #[key(fixed, example = false)]
     pub duplex: Option<Spanned<bool>>,
-    /// Which packets a filling queue refuses. Default: drop-tail.
+    /// Which packets a filling queue refuses: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, or a table with
+    /// `discipline` and its settings, which may also be `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
     /// What is lost on the way, after the queue, whatever the queue is like: a fraction of the packets, or
-    /// a table. Default: nothing.
+    /// a table. Of a duplex link both directions lose as much, acknowledgements too. Default: nothing.
     #[key(example = "1 %")]
     pub loss: Option<Spanned<LossSetting>>,
     /// The shared-risk groups that the link is in, both directions of it: links of one group fail together,

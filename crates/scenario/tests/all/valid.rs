@@ -305,7 +305,7 @@ fn settings_without_effect_are_said() {
                 "buffer = \"100 pkt\"\nqueue = { discipline = \"red\", min = \"10 pkt\", max = \"400 pkt\" }\n",
                 CONNECTION,
             ],
-            "`max` is 400 pkt, above the room of the queue, 100 pkt",
+            "`max` is 400 pkt, above the buffer, 100 pkt",
         ),
     ];
     for (parts, message) in cases {

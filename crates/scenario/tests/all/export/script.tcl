@@ -27,9 +27,9 @@ node "new york"
 # (RED does not count that packet)
 
 # from          to         bit/s    delay s queue
-link A          R          10000000 0.005   {DropTail limit_ 114}
-link R          A          10000000 0.005   {DropTail limit_ 114}
-link R          "new york" 1500000  0.03    {DropTail limit_ 24161 queue_in_bytes_ true mean_pktsize_ 1}
+link A          R          10000000 0.005   {DropTail limit_ 96}
+link R          A          10000000 0.005   {DropTail limit_ 96}
+link R          "new york" 1500000  0.03    {DropTail limit_ 24001 queue_in_bytes_ true mean_pktsize_ 1}
 link "new york" R          1500000  0.03    {RED limit_ 79 thresh_ 10 maxthresh_ 40 linterm_ 10 q_weight_ 0.002 gentle_ true mean_pktsize_ 40 bytes_ false queue_in_bytes_ false adaptive_ 0}
 
 # ---- connections and their routes
