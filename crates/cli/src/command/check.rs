@@ -111,10 +111,9 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
             rounded_time(at_most_s.max(LEAST_S))
         )?;
     }
-    for text in [default_buffers(network), converted_buffers(network)] {
-        if let Some(text) = text {
-            writeln!(out, " {text}")?;
-        }
+    let buffers = [default_buffers(network), converted_buffers(network)];
+    for text in buffers.into_iter().flatten() {
+        writeln!(out, " {text}")?;
     }
     for id in network.connections() {
         for outage in network.without_route(id, 0.0, scenario.options.duration_s) {
