@@ -19,6 +19,8 @@ const SLOWEST_PPS: f64 = 1.0 / 64.0;
 /// A receive rate is taken over a round trip, and over so many packets at least: they come at random
 /// times.
 const FEWEST: u64 = 4;
+/// A profile's steepness is taken between this part of the loss and as many times of it.
+const AROUND: f64 = 1.4;
 
 /// The sending end.
 #[derive(Clone, Debug)]
@@ -36,15 +38,20 @@ pub(crate) struct EquationSender {
     /// When the next packet goes, and when it is slower for want of acknowledgements.
     next_ns: u64,
     patience_ns: u64,
-    /// No loss before counts as another: they belong to the last.
+    /// Packets since the last acknowledgement, or since it became slower.
+    unanswered: u64,
+    /// What was sent before belongs to the last loss event.
     event_until_ns: u64,
+    /// When nothing had been heard last for so long that it became slower, and whether something was
+    /// since.
+    silent_ns: u64,
+    silent: bool,
     /// When the rate may double next without a loss.
     doubles_ns: u64,
     /// Packets under way, the first of which has the number `first`.
     sent_at_ns: VecDeque<u64>,
     first: i32,
     next: i32,
-    acknowledged: i32,
     lost: i64,
     pub sent: u64,
     pub rtt_sum_s: f64,
@@ -80,13 +87,15 @@ impl EquationSender {
             first_window: (4380.0 / packet_bytes).clamp(2.0, 4.0),
             next_ns: NEVER,
             patience_ns: NEVER,
+            unanswered: 0,
             event_until_ns: 0,
+            silent_ns: 0,
+            silent: false,
             doubles_ns: 0,
             sent_at_ns: VecDeque::new(),
             // 0 is for a packet without payload.
             first: 1,
             next: 1,
-            acknowledged: 0,
             lost: 0,
             sent: 0,
             rtt_sum_s: 0.0,
@@ -123,32 +132,36 @@ impl EquationSender {
         if self.patience_ns <= now_ns {
             self.rate_pps = (self.rate_pps / 2.0).max(SLOWEST_PPS);
             self.received.expect(0.5 * self.rate_pps);
-            self.wait(now_ns);
+            self.silent_ns = now_ns;
+            self.silent = true;
+            self.answered();
         }
         if self.next_ns > now_ns {
             return None;
-        }
-        if self.patience_ns == NEVER {
-            self.wait(now_ns);
         }
         let seq = self.next;
         self.sent_at_ns.push_back(now_ns);
         self.next = self.next.wrapping_add(1);
         self.sent += 1;
+        self.unanswered += 1;
+        if self.unanswered == FEWEST {
+            let rtt_s = match self.rtts {
+                0 => FIRST_RTT_S,
+                _ => self.rtt_s,
+            };
+            self.patience_ns = now_ns + (4e9 * rtt_s) as u64;
+        }
         let between_ns = 1e9 * exponential(&mut self.random) / self.rate_pps;
         self.next_ns = now_ns + between_ns as u64;
         Some(seq)
     }
 
-    /// Patience: four round trips, or two packets (RFC 5348, section 4.2).
-    fn wait(&mut self, now_ns: u64) {
-        let rtt_s = if self.rtts == 0 {
-            FIRST_RTT_S
-        } else {
-            self.rtt_s
-        };
-        let patience_s = (4.0 * rtt_s).max(2.0 / self.rate_pps);
-        self.patience_ns = now_ns + (patience_s * 1e9) as u64;
+    /// Patience begins anew. It ends four round trips (RFC 5348, section 4.2) after as many packets as a
+    /// rate is taken over: packets come at random times, so two means of what is between them, as
+    /// the RFC has it, pass in one of seven cases.
+    fn answered(&mut self) {
+        self.unanswered = 0;
+        self.patience_ns = NEVER;
     }
 
     /// The acknowledgement of this packet is back; it says how many had arrived when it did.
@@ -157,30 +170,49 @@ impl EquationSender {
         let Some(&sent_ns) = self.sent_at_ns.get(place) else {
             return;
         };
-        self.sent_at_ns.drain(..=place);
-        self.first = seq.wrapping_add(1);
         let rtt_s = now_ns.saturating_sub(sent_ns) as f64 * 1e-9;
         self.learn_rtt(rtt_s);
         let is_first = self.rtts == 1;
-        self.received.learn(now_ns, arrived, self.rtt_s);
-        let covered = f64::from(seq.wrapping_sub(self.acknowledged));
-        self.acknowledged = seq;
-        let lost = i64::from(seq) - arrived as i64;
-        let more = lost > self.lost;
-        self.lost = lost;
-        let interval = self.intervals.extend(covered);
-        if more && now_ns >= self.event_until_ns {
-            self.event_until_ns = now_ns + (self.rtt_s * 1e9) as u64;
-            if self.intervals.is_empty() {
-                self.intervals.push(self.first_interval().max(interval));
-            } else {
-                self.intervals.push(interval);
-            }
+        if std::mem::take(&mut self.silent) {
+            // It begins anew, as TCP does after a timeout.
+            self.received.expect(0.5 * self.first_window / self.rtt_s);
         }
+        self.received.learn(now_ns, arrived, self.rtt_s);
+        self.learn_losses(seq, place, arrived);
         if self.next_ns != NEVER {
             self.adjust(now_ns, is_first);
-            self.wait(now_ns);
+            self.answered();
         }
+    }
+
+    /// What was lost of the packets up to this one. What was sent within a round trip of a loss belongs
+    /// to its event, and does not count (in RFC 5348 it counts in the next interval): so what is
+    /// learnt is the loss of packets, where they are lost at random, as the profile was measured,
+    /// and one in so many packets, where they are lost in bursts, to which TCP answers once. What was
+    /// sent while nothing was heard is one event as well: a link was down.
+    fn learn_losses(&mut self, seq: i32, place: usize, arrived: u64) {
+        let lost = i64::from(seq) - arrived as i64;
+        // Where acknowledgements were lost, it is not known which packets were.
+        let more = usize::try_from(lost - self.lost).unwrap_or(0);
+        self.lost = lost;
+        self.first = seq.wrapping_add(1);
+        for nth in 0..=place {
+            let sent_ns = self.sent_at_ns[nth];
+            if sent_ns < self.event_until_ns {
+                continue;
+            }
+            let interval = self.intervals.extend();
+            if nth < more {
+                let event_ns = (self.rtt_s * 1e9) as u64;
+                self.event_until_ns = (sent_ns + event_ns).max(self.silent_ns);
+                let interval = match self.intervals.is_empty() {
+                    true => self.first_interval().max(interval),
+                    false => interval,
+                };
+                self.intervals.push(interval, self.remembered());
+            }
+        }
+        self.sent_at_ns.drain(..=place);
     }
 
     /// The mean over about the last round trip: a rate that follows a longer mean comes late to a
@@ -245,6 +277,20 @@ impl EquationSender {
             let soon_ns = now_ns + (1e9 * exponential(&mut self.random) / self.rate_pps) as u64;
             self.next_ns = self.next_ns.min(soon_ns);
         }
+    }
+
+    /// How many loss intervals its rate is a mean over. By chance the mean of n is off by 1/n of its
+    /// square; a rate p^-a is then too low by about a(a + 1)/2n, from the second derivative of the
+    /// time that a packet takes. A steep profile remembers so many that this is no more than with
+    /// the square root, for which the RFC has its eight.
+    fn remembered(&self) -> usize {
+        let Some(loss) = self.intervals.loss_event_rate() else {
+            return INTERVALS;
+        };
+        let at = |factor: f64| self.profile.throughput(loss * factor, self.rtt_s).ln();
+        let steepness = (at(1.0 / AROUND) - at(AROUND)) / (2.0 * AROUND.ln());
+        let many = INTERVALS as f64 * steepness * (steepness + 1.0) / (0.5 * 1.5);
+        (many as usize).clamp(INTERVALS, MOST_INTERVALS)
     }
 
     /// What the first loss says: an interval that gives the rate at which packets arrived until then
@@ -313,51 +359,72 @@ impl Received {
     }
 }
 
-/// Packets between losses, the latest first, weighted as in RFC 5348, section 5.4.
+/// Packets between loss events, the latest first, weighted as in RFC 5348, section 5.4: the earlier
+/// half of them less and less. The RFC has eight; a steeper profile asks for more.
 #[derive(Clone, Debug, Default)]
 struct LossIntervals {
     closed: VecDeque<f64>,
-    /// Packets since the last loss.
+    /// Packets since the last event.
     open: f64,
+    /// The weighted mean of the closed ones.
+    mean: f64,
+    /// The sums of weighted intervals and of weights if the open one comes before them, without it.
+    after_open: (f64, f64),
 }
 
-const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+/// Intervals of the RFC.
+const INTERVALS: usize = 8;
+/// No source remembers more.
+const MOST_INTERVALS: usize = 128;
+
+/// What the interval counts that has so many later ones, of so many.
+fn weight(later: usize, of: usize) -> f64 {
+    let half = of / 2;
+    match later < half {
+        true => 1.0,
+        false => 1.0 - (later - half + 1) as f64 / (of - half + 1) as f64,
+    }
+}
 
 impl LossIntervals {
     fn is_empty(&self) -> bool {
         self.closed.is_empty()
     }
 
-    /// So many more packets; returns how many it are since the last loss.
-    fn extend(&mut self, packets: f64) -> f64 {
-        self.open += packets;
+    /// One more packet that may begin a loss event; returns how many it are since the last one.
+    fn extend(&mut self) -> f64 {
+        self.open += 1.0;
         self.open
     }
 
-    /// A loss after this interval.
-    fn push(&mut self, interval: f64) {
+    /// A loss event after this interval. At most so many are remembered.
+    fn push(&mut self, interval: f64, remembered: usize) {
         self.closed.push_front(interval);
-        self.closed.truncate(WEIGHTS.len());
+        self.closed.truncate(remembered);
         self.open = 0.0;
+        let sums = |before: usize| {
+            let intervals = self.closed.iter().enumerate();
+            intervals.fold((0.0, 0.0), |(sum, weights), (later, interval)| {
+                let weight = match later + before < remembered {
+                    true => weight(later + before, remembered),
+                    false => 0.0,
+                };
+                (sum + weight * interval, weights + weight)
+            })
+        };
+        let (sum, weights) = sums(0);
+        self.mean = sum / weights;
+        self.after_open = sums(1);
     }
 
     /// One over the mean interval; the open one counts if that makes it longer.
     fn loss_event_rate(&self) -> Option<f64> {
-        let mean = |intervals: &mut dyn Iterator<Item = f64>| {
-            let (sum, weights) = intervals
-                .zip(WEIGHTS)
-                .fold((0.0, 0.0), |(sum, all), (interval, weight)| {
-                    (sum + weight * interval, all + weight)
-                });
-            sum / weights
-        };
         if self.is_empty() {
             return None;
         }
-        let closed = mean(&mut self.closed.iter().copied());
-        let open = std::iter::once(self.open);
-        let with_open = mean(&mut open.chain(self.closed.iter().copied()));
-        Some(1.0 / closed.max(with_open).max(1.0))
+        let (sum, weights) = self.after_open;
+        let with_open = (self.open + sum) / (1.0 + weights);
+        Some(1.0 / self.mean.max(with_open).max(1.0))
     }
 }
 
@@ -371,14 +438,33 @@ mod tests {
         let mut intervals = LossIntervals::default();
         assert_eq!(intervals.loss_event_rate(), None);
         for interval in [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0] {
-            intervals.push(interval);
+            intervals.push(interval, INTERVALS);
         }
         // The latest first: 30 to 60 count once, 70 .8, 80 .6, 90 .4, 100 .2, of six in all.
         let mean = (30.0 + 40.0 + 50.0 + 60.0 + 56.0 + 48.0 + 36.0 + 20.0) / 6.0;
         assert!((intervals.loss_event_rate().unwrap() - 1.0 / mean).abs() < 1e-15);
-        intervals.extend(10.0);
+        intervals.open = 10.0;
         assert!((intervals.loss_event_rate().unwrap() - 1.0 / mean).abs() < 1e-15);
-        intervals.extend(990.0);
-        assert!(intervals.loss_event_rate().unwrap() < 1.0 / 200.0);
+        // The open one first, and the others one later: 60 counts .8, 90 .2, 100 nothing.
+        intervals.open = 1000.0;
+        let mean = (1000.0 + 30.0 + 40.0 + 50.0 + 48.0 + 42.0 + 32.0 + 18.0) / 6.0;
+        assert!((intervals.loss_event_rate().unwrap() - 1.0 / mean).abs() < 1e-15);
+    }
+
+    /// A steep profile remembers more, and not for ever.
+    #[test]
+    fn more_intervals_count_alike_at_first_and_then_less() {
+        let weights: Vec<f64> = (0..8).map(|later| weight(later, 8)).collect();
+        for (weight, wanted) in weights.iter().zip([1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2]) {
+            assert!((weight - wanted).abs() < 1e-15);
+        }
+        assert_eq!(weight(9, 21), 1.0);
+        assert!(weight(20, 21) > 0.0 && weight(20, 21) < 0.1);
+        let mut intervals = LossIntervals::default();
+        for _ in 0..200 {
+            intervals.push(5.0, 40);
+        }
+        assert_eq!(intervals.closed.len(), 40);
+        assert!((intervals.loss_event_rate().unwrap() - 0.2).abs() < 1e-12);
     }
 }
