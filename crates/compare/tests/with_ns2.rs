@@ -13,6 +13,7 @@ use netflow_needs::{Need, skip};
 use netflow_results::Summary;
 use netflow_scenario::export::{Ns2Options, Ns2Trace, ns2};
 use netflow_scenario::{Prepared, load};
+use netflow_units::SplitMix64;
 
 fn scenario() -> Prepared {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/topology.toml");
@@ -273,4 +274,91 @@ fn measures_are_what_they_say() {
     assert!((totals.referee_median_goodput_error.unwrap() - 0.1).abs() < 1e-12);
     assert_eq!(totals.lost_ratio, Some(2.0));
     assert!((totals.goodput_ratio - 1.2).abs() < 1e-12);
+}
+
+/// A buffer in bytes or as a time, at random, with packets of 60 to 1500 B and acknowledgements in it: each
+/// takes its own bytes, as in ns-2. Where each took the place of one of TCP's packets, three times as many
+/// were lost.
+#[test]
+fn buffers_in_bytes_are_those_of_ns2() {
+    let Some(ns) = installed() else { return };
+    let mut random = SplitMix64::new(1);
+    let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
+    let (mut wrong, mut queues, mut lost) = (0.0, 0.0, [0.0; 2]);
+    for case in 0..8 {
+        let (mbps, ms) = (between(1.0, 10.0), between(5.0, 50.0));
+        let room = match case % 2 {
+            0 => format!("{:.0} B", between(10e3, 100e3)),
+            _ => format!("{:.0} ms", between(40.0, 200.0)),
+        };
+        let (call_bytes, tcp_bytes) = (between(60.0, 400.0), between(500.0, 1500.0));
+        let call = between(0.03, 0.3) * mbps;
+        let text = format!(
+            r#"
+            [simulation]
+            duration = "60 s"
+            model = "packets"
+            packet-size = "{tcp_bytes:.0} B"
+            [[link]]
+            from = "a"
+            to = "r"
+            bandwidth = "200 Mbit/s"
+            delay = "2 ms"
+            buffer = "1000 pkt"
+            duplex = true
+            [[link]]
+            from = "r"
+            to = "b"
+            bandwidth = "{mbps:.3} Mbit/s"
+            delay = "{ms:.3} ms"
+            buffer = "{room}"
+            duplex = true
+            [[connection]]
+            name = "down"
+            from = "a"
+            to = "b"
+            source = {{ window = "newreno" }}
+            count = 2
+            [[connection]]
+            name = "up"
+            from = "b"
+            to = "a"
+            source = {{ window = "newreno" }}
+            [[connection]]
+            name = "call"
+            from = "a"
+            to = "b"
+            packet-size = "{call_bytes:.0} B"
+            source = {{ poisson = "{call:.3} Mbit/s" }}
+            "#
+        );
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("scenario.toml");
+        std::fs::write(&path, text).unwrap();
+        let scenario = load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let jittered = Settings {
+            seeds: 4,
+            start_jitter_s: 1.0,
+            ..settings()
+        };
+        let runs = ns
+            .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
+            .unwrap();
+        let side = Side::evaluate(&scenario, &jittered).unwrap();
+        let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
+        for link in &comparison.links {
+            let (queue, loss) = (&link.queue_pkts, &link.lost_pkts);
+            println!(
+                "{case} {room} {}: queue {:.2} ns-2 {:.2}, lost {} ns-2 {}",
+                link.link, queue.netflow, queue.referee.mean, loss.netflow, loss.referee.mean
+            );
+            wrong += (queue.netflow - queue.referee.mean).abs();
+            queues += queue.referee.mean;
+            lost[0] += loss.netflow;
+            lost[1] += loss.referee.mean;
+        }
+    }
+    println!("queues {wrong} of {queues}, lost {lost:?}");
+    assert!(wrong < 0.1 * queues);
+    assert!((lost[0] / lost[1] - 1.0).abs() < 0.15);
 }

@@ -130,9 +130,22 @@ impl Network {
         &self.inner.links[id.within(self.inner.owner)]
     }
 
-    /// The link's buffer in packets, the one in service included.
+    /// The link's buffer in packets, the one in service included. If it is said in bytes, these are packets of
+    /// TCP's size.
     pub fn buffer_pkts(&self, id: LinkId) -> f64 {
         self.inner.buffer_pkts[id.within(self.inner.owner)]
+    }
+
+    /// What the link's queue holds where packets are followed one by one: bytes if it is said in bytes,
+    /// and whole packets else.
+    pub fn packet_buffer(&self, id: LinkId) -> netflow_queues::Buffer {
+        match self.link_spec(id).buffer {
+            crate::Buffer::Bytes(bytes) => netflow_queues::Buffer::Bytes(bytes),
+            crate::Buffer::Packets(_) | crate::Buffer::BandwidthDelay => {
+                let pkts = self.buffer_pkts(id).floor().clamp(1.0, 1e9);
+                netflow_queues::Buffer::Packets(pkts as usize)
+            }
+        }
     }
 
     /// What the connection was built from.

@@ -14,7 +14,8 @@ use crate::{Calibration, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 pub enum Buffer {
     /// This many packets of any size; at least 1.
     Packets(f64),
-    /// This many bytes: turned into packets of the mean size of TCP's data packets that cross the link, or
+    /// This many bytes, of which each packet takes its own, where packets are followed one by one. Fluids
+    /// turn them into packets of the mean size of TCP's data packets that cross the link, or
     /// of those of others by their rates where there is no TCP (of acknowledgements where only those cross it).
     Bytes(f64),
     /// The bandwidth-delay product: what the link sends during the longest round trip, queues aside, of the

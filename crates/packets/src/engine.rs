@@ -2,7 +2,7 @@
 
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::NO_BRANCH;
-use netflow_network::{DropPolicy, LinkSpec, Network};
+use netflow_network::{DropPolicy, LinkId, Network};
 use netflow_queues::Losses;
 use rand::RngExt;
 
@@ -84,19 +84,19 @@ impl Engine {
         let numbers = Numbers::new(&network);
         let plan = Plan::new(&network, &numbers);
         let inner = network.tables().clone();
-        let link = |(i, spec): (usize, &LinkSpec)| {
-            let room = inner.buffer_pkts[i].floor().clamp(1.0, 1e9) as usize;
+        let link = |(i, id): (usize, LinkId)| {
+            let (spec, buffer) = (network.link_spec(id), network.packet_buffer(id));
             Link {
                 queue: match spec.queue {
                     // Precedences are refused before it comes to this.
                     // Where precedences count is made when routes are known.
-                    DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(room),
+                    DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(buffer),
                     DropPolicy::Managed(discipline) => {
                         let seed = random(seed, Purpose::Queue, numbers.links[i]).random();
-                        Queue::managed(ManagedQueue::new(discipline, room, seed))
+                        Queue::managed(ManagedQueue::new(discipline, buffer, seed))
                     }
                     DropPolicy::Red(red) => Queue::with_red(
-                        room,
+                        buffer,
                         RedAverage::new(
                             red.curve(),
                             red.gentle,
@@ -138,7 +138,7 @@ impl Engine {
                 .collect(),
             schedule: Schedule::default(),
             parts: Parts::default(),
-            links: inner.links.iter().enumerate().map(link).collect(),
+            links: network.links().enumerate().map(link).collect(),
             transfers,
             next_event: 0,
             epoch: 0,
@@ -227,7 +227,8 @@ impl Engine {
 
     /// Puts RIO where it is asked for. Pauses are worth packets of the mean size of the link's data.
     fn tell_precedences_apart(&mut self, seed: u64) {
-        for (l, spec) in self.network.tables().links.iter().enumerate() {
+        for (l, id) in self.network.links().enumerate() {
+            let spec = self.network.link_spec(id);
             let DropPolicy::Rio(rio) = &spec.queue else {
                 continue;
             };
@@ -239,14 +240,13 @@ impl Engine {
                 0 => MEAN_BITS,
                 n => crossing().map(|hop| hop.bits).sum::<f64>() / n as f64,
             };
-            let room = self.links[l].queue.buffer_pkts();
             // Without the one in service.
-            let waiting = u32::try_from(room - 1).unwrap_or(u32::MAX).max(1);
+            let waiting = (self.network.buffer_pkts(id).floor() - 1.0).max(1.0) as u32;
             // The network's builder has checked it.
             if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
                 let seed = random(seed, Purpose::Queue, self.numbers.links[l]).random();
                 let active = ActiveQueue::new(dropper, 0, seed);
-                self.links[l].queue = Queue::with_rio(room, active);
+                self.links[l].queue = Queue::with_rio(self.network.packet_buffer(id), active);
             }
         }
     }
@@ -308,6 +308,11 @@ impl Engine {
 
     pub fn queue_pkts(&self, l: usize) -> usize {
         self.links[l].queue.length(self.now_ns)
+    }
+
+    /// Bytes in a queue that counts them.
+    pub fn queue_bytes(&self, l: usize) -> u64 {
+        self.links[l].queue.bytes(self.now_ns)
     }
 
     /// Nanoseconds of work in the queue.

@@ -21,25 +21,18 @@ pub(crate) struct ManagedQueue {
     queue: Managed<Waits>,
     /// When what is being sent will have been.
     pub free_ns: u64,
-    room_pkts: usize,
     most_pkts: u64,
 }
 
 impl ManagedQueue {
-    /// One with room for so many packets, the one in service included; there is room for one that waits
-    /// in any case.
-    pub fn new(discipline: Aqm, room_pkts: usize, seed: u64) -> ManagedQueue {
-        let waiting = Buffer::Packets(room_pkts.saturating_sub(1));
+    /// One that holds so much, the packet in service included; there is room for one that waits in any
+    /// case.
+    pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> ManagedQueue {
         ManagedQueue {
-            queue: Managed::new(discipline, waiting, seed),
+            queue: Managed::new(discipline, buffer.waiting(), seed),
             free_ns: 0,
-            room_pkts,
             most_pkts: 0,
         }
-    }
-
-    pub fn room_pkts(&self) -> usize {
-        self.room_pkts
     }
 
     /// When the next of those that wait is sent.
@@ -81,6 +74,11 @@ impl ManagedQueue {
     /// Packets that wait, or are being sent.
     pub fn length(&self, now_ns: u64) -> usize {
         self.queue.len() + usize::from(self.free_ns > now_ns)
+    }
+
+    /// Bytes of those that wait.
+    pub fn bytes(&self) -> u64 {
+        self.queue.bytes()
     }
 
     /// Those that wait, and when they arrived.

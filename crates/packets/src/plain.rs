@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, Network, NetworkBuilder,
-    NodeId, Red, Source, TcpVariant, WindowSource,
+    Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, Network,
+    NetworkBuilder, NodeId, Red, Source, TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link};
 use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
@@ -189,6 +189,9 @@ fn random_network(seed: u64) -> Network {
             }
             if rng.random_bool(0.2) {
                 spec.loss = LinkLoss::from(0.02);
+            }
+            if rng.random_bool(0.2) {
+                spec.buffer = Buffer::Bytes(1000.0 * room);
             }
             links.push(builder.link(spec));
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
-use netflow_queues::{Departures, Losses};
+use netflow_queues::{Buffer, Departures, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -25,7 +25,7 @@ impl Link {
     /// What stands where it would be, while it is elsewhere.
     pub fn hollow(&self) -> Link {
         Link {
-            queue: Queue::new(1),
+            queue: Queue::new(Buffer::Packets(1)),
             lossy: None,
             ..*self
         }
@@ -138,6 +138,8 @@ impl Arrivals {
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     link: Departures,
+    /// Where it holds so many bytes, not packets.
+    bytes: Option<Box<Bytes>>,
     red: Option<Box<RedQueue>>,
     rio: Option<Box<Precedences>>,
     pub managed: Option<Box<ManagedQueue>>,
@@ -173,9 +175,15 @@ impl LinkCounts {
 }
 
 impl Queue {
-    pub fn new(buffer_pkts: usize) -> Queue {
+    pub fn new(buffer: Buffer) -> Queue {
+        let (pkts, bytes) = match buffer {
+            Buffer::Packets(pkts) => (pkts, None),
+            Buffer::Bytes(most) => (usize::MAX, Some(Box::new(Bytes::new(most)))),
+            Buffer::Unbounded => (usize::MAX, None),
+        };
         Queue {
-            link: Departures::new(buffer_pkts),
+            link: Departures::new(pkts),
+            bytes,
             red: None,
             rio: None,
             managed: None,
@@ -185,7 +193,7 @@ impl Queue {
     }
 
     /// One with random early detection in front.
-    pub fn with_red(buffer_pkts: usize, average: RedAverage, marks: bool, random: Pcg32) -> Queue {
+    pub fn with_red(buffer: Buffer, average: RedAverage, marks: bool, random: Pcg32) -> Queue {
         let red = RedQueue {
             average,
             marks,
@@ -193,7 +201,7 @@ impl Queue {
         };
         Queue {
             red: Some(Box::new(red)),
-            ..Queue::new(buffer_pkts)
+            ..Queue::new(buffer)
         }
     }
 
@@ -201,12 +209,12 @@ impl Queue {
     pub fn managed(queue: ManagedQueue) -> Queue {
         Queue {
             managed: Some(Box::new(queue)),
-            ..Queue::new(1)
+            ..Queue::new(Buffer::Packets(1))
         }
     }
 
     /// One that tells drop precedences apart.
-    pub fn with_rio(buffer_pkts: usize, active: ActiveQueue) -> Queue {
+    pub fn with_rio(buffer: Buffer, active: ActiveQueue) -> Queue {
         let precedences = Precedences {
             active,
             waiting: VecDeque::new(),
@@ -215,15 +223,7 @@ impl Queue {
         };
         Queue {
             rio: Some(Box::new(precedences)),
-            ..Queue::new(buffer_pkts)
-        }
-    }
-
-    /// Packets that there is room for, the one in service included.
-    pub fn buffer_pkts(&self) -> usize {
-        match &self.managed {
-            Some(managed) => managed.room_pkts(),
-            None => self.link.room_pkts(),
+            ..Queue::new(buffer)
         }
     }
 
@@ -241,9 +241,15 @@ impl Queue {
     }
 
     /// As [`Queue::arrive`], of a packet with a drop precedence.
-    pub fn arrive_marked(&mut self, now_ns: u64, service_ns: u64, precedence: u8) -> Option<u64> {
+    pub fn arrive_marked(
+        &mut self,
+        now_ns: u64,
+        service_ns: u64,
+        bits: f64,
+        precedence: u8,
+    ) -> Option<u64> {
         let Some(mut rio) = self.rio.take() else {
-            return self.arrive(now_ns, service_ns, None);
+            return self.arrive(now_ns, service_ns, bits, None);
         };
         let p = usize::from(precedence).min(2);
         let marked = DropPrecedence::ALL[p];
@@ -254,7 +260,7 @@ impl Queue {
             None
         } else {
             let begins_ns = self.link.free().max(now_ns);
-            let left_ns = self.arrive(now_ns, service_ns, None);
+            let left_ns = self.arrive(now_ns, service_ns, bits, None);
             match left_ns {
                 Some(_) => rio.waiting.push_back((begins_ns, marked)),
                 None => rio.active.depart(now_ns, 1, marked),
@@ -266,20 +272,31 @@ impl Queue {
         left_ns
     }
 
-    /// A packet arrives that takes `service_ns` to transmit: when it has left, if it is not lost. If its
+    /// A packet of so many bits arrives that takes `service_ns` to transmit: when it has left, if it is not lost. If its
     /// sender has ECN, whether it `congested` the queue is told instead of dropping it.
     #[inline]
     pub fn arrive(
         &mut self,
         now_ns: u64,
         service_ns: u64,
+        bits: f64,
         congested: Option<&mut bool>,
     ) -> Option<u64> {
         if self.down || self.drops_early(now_ns, congested) {
             self.counts.lost += 1;
             return None;
         }
-        let left_ns = self.take(now_ns, service_ns);
+        let fits = match &mut self.bytes {
+            Some(bytes) => bytes.take(self.link.len(now_ns), bits),
+            None => true,
+        };
+        let left_ns = match fits {
+            true => self.take(now_ns, service_ns),
+            false => {
+                self.counts.lost += 1;
+                None
+            }
+        };
         if left_ns.is_none()
             && let Some(red) = &mut self.red
         {
@@ -308,8 +325,8 @@ impl Queue {
 
     /// Whether nothing but its buffer keeps packets from being taken.
     pub fn is_plain(&self) -> bool {
-        let is_plain = self.red.is_none() && self.rio.is_none() && self.managed.is_none();
-        is_plain && !self.down
+        let all_alike = self.red.is_none() && self.rio.is_none() && self.managed.is_none();
+        all_alike && self.bytes.is_none() && !self.down
     }
 
     /// The most packets that were there at once.
@@ -333,6 +350,15 @@ impl Queue {
         match &self.managed {
             Some(managed) => managed.length(now_ns),
             None => self.link.len(now_ns),
+        }
+    }
+
+    /// Bytes there now, of a queue that counts them; of those that wait where it is managed.
+    pub fn bytes(&self, now_ns: u64) -> u64 {
+        match (&self.managed, &self.bytes) {
+            (Some(managed), _) => managed.bytes(),
+            (None, Some(bytes)) => bytes.of_last(self.link.len(now_ns)),
+            (None, None) => 0,
         }
     }
 
@@ -452,6 +478,52 @@ impl Queue {
     }
 }
 
+/// A queue of counted bytes.
+#[derive(Clone, Debug)]
+struct Bytes {
+    most: f64,
+    /// The bytes of those that are there; some that have left may still stand in front.
+    each: Fifo<u32>,
+    all: u64,
+}
+
+impl Bytes {
+    fn new(most: f64) -> Bytes {
+        Bytes {
+            most,
+            each: Fifo::default(),
+            all: 0,
+        }
+    }
+
+    /// The bytes of so many that came last.
+    fn of_last(&self, there: usize) -> u64 {
+        let gone = self.each.len().saturating_sub(there);
+        let left: u64 = self.each[..gone]
+            .iter()
+            .map(|&bytes| u64::from(bytes))
+            .sum();
+        self.all - left
+    }
+
+    /// Whether a packet of so many bits is taken, beside so many others that are there. One alone always is.
+    fn take(&mut self, there: usize, bits: f64) -> bool {
+        while self.each.len() > there
+            && let Some(left) = self.each.pop()
+        {
+            self.all -= u64::from(left);
+        }
+        let bytes = (bits / 8.0).round() as u32;
+        let all = self.all + u64::from(bytes);
+        let is_taken = there == 0 || all as f64 <= self.most;
+        if is_taken {
+            self.each.push(bytes);
+            self.all = all;
+        }
+        is_taken
+    }
+}
+
 /// Drop precedences at a queue.
 #[derive(Clone, Debug)]
 struct Precedences {
@@ -482,4 +554,53 @@ pub(crate) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
 /// How long a packet takes to be transmitted: some time, in any case.
 pub(crate) fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
     (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use netflow_queues::DropTail;
+    use rand::SeedableRng;
+
+    use super::*;
+
+    /// Packets of 40 to 1500 B at a queue of counted bytes: as at the library's, which knows the size and
+    /// the time of each; with changes of bandwidth and failures.
+    #[test]
+    fn bytes_are_counted_as_the_library_does() {
+        let mut random = Pcg32::seed_from_u64(1);
+        for most in [1.0, 1500.0, 1540.0, 10_000.0, 150_000.0] {
+            let buffer = Buffer::Bytes(most);
+            let mut ours = Queue::new(buffer);
+            let mut theirs = DropTail::default();
+            let (mut now, mut lost) = (0, 0);
+            for _ in 0..20_000 {
+                now += random.random_range(0..700);
+                let bytes = match random.random_bool(0.5) {
+                    true => 40,
+                    false => random.random_range(500..1501),
+                };
+                let service = u64::from(bytes);
+                let sent = ours.arrive(now, service, 8.0 * f64::from(bytes), None);
+                assert_eq!(sent, theirs.arrive(now, service, bytes, buffer));
+                lost += u64::from(sent.is_none());
+                theirs.leave(now);
+                assert_eq!(ours.length(now), theirs.len());
+                assert!(ours.length(now) <= 1 || ours.bytes(now) as f64 <= most);
+                match random.random_range(0..1000) {
+                    0 => {
+                        ours.stretch(now, 2.0);
+                        theirs.retime(|at| at + at.saturating_sub(now));
+                    }
+                    1 => {
+                        ours.fail(now);
+                        ours.repair();
+                        theirs.clear(now);
+                    }
+                    _ => {}
+                }
+            }
+            assert!(lost > 100, "{lost} of {most} B");
+            assert!(!ours.is_plain());
+        }
+    }
 }

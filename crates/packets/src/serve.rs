@@ -126,7 +126,7 @@ impl Engine {
             false => {
                 let mut congested = false;
                 let asks = spec.may_be_marked(&packet).then_some(&mut congested);
-                let left_ns = link.queue.arrive(packet.time_ns, service_ns, asks);
+                let left_ns = link.queue.arrive(packet.time_ns, service_ns, bits, asks);
                 if congested {
                     packet.tells |= CONGESTED;
                 }
@@ -134,7 +134,7 @@ impl Engine {
             }
             true => link
                 .queue
-                .arrive_marked(packet.time_ns, service_ns, spec.precedence),
+                .arrive_marked(packet.time_ns, service_ns, bits, spec.precedence),
         };
         let lossy = link.lossy.as_deref_mut();
         let is_doomed = lossy.is_some_and(|it| it.dooms(bits / 8.0, left_ns, packet.hop));

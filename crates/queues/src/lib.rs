@@ -52,6 +52,17 @@ impl Buffer {
     }
 }
 
+impl Buffer {
+    /// What may wait beside the packet in service, where only those are counted that wait. Bytes are
+    /// all for those: who is in service next is not known.
+    pub fn waiting(self) -> Buffer {
+        match self {
+            Buffer::Packets(most) => Buffer::Packets(most.saturating_sub(1)),
+            Buffer::Bytes(_) | Buffer::Unbounded => self,
+        }
+    }
+}
+
 impl From<Size> for Buffer {
     /// A part of a packet is none.
     fn from(size: Size) -> Buffer {

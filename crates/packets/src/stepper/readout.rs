@@ -8,6 +8,7 @@ use netflow_network::{
     ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, Network,
     PrecedenceTotals, Source, Totals,
 };
+use netflow_queues::Buffer;
 
 use super::{OF_ACKS, Packets};
 use crate::transfer::Transfer;
@@ -34,9 +35,16 @@ impl Engine for Packets {
     }
 
     fn blocking(&self, id: LinkId) -> f64 {
-        f64::from(u8::from(
-            self.queue_pkts(id) >= self.network().buffer_pkts(id).floor(),
-        ))
+        let network = self.network();
+        let is_full = match network.packet_buffer(id) {
+            Buffer::Packets(most) => self.engine.queue_pkts(id.index()) >= most,
+            Buffer::Bytes(most) => {
+                let pkt_bytes = most / network.buffer_pkts(id);
+                self.engine.queue_bytes(id.index()) as f64 + pkt_bytes > most
+            }
+            Buffer::Unbounded => false,
+        };
+        f64::from(u8::from(is_full))
     }
 
     fn utilization(&self, id: LinkId) -> f64 {

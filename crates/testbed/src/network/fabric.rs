@@ -127,7 +127,7 @@ impl<P> Fabric<P> {
     pub fn new(network: &Network, ways: Vec<Way>, seed: u64) -> Result<Fabric<P>, NetworkError> {
         let link = |id: netflow_network::LinkId| {
             let spec = network.link_spec(id);
-            Link::new(spec, network.buffer_pkts(id), id.index() as u64, seed)
+            Link::new(spec, network.packet_buffer(id), id.index() as u64, seed)
         };
         let mut fabric = Fabric {
             links: network.links().map(link).collect::<Result<_, _>>()?,

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{Early, RedAverage};
-use netflow_network::{Buffer, DropPolicy, LinkSpec};
-use netflow_queues::{DropTail, Losses, Managed};
+use netflow_network::{DropPolicy, LinkSpec};
+use netflow_queues::{Buffer, DropTail, Losses, Managed};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -55,7 +55,7 @@ pub struct LinkCounts {
 enum Queue {
     Fifo {
         link: DropTail<u64>,
-        buffer: netflow_queues::Buffer,
+        buffer: Buffer,
         red: Option<Box<(RedAverage, bool, SplitMix64)>>,
         /// Those in the queue, in their order.
         there: VecDeque<u32>,
@@ -89,18 +89,12 @@ impl Link {
     /// The link with this number. The seed gives it its losses and what its queue draws.
     pub fn new(
         spec: &LinkSpec,
-        buffer_pkts: f64,
+        buffer: Buffer,
         number: u64,
         seed: u64,
     ) -> Result<Link, NetworkError> {
-        let room = buffer_pkts.floor().clamp(1.0, 1e9) as usize;
         let mut seeds = SplitMix64::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (queue_seed, loss_seed) = (seeds.bits(), seeds.bits());
-        // Real packets have their own sizes, so bytes are counted as bytes.
-        let buffer = match spec.buffer {
-            Buffer::Bytes(bytes) => netflow_queues::Buffer::Bytes(bytes),
-            Buffer::Packets(_) | Buffer::BandwidthDelay => netflow_queues::Buffer::Packets(room),
-        };
         let fifo = |red| Queue::Fifo {
             link: DropTail::default(),
             buffer,
@@ -115,18 +109,10 @@ impl Link {
                 let random = SplitMix64::new(queue_seed);
                 fifo(Some(Box::new((average, red.ecn, random))))
             }
-            DropPolicy::Managed(discipline) => {
-                let waiting = match buffer {
-                    netflow_queues::Buffer::Packets(room) => {
-                        netflow_queues::Buffer::Packets(room.saturating_sub(1))
-                    }
-                    bytes => bytes,
-                };
-                Queue::Managed {
-                    waiting: Box::new(Managed::new(discipline, waiting, queue_seed)),
-                    sending: None,
-                }
-            }
+            DropPolicy::Managed(discipline) => Queue::Managed {
+                waiting: Box::new(Managed::new(discipline, buffer.waiting(), queue_seed)),
+                sending: None,
+            },
             DropPolicy::Rio(_) => return Err(NetworkError::QueueOfFluids("RIO")),
         };
         Ok(Link {
