@@ -5,6 +5,7 @@ use std::path::Path;
 
 use netflow_results::{CONNECTIONS, LINKS, Referee, each_csv_row};
 
+use crate::band::most_of_link;
 use crate::columns::Columns;
 use crate::data::{Against, Reference, Referred};
 use crate::run::{GOODPUT, Grid, QUEUE, SEND, UTILIZATION};
@@ -70,7 +71,11 @@ fn reference(
         curves: (0..quantities.len())
             .map(|quantity| {
                 let spread = columns.series(place, 2 * quantity + 1);
-                grid.curve(columns.series(place, 2 * quantity), spread)
+                let most = match quantities[quantity] == LINK[1] {
+                    true => most_of_link(UTILIZATION, None),
+                    false => f64::INFINITY,
+                };
+                grid.curve(columns.series(place, 2 * quantity), spread, most)
             })
             .collect(),
     });

@@ -29,6 +29,7 @@
 //! machine; it has Latin, Greek and Cyrillic letters.
 
 mod against;
+mod band;
 mod colours;
 mod columns;
 mod data;

@@ -8,6 +8,7 @@ use netflow_results::{
 };
 use netflow_workload::Times;
 
+use crate::band::{edges, most_of_link};
 use crate::columns::{Columns, quantile, sum, times_of_both};
 use crate::data;
 use crate::short::{Short, Time, short};
@@ -89,11 +90,15 @@ pub fn read(
         .iter()
         .map(|it| (it.connection.as_str(), it))
         .collect();
-    let curve = |columns: &Columns, spread: &Option<Columns>, place, quantity| {
+    let curve = |columns: &Columns, spread: &Option<Columns>, place, quantity, most| {
         let spread = spread
             .as_ref()
             .map_or(&[][..], |it| it.series(place, quantity));
-        grid.curve(columns.series(place, quantity), spread)
+        grid.curve(columns.series(place, quantity), spread, most)
+    };
+    let of_connection = |place, quantity| {
+        let most = f64::INFINITY;
+        curve(&connections, &spread, place, quantity, most)
     };
 
     let link = |(i, link): (usize, &LinkSummary)| {
@@ -102,6 +107,10 @@ pub fn read(
             || ends(&link.link),
             |known| (known.from.clone(), known.to.clone()),
         );
+        let of_link = |quantity| {
+            let most = most_of_link(quantity, known.map(|it| it.buffer_pkts));
+            curve(&links, &link_spread, i, quantity, most)
+        };
         data::Link {
             name: link.link.clone(),
             from,
@@ -119,10 +128,10 @@ pub fn read(
             lost: Short(link.lost_pkts),
             link_lost: link.link_lost_pkts.map(Short),
             curves: chosen(&busy_links, i).then(|| data::LinkCurves {
-                queue: curve(&links, &link_spread, i, QUEUE),
-                loss: curve(&links, &link_spread, i, LINK_LOSS),
-                utilization: curve(&links, &link_spread, i, UTILIZATION),
-                queueing: curve(&links, &link_spread, i, QUEUEING),
+                queue: of_link(QUEUE),
+                loss: of_link(LINK_LOSS),
+                utilization: of_link(UTILIZATION),
+                queueing: of_link(QUEUEING),
                 frame_queue: grid.frame_highest(links.series(i, QUEUE)),
                 frame_utilization: grid.frame_mean(links.series(i, UTILIZATION)),
             }),
@@ -157,10 +166,10 @@ pub fn read(
             outside: Short(connection.outside_profile_fraction),
             profile_use: connection.profile_use.clone(),
             curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
-                send: curve(&connections, &spread, i, SEND),
-                goodput: curve(&connections, &spread, i, GOODPUT),
-                rtt: curve(&connections, &spread, i, RTT),
-                delay: curve(&connections, &spread, i, DELAY),
+                send: of_connection(i, SEND),
+                goodput: of_connection(i, GOODPUT),
+                rtt: of_connection(i, RTT),
+                delay: of_connection(i, DELAY),
             }),
         }
     };
@@ -172,13 +181,16 @@ pub fn read(
     let names = Whole::ALL.map(|it| it.name().to_owned());
     let over_seeds = over_seeds.map(|rows| Columns::new(&rows, &names).onto(&times_s));
     // Of several seeds the mean of what each has: of means alone the highest would be less.
-    let whole = |quantity: Whole, of_one: Vec<f64>| match &over_seeds {
+    let whole = |quantity: Whole, of_one: Vec<f64>, most| match &over_seeds {
         Some(seeds) => grid.curve(
             seeds.series(quantity as usize, WHOLE_MEAN),
             seeds.series(quantity as usize, WHOLE_CI95),
+            most,
         ),
-        None => grid.curve(&of_one, &[]),
+        None => grid.curve(&of_one, &[], most),
     };
+    let (any, all_full) = (f64::INFINITY, most_of_link(UTILIZATION, None));
+    let highest = links.over_all(UTILIZATION, quantile(1.0));
     Ok(data::Run {
         name: name.to_owned(),
         title: title::of(results),
@@ -198,12 +210,12 @@ pub fn read(
         frames: times(grid.frame_times(&times_s)),
         with_curves: (count(&busy_links), count(&busy_connections)),
         whole: data::Whole {
-            queue: whole(Whole::Queue, links.over_all(QUEUE, sum)),
-            highest: whole(Whole::Highest, links.over_all(UTILIZATION, quantile(1.0))),
+            queue: whole(Whole::Queue, links.over_all(QUEUE, sum), any),
+            highest: whole(Whole::Highest, highest, all_full),
             ninth: busiest_but(0.9),
             median: busiest_but(0.5),
-            send: whole(Whole::Send, connections.over_all(SEND, sum)),
-            goodput: whole(Whole::Goodput, connections.over_all(GOODPUT, sum)),
+            send: whole(Whole::Send, connections.over_all(SEND, sum), any),
+            goodput: whole(Whole::Goodput, connections.over_all(GOODPUT, sum), any),
         },
         worst: worst(&links, &link_names, scope_s),
         links: summary.links.iter().enumerate().map(link).collect(),
@@ -311,20 +323,14 @@ impl Grid {
         times(self.curves.times(times_s))
     }
 
-    /// With a band of `spread` to both sides, where that is there.
-    pub fn curve(&self, values: &[f64], spread: &[f64]) -> data::Curve {
-        let edge = |sign: f64| -> Vec<f64> {
-            let both = values.iter().zip(spread);
-            // Nothing that is drawn can be below 0. (f64::max would make a 0 of a gap.)
-            both.map(|(value, spread)| value + sign * spread)
-                .map(|edge| if edge < 0.0 { 0.0 } else { edge })
-                .collect()
-        };
+    /// With a band of `spread` to both sides, where that is there; `most` is the largest value.
+    pub fn curve(&self, values: &[f64], spread: &[f64], most: f64) -> data::Curve {
+        let (low, high) = edges(values, spread, most);
         data::Curve {
             y: short(&self.curves.extremes(values)),
             band: (!spread.is_empty()).then(|| data::Band {
-                low: short(&self.curves.lowest(&edge(-1.0))),
-                high: short(&self.curves.highest(&edge(1.0))),
+                low: short(&self.curves.lowest(&low)),
+                high: short(&self.curves.highest(&high)),
             }),
         }
     }

@@ -121,7 +121,9 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
             let legend = style.legend && place == 0 && panel.curves.len() > 1;
             let x = range(panel, |p| p.0, panel.log_x, 1.03);
             let y = range(panel, |p| p.1, panel.log_y, if legend { 1.4 } else { 1.05 });
-            match (panel.log_x, panel.log_y) {
+            // Within two decades a logarithmic axis may have one number.
+            let (log_x, log_y) = (panel.log_x && decades(&x), panel.log_y && decades(&y));
+            match (log_x, log_y) {
                 (false, false) => draw_panel(area, panel, style, legend, x, y),
                 (false, true) => draw_panel(area, panel, style, legend, x, y.log_scale()),
                 (true, false) => draw_panel(area, panel, style, legend, x.log_scale(), y),
@@ -142,6 +144,11 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
         &format!("width=\"{width}\" height=\"{height}\" viewBox"),
         1,
     ))
+}
+
+/// Whether it spans several.
+fn decades(range: &Range<f64>) -> bool {
+    range.end > 100.0 * range.start
 }
 
 fn failed(error: impl ToString) -> Error {

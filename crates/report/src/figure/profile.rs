@@ -21,6 +21,10 @@ pub struct ProfileSample {
 const RTTS_S: [f64; 6] = [0.06, 0.1, 0.2, 0.5, 1.0, 5.0];
 /// Where the axis of the loss begins, which has no zero.
 const LEAST_LOSS: f64 = 1e-3;
+/// A domain that is narrower than this factor is a point: the curve goes on to both sides of it by as much as
+/// `AROUND`.
+const POINT: f64 = 1.5;
+const AROUND: f64 = 4.0;
 /// Points of a curve.
 const POINTS: u32 = 120;
 
@@ -42,18 +46,33 @@ pub fn profile_figure(
     if rtts_s.is_empty() {
         rtts_s.push(domain.rtt_min_s);
     }
-    let low = domain.loss_min.max(LEAST_LOSS);
+    let mut low = domain.loss_min.max(LEAST_LOSS);
+    let mut high = domain.loss_max.max(low);
+    let point = (high < POINT * low).then_some(low);
+    if point.is_some() {
+        (low, high) = (low / AROUND, (high * AROUND).min(1.0));
+    }
     let mut curves = Vec::new();
     for &rtt_s in &rtts_s {
         let point = |i: u32| {
             let part = f64::from(i) / f64::from(POINTS);
-            let loss = low * (domain.loss_max / low).powf(part);
+            let loss = low * (high / low).powf(part);
             (100.0 * loss, profile.throughput(loss, rtt_s))
         };
         curves.push(Curve {
             label: format!("{} ms", 1e3 * rtt_s),
             look: Look::Line,
             points: (0..=POINTS).map(point).collect(),
+            colour: None,
+            band: None,
+        });
+    }
+    if let Some(loss) = point {
+        let measured = |&rtt_s: &f64| (100.0 * loss, profile.throughput(loss, rtt_s));
+        curves.push(Curve {
+            label: "measured".to_owned(),
+            look: Look::Dots,
+            points: rtts_s.iter().map(measured).collect(),
             colour: None,
             band: None,
         });

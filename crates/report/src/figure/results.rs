@@ -9,6 +9,7 @@ use super::draw::{Curve, Look, Panel, draw};
 use super::names::chosen;
 use super::style::{Drawing, Style};
 use crate::Error;
+use crate::band::{edges, most_of_link};
 use crate::columns::Columns;
 use crate::report::{name, topology};
 use crate::run::{DELAY, GOODPUT, LINK_LOSS, QUEUE, RTT, SEND, UTILIZATION};
@@ -82,6 +83,18 @@ struct Series<'a> {
     values: Columns,
     /// Half the widths of the confidence intervals, where there are several seeds.
     spread: Option<Columns>,
+    /// The network, where these are links.
+    links_of: Option<&'a Topology>,
+}
+
+impl Series<'_> {
+    /// The largest value that a quantity can have of what has this name.
+    fn most(&self, name: &str, quantity: usize) -> f64 {
+        self.links_of.map_or(f64::INFINITY, |topology| {
+            let link = topology.links.iter().find(|it| it.link == name);
+            most_of_link(quantity, link.map(|it| it.buffer_pkts))
+        })
+    }
 }
 
 /// What there is in any of the results, of `(place of the results, name, how busy)`; the busiest are those of
@@ -114,12 +127,13 @@ fn connection_names(all: &[Read], only: &[String]) -> Result<Vec<String>, Error>
 fn links(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     let names = link_names(all, only)?;
     let mut series = Vec::new();
-    for (of, results, _) in all {
+    for (of, results, topology) in all {
         let spread = results.links_ci95()?;
         series.push(Series {
             of,
             values: Columns::new(&results.links()?, &names),
             spread: spread.map(|rows| Columns::new(&rows, &names)),
+            links_of: Some(topology),
         });
     }
     let panel =
@@ -139,6 +153,7 @@ fn connection_series<'a>(all: &'a [Read], names: &[String]) -> Result<Vec<Series
             of,
             values: Columns::new(&results.connections()?, names).without_zeros(RTT),
             spread: spread.map(|rows| Columns::new(&rows, names)),
+            links_of: None,
         });
     }
     Ok(series)
@@ -183,7 +198,8 @@ fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
             let points = points.filter_map(|(part, delay_s)| Some((1e3 * delay_s?, part)));
             curves.push(Curve {
                 label: label(name, of, all.len() > 1),
-                look: Look::Line,
+                // Nothing is known between them.
+                look: Look::Dots,
                 points: points.collect(),
                 colour: colour(place, run, names.len(), all.len()),
                 band: None,
@@ -221,14 +237,12 @@ fn over_time(
             let thin = thinning.extremes(values);
             let points = times_s.iter().zip(&thin).map(|(t, v)| (*t, unit * v));
             let band = series.spread.as_ref().map(|spread| {
-                let both = || values.iter().zip(spread.series(place, quantity));
-                // Nothing that is drawn can be below 0. (f64::max would make a 0 of a gap.)
-                let low = both().map(|(value, by)| value - by);
-                let low = low.map(|it| if it < 0.0 { 0.0 } else { it });
-                let low = thinning.lowest(&low.collect::<Vec<_>>());
-                let high = both().map(|(value, by)| value + by).collect::<Vec<_>>();
-                let high = thinning.highest(&high);
-                let edges = low.into_iter().zip(high);
+                let most = series.most(name, quantity);
+                let (low, high) = edges(values, spread.series(place, quantity), most);
+                let edges = thinning
+                    .lowest(&low)
+                    .into_iter()
+                    .zip(thinning.highest(&high));
                 edges.map(|(low, high)| (unit * low, unit * high)).collect()
             });
             curves.push(Curve {

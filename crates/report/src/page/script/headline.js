@@ -42,8 +42,10 @@ function showRun() {
   $("subtitle").textContent = (run.title ? `${file} · ` : "") + `${run.manifest.options.model} model · ${short(run.end_s)} s of network time · ` +
     `${plural(data.map.left_out ? new Set(run.links.flatMap((l) => [l.from, l.to])).size : data.map.nodes.length, "node")}, ${plural(run.links.length, "link")}, ${plural(run.connections.length, "connection")}` +
     (run.manifest.seeds > 1 ? ` · mean of ${run.manifest.seeds} seeds, bands: 95 % confidence of the mean` : "") +
-    (run.duration_s < run.end_s ? ` · tables of ${short(run.from_s)} s to ${short(run.from_s + run.duration_s)} s` : "") +
     (data.against ? ` · grey: ${data.against.referee}, mean ± one standard deviation (${data.against.name})` : "");
+  const whole = run.duration_s >= run.end_s;
+  const scope = whole ? "means of the whole run" : `means of ${clock(run.from_s)} to ${clock(run.from_s + run.duration_s)}`;
+  for (const note of document.querySelectorAll(".scope")) note.textContent = scope;
   const stopped = run.manifest.reason;
   $("alarm").hidden = run.manifest.complete;
   $("alarm").textContent = run.manifest.complete ? "" : `This run did not come to its end: ${stopped || "no reason is known"}.`;

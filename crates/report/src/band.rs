@@ -1,0 +1,47 @@
+//! Bands around the means over several seeds.
+
+use crate::run::{LINK_LOSS, QUEUE, UTILIZATION};
+
+/// The lower and the upper edge of a band of `spread` to both sides of each value, as far as values can
+/// be: not below 0, and not above `most`, unless the value itself is.
+pub fn edges(values: &[f64], spread: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) {
+    let each = values.iter().zip(spread);
+    // f64::max and f64::min would make a number of a gap.
+    each.map(|(value, by)| {
+        let (low, high) = (value - by, value + by);
+        let top = most.max(*value);
+        (
+            if low < 0.0 { 0.0 } else { low },
+            if high > top { top } else { high },
+        )
+    })
+    .unzip()
+}
+
+/// The largest value that a series of a link can have, with this buffer in packets.
+pub fn most_of_link(quantity: usize, buffer_pkts: Option<f64>) -> f64 {
+    match quantity {
+        QUEUE => buffer_pkts.unwrap_or(f64::INFINITY),
+        LINK_LOSS | UTILIZATION => 1.0,
+        _ => f64::INFINITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_band_keeps_to_what_can_be() {
+        let values = [0.5, 0.9, 0.1, f64::NAN, 1.2];
+        let (low, high) = edges(&values, &[0.2; 5], most_of_link(UTILIZATION, None));
+        assert_eq!(low[..3], [0.3, 0.7, 0.0]);
+        assert_eq!(high[..2], [0.7, 1.0]);
+        assert!(low[3].is_nan() && high[3].is_nan());
+        assert_eq!(high[4], 1.2);
+        assert_eq!(
+            edges(&[90.0], &[20.0], most_of_link(QUEUE, Some(100.0))).1,
+            [100.0]
+        );
+    }
+}
