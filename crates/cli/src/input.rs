@@ -21,8 +21,8 @@ pub struct ScenarioArguments {
     /// Change a setting, such as `simulation.duration=5 s`; may be given several times
     ///
     /// Elements are called as tables print them, and `*` stands for anything in a name:
-    /// `connection.*.count=2`, `link.R*.buffer=50 pkt`. The name that a duplex link has in the file
-    /// is both of its directions, the other name the other one alone. A table is written in braces:
+    /// `connection.*.count=2`, `link.R*.buffer=50 pkt`. `link.A<->B` is both directions. The name that
+    /// a duplex link has in the file is both, too, the other name the other one alone. A table is written in braces:
     /// `link.A->B.queue={ discipline = "red", min = "5 pkt", max = "15 pkt" }`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,

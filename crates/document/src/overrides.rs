@@ -55,13 +55,13 @@ impl Scope<'_> {
 }
 
 impl Override {
-    /// Whether its key is this one: the element by its name, in which `*` stands for anything, and
-    /// then the rest as it is.
+    /// Whether its key is this one: the element by its name, in which `*` stands for anything and `<->` for
+    /// both directions, and then the rest as it is.
     fn is(&self, scope: &Scope<'_>) -> bool {
         self.key
             .strip_suffix(scope.path.as_str())
             .and_then(|start| start.strip_suffix('.'))
-            .is_some_and(|name| matches(name, &scope.name))
+            .is_some_and(|name| calls(name, &scope.name))
     }
 
     /// Whether its key is inside this one.
@@ -70,9 +70,27 @@ impl Override {
         found.any(|(at, path)| {
             let start = self.key[..at].strip_suffix('.');
             let is_inside = self.key[at + path.len()..].starts_with('.');
-            is_inside && start.is_some_and(|start| matches(start, &scope.name))
+            is_inside && start.is_some_and(|start| calls(start, &scope.name))
         })
     }
+}
+
+/// Whether an option calls this element so: `link.A->B`, `link.*` or `link.A<->B`.
+fn calls(pattern: &str, name: &str) -> bool {
+    let within = |name: &str| {
+        let (table, name) = name.split_once('.')?;
+        let pattern = pattern.strip_prefix(table)?.strip_prefix('.')?;
+        Some(means(pattern, name))
+    };
+    matches(pattern, name) || within(name) == Some(true)
+}
+
+/// Whether a name is meant: `A<->B` are both `A->B` and `B->A`.
+fn means(pattern: &str, name: &str) -> bool {
+    let directions = |(a, b): (&str, &str)| {
+        matches(&format!("{a}->{b}"), name) || matches(&format!("{b}->{a}"), name)
+    };
+    matches(pattern, name) || pattern.split_once("<->").is_some_and(directions)
 }
 
 /// Whether a name is what a pattern says, in which `*` stands for any characters, or none.
@@ -245,7 +263,7 @@ impl Overrides {
     pub(crate) fn first_of(&self, name: &str) -> Option<Place> {
         let of = |option: &&Override| {
             let mut points = option.key.match_indices('.');
-            points.any(|(at, _)| matches(&option.key[..at], name))
+            points.any(|(at, _)| calls(&option.key[..at], name))
         };
         Some(self.list.iter().find(of)?.key_place)
     }
@@ -342,7 +360,7 @@ fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
     let what = table.table;
     // Names may contain points, so the name is looked for rather than cut off.
     let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
-    let known = cuts.find(|(name, _)| names.iter().any(|it| matches(name, it)));
+    let known = cuts.find(|(name, _)| names.iter().any(|it| means(name, it)));
     if let Some((name, key)) = known {
         return no_key(&key[1..], &format!("{what} `{name}`"), table.keys);
     }
@@ -366,7 +384,29 @@ fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{calls, matches, means};
+
+    #[test]
+    fn both_directions_have_one_name() {
+        for (pattern, name) in [
+            ("link.A<->B", "link.A->B"),
+            ("link.B<->A", "link.A->B"),
+            ("link.N.1<->N.2", "link.N.2->N.1"),
+            ("link.R*<->*", "link.X->R7"),
+            ("link.*", "link.A->B"),
+            ("connection.a<->b", "connection.a<->b"),
+        ] {
+            assert!(calls(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("link.A<->B", "link.A->C"),
+            ("link.A->B", "link.B->A"),
+            ("link.A<->B", "connection.A->B"),
+        ] {
+            assert!(!calls(pattern, name), "{pattern} {name}");
+        }
+        assert!(means("A<->B", "B->A"));
+    }
 
     #[test]
     fn a_star_stands_for_anything() {

@@ -424,6 +424,27 @@ fn problem_of(options: &[&str]) -> String {
     }
 }
 
+/// Two links that the file has one by one, or a duplex one, under one name.
+#[test]
+fn an_option_for_both_directions_sets_both() {
+    let one = |from: &str, to: &str| {
+        format!(
+            "\n[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nduplex = false\nbandwidth = \"8 Mbit/s\"\n"
+        )
+    };
+    let two = [START, &one("A", "B"), &one("B", "A"), CONNECTION].concat();
+    for text in [two, [START, LINK, CONNECTION].concat()] {
+        let option = "link.B<->A.bandwidth=4 Mbit/s".to_owned();
+        let read = from_str("test.toml", &text, "".as_ref(), &[option]);
+        let network = read.unwrap_or_else(|problems| panic!("{problems}")).network;
+        let all = network
+            .links()
+            .map(|id| network.link_spec(id).bandwidth_bps);
+        assert_eq!(all.collect::<Vec<_>>(), [4e6, 4e6], "{text}");
+    }
+    assert!(problem_of(&["link.A<->C.bandwidth=4 Mbit/s"]).contains("no link `A<->C`"));
+}
+
 /// The tables of results name both directions of a duplex link. `--set` knew one of them, and
 /// offered it for the other, where it changes another queue.
 #[test]
