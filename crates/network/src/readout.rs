@@ -78,6 +78,8 @@ pub struct LinkSums {
     pub departed_pkts: f64,
     /// Those of them that the link lost on the way.
     pub link_lost_pkts: f64,
+    /// Packets that the queue marked instead of dropping them (CE, RFC 3168); none of fluids.
+    pub marked_pkts: f64,
     /// Packets in the queue times seconds.
     pub queue_time: f64,
     /// Seconds for which the link was busy.
@@ -94,6 +96,7 @@ impl LinkSums {
             lost_pkts: self.lost_pkts - before.lost_pkts,
             departed_pkts: self.departed_pkts - before.departed_pkts,
             link_lost_pkts: self.link_lost_pkts - before.link_lost_pkts,
+            marked_pkts: self.marked_pkts - before.marked_pkts,
             queue_time: self.queue_time - before.queue_time,
             busy_s: self.busy_s - before.busy_s,
             precedences: self

@@ -26,6 +26,9 @@ pub struct LinkTotals {
     /// Those of them that the link lost on the way, by its [`LinkSpec::loss`](crate::LinkSpec::loss);
     /// `None` if it loses none.
     pub link_lost_pkts: Option<f64>,
+    /// Packets that the queue marked instead of dropping them (CE, RFC 3168), where its senders have ECN;
+    /// none of fluids.
+    pub marked_pkts: f64,
     /// Packets in the queue now.
     pub queued_pkts: f64,
     /// Whether its mean and its longest queue, and the queueing delay, are estimates: in the fluid models

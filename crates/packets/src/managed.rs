@@ -60,15 +60,15 @@ impl ManagedQueue {
         self.most_pkts = self.most_pkts.max(self.length(now_ns) as u64);
     }
 
-    /// The link is free at `now_ns`: the next packet, and when it arrived; those that are dropped on the way
-    /// to it are pushed to `dropped`.
-    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Waits>) -> Option<(Waits, u64)> {
+    /// The link is free at `now_ns`: the next packet, when it arrived, and whether this queue has marked it;
+    /// those that are dropped on the way to it are pushed to `dropped`.
+    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Waits>) -> Option<(Waits, u64, bool)> {
         let sent = self.queue.dequeue(now_ns, dropped)?;
         let mut waits = sent.packet;
         if sent.marked {
             waits.packet.tells |= CONGESTED;
         }
-        Some((waits, sent.arrived_ns))
+        Some((waits, sent.arrived_ns, sent.marked))
     }
 
     /// Packets that wait, or are being sent.

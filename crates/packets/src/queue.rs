@@ -153,6 +153,8 @@ pub(crate) struct Queue {
 pub(crate) struct LinkCounts {
     pub lost: u64,
     pub accepted: u64,
+    /// Those that left or will, and that the queue has marked.
+    pub marked: u64,
     /// Nanoseconds of service of all that was accepted.
     pub service_ns: u64,
     /// Nanoseconds that all that was accepted spends here.

@@ -129,6 +129,7 @@ impl Engine {
                 let left_ns = link.queue.arrive(packet.time_ns, service_ns, bits, asks);
                 if congested {
                     packet.tells |= CONGESTED;
+                    link.queue.counts.marked += u64::from(left_ns.is_some());
                 }
                 left_ns
             }
@@ -186,13 +187,14 @@ impl Engine {
             }
             let mut dropped = Vec::new();
             let next = managed.dequeue(now_ns, &mut dropped);
-            if let Some((waits, arrived_ns)) = next {
+            if let Some((waits, arrived_ns, marked)) = next {
                 let hop = &self.plan.hops[waits.packet.hop as usize];
                 let takes_ns = service_ns(waits.bits, link.bandwidth_bps);
                 let left_ns = now_ns + takes_ns;
                 managed.free_ns = left_ns;
                 link.queue.counts.service_ns += takes_ns;
                 link.queue.counts.sojourn_ns += left_ns - arrived_ns;
+                link.queue.counts.marked += u64::from(marked);
                 let lossy = link.lossy.as_deref_mut();
                 let bytes = waits.bits / 8.0;
                 let hop_number = waits.packet.hop;

@@ -119,6 +119,7 @@ impl Run for Simulation {
                 true => None,
                 false => Some(sums.link_lost_pkts),
             },
+            marked_pkts: sums.marked_pkts,
             queued_pkts: self.engine().queue_pkts(id),
             queue_is_estimate: match self.stepper() {
                 Stepper::Fluid(fluid) => {

@@ -70,6 +70,7 @@ impl Engine for Fluid {
             lost_pkts: link.lost_pkts,
             departed_pkts: link.departed_pkts,
             link_lost_pkts: self.setup.plan.link_lost_pkts(&self.state, rank),
+            marked_pkts: 0.0,
             queue_time: link.queue_time,
             busy_s: link.busy_s,
             precedences: self.precedence_totals(id),

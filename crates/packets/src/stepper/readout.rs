@@ -161,6 +161,7 @@ impl Engine for Packets {
             lost_pkts: counts.lost as f64,
             departed_pkts: (counts.accepted - queued as u64) as f64,
             link_lost_pkts: self.engine.links[l].link_lost() as f64,
+            marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
             precedences: self.precedence_totals(id),

@@ -44,6 +44,8 @@ pub struct LinkCounts {
     pub arrived_pkts: u64,
     /// Packets lost: in the queue, by a failure, or on the way.
     pub lost_pkts: u64,
+    /// Packets that the queue marked (CE, RFC 3168).
+    pub marked_pkts: u64,
     /// Packets that have been sent, those included that were lost on the way.
     pub sent_pkts: u64,
     /// The time integral of packets in the queue, the one in service included, in pkt·s.
@@ -185,6 +187,7 @@ impl Link {
                     match average.judge(waiting, idle_ns, || random.uniform()) {
                         Early::Taken => {}
                         Early::ByChance if *marks && told.ecn => {
+                            self.counts.marked_pkts += 1;
                             out.push(Outcome::Marked(told.packet));
                         }
                         Early::ByChance | Early::All => {
@@ -249,6 +252,7 @@ impl Link {
         self.lose(dropped, out);
         if let Some((packet, at_ns, marked)) = next {
             if marked {
+                self.counts.marked_pkts += 1;
                 out.push(Outcome::Marked(packet));
             }
             out.push(Outcome::Sent { packet, at_ns });
