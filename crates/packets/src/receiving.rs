@@ -116,27 +116,38 @@ impl ReceivingEnd {
                     taken += 1;
                     self.fresh_ns
                         .push(packet.time_ns - (packet.tells & !CONGESTED));
+                    if let Answers::Stack(receiver) = &mut self.answers {
+                        let congested = packet.tells & CONGESTED != 0;
+                        if let Some(first) = receiver.settle(packet.seq, congested) {
+                            self.answer(ends, packet.time_ns, first, wires);
+                        }
+                    }
                     (packet.time_ns, self.data_arrives(packet))
                 }
                 _ if due_ns < until_ns => (due_ns, self.ack_is_due()),
                 _ => break,
             };
-            let Some((seq, tells)) = ack else {
-                continue;
-            };
-            let ack = Packet {
-                time_ns: now_ns + ends.beside_ns,
-                tells,
-                hop: ends.acks.hop,
-                seq,
-            };
-            let sent = wires.push(ends.acks.wire, ack);
-            if self.counts_acks {
-                self.acks_sent += 1;
-                self.acks_stranded += u64::from(!sent);
+            if let Some(ack) = ack {
+                self.answer(ends, now_ns, ack, wires);
             }
         }
         wires.skip(data_in, taken);
+    }
+
+    /// Sends an acknowledgement: its number, and what it tells.
+    #[inline]
+    fn answer(&mut self, ends: &Ends, now_ns: u64, (seq, tells): (i32, u64), wires: &mut Wires) {
+        let ack = Packet {
+            time_ns: now_ns + ends.beside_ns,
+            tells,
+            hop: ends.acks.hop,
+            seq,
+        };
+        let sent = wires.push(ends.acks.wire, ack);
+        if self.counts_acks {
+            self.acks_sent += 1;
+            self.acks_stranded += u64::from(!sent);
+        }
     }
 
     /// A data packet: what is acknowledged at once, if anything is.

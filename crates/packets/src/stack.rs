@@ -323,6 +323,12 @@ impl StackReceiver {
         self.receiver.next() as i32 + i32::from(self.is_greeted)
     }
 
+    /// Before a packet with data arrives: what is said first of those that wait.
+    pub fn settle(&mut self, seq: i32, congested: bool) -> Option<(i32, u64)> {
+        let ack = (seq != 0).then(|| self.receiver.settle(congested))??;
+        Some((ack.cumulative as i32, pack(&ack)))
+    }
+
     /// A packet arrives that was sent at `sent_ns`: whether it brings something new, and what is said
     /// at once, if anything is.
     pub fn receive(

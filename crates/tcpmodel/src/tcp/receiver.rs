@@ -6,7 +6,7 @@ use netflow_units::ns;
 
 use super::ranges::Ranges;
 use super::{Ack, Clock, MOST_BLOCKS, NEVER, Sacks};
-use crate::Stack;
+use crate::{CongestionControl, Stack};
 
 /// The receiving half of an end of a connection: what has arrived, and what an acknowledgement says of it.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Receiver {
     told_twice: bool,
     /// Whether the last packet had met congestion.
     congested: bool,
+    /// Whether each packet's congestion is told of, and not only that there was some (RFC 8257, 3.2).
+    exact: bool,
     echo_ns: u64,
     due_ns: u64,
 }
@@ -72,6 +74,7 @@ impl Receiver {
             duplicates: 0,
             told_twice: false,
             congested: false,
+            exact: stack.congestion == CongestionControl::Dctcp,
             echo_ns: 0,
             due_ns: NEVER,
         }
@@ -128,6 +131,13 @@ impl Receiver {
             }
         }
         sacks
+    }
+
+    /// Before a packet arrives that `congested` says met congestion, or not: what is said first of those that
+    /// wait to be acknowledged and did not, or did (RFC 8257, 3.2). Else it would be taken for true of them.
+    pub fn settle(&mut self, congested: bool) -> Option<Ack> {
+        let waits = self.due_ns != NEVER;
+        (self.exact && waits && congested != self.congested).then(|| self.acknowledge(true))
     }
 
     /// A segment arrives that was sent at `sent_ns`; `full` says that it is as large as segments are, and
@@ -296,6 +306,30 @@ mod tests {
             ..Stack::builtin("linux-6").unwrap()
         };
         Receiver::new(&stack, [0.0, 0.0])
+    }
+
+    /// Every second packet is acknowledged; of eight the fourth met congestion while the third waited. What the
+    /// other end takes for congested is that one, not the two of one acknowledgement.
+    #[test]
+    fn dctcp_is_told_of_each_congested_packet_and_no_other() {
+        let mut stack = Stack::builtin("linux-6").unwrap();
+        stack.set_congestion(CongestionControl::Dctcp);
+        stack.quick_acks = 0;
+        stack.quick_while_growing = false;
+        let mut receiver = Receiver::new(&stack, [0.0, 0.0]);
+        let (mut known, mut told) = (0, Vec::new());
+        let mut hear = |ack: Ack| {
+            told.push((ack.cumulative - known, ack.congested));
+            known = ack.cumulative;
+        };
+        for segment in 0..8 {
+            let congested = segment == 3;
+            receiver.settle(congested).map(&mut hear);
+            let (_, at_once) = receiver.receive(0, segment, true, 0, 0, congested);
+            at_once.then(|| hear(receiver.acknowledge(true)));
+        }
+        let plain = |pkts| (pkts, false);
+        assert_eq!(told, [plain(2), plain(1), (1, true), plain(1), plain(2)]);
     }
 
     /// Three blocks, the latest first; a filled hole makes two of them one.
