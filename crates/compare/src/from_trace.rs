@@ -67,6 +67,7 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
                 LinkInterval {
                     arrived_pkts: bin.arrived_pkts as f64,
                     lost_pkts: bin.lost_pkts as f64,
+                    marked_pkts: None,
                     queue_pkts: bin.waiting_pkts + utilization,
                     utilization,
                 }

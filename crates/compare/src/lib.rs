@@ -80,6 +80,8 @@ pub struct LinkInterval {
     pub arrived_pkts: f64,
     /// Packets that were lost.
     pub lost_pkts: f64,
+    /// Packets that the queue marked (CE, RFC 3168); `None` where that is not counted.
+    pub marked_pkts: Option<f64>,
     /// Mean queue in packets, the one in service included.
     pub queue_pkts: f64,
     /// Fraction of the time the link was busy.

@@ -84,6 +84,7 @@ fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
             intervals.push(LinkInterval {
                 arrived_pkts: (now.arrived_pkts - then.arrived_pkts) as f64,
                 lost_pkts: (now.lost_pkts - then.lost_pkts) as f64,
+                marked_pkts: Some((now.marked_pkts - then.marked_pkts) as f64),
                 queue_pkts: (now.queue_pkt_s - then.queue_pkt_s) / length_s,
                 utilization: (now.busy_s - then.busy_s) / length_s,
             });

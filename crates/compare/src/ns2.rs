@@ -166,6 +166,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         intervals.push(LinkInterval {
             arrived_pkts: *arrived,
             lost_pkts: *dropped,
+            marked_pkts: None,
             queue_pkts: waiting + utilization,
             utilization,
         });

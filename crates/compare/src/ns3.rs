@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netflow_scenario::Prepared;
 use netflow_scenario::export::{
     NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Options, ns3,
+    ns3_together,
 };
 use tempfile::TempDir;
 
@@ -16,14 +17,17 @@ use crate::error::file;
 use crate::program::{each_row, run_program, temporary};
 use crate::{ConnectionInterval, Delay, Error, LinkInterval, Referee, Run, Runner, Settings};
 
-/// An ns-3 that can be compiled against. A scenario is compiled once, and kept until another one comes.
+/// An ns-3 that can be compiled against. A scenario, or several together, are compiled once, and kept until
+/// others come.
 #[derive(Debug, Default)]
 pub struct Ns3 {
-    compiled: Mutex<Option<(String, Compiled)>>,
+    compiled: Mutex<Option<Compiled>>,
 }
 
 #[derive(Debug)]
 struct Compiled {
+    /// Each scenario as a program of its own, in the order of their numbers.
+    texts: Vec<String>,
     program: PathBuf,
     _folder: TempDir,
 }
@@ -54,42 +58,80 @@ impl Ns3 {
         program(scenario, settings).map(drop)
     }
 
-    /// The program of this text.
-    fn compile(&self, text: String, stop: &(dyn Fn() -> bool + Sync)) -> Result<PathBuf, Error> {
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, compiled)) = &*compiled
-            && *known == text
+    /// Compiles scenarios together, which takes little longer than one: they are run one by one then. `change`
+    /// gets the program, and says what is compiled: to find out what a part of it does.
+    ///
+    /// # Errors
+    /// What of them cannot be exported, and if the compiler fails or is stopped.
+    pub fn compile(
+        &self,
+        scenarios: &[&Prepared],
+        settings: &Settings,
+        change: &dyn Fn(String) -> String,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Error> {
+        let texts = scenarios.iter().map(|it| program(it, settings));
+        let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
+        let together = ns3_together(scenarios, &options(settings))?;
+        *lock(&self.compiled) = Some(compile(&change(together), texts, stop)?);
+        Ok(())
+    }
+
+    /// The program that has the scenario, and its number there.
+    fn program(
+        &self,
+        text: String,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(PathBuf, usize), Error> {
+        let mut compiled = lock(&self.compiled);
+        if let Some(known) = &*compiled
+            && let Some(number) = known.texts.iter().position(|known| *known == text)
         {
-            return Ok(compiled.program.clone());
+            return Ok((known.program.clone(), number));
         }
-        let folder = temporary()?;
-        let source = folder.path().join("scenario.cc");
-        file("write", &source, fs::write(&source, &text))?;
-        let program = folder.path().join("scenario");
-        let libraries = NS3_LIBRARIES.map(|name| format!("-lns3-{name}"));
-        let mut arguments: Vec<&OsStr> = ["-std=c++17", "-O2"].map(OsStr::new).to_vec();
-        arguments.extend([source.as_os_str(), "-o".as_ref(), program.as_os_str()]);
-        arguments.extend(libraries.iter().map(OsStr::new));
-        let place = folder.path().join("compiler");
-        run_program("g++", "g++".as_ref(), &arguments, &place, stop)?;
-        let made = program.clone();
-        *compiled = Some((
-            text,
-            Compiled {
-                program,
-                _folder: folder,
-            },
-        ));
-        Ok(made)
+        let made = compile(&text, vec![text.clone()], stop)?;
+        let program = made.program.clone();
+        *compiled = Some(made);
+        Ok((program, 0))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn compile(
+    text: &str,
+    texts: Vec<String>,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Compiled, Error> {
+    let folder = temporary()?;
+    let source = folder.path().join("scenario.cc");
+    file("write", &source, fs::write(&source, text))?;
+    let program = folder.path().join("scenario");
+    let libraries = NS3_LIBRARIES.map(|name| format!("-lns3-{name}"));
+    let mut arguments: Vec<&OsStr> = ["-std=c++17", "-O2"].map(OsStr::new).to_vec();
+    arguments.extend([source.as_os_str(), "-o".as_ref(), program.as_os_str()]);
+    arguments.extend(libraries.iter().map(OsStr::new));
+    let place = folder.path().join("compiler");
+    run_program("g++", "g++".as_ref(), &arguments, &place, stop)?;
+    Ok(Compiled {
+        texts,
+        program,
+        _folder: folder,
+    })
+}
+
+fn options(settings: &Settings) -> Ns3Options {
+    Ns3Options {
+        start_jitter_s: settings.start_jitter_s,
+        every_s: settings.every_s,
+        delays_from_s: settings.delays_from_s,
     }
 }
 
 fn program(scenario: &Prepared, settings: &Settings) -> Result<String, Error> {
-    let options = Ns3Options {
-        start_jitter_s: settings.start_jitter_s,
-        every_s: settings.every_s,
-    };
-    Ok(ns3(scenario, &options)?)
+    Ok(ns3(scenario, &options(settings))?)
 }
 
 impl Runner for Ns3 {
@@ -108,11 +150,11 @@ impl Runner for Ns3 {
         run: u32,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Run, Error> {
-        let program = self.compile(program(scenario, settings)?, stop)?;
+        let (program, number) = self.program(program(scenario, settings)?, stop)?;
         let folder = temporary()?;
         let place = folder.path().join("run");
-        let seed = (run + 1).to_string();
-        let arguments = [OsStr::new(&seed), place.as_os_str()];
+        let (seed, number) = ((run + 1).to_string(), number.to_string());
+        let arguments = [OsStr::new(&seed), place.as_os_str(), OsStr::new(&number)];
         let cpu_s = run_program("ns-3", &program, &arguments, &place, stop)?;
         read_run(scenario, &place, cpu_s)
     }
@@ -135,9 +177,18 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
     };
     let count = run.links.len().max(1);
     let mut row = 0;
-    each_row(&place.join(NS3_LINKS_FILE), 6, |_, numbers| {
-        let (Some((_, intervals)), &[time_s, arrived_pkts, lost_pkts, queue_pkts, utilization]) =
-            (run.links.get_mut(row % count), numbers)
+    each_row(&place.join(NS3_LINKS_FILE), 7, |_, numbers| {
+        let (
+            Some((_, intervals)),
+            &[
+                time_s,
+                arrived_pkts,
+                lost_pkts,
+                marked_pkts,
+                queue_pkts,
+                utilization,
+            ],
+        ) = (run.links.get_mut(row % count), numbers)
         else {
             return Err("a row of another length".to_owned());
         };
@@ -148,6 +199,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         intervals.push(LinkInterval {
             arrived_pkts,
             lost_pkts,
+            marked_pkts: Some(marked_pkts),
             queue_pkts,
             utilization,
         });

@@ -25,6 +25,8 @@ pub struct Settings {
     pub tcp: Option<Tcp>,
     /// Length of the intervals in seconds.
     pub every_s: f64,
+    /// In ns-3, packets that are sent before this time count for no delay, in seconds.
+    pub delays_from_s: f64,
 }
 
 impl Default for Settings {
@@ -37,6 +39,7 @@ impl Default for Settings {
             overhead_s: 0.0,
             tcp: None,
             every_s: 0.5,
+            delays_from_s: 0.0,
         }
     }
 }

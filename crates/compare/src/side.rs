@@ -121,6 +121,7 @@ impl Side {
             run.links[place].1.push(LinkInterval {
                 arrived_pkts,
                 lost_pkts: arrived_pkts * row.values.loss_probability,
+                marked_pkts: None,
                 queue_pkts: row.values.queue_pkts,
                 utilization: row.values.utilization,
             });
@@ -223,6 +224,7 @@ impl Recorder for Keeper {
             kept.push(LinkInterval {
                 arrived_pkts,
                 lost_pkts: arrived_pkts * link.loss_probability,
+                marked_pkts: None,
                 queue_pkts: link.queue_pkts,
                 utilization: link.utilization,
             });

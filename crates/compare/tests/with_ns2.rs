@@ -220,6 +220,7 @@ fn measures_are_what_they_say() {
             queues
                 .iter()
                 .map(|&queue_pkts| netflow_compare::LinkInterval {
+                    marked_pkts: None,
                     arrived_pkts: 10.0,
                     lost_pkts: 1.0,
                     queue_pkts,

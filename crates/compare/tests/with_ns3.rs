@@ -163,6 +163,65 @@ fn all_queues_run() {
     }
 }
 
+/// A transfer without ECN and one with, each alone at a queue of either kind that marks: only the latter has
+/// packets marked, and loses none. FQ-CoDel's turn is one packet, not what a device would take at once.
+#[test]
+fn marks_are_counted_and_turns_are_short() {
+    let mut text = "[simulation]\nduration = \"10 s\"\npacket-size = \"1500 B\"\n".to_owned();
+    for queue in ["codel", "fq-codel", "pie", "red"] {
+        for ecn in [false, true] {
+            let more = match queue {
+                "red" => ", min = \"5 pkt\", max = \"15 pkt\", weight = 0.02, max-p = 0.05, gentle = true",
+                _ => "",
+            };
+            text += &format!(
+                "[[link]]\nfrom = \"a-{queue}-{ecn}\"\nto = \"b-{queue}-{ecn}\"\nbandwidth = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+                 buffer = \"200 pkt\"\nqueue = {{ discipline = \"{queue}\", ecn = true{more} }}\n\
+                 [[connection]]\nname = \"{queue}-{ecn}\"\nfrom = \"a-{queue}-{ecn}\"\nto = \"b-{queue}-{ecn}\"\n\
+                 source = {{ stack = \"linux-6\", congestion = \"reno\", ecn = {ecn} }}\n"
+            );
+        }
+    }
+    let scenario = scenario(&text);
+    assert!(
+        netflow_scenario::export::ns3(&scenario, &netflow_scenario::export::Ns3Options::default())
+            .unwrap()
+            .contains("{\"Flows\", \"1024\"}}, 1514}")
+    );
+    let Some(runs) = run(&scenario, 1) else {
+        return;
+    };
+    let network = &scenario.network;
+    for id in network.connections() {
+        let name = network.connection_name(id);
+        let intervals = &runs[0].links[network.path(id)[0].index()].1;
+        // What slow start does may fill RED to where all is dropped.
+        let intervals = &intervals[6..];
+        let marked: f64 = intervals.iter().filter_map(|it| it.marked_pkts).sum();
+        let lost: f64 = intervals.iter().map(|it| it.lost_pkts).sum();
+        let wanted = (name.ends_with("true"), name.ends_with("false"));
+        assert_eq!(
+            (marked > 0.0, lost > 0.0),
+            wanted,
+            "{name}: {marked} {lost}"
+        );
+    }
+}
+
+#[test]
+fn a_threshold_without_ecn_is_nothing_that_ns3_has() {
+    let text = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"10 Mbit/s\"\n\
+                queue = { discipline = \"codel\", ce-threshold = \"1 ms\" }\n\
+                [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsource = { stack = \"linux-6\" }\n";
+    let error = Ns3::check_export(&scenario(text), &Settings::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("link a->b: ns-3 marks above `ce-threshold` only where `ecn` is true"),
+        "{error}"
+    );
+}
+
 #[test]
 fn what_ns3_cannot_have_is_said_without_it() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/");

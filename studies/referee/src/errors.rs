@@ -117,6 +117,7 @@ mod tests {
 
     fn run(queue_pkts: f64, delivered_pkts: f64, p95_s: f64) -> Run {
         let interval = LinkInterval {
+            marked_pkts: None,
             queue_pkts,
             lost_pkts: 10.0,
             arrived_pkts: 100.0,

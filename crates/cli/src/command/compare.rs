@@ -223,6 +223,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         overhead_s: arguments.overhead.unwrap_or(0.0),
         tcp: arguments.tcp,
         every_s: arguments.every,
+        ..Settings::default()
     };
     let runner = match arguments.with {
         // What cannot be exported is told even where there is no ns-2.

@@ -88,6 +88,7 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
             let options = Ns3Options {
                 start_jitter_s: arguments.start_jitter,
                 every_s: arguments.every.unwrap_or(0.5),
+                ..Ns3Options::default()
             };
             export::ns3(&scenario, &options).map_err(|error| Failure::usage(error.to_string()))?
         }

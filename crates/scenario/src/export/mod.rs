@@ -13,7 +13,8 @@ pub use ns2::{
     Ns2Options, Ns2Trace, ns2,
 };
 pub use ns3::{
-    NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Error, Ns3Options, ns3,
+    NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Error, Ns3Options,
+    ns3, ns3_together,
 };
 pub use real::{REAL_TCP_HEADERS_BYTES, RealCongestion, RealTcp, real_tcp, way_holds_bytes};
 pub use tcp::{Tcp, UnknownTcp};

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use netflow_network::{Aqm, Buffer, Change, ConnectionId, DropPolicy, LinkId, Network, Source};
+use netflow_network::{
+    Aqm, Buffer, Change, CoDel, ConnectionId, DropPolicy, LinkId, Network, Source,
+};
 
 use super::real::{RealTcp, real_tcp, way_holds_bytes};
 use crate::prepared::Prepared;
@@ -36,6 +38,8 @@ pub struct Ns3Options {
     pub start_jitter_s: f64,
     /// Length in seconds of the intervals in the files that the program writes.
     pub every_s: f64,
+    /// Packets that are sent before this time (s) count for no delay.
+    pub delays_from_s: f64,
 }
 
 impl Default for Ns3Options {
@@ -43,6 +47,7 @@ impl Default for Ns3Options {
         Ns3Options {
             start_jitter_s: 0.0,
             every_s: 0.5,
+            delays_from_s: 0.0,
         }
     }
 }
@@ -67,6 +72,43 @@ fn no<T>(place: String, what: impl Into<String>) -> Result<T, Ns3Error> {
 /// # Errors
 /// What ns-3 cannot have.
 pub fn ns3(scenario: &Prepared, options: &Ns3Options) -> Result<String, Ns3Error> {
+    let mut text = head();
+    text += "\nint main(int argc, char **argv) {\n";
+    add_run(scenario, options, &mut text)?;
+    text += "}\n";
+    Ok(text)
+}
+
+/// Several scenarios as one file, which takes little longer to compile than one: the program's third argument
+/// is the number of the one that it runs, from 0.
+///
+/// # Errors
+/// What ns-3 cannot have.
+pub fn ns3_together(scenarios: &[&Prepared], options: &Ns3Options) -> Result<String, Ns3Error> {
+    let mut text = head();
+    for (i, scenario) in scenarios.iter().enumerate() {
+        text += &format!("\nvoid Run{i}(int argc, char **argv) {{\n");
+        add_run(scenario, options, &mut text)?;
+        text += "}\n";
+    }
+    text += "\nint main(int argc, char **argv) {\n";
+    line(
+        &mut text,
+        format_args!("switch (argc > 3 ? std::stoi(argv[3]) : 0) {{"),
+    );
+    for i in 0..scenarios.len() {
+        line(
+            &mut text,
+            format_args!("case {i}: Run{i}(argc, argv); break;"),
+        );
+    }
+    line(&mut text, format_args!("}}"));
+    text += "}\n";
+    Ok(text)
+}
+
+/// The lines that make the network and run it.
+fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Result<(), Ns3Error> {
     let network = &scenario.network;
     if let Some(users) = network.workloads().next() {
         return no(
@@ -86,25 +128,26 @@ pub fn ns3(scenario: &Prepared, options: &Ns3Options) -> Result<String, Ns3Error
         let what = "conditioners cannot be exported to ns-3";
         return no(format!("aggregate {}", aggregate.name), what);
     }
-    let mut text = head();
-    text += include_str!("run.cc");
-    text += "\nint main(int argc, char **argv) {\n";
-    let (duration_s, every_s) = (scenario.options.duration_s, options.every_s);
+    let Ns3Options {
+        start_jitter_s,
+        every_s,
+        delays_from_s,
+    } = options;
+    let duration_s = scenario.options.duration_s;
     line(
-        &mut text,
+        text,
         format_args!(
-            "Network net(argc, argv, {duration_s}, {every_s}, {});",
-            options.start_jitter_s
+            "Network net(argc, argv, {duration_s}, {every_s}, {start_jitter_s}, {delays_from_s});"
         ),
     );
     for link in network.links() {
-        add_link(network, link, &mut text)?;
+        add_link(network, link, text)?;
     }
     for event in network.events() {
         let name = network.link_name(event.link);
         match event.change {
             Change::Bandwidth(bps) => line(
-                &mut text,
+                text,
                 format_args!("net.SetBandwidth({}, {}, {bps});", event.at_s, quoted(name)),
             ),
             Change::Down | Change::Up => {
@@ -114,10 +157,10 @@ pub fn ns3(scenario: &Prepared, options: &Ns3Options) -> Result<String, Ns3Error
         }
     }
     for id in network.connections() {
-        add_connection(network, id, &mut text)?;
+        add_connection(network, id, text)?;
     }
-    text += "    net.Run();\n}\n";
-    Ok(text)
+    line(text, format_args!("net.Run();"));
+    Ok(())
 }
 
 fn head() -> String {
@@ -129,7 +172,7 @@ fn head() -> String {
          //\n\
          // and to run it: ./scenario [SEED [DIRECTORY]]. It writes {NS3_LINKS_FILE}, {NS3_CONNECTIONS_FILE} and\n\
          // {NS3_DELAYS_FILE}. PPP adds 2 B to every packet.\n\n"
-    )
+    ) + include_str!("run.cc")
 }
 
 fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
@@ -154,13 +197,14 @@ fn quoted(name: &str) -> String {
 fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3Error> {
     let spec = network.link_spec(id);
     let place = || format!("link {}", network.link_name(id));
+    // CoDel lets go while no more is left behind a packet than the largest one. ns-3's counts bytes without PPP.
+    let more_than_one = || (largest_bytes(network).floor() + 1.0).to_string();
     let queue = match spec.queue {
-        DropPolicy::DropTail => queue(network, id, "", 1.0, &[])?,
+        DropPolicy::DropTail => queue(network, id, "", &[], None)?,
         DropPolicy::Red(red) => queue(
             network,
             id,
             "ns3::RedQueueDisc",
-            2.0,
             &[
                 ("MinTh", red.min_pkts.to_string()),
                 ("MaxTh", red.max_pkts.to_string()),
@@ -174,35 +218,23 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
                     format!("{}bps", spec.bandwidth_bps.round()),
                 ),
             ],
+            None,
         )?,
-        DropPolicy::Managed(Aqm::CoDel(codel)) => queue(
-            network,
-            id,
-            "ns3::CoDelQueueDisc",
-            2.0,
-            &[
-                ("Target", format!("{}ns", codel.target_ns)),
-                ("Interval", format!("{}ns", codel.interval_ns)),
-                ("UseEcn", codel.ecn.to_string()),
-            ],
-        )?,
-        DropPolicy::Managed(Aqm::FqCoDel(fq)) => queue(
-            network,
-            id,
-            "ns3::FqCoDelQueueDisc",
-            2.0,
-            &[
-                ("Target", format!("{}ns", fq.codel.target_ns)),
-                ("Interval", format!("{}ns", fq.codel.interval_ns)),
-                ("UseEcn", fq.codel.ecn.to_string()),
-                ("Flows", fq.flows.to_string()),
-            ],
-        )?,
+        DropPolicy::Managed(Aqm::CoDel(rules)) => {
+            let mut settings = codel(&rules).or_else(|what| no(place(), what))?;
+            settings.push(("MinBytes", more_than_one()));
+            queue(network, id, "ns3::CoDelQueueDisc", &settings, None)?
+        }
+        DropPolicy::Managed(Aqm::FqCoDel(fq)) => {
+            let mut settings = codel(&fq.codel).or_else(|what| no(place(), what))?;
+            settings.push(("Flows", fq.flows.to_string()));
+            let quantum = Some(fq.quantum_bytes);
+            queue(network, id, "ns3::FqCoDelQueueDisc", &settings, quantum)?
+        }
         DropPolicy::Managed(Aqm::Pie(pie)) => queue(
             network,
             id,
             "ns3::PieQueueDisc",
-            2.0,
             &[
                 ("QueueDelayReference", format!("{}ns", pie.target_ns)),
                 ("Tupdate", format!("{}ns", pie.update_ns)),
@@ -211,7 +243,10 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
                 ("MaxBurstAllowance", format!("{}ns", pie.max_burst_ns)),
                 ("UseEcn", pie.ecn.to_string()),
                 ("MarkEcnThreshold", pie.mark_ecn_threshold.to_string()),
+                // What ns-3 marks does not start its sum of probabilities anew: from some time on it marks all.
+                ("UseDerandomization", (!pie.ecn).to_string()),
             ],
+            None,
         )?,
         DropPolicy::Rio(_) => {
             return no(
@@ -246,23 +281,44 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
     Ok(())
 }
 
-/// A queue, of which so many packets are elsewhere: the one that is being sent, and below a queue disc the
-/// one that its device holds.
+/// What CoDel goes by.
+fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
+    let mut settings = vec![
+        ("Target", format!("{}ns", rules.target_ns)),
+        ("Interval", format!("{}ns", rules.interval_ns)),
+        ("UseEcn", rules.ecn.to_string()),
+    ];
+    match rules.ce_threshold_ns {
+        Some(_) if !rules.ecn => {
+            return Err("ns-3 marks above `ce-threshold` only where `ecn` is true");
+        }
+        Some(most_ns) => settings.push(("CeThreshold", format!("{most_ns}ns"))),
+        None => {}
+    }
+    Ok(settings)
+}
+
+/// The largest packet of all connections, in bytes.
+fn largest_bytes(network: &Network) -> f64 {
+    let sizes = network
+        .connections()
+        .map(|id| network.connection_spec(id).packet_size_bytes);
+    sizes.fold(0.0, f64::max)
+}
+
+/// A queue, of which one packet is elsewhere: the one that is being sent.
 fn queue(
     network: &Network,
     id: LinkId,
     disc: &str,
-    elsewhere: f64,
     settings: &[(&str, String)],
+    quantum_bytes: Option<u32>,
 ) -> Result<String, Ns3Error> {
     let place = || format!("link {}", network.link_name(id));
-    let largest = network
-        .connections()
-        .map(|id| network.connection_spec(id).packet_size_bytes)
-        .fold(0.0, f64::max);
     let room = match network.link_spec(id).buffer {
         Buffer::Bytes(bytes) => {
-            let waiting = bytes - elsewhere * largest;
+            let largest = largest_bytes(network);
+            let waiting = bytes - largest;
             if waiting < largest {
                 return no(
                     place(),
@@ -272,12 +328,9 @@ fn queue(
             format!("{}B", waiting.floor())
         }
         Buffer::Packets(_) | Buffer::BandwidthDelay => {
-            let waiting = network.buffer_pkts(id).floor() - elsewhere;
+            let waiting = network.buffer_pkts(id).floor() - 1.0;
             if waiting < 1.0 {
-                let what = format!(
-                    "its buffer has no room for a packet that waits, as ns-3's must: {} pkt at least",
-                    1.0 + elsewhere
-                );
+                let what = "its buffer has no room for a packet that waits, as ns-3's must: 2 pkt at least";
                 return no(place(), what);
             }
             format!("{waiting}p")
@@ -287,8 +340,11 @@ fn queue(
         .iter()
         .map(|(name, value)| format!("{{{}, {}}}", quoted(name), quoted(value)))
         .collect();
+    let quantum = quantum_bytes.map_or(String::new(), |bytes| format!(", {bytes}"));
     let (disc, settings) = (quoted(disc), settings.join(", "));
-    Ok(format!("Waiting{{{disc}, \"{room}\", {{{settings}}}}}"))
+    Ok(format!(
+        "Waiting{{{disc}, \"{room}\", {{{settings}}}{quantum}}}"
+    ))
 }
 
 fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Result<(), Ns3Error> {
@@ -333,12 +389,15 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
                 largest_window,
                 ecn,
             } = tcp;
-            let back = nodes(&network.return_path(id))?;
+            let way_back = network.return_path(id);
+            let back = nodes(&way_back)?;
+            let links = network.path(id).into_iter().chain(way_back);
+            let empty_s: f64 = links.map(|link| network.link_spec(link).delay_s).sum();
             let buffer = way_holds_bytes(network, id).clamp(262_144.0, 1e9).round();
             line(
                 text,
                 format_args!(
-                    "net.AddTcp({name}, {way}, {back}, {bytes}, {count}, \"{}\", {}, {}, {buffer}, {ecn}, {start_s}, {stop_s}, {});",
+                    "net.AddTcp({name}, {way}, {back}, {bytes}, {count}, \"{}\", {}, {}, {buffer}, {ecn}, {start_s}, {stop_s}, {}, {empty_s});",
                     congestion.ns3(),
                     initial_window.unwrap_or(10),
                     largest_window.unwrap_or(0),

@@ -16,17 +16,17 @@
 
 using namespace ns3;
 
-// A queue: a device's drop-tail queue, or a queue disc above a device that holds one packet. The packet
-// that is being sent is in neither.
+// A queue: a device's drop-tail queue, or a queue disc. The packet that is being sent is in neither.
 struct Waiting {
     std::string disc; // empty: drop-tail
     std::string room; // as ns-3 writes it: "99p", "12000B"
     std::vector<std::pair<std::string, std::string>> settings;
+    uint32_t quantum = 0; // bytes of a turn, where flows take turns
 };
 
 // What happened at a link since the last interval began.
 struct LinkMonitor {
-    uint64_t arrived = 0, lost = 0;
+    uint64_t arrived = 0, lost = 0, marked = 0;
     int64_t there = 0;
     bool sending = false;
     double area = 0, busy = 0, since = 0;
@@ -42,9 +42,19 @@ struct LinkMonitor {
     void Enqueue(Ptr<const QueueDiscItem>) { Settle(); arrived++; there++; }
     void RefuseItem(Ptr<const QueueDiscItem>, const char *) { arrived++; lost++; }
     void DropItem(Ptr<const QueueDiscItem>, const char *) { Settle(); lost++; there--; }
+    void MarkItem(Ptr<const QueueDiscItem>, const char *) { marked++; }
     void Begin(Ptr<const Packet>) { Settle(); sending = true; }
     void End(Ptr<const Packet>) { Settle(); sending = false; there--; }
     void LoseOnTheWay(Ptr<const Packet>) { lost++; }
+};
+
+// A device that takes a packet from its queue disc only when it is free, so that none waits behind it.
+struct Gate {
+    Ptr<NetDeviceQueue> queue;
+
+    void Close(Ptr<const Packet>) { queue->Stop(); }
+    // The device is done only after it has told so.
+    void Open(Ptr<const Packet>) { Simulator::ScheduleNow(&NetDeviceQueue::Wake, queue); }
 };
 
 // A directed link: a channel of its own, of which the far end never sends.
@@ -71,6 +81,8 @@ struct Transfer {
     uint32_t initialWindow, largestWindow, room;
     bool ecn;
     uint64_t left; // bytes
+    uint32_t number; // of all transfers
+    double emptyRtt; // s, without queues
     Ptr<TcpSocketBase> socket;
     uint32_t window = 0;
     bool over = false;
@@ -78,6 +90,7 @@ struct Transfer {
     void Begin() {
         auto tcp = node->GetObject<TcpL4Protocol>();
         socket = DynamicCast<TcpSocketBase>(tcp->CreateSocket(TypeId::LookupByName(congestion)));
+        socket->SetCongestionControlAlgorithm(AsInLinux());
         socket->SetAttribute("SegmentSize", UintegerValue(connection->dataBytes));
         socket->SetAttribute("InitialCwnd", UintegerValue(initialWindow));
         socket->SetAttribute("UseEcn", EnumValue(ecn ? TcpSocketState::On : TcpSocketState::Off));
@@ -93,6 +106,22 @@ struct Transfer {
         socket->SetSendCallback(MakeCallback(&Transfer::CanSend, this));
         socket->Bind(InetSocketAddress(from, 0));
         socket->Connect(InetSocketAddress(to, 9));
+    }
+    // What its congestion control does otherwise than Linux's and has an attribute for: slow start ends when
+    // round trips have grown by an eighth (HyStart), after losses they are not looked at for a second; each
+    // sender of BBR has random numbers of its own, and measures bursts of up to 2^20 packets.
+    Ptr<TcpCongestionOps> AsInLinux() {
+        ObjectFactory factory(congestion);
+        if (congestion == "ns3::TcpCubic") {
+            TimeValue grown(Seconds(std::min(0.016, std::max(0.004, emptyRtt / 8))));
+            factory.Set("HyStartDelayMin", grown);
+            factory.Set("HyStartDelayMax", grown);
+            factory.Set("CubicDelta", TimeValue(Seconds(1)));
+        } else if (congestion == "ns3::TcpBbr") {
+            factory.Set("Stream", UintegerValue(1000 + number));
+            factory.Set("AckEpochAckedResetThresh", UintegerValue(connection->dataBytes << 20));
+        }
+        return factory.Create<TcpCongestionOps>();
     }
     void Window(uint32_t, uint32_t bytes) { window = bytes; }
     void Sent(Ptr<const Packet> packet, const TcpHeader &, Ptr<const TcpSocketBase>) {
@@ -154,8 +183,8 @@ struct Source {
 
 class Network {
   public:
-    Network(int argc, char **argv, double duration, double every, double jitter)
-        : duration(duration), every(every), folder(argc > 2 ? argv[2] : ".") {
+    Network(int argc, char **argv, double duration, double every, double jitter, double delaysFrom)
+        : duration(duration), every(every), delaysFrom(delaysFrom), folder(argc > 2 ? argv[2] : ".") {
         RngSeedManager::SetSeed(1);
         RngSeedManager::SetRun(argc > 1 ? std::stoull(argv[1]) : 1);
         // As Linux has them.
@@ -182,17 +211,23 @@ class Network {
             device->TraceConnectWithoutContext("MacTx", MakeCallback(&LinkMonitor::Arrive, monitor));
             device->TraceConnectWithoutContext("MacTxDrop", MakeCallback(&LinkMonitor::Refuse, monitor));
         } else {
-            line->SetAttribute("MaxSize", StringValue("1p"));
             auto flow = CreateObject<NetDeviceQueueInterface>();
-            flow->GetTxQueue(0)->ConnectQueueTraces(line);
+            auto gate = new Gate{flow->GetTxQueue(0)};
+            device->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&Gate::Close, gate));
+            device->TraceConnectWithoutContext("PhyTxEnd", MakeCallback(&Gate::Open, gate));
             device->AggregateObject(flow);
             ObjectFactory factory(queue.disc);
             factory.Set("MaxSize", StringValue(queue.room));
             for (auto &setting : queue.settings) factory.Set(setting.first, StringValue(setting.second));
             auto disc = factory.Create<QueueDisc>();
+            if (auto fair = DynamicCast<FqCoDelQueueDisc>(disc)) {
+                fair->SetQuantum(queue.quantum);
+                fair->SetAttribute("Perturbation", UintegerValue(RngSeedManager::GetRun()));
+            }
             disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&LinkMonitor::Enqueue, monitor));
             disc->TraceConnectWithoutContext("DropBeforeEnqueue", MakeCallback(&LinkMonitor::RefuseItem, monitor));
             disc->TraceConnectWithoutContext("DropAfterDequeue", MakeCallback(&LinkMonitor::DropItem, monitor));
+            disc->TraceConnectWithoutContext("Mark", MakeCallback(&LinkMonitor::MarkItem, monitor));
             auto control = NodeOf(from)->GetObject<TrafficControlLayer>();
             control->SetRootQueueDiscOnDevice(device, disc);
             disc->SetNetDeviceQueueInterface(flow);
@@ -226,7 +261,7 @@ class Network {
     // of 0 is none.
     void AddTcp(std::string name, std::vector<std::string> way, std::vector<std::string> back, uint32_t bytes,
                 uint32_t count, std::string congestion, uint32_t initialWindow, uint32_t largestWindow,
-                uint32_t bufferBytes, bool ecn, double start, double stop, double sizePkts) {
+                uint32_t bufferBytes, bool ecn, double start, double stop, double sizePkts, double emptyRtt) {
         // 20 B of IP, 20 B of TCP and 12 B of timestamps.
         auto connection = Add(name, way, back, bytes - 52);
         auto node = NodeOf(way.back());
@@ -243,7 +278,7 @@ class Network {
         for (uint32_t i = 0; i < count; i++) {
             uint64_t left = sizePkts > 0 ? std::llround(sizePkts * connection->dataBytes) : UINT64_MAX;
             auto transfer = new Transfer{connection, NodeOf(way.front()), from, connection->to, congestion,
-                                         initialWindow, largestWindow, bufferBytes, ecn, left};
+                                         initialWindow, largestWindow, bufferBytes, ecn, left, transfers++, emptyRtt};
             double begins = start + later->GetValue();
             Simulator::Schedule(Seconds(begins), &Transfer::Begin, transfer);
             if (stop > 0) Simulator::Schedule(Seconds(std::max(stop, begins)), &Transfer::Stop, transfer);
@@ -276,11 +311,12 @@ class Network {
     void Run() {
         linksFile.open(folder + "/ns3-links.csv");
         connectionsFile.open(folder + "/ns3-connections.csv");
-        linksFile << std::setprecision(12) << "time_s,link,arrived_pkts,lost_pkts,queue_pkts,utilization\n";
+        linksFile << std::setprecision(12) << "time_s,link,arrived_pkts,lost_pkts,marked_pkts,queue_pkts,utilization\n";
         connectionsFile << std::setprecision(12) << "time_s,connection,sent_pkts,delivered_pkts\n";
         FlowMonitorHelper helper;
         auto monitor = helper.InstallAll();
         monitor->SetAttribute("DelayBinWidth", DoubleValue(1e-4));
+        monitor->Start(Seconds(delaysFrom));
         for (int i = 1; i * every < duration * (1 + 1e-9); i++) {
             Simulator::Schedule(Seconds(i * every), &Network::Mark, this);
         }
@@ -357,8 +393,8 @@ class Network {
             auto &it = link->monitor;
             it.Settle();
             linksFile << now << ",\"" << link->name << "\"," << it.arrived << "," << it.lost << ","
-                      << it.area / every << "," << it.busy / every << "\n";
-            it.arrived = it.lost = 0;
+                      << it.marked << "," << it.area / every << "," << it.busy / every << "\n";
+            it.arrived = it.lost = it.marked = 0;
             it.area = it.busy = 0;
         }
         for (auto &connection : connections) {
@@ -394,7 +430,7 @@ class Network {
         }
     }
 
-    double duration, every;
+    double duration, every, delaysFrom;
     std::string folder;
     Ptr<UniformRandomVariable> later;
     std::map<std::string, Ptr<Node>> nodes;
@@ -402,6 +438,6 @@ class Network {
     std::vector<std::unique_ptr<Link>> inOrder;
     std::vector<std::unique_ptr<Connection>> connections;
     Ipv4Address from;
-    uint32_t addresses = 0;
+    uint32_t addresses = 0, transfers = 0;
     std::ofstream linksFile, connectionsFile;
 };
