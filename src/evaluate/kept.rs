@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use netflow_files::{Kind, read_text};
-use netflow_results::{self as results, write_whole};
+use netflow_files::{Kind, read_text, write_own};
+use netflow_results::{self as results, is_results, write_whole};
 use netflow_scenario::{Prepared, digest};
 
 /// The directory of the copies, within the results.
@@ -16,6 +16,8 @@ pub struct Kept {
     /// The copy of the scenario itself, relative to the results; nothing where there are no files to
     /// be copied (a pipe), or they are not what was read any more.
     pub scenario: Option<String>,
+    /// Whether there are copies of an earlier run.
+    replaces: bool,
     /// Files and directories that were not there before.
     made: Vec<PathBuf>,
 }
@@ -44,7 +46,13 @@ impl Kept {
         if !copy.exists() {
             self.made.push(copy.to_owned());
         }
-        write_whole(copy, text.as_bytes())
+        if self.replaces {
+            return write_whole(copy, text.as_bytes());
+        }
+        write_own(copy, text.as_bytes(), None).map_err(|source| results::Error::Write {
+            path: copy.to_owned(),
+            source,
+        })
     }
 }
 
@@ -54,7 +62,10 @@ impl Kept {
 /// # Errors
 /// If they cannot be written; nothing is left of them then.
 pub fn keep(scenario: &Prepared, directory: &Path) -> Result<Kept, results::Error> {
-    let mut kept = Kept::default();
+    let mut kept = Kept {
+        replaces: is_results(directory),
+        ..Kept::default()
+    };
     let Some(places) = places(scenario) else {
         return Ok(kept);
     };

@@ -12,7 +12,8 @@ use common::{Workplace, text};
 fn the_file_is_what_the_standard_output_would_be() {
     let place = Workplace::new();
     let printed = place.expect("export dumbbell.toml --to ns2", 0).stdout;
-    fs::write(place.path("script.tcl"), "old").unwrap();
+    place.expect("export dumbbell.toml --to ns2 --every 1s -o script.tcl", 0);
+    assert_ne!(fs::read(place.path("script.tcl")).unwrap(), printed);
     let nothing = place.expect("export dumbbell.toml --to ns2 -o script.tcl", 0);
     assert!(nothing.stdout.is_empty() && nothing.stderr.is_empty());
     assert_eq!(fs::read(place.path("script.tcl")).unwrap(), printed);

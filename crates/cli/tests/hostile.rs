@@ -60,19 +60,33 @@ fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
 fn no_link_in_a_results_directory_is_followed() {
     let place = Workplace::new();
     fs::write(place.path("victim"), "precious").unwrap();
-    fs::create_dir(place.path("out")).unwrap();
-    for name in [
-        ".links.csv.partial",
-        "links.csv",
-        "summary.json",
-        "manifest.json",
-        "report.html",
+    place.expect("run dumbbell.toml -q -o out", 0);
+    place.expect("report out -o page.html", 0);
+    let page = fs::read_to_string(place.path("page.html")).unwrap() + "precious";
+    fs::write(place.path("page.html"), &page).unwrap();
+    for (name, to) in [
+        (".links.csv.partial", "victim"),
+        ("links.csv", "victim"),
+        ("summary.json", "victim"),
+        ("report.html", "page.html"),
     ] {
-        symlink(place.path("victim"), place.path("out").join(name)).unwrap();
+        let link = place.path("out").join(name);
+        let _ = fs::remove_file(&link);
+        symlink(place.path(to), link).unwrap();
     }
     place.expect("run dumbbell.toml -q -o out", 0);
     place.expect("report out -o out/report.html", 0);
     place.expect("new dumbbell -o out/.links.csv.partial", 0);
+    assert_eq!(fs::read(place.path("victim")).unwrap(), b"precious");
+    assert_eq!(fs::read_to_string(place.path("page.html")).unwrap(), page);
+    assert!(
+        fs::symlink_metadata(place.path("out/report.html"))
+            .unwrap()
+            .is_file()
+    );
+    symlink(place.path("victim"), place.path("out/whole.csv")).unwrap();
+    fs::remove_file(place.path("out/manifest.json")).unwrap();
+    place.expect("run dumbbell.toml -q -o out", 3);
     assert_eq!(fs::read(place.path("victim")).unwrap(), b"precious");
 }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use netflow_files::write_own;
+
 use crate::error::file;
 use crate::{Ensemble, Error, Run, Spread};
 
@@ -16,7 +18,7 @@ use crate::{Ensemble, Error, Run, Spread};
 /// Means and sample standard deviations over the runs; those of a single run are empty.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// If a file cannot be written, or others have written one of that name.
 pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error> {
     file("make", directory, fs::create_dir_all(directory))?;
     let Some(first) = ensemble.runs.first() else {
@@ -91,5 +93,9 @@ fn write(
             row(i, place, &mut text);
         }
     }
-    Ok(netflow_results::write_whole(path, text.as_bytes())?)
+    file(
+        "write",
+        path,
+        write_own(path, text.as_bytes(), Some(header)),
+    )
 }

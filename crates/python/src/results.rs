@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
-use netflow::report::Report;
+use netflow::report::{PAGE_MARK, Report};
 use netflow::results::{
     CLASSES, CONNECTIONS, ConnectionSummary, LINKS, LinkSummary, Summary, Table as Layout, WAITS,
-    wait_rows, write_whole,
+    wait_rows,
 };
 use netflow::scenario::Prepared;
 use netflow::simulation::WaitFor;
+use netflow_files::write_own;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -261,7 +262,9 @@ impl Results {
                         report_of(place.path())
                     }),
             };
-            write_whole(&path, report?.html().as_bytes()).map_err(|error| error.to_string())
+            let page = report?.html();
+            write_own(&path, page.as_bytes(), Some(PAGE_MARK))
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;
         worked.whole()?.map_err(PyOSError::new_err)
     }

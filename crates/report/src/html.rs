@@ -6,6 +6,9 @@ use sha2::{Digest, Sha256};
 
 use crate::colours;
 
+/// What every page says near its beginning.
+pub const PAGE_MARK: &str = "<meta name=\"generator\" content=\"netflow\">";
+
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLES: [&str; 3] = [
     include_str!("../vendor/uplot/uPlot.min.css"),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::Format;
+use crate::{Format, SWEEP_FILE};
 
 /// Why results could not be written or read; every one names the file.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +20,12 @@ pub enum Error {
     /// Another run is writing to the directory.
     #[error("another run is writing to {}: give each a directory of its own", path.display())]
     InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory is that of a sweep.
+    #[error("{} holds a sweep ({SWEEP_FILE}): give results a directory of their own", path.display())]
+    HoldsSweep {
         /// The directory.
         path: PathBuf,
     },

@@ -8,6 +8,7 @@ use netflow_files::{Claim, PartialFile, publish};
 use netflow_network::{Columns, Experience, Interval, Network, Recorder, WaitFor};
 
 use crate::ensemble::{Ensemble, Statistic};
+use crate::holds;
 use crate::partial;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::users::wait_rows;
@@ -41,8 +42,8 @@ impl Writer {
     /// Makes the directory and starts its series; with `classes`, those too.
     ///
     /// # Errors
-    /// If the directory or a file in it cannot be made, another run is writing to it, or the format
-    /// is not in this build.
+    /// If the directory or a file in it cannot be made, another run is writing to it, it has a sweep or
+    /// files of others in it, or the format is not in this build.
     pub fn create(
         directory: &Path,
         network: &Network,
@@ -52,6 +53,7 @@ impl Writer {
         let (links, connections) = &names(network);
         make_directory(directory)?;
         let claim = claim(directory)?;
+        holds::check(directory)?;
         Ok(Writer {
             _claim: claim,
             links: export(directory, LINKS, format, &[links])?,
@@ -294,11 +296,7 @@ fn claim(directory: &Path) -> Result<Claim, Error> {
         },
         _ => cannot(source),
     })?;
-    let tables = ALL
-        .iter()
-        .flat_map(|table| Format::ALL.map(|format| table.file(format)));
-    let others = [Topology::FILE, Summary::FILE, Manifest::FILE].map(str::to_owned);
-    for name in tables.chain(others) {
+    for name in holds::names() {
         PartialFile::clear(directory, &name).map_err(cannot)?;
     }
     Ok(claim)

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use netflow_files::{Claim, Kind, PartialFile, publish, read_text, write_whole};
-use netflow_results::Format;
+use netflow_results::{Format, SWEEP_FILE, is_results};
 use netflow_scenario::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,8 +15,6 @@ use serde_json::Value;
 use crate::tables::{NAMES, Tables};
 use crate::{Axis, Error, Model, Sweep};
 
-/// What describes the sweep.
-const DESCRIPTION: &str = "sweep.json";
 /// Where receipts are.
 const RECEIPTS: &str = "chunks";
 /// What every file's name ends with that is not complete.
@@ -120,9 +118,13 @@ impl Directory {
             mark: digest[..12].to_owned(),
             format: request.format,
         };
+        if is_results(path) {
+            let path = path.to_owned();
+            return Err(Error::HoldsResults { path });
+        }
         directory.make()?;
         let _claim = directory.claim()?;
-        let file = path.join(DESCRIPTION);
+        let file = path.join(SWEEP_FILE);
         if force {
             directory.clear()?;
         } else if file.exists() {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use netflow_results::Manifest;
 use netflow_scenario::Problems;
 
 use crate::{AxisError, MOST_CASES};
@@ -68,6 +69,12 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The directory holds results of a run.
+    #[error("{} holds results of a run ({})", path.display(), Manifest::FILE)]
+    HoldsResults {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory holds something else.
     #[error("{} holds another sweep: {differs} differ", path.display())]
     Another {
@@ -120,6 +127,7 @@ impl Error {
             Error::Another { .. } | Error::NotASweep { .. } => {
                 "give another directory; or --force, which removes what that sweep wrote"
             }
+            Error::HoldsResults { .. } => "give another directory",
             _ => return None,
         };
         Some(help.to_owned())

@@ -1,7 +1,7 @@
 //! `netflow demo`
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
@@ -25,16 +25,7 @@ const SCENARIO: &str = include_str!("home-gateway.toml");
 
 pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let path = arguments.output.as_path();
-    match std::fs::read(path) {
-        Ok(there) if there == SCENARIO.as_bytes() => {}
-        Ok(_) => {
-            let said = "something else is there already; --output names another file";
-            let source = io::Error::new(io::ErrorKind::AlreadyExists, said);
-            return Err(refused(path, source));
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => file::text(path, SCENARIO)?,
-        Err(error) => return Err(refused(path, error)),
-    }
+    file::write(path, SCENARIO, None)?;
     let name = path.display();
     writeln!(
         out,
@@ -56,12 +47,4 @@ The upload keeps some hundred packets waiting at gateway->ISP, and the call wait
   after changes             netflow check {name}"
     )?;
     Ok(())
-}
-
-fn refused(path: &Path, source: io::Error) -> Failure {
-    Failure::File {
-        action: "write",
-        path: path.to_owned(),
-        source,
-    }
 }

@@ -33,7 +33,7 @@ pub struct ExportArguments {
     #[arg(long, value_enum)]
     to: Target,
 
-    /// Write to this file, replacing it, instead of the standard output
+    /// Write to this file instead of the standard output; an earlier export there is replaced
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
@@ -70,6 +70,17 @@ enum Target {
     GraphMl,
 }
 
+impl Target {
+    /// What is said in the head of a file that is written for it.
+    fn mark(self) -> &'static str {
+        match self {
+            Target::Ns2 => export::NS2_MARK,
+            Target::Ns3 => export::NS3_MARK,
+            Target::GraphMl => graphml::MARK,
+        }
+    }
+}
+
 pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let scenario = arguments.scenario.load()?;
     let options = Ns2Options {
@@ -100,7 +111,7 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
     };
     match &arguments.output {
         None => Ok(out.write_all(script.as_bytes())?),
-        Some(path) => Ok(file::text(path, script)?),
+        Some(path) => file::write(path, script, Some(arguments.to.mark())),
     }
 }
 

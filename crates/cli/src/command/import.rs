@@ -222,7 +222,7 @@ impl ImportArguments {
             }
         }
         let Some(table) = table else {
-            return Ok(file::text(output, &written.text)?);
+            return file::replace(output, &written.text);
         };
         let rows = demands::write(&written.topology);
         let mut files = Vec::new();

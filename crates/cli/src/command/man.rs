@@ -19,6 +19,9 @@ pub struct ManArguments {
     output: PathBuf,
 }
 
+/// What stands in the head of every page.
+const MARK: &str = ".TH netflow";
+
 /// Of `command` and all below it.
 pub fn man(arguments: &ManArguments, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     let directory = &arguments.output;
@@ -39,7 +42,7 @@ fn pages(command: &Command, directory: &Path) -> Result<usize, Failure> {
     let name = page.get_filename();
     let mut text = Vec::new();
     page.render(&mut text)?;
-    file::text(&directory.join(name), text)?;
+    file::write(&directory.join(name), text, Some(MARK))?;
     let below = command.get_subcommands().map(|it| pages(it, directory));
     below.sum::<Result<usize, Failure>>().map(|below| 1 + below)
 }

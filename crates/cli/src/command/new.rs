@@ -68,5 +68,5 @@ pub fn new(arguments: &NewArguments, out: &mut dyn Write) -> Result<(), Failure>
             ),
         });
     }
-    Ok(file::text(path, text)?)
+    file::replace(path, text)
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::report::{
-    Drawing, Error, Figure, ProfileSample, Report, Rgb, Style, map_figure, profile_figure,
-    results_figure,
+    Drawing, Error, Figure, PAGE_MARK, ProfileSample, Report, Rgb, Style, map_figure,
+    profile_figure, results_figure,
 };
 use netflow_files::{Kind, ShortLines};
 use serde::Deserialize;
@@ -151,9 +151,10 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
         .output
         .as_deref()
         .unwrap_or(Path::new("report.html"));
-    file::allow_ending(output, &["html", "htm"])?;
+    file::allow_ending(output, "a page", &["html", "htm"])?;
+    file::allow(output, Some(PAGE_MARK))?;
     let report = Report::read(&arguments.results, arguments.against.as_deref())?;
-    file::text(output, report.html())?;
+    file::write(output, report.html(), Some(PAGE_MARK))?;
     writeln!(out, "{}", output.display())?;
     Ok(())
 }
@@ -168,17 +169,21 @@ fn figure(
         Some(path) => path.clone(),
         None => PathBuf::from(format!("{}.{}", name_of(&name), name_of(&format))),
     };
+    let mark = Some(Drawing::MARK);
+    file::allow(&output, mark)?;
     let figure = draw(name, arguments)?;
+    // First what may be somebody's measurements.
+    let data = arguments.data.then(|| output.with_extension("csv"));
+    if let Some(data) = &data {
+        file::table(data, &figure.data)?;
+    }
     match format {
-        FigureFormat::Svg => file::text(&output, &figure.svg),
-        FigureFormat::Pdf => file::text(&output, figure.pdf()?),
-        FigureFormat::Png => file::text(&output, figure.png()?),
+        FigureFormat::Svg => file::write(&output, &figure.svg, mark),
+        FigureFormat::Pdf => file::write(&output, figure.pdf()?, mark),
+        FigureFormat::Png => file::write(&output, figure.png()?, mark),
     }?;
-    writeln!(out, "{}", output.display())?;
-    if arguments.data {
-        let data = output.with_extension("csv");
-        file::text(&data, &figure.data)?;
-        writeln!(out, "{}", data.display())?;
+    for path in [Some(output), data].into_iter().flatten() {
+        writeln!(out, "{}", path.display())?;
     }
     Ok(())
 }
@@ -190,7 +195,7 @@ fn format(arguments: &ReportArguments) -> Result<FigureFormat, Failure> {
             let all = FigureFormat::value_variants().iter();
             let all: Vec<String> = all.map(name_of).collect();
             let all: Vec<&str> = all.iter().map(String::as_str).collect();
-            file::allow_ending(path, &all)?;
+            file::allow_ending(path, "a figure", &all)?;
             let ending = path.extension().and_then(|it| it.to_str());
             ending.and_then(|it| FigureFormat::from_str(it, true).ok())
         }

@@ -22,6 +22,9 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("g", "graph", "label", "string"),
 ];
 
+/// Near the beginning of every file that is written here.
+pub const MARK: &str = "<!-- A network, written by netflow. -->";
+
 /// The nodes and links, every one of them, as GraphML; demands have no place in it.
 ///
 /// What is written is read as the same nodes and links, to the bit.
@@ -34,6 +37,7 @@ pub fn write(topology: &Topology) -> String {
 
 fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
     writeln!(text, "<?xml version=\"1.0\" encoding=\"utf-8\"?>")?;
+    writeln!(text, "{MARK}")?;
     writeln!(
         text,
         "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">"

@@ -56,10 +56,7 @@ const FONT: u32 = 12;
 pub fn draw(panels: &[Panel], style: &Style) -> Result<Drawing, Error> {
     let chosen = chosen(panels, &style.panels)?;
     let svg = draw_panels(&chosen, style)?;
-    Ok(Drawing {
-        svg,
-        data: table(&chosen),
-    })
+    Ok(Drawing::new(&svg, table(&chosen)))
 }
 
 /// The panels that have these names, in their order; all without any.

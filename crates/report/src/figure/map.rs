@@ -50,10 +50,7 @@ pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Err
         return Err(Error::NothingToShow("there are no links".to_owned()));
     }
     let picture = Picture::new(&run, &map, style);
-    Ok(Drawing {
-        svg: picture.svg(),
-        data: picture.data(),
-    })
+    Ok(Drawing::new(&picture.svg(), picture.data()))
 }
 
 /// A box of a label.

@@ -2,6 +2,7 @@
 
 use krilla::Document;
 use krilla::geom::Size;
+use krilla::metadata::Metadata;
 use krilla::page::PageSettings;
 use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -27,6 +28,7 @@ impl Drawing {
         let size = Size::from_wh(width, height).ok_or_else(|| failed("it has no size"))?;
         let page = PageSettings::from_wh(width, height).ok_or_else(|| failed("it has no size"))?;
         let mut document = Document::new();
+        document.set_metadata(Metadata::new().creator(Drawing::MARK.to_owned()));
         let mut page = document.start_page_with(page);
         let mut surface = page.surface();
         let drawn = surface.draw_svg(&tree, size, SvgSettings::default());
@@ -50,7 +52,7 @@ impl Drawing {
             .ok_or_else(|| failed("it has no size"))?;
         let scale = Transform::from_scale(PIXELS, PIXELS);
         resvg::render(&tree, scale, &mut picture.as_mut());
-        picture.encode_png().map_err(failed)
+        Ok(with_comment(&picture.encode_png().map_err(failed)?))
     }
 
     fn tree(&self) -> Result<Tree, Error> {
@@ -63,6 +65,26 @@ impl Drawing {
         fonts.set_sans_serif_family("Noto Sans");
         Tree::from_str(&self.svg, &options).map_err(failed)
     }
+}
+
+/// A PNG with what [`Drawing::MARK`] says as its comment: a chunk of its own behind the first one.
+fn with_comment(png: &[u8]) -> Vec<u8> {
+    /// The signature, and the chunk with the size of the picture.
+    const HEAD: usize = 8 + 25;
+    let Some((head, rest)) = png.split_at_checked(HEAD) else {
+        return png.to_vec();
+    };
+    let chunk = ["tEXtComment\0", Drawing::MARK].concat();
+    let length = (chunk.len() - "tEXt".len()) as u32;
+    let checksum = crc32fast::hash(chunk.as_bytes());
+    [
+        head,
+        &length.to_be_bytes(),
+        chunk.as_bytes(),
+        &checksum.to_be_bytes(),
+        rest,
+    ]
+    .concat()
 }
 
 fn failed(error: impl ToString) -> Error {

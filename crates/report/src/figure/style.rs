@@ -40,3 +40,17 @@ pub struct Drawing {
     /// What it shows, as CSV.
     pub data: String,
 }
+
+impl Drawing {
+    /// What every file of a figure says, whatever its format, near its beginning or its end.
+    pub const MARK: &str = "A figure of netflow";
+
+    /// Of an SVG whose first line is its first tag.
+    pub(crate) fn new(svg: &str, data: String) -> Drawing {
+        let (tag, rest) = svg.split_once('\n').unwrap_or((svg, ""));
+        Drawing {
+            svg: format!("{tag}\n<!-- {} -->\n{rest}", Drawing::MARK),
+            data,
+        }
+    }
+}

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::evaluate::steady_notes;
+use netflow::report::PAGE_MARK;
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, Failures, failures as analyse, rows};
 
@@ -84,7 +85,8 @@ pub struct FailuresArguments {
 
 pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        file::allow_ending(path, &["html", "htm"])?;
+        file::allow_ending(path, "a page", &["html", "htm"])?;
+        file::allow(path, Some(PAGE_MARK))?;
     }
     let scenario = arguments.scenario.load_calibrated()?;
     problems::warn(&scenario);
@@ -115,7 +117,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
             None => "Failures".to_owned(),
         };
         let page = page::page(&seen, title, &scenario.notes, &cases, &links);
-        file::text(path, page.html())?;
+        file::write(path, page.html(), Some(PAGE_MARK))?;
     }
     let answer = object! {
         at_s: at_s,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::number::{count, percent};
+use netflow::report::Drawing;
 use netflow::tcpmodel::rounds::{Conversations, Direction, HEADER_BYTES, Path};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
@@ -85,6 +86,9 @@ pub struct PredictArguments {
 const TIMESTAMPS_BYTES: u32 = 12;
 
 pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(path) = &arguments.svg {
+        print::allow_figure(path)?;
+    }
     let conversations = conversations(arguments)?;
     let path = path(arguments);
     let played = sessions(arguments)?;
@@ -127,7 +131,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
     let csv = |out: &mut dyn Write| print::csv(&borrowed, out);
     arguments.format.answer(out, &answer, csv, text)?;
     if let Some(path) = &arguments.svg {
-        file::text(path, print::figure(&borrowed)?)?;
+        file::write(path, print::figure(&borrowed)?, Some(Drawing::MARK))?;
     }
     Ok(())
 }

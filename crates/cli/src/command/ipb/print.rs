@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use netflow::number::{count, duration, percent, short};
-use netflow::report::distribution_figure;
+use netflow::report::{Drawing, distribution_figure};
 use netflow::units::Seconds;
 use netflow_ipb::{MOST_LATENESS_S, Measured, RunOptions, Users};
 use netflow_workload::{Step, Summary, Times, Waits};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::csv;
 use crate::output::json::object;
 use crate::output::table::Table;
+use crate::output::{csv, file};
 
 /// What users of a name waited for.
 type Named<'a> = (&'a str, &'a Waits);
@@ -53,6 +54,9 @@ fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
     };
     waits.iter().flat_map(of_name).collect()
 }
+
+/// What stands near the beginning of every file with an answer.
+pub const MARK: &str = "\"think_scale\":";
 
 pub fn csv(waits: &[Named<'_>], out: &mut dyn Write) -> io::Result<()> {
     csv::write_any(&rows(waits), out)
@@ -97,6 +101,12 @@ pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
         }
     }
     distribution_figure(&curves).map_err(|error| Failure::Evaluation(error.to_string()))
+}
+
+/// Refuses to draw it there, before there are waits.
+pub fn allow_figure(path: &Path) -> Result<(), Failure> {
+    file::allow_ending(path, "this figure", &["svg"])?;
+    file::allow(path, Some(Drawing::MARK))
 }
 
 fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::number::{count, duration};
+use netflow::report::Drawing;
 use netflow_ipb::{Load, Measured, RunOptions, Until, Users};
 
 use super::error::cannot_start;
@@ -72,6 +73,12 @@ pub struct RunArguments {
 }
 
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(path) = &arguments.output {
+        file::allow(path, Some(print::MARK))?;
+    }
+    if let Some(path) = &arguments.svg {
+        print::allow_figure(path)?;
+    }
     let (names, loads): (Vec<String>, Vec<Load>) = arguments
         .played
         .loads()?
@@ -108,10 +115,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         |out| print::text(&measured, &options, &names, arguments.rtt, out),
     )?;
     if let Some(path) = &arguments.output {
-        file::json(path, &answer)?;
+        file::json(path, &answer, print::MARK)?;
     }
     if let Some(path) = &arguments.svg {
-        file::text(path, print::figure(&waits)?)?;
+        file::write(path, print::figure(&waits)?, Some(Drawing::MARK))?;
     }
     judge(&measured, &options)
 }

@@ -59,10 +59,7 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
     if arguments.self_test {
         return self_test::self_test(arguments.need, arguments.format, out);
     }
-    let options = arguments
-        .link
-        .options()
-        .map_err(netflow_testbed::Error::from)?;
+    let options = arguments.link.options()?;
     let testbed = match (&arguments.a, &arguments.b) {
         (Some(a), Some(b)) => {
             Testbed::between(Namespace::at(&path(a))?, Namespace::at(&path(b))?, &options)?

@@ -8,6 +8,8 @@ use netflow_testbed::{
     BitErrors, Capture, DirectionOptions, End, GilbertElliott, LinkLoss, LinkOptions, OptionError,
 };
 
+use crate::failure::Failure;
+use crate::output::file;
 use crate::parse::{gilbert, probability, quantity, time_from_zero};
 
 /// A link. An option holds for both directions; with -back, for that from b to a.
@@ -98,7 +100,14 @@ enum EndArgument {
 }
 
 impl LinkArguments {
-    pub fn options(&self) -> Result<LinkOptions, OptionError> {
+    pub fn options(&self) -> Result<LinkOptions, Failure> {
+        if let Some(path) = &self.pcap {
+            file::allow(path, None)?;
+        }
+        Ok(self.checked().map_err(netflow_testbed::Error::from)?)
+    }
+
+    fn checked(&self) -> Result<LinkOptions, OptionError> {
         let errors = |ber: Option<f64>| match (ber, self.ber_burst) {
             (None, _) => Ok(None),
             (Some(ber), None) => BitErrors::independent(ber).map(Some),

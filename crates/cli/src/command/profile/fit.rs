@@ -13,6 +13,7 @@ use netflow::profile::to_toml;
 use netflow::traces::fitted_to;
 use serde::Serialize;
 
+use super::written;
 use crate::command::trace::samples::{Sampling, of_files};
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
@@ -65,6 +66,12 @@ enum MethodArgument {
 }
 
 pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(path) = &arguments.output {
+        written::allow(path)?;
+    }
+    if let Some(path) = &arguments.residuals {
+        file::allow_ending(path, "a table of samples", &["csv"])?;
+    }
     let flows = of_files(&arguments.traces, &arguments.sampling)?;
     let method = match arguments.method {
         MethodArgument::LongRun => Method::LongRun,
@@ -83,13 +90,13 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
     let residuals = residuals(&flows, &fit.conditions, profile);
     let clusters = diagnose(&residuals);
     if let (Some(path), Some(text)) = (&arguments.output, to_toml(profile)) {
-        file::text(path, text)?;
+        written::write(path, &text)?;
     }
     if let Some(path) = &arguments.residuals {
         let mut text = Vec::new();
         let lines = residuals.iter().map(|it| residual_line(&flows, it));
         csv::write(lines, &mut text)?;
-        file::text(path, &text)?;
+        file::table(path, &String::from_utf8_lossy(&text))?;
     }
     let clusters = clusters.iter().map(|it| JsonCluster::new(&flows, it));
     let clusters: Vec<JsonCluster<'_>> = clusters.collect();

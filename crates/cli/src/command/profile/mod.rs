@@ -7,6 +7,7 @@ mod list;
 #[cfg(target_os = "linux")]
 mod measure;
 mod show;
+mod written;
 
 use std::io::Write;
 

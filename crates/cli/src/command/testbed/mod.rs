@@ -89,7 +89,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
         return network::testbed(scenario, options, command, arguments.format, out);
     }
     // Wrong options are told before anything is made.
-    let link = arguments.link.options().map_err(Error::from)?;
+    let link = arguments.link.options()?;
     let mut stack = StackOptions::preset(&arguments.stack).unwrap_or_default();
     if let Some(name) = &arguments.cc {
         netflow_testbed::check_congestion_control(name)?;

@@ -20,10 +20,10 @@ use serde::Serialize;
 
 use super::{finish, outside, wait};
 use crate::failure::Failure;
-use crate::output::csv;
 use crate::output::format::Format;
 use crate::output::progress::Progress;
 use crate::output::table::{Table, known};
+use crate::output::{csv, file};
 use crate::{interrupt, problems};
 
 /// What there is to say of a scenario's network.
@@ -201,9 +201,11 @@ impl<'a> Work<'a> {
             Ok((node(network, name)?, line))
         });
         let captures = arguments.capture.iter().map(|text| {
-            let (name, file) = pair(text, "A->B=FILE")?;
+            let (name, path) = pair(text, "A->B=FILE")?;
+            let path = PathBuf::from(path);
+            file::allow(&path, None)?;
             let capture = Capture {
-                path: PathBuf::from(file),
+                path,
                 end: netflow_testbed::End::A,
                 snap_bytes: u32::from(u16::MAX),
             };

@@ -13,6 +13,9 @@ use crate::prepared::Prepared;
 /// The file with what happened at links.
 pub const NS2_LINKS_FILE: &str = "ns-links.csv";
 
+/// What the first line of a script says.
+pub const NS2_MARK: &str = "written by `netflow export --to ns2`";
+
 /// Its columns. Counts are of the interval that ends at `time_s`; `waiting_pkts` is the time
 /// average over it, without the packet in service; a packet has departed when its service begins.
 pub const NS2_LINK_COLUMNS: [&str; 7] = [
@@ -201,7 +204,7 @@ fn header(scenario: &Prepared, warnings: &Warnings) -> String {
         format!(" {}", word(&name.to_string_lossy()))
     });
     let mut text = format!(
-        "# The scenario{name} for ns-2.35, written by `netflow export --to ns2`.\n\
+        "# The scenario{name} for ns-2.35, {NS2_MARK}.\n\
          #\n\
          #   ns SCRIPT [SEED [DIRECTORY [TRACE]]]\n\
          #\n\

@@ -13,6 +13,9 @@ use crate::prepared::Prepared;
 /// over it.
 pub const NS3_LINKS_FILE: &str = "ns3-links.csv";
 
+/// What the first line of a program begins with.
+pub const NS3_MARK: &str = "// A scenario of netflow, for ns-3.37";
+
 /// Likewise of connections.
 pub const NS3_CONNECTIONS_FILE: &str = "ns3-connections.csv";
 
@@ -166,7 +169,7 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
 fn head() -> String {
     let libraries = NS3_LIBRARIES.map(|name| format!("-lns3-{name}")).join(" ");
     format!(
-        "// A scenario of netflow, for ns-3.37. To compile it (on Debian: apt-get install libns3-dev g++):\n\
+        "{NS3_MARK}. To compile it (on Debian: apt-get install libns3-dev g++):\n\
          //\n\
          //   g++ -std=c++17 -O2 FILE -o scenario {libraries}\n\
          //\n\

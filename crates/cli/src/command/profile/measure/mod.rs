@@ -16,9 +16,9 @@ use netflow::profile::to_toml;
 use netflow_testbed::{become_root, check_congestion_control, control_doubt};
 
 use super::fit::{print_cells, print_slices};
+use super::written;
 use crate::command::trace::samples::{Sampling, of_trace};
 use crate::failure::Failure;
-use crate::output::file;
 use crate::output::table::{by_loss_and_rtt, known};
 use crate::parse::{self, positive_time, probability, round_trip};
 use cells::{BUDGET_PPS, Cell, Measured, Plan};
@@ -92,6 +92,13 @@ const WITHIN_PKTS: f64 = 4.0;
 /// Packets in a sample: few, so that short transfers have some left after their start-up.
 const SAMPLE_PKTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
+impl MeasureArguments {
+    /// Where the profile of a congestion control goes.
+    fn file(&self, name: &str) -> PathBuf {
+        self.output.join(format!("{name}.toml"))
+    }
+}
+
 pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let least_s = WITHIN_PKTS / arguments.link_rate;
     if let Some(&rtt_s) = arguments.rtt.iter().find(|&&rtt_s| rtt_s < least_s) {
@@ -109,6 +116,9 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
     }
     for name in &arguments.cc {
         check_congestion_control(name)?;
+    }
+    for name in &arguments.cc {
+        written::allow(&arguments.file(name))?;
     }
     become_root()?;
     let captures = arguments.output.join("captures");
@@ -249,8 +259,8 @@ fn profile(
             "{name}: the fit has no surface"
         )));
     };
-    let path = arguments.output.join(format!("{name}.toml"));
-    file::text(&path, text)?;
+    let path = arguments.file(name);
+    written::write(&path, &text)?;
     writeln!(out, "{named}: {}", names.description)?;
     print(&fit, out)?;
     Ok(writeln!(out, "{}", path.display())?)

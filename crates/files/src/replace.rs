@@ -1,0 +1,106 @@
+//! Files of others, which are not written over.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::write_whole;
+
+/// How far from its beginning, or from its end, a file has its mark at most, in bytes.
+const WITHIN: u64 = 64 << 10;
+
+/// Whether a file may be written there: there is nothing, or nothing in it; it is no file (a pipe, a
+/// device); or it has the `mark` near its beginning or its end, by which this program's files of the same
+/// kind are known. Without a mark none is.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`] if it is somebody else's; or that it cannot be read.
+pub fn may_write(path: &Path, mark: Option<&str>) -> io::Result<()> {
+    match is_other(path, mark)? {
+        true => Err(other()),
+        false => Ok(()),
+    }
+}
+
+/// As [`write_whole`], if that may be done ([`may_write`]), or nothing changes by it.
+///
+/// # Errors
+/// As those of both.
+pub fn write_own(path: &Path, bytes: &[u8], mark: Option<&str>) -> io::Result<()> {
+    if is_other(path, mark)? {
+        let same = fs::metadata(path)?.len() == bytes.len() as u64 && fs::read(path)? == bytes;
+        return if same { Ok(()) } else { Err(other()) };
+    }
+    write_whole(path, bytes)
+}
+
+fn other() -> io::Error {
+    let said =
+        "it is there already, and netflow did not write it: remove it or choose another name";
+    io::Error::new(io::ErrorKind::AlreadyExists, said)
+}
+
+fn is_other(path: &Path, mark: Option<&str>) -> io::Result<bool> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(false);
+    }
+    let Some(mark) = mark else { return Ok(true) };
+    let within = WITHIN.max(mark.len() as u64);
+    let mut file = File::open(path)?;
+    let has_mark = |part: &[u8]| part.windows(mark.len()).any(|it| it == mark.as_bytes());
+    let mut part = Vec::new();
+    file.by_ref().take(within).read_to_end(&mut part)?;
+    if has_mark(&part) {
+        return Ok(false);
+    }
+    part.clear();
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(within)))?;
+    file.take(within).read_to_end(&mut part)?;
+    Ok(!has_mark(&part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARK: Option<&str> = Some("# Ours.\n");
+
+    /// A table of measurements went when a figure of the same name was drawn beside it.
+    #[test]
+    fn a_file_of_others_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        write_own(&path, b"# Ours.\n1\n", MARK).unwrap();
+        write_own(&path, b"# Ours.\n2\n", MARK).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# Ours.\n2\n");
+        fs::write(&path, "theirs").unwrap();
+        for mark in [MARK, None] {
+            let refused = write_own(&path, b"# Ours.\n3\n", mark).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+        }
+        write_own(&path, b"theirs", MARK).unwrap();
+    }
+
+    #[test]
+    fn marks_stand_at_either_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let much = "x".repeat(3 * WITHIN as usize);
+        for (text, own) in [
+            (format!("# Ours.\n{much}"), true),
+            (format!("{much}# Ours.\n"), true),
+            (format!("{much}# Ours.\n{much}"), false),
+            (String::new(), true),
+        ] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(may_write(&path, MARK).is_ok(), own);
+        }
+        assert!(may_write(directory.path(), None).is_ok());
+    }
+}
