@@ -8,7 +8,7 @@ mod transfers;
 pub use failures::{
     FailureRow, IntactRow, LinkUnderFailureRow, failures, intact, kinds_of_failures, under_failures,
 };
-pub use gains::{GainRow, gains};
+pub use gains::{GainRow, UpgradeRow, gains, upgrades};
 pub use headroom::{HeadroomRow, headroom};
 pub use transfers::{TransferRow, transfers};
 

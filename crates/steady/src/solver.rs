@@ -83,6 +83,25 @@ impl Solver {
         Ok(())
     }
 
+    /// The steady state with so much more bandwidth of a link, in bit/s, from the one without; the link has
+    /// afterwards what it had.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_with_more(
+        &mut self,
+        link: LinkId,
+        more_bps: f64,
+        before: &Steady,
+        options: &SteadyOptions,
+    ) -> Result<Steady, SteadyError> {
+        let bandwidth_bps = self.problem.links[link.index()].bandwidth_bps;
+        self.set_bandwidth(link, bandwidth_bps + more_bps)?;
+        let found = self.solve_from(before, options);
+        self.set_bandwidth(link, bandwidth_bps)?;
+        found
+    }
+
     /// Gives a link another propagation delay, in seconds.
     ///
     /// # Errors

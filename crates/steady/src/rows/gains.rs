@@ -1,9 +1,9 @@
 //! What a little more of a link changes.
 
-use netflow_network::Network;
+use netflow_network::{LinkId, Network};
 use serde::Serialize;
 
-use crate::Sensitivities;
+use crate::{Sensitivities, Steady};
 
 /// What a little more of one link changes, per unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -58,5 +58,41 @@ pub fn gains<'a>(
     });
     let mut rows: Vec<GainRow<'_>> = rows.collect();
     rows.sort_by(|a, b| b.goodput_bps_per_bps.total_cmp(&a.goodput_bps_per_bps));
+    rows
+}
+
+/// What a link with more bandwidth changes, solved again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct UpgradeRow<'a> {
+    /// `FROM->TO`.
+    pub link: &'a str,
+    /// By how much more goodput, in bit/s.
+    pub goodput_bps: f64,
+    /// By how much more mean delay, in seconds.
+    pub delay_s: f64,
+    /// By how much more loss probability.
+    pub loss_probability: f64,
+    /// How much of the time the link then sends.
+    pub utilization: f64,
+}
+
+/// The rows of links that have more in a steady state of their own than in this one; what gains most goodput stands
+/// first, and of what gains the same, to a millionth of all goodput, in the network's order.
+pub fn upgrades<'a>(
+    network: &'a Network,
+    without: &Steady,
+    with: &[(LinkId, Steady)],
+) -> Vec<UpgradeRow<'a>> {
+    let rows = with.iter().map(|(link, with)| UpgradeRow {
+        link: network.link_name(*link),
+        goodput_bps: with.totals.goodput_bps - without.totals.goodput_bps,
+        delay_s: with.totals.delay_s - without.totals.delay_s,
+        loss_probability: with.totals.loss_probability - without.totals.loss_probability,
+        utilization: with.link(*link).utilization,
+    });
+    let mut rows: Vec<UpgradeRow<'_>> = rows.collect();
+    let step_bps = 1e-6 * without.totals.goodput_bps.max(1.0);
+    let steps = |row: &UpgradeRow<'_>| (row.goodput_bps / step_bps).round();
+    rows.sort_by(|a, b| steps(b).total_cmp(&steps(a)));
     rows
 }

@@ -2,6 +2,7 @@
 
 mod beside;
 mod headroom;
+mod more;
 mod print;
 mod where_more;
 
@@ -17,7 +18,7 @@ use crate::input::{ScenarioArguments, unknown};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
-use crate::parse::{positive_time, probability};
+use crate::parse::{bandwidth, positive_time, probability};
 use crate::problems;
 
 /// Find where a scenario comes to rest, without stepping
@@ -48,6 +49,10 @@ pub struct SolveArguments {
     /// Tell what a little more of every link would change, and rank links by what they gain
     #[arg(long = "where", conflicts_with = "headroom")]
     ranks: bool,
+
+    /// Tell instead what so much more bandwidth of each link changes, by solving again with it, such as `1 Gbit/s`
+    #[arg(long, value_name = "RATE", value_parser = bandwidth, requires = "ranks")]
+    more: Option<f64>,
 
     /// Tell how many times the demands may be what they are, within bounds
     #[arg(long, requires = "bound")]
@@ -108,6 +113,9 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         format,
         top: arguments.top,
     };
+    if let Some(more_bps) = arguments.more {
+        return more::answer(&seen, &mut solver, more_bps, &options, out);
+    }
     if arguments.ranks {
         return where_more::answer(&seen, &mut solver, out);
     }

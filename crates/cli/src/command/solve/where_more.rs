@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use netflow::number::short;
+use netflow::number::{percent, short};
+use netflow::simulation::LinkId;
 use netflow::steady::rows::{self, GainRow};
 use netflow::steady::{Measure, Solver};
 
@@ -51,15 +52,19 @@ fn print_text(
     bends: &[&str],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if let Some(first) = rows.first().filter(|row| row.goodput_bps_per_bps > 0.0) {
-        writeln!(
+    match rows
+        .first()
+        .filter(|row| row.goodput_bps_per_bps * 1e3 >= LITTLE)
+    {
+        Some(first) => writeln!(
             out,
             "1 Mbit/s more gains most at {}: {} kbit/s of goodput at the margin",
             first.link,
             short(first.goodput_bps_per_bps * 1e3),
-        )?;
-        writeln!(out)?;
+        )?,
+        None => writeln!(out, "{NO_LINK_LIMITS}{}", busiest(seen))?,
     }
+    writeln!(out)?;
     writeln!(
         out,
         "what more of each link changes, at the margin: goodput in kbit/s, mean delay in ms, loss in %"
@@ -91,9 +96,30 @@ fn print_text(
     print::print_found(seen, out)
 }
 
-/// A change of which less than a millionth is none.
-fn little(change: f64) -> String {
-    match change.abs() < 1e-6 {
+/// What is said where more bandwidth is of no use.
+pub(super) const NO_LINK_LIMITS: &str =
+    "no link limits anything: more bandwidth gains no goodput anywhere";
+
+/// The link that sends for most of the time, as the end of a sentence.
+pub(super) fn busiest(seen: &Seen<'_>) -> String {
+    let of = |id: LinkId| seen.steady.link(id).utilization;
+    let most = seen
+        .network
+        .links()
+        .max_by(|&a, &b| of(a).total_cmp(&of(b)));
+    most.filter(|&id| of(id) > 0.0)
+        .map_or_else(String::new, |id| {
+            let (name, part) = (seen.network.link_name(id), percent(of(id)));
+            format!("; the busiest, {name}, sends for {part} of the time")
+        })
+}
+
+/// Less than this of what is shown is nothing.
+const LITTLE: f64 = 1e-6;
+
+/// A change, if there is one.
+pub(super) fn little(change: f64) -> String {
+    match change.abs() < LITTLE {
         true => "0".to_owned(),
         false => short(change),
     }
