@@ -5,6 +5,7 @@
 //! steady state is looked for near that of the intact network.
 
 mod cases;
+mod hurt;
 mod worst;
 
 use netflow_network::{ConnectionId, Detours, Network};
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
 pub use cases::{Failing, FailureKind};
+pub use hurt::{Hurt, SLOWER};
 pub use worst::{BUSY, Worst};
 
 /// Goodput of which less is no loss: what Newton's method leaves is far below.
@@ -39,6 +41,8 @@ pub struct FailureOptions {
     pub sample: Option<usize>,
     /// What is drawn hangs on it.
     pub seed: u64,
+    /// Of each case, so many of those who suffer are kept.
+    pub who: usize,
     /// How steady states are looked for.
     pub steady: SteadyOptions,
 }
@@ -53,6 +57,7 @@ impl Default for FailureOptions {
             pairs: false,
             sample: None,
             seed: 1,
+            who: 0,
             steady: SteadyOptions::default(),
         }
     }
@@ -89,7 +94,7 @@ pub struct FailureCase {
 }
 
 /// A network at rest after a failure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AfterFailure {
     /// How far from rest it is: see [`Steady::residual`].
     pub residual: f64,
@@ -99,8 +104,13 @@ pub struct AfterFailure {
     pub goodput_bps: f64,
     /// How much less that is than without the failure; negative, if it is more.
     pub lost_bps: f64,
-    /// Who loses the largest part of its goodput, and which; among equals who has the most to lose.
+    /// Who loses the largest part of its goodput, and which; among equals who offers most, then by name.
     pub hit: Option<(ConnectionId, f64)>,
+    /// Connections that lose more than 0.01 % of their goodput, or whose delay at least doubles; one with
+    /// `count = n` is n.
+    pub suffering: u64,
+    /// The first of them, in the order of [`hit`](Self::hit).
+    pub hurt: Vec<Hurt>,
 }
 
 /// A link over all failures.
@@ -158,6 +168,7 @@ pub fn failures(
         network,
         at_s,
         options: &options.steady,
+        who: options.who,
         detours,
         intact: &intact,
     };
@@ -214,6 +225,7 @@ struct Analysis<'a> {
     network: &'a Network,
     at_s: f64,
     options: &'a SteadyOptions,
+    who: usize,
     detours: Detours,
     intact: &'a Steady,
 }
@@ -246,31 +258,18 @@ impl Analysis<'_> {
     }
 
     fn after(&self, steady: &Steady) -> AfterFailure {
+        let ranked = hurt::ranked(self.network, self.intact, steady);
+        let hit = ranked.first().filter(|it| it.lost > NOTHING);
+        let (suffering, hurt) = hurt::suffering(self.network, &ranked, self.who);
         AfterFailure {
             residual: steady.residual,
             worst: Worst::of(steady, self.network),
             goodput_bps: steady.totals.goodput_bps,
             lost_bps: self.intact.totals.goodput_bps - steady.totals.goodput_bps,
-            hit: self.hit(steady),
+            hit: hit.map(|it| (it.connection, it.lost)),
+            suffering,
+            hurt,
         }
-    }
-
-    fn hit(&self, steady: &Steady) -> Option<(ConnectionId, f64)> {
-        let mut hit: Option<(ConnectionId, f64, f64)> = None;
-        for id in self.network.connections() {
-            let before_bps = self.goodput_bps(self.intact, id);
-            if before_bps <= 0.0 {
-                continue;
-            }
-            let lost = 1.0 - self.goodput_bps(steady, id) / before_bps;
-            let worse = hit.is_none_or(|(_, most, most_bps)| {
-                lost > most + NOTHING || (lost > most - NOTHING && before_bps > most_bps)
-            });
-            if lost > NOTHING && worse {
-                hit = Some((id, lost, before_bps));
-            }
-        }
-        hit.map(|(id, lost, _)| (id, lost))
     }
 
     fn goodput_bps(&self, steady: &Steady, id: ConnectionId) -> f64 {

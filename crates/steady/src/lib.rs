@@ -42,8 +42,8 @@ use netflow_network::Network;
 pub use beside::{BesideRun, Watched, beside_run};
 pub use error::SteadyError;
 pub use failures::{
-    AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures,
-    LinkUnderFailure, Worst, failures,
+    AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures, Hurt,
+    LinkUnderFailure, SLOWER, Worst, failures,
 };
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;

@@ -6,7 +6,8 @@ mod headroom;
 mod transfers;
 
 pub use failures::{
-    FailureRow, IntactRow, LinkUnderFailureRow, failures, intact, kinds_of_failures, under_failures,
+    FailureRow, HurtRow, IntactRow, LinkUnderFailureRow, failures, hurt, intact, kinds_of_failures,
+    under_failures,
 };
 pub use gains::{GainRow, UpgradeRow, gains, upgrades};
 pub use headroom::{HeadroomRow, headroom};

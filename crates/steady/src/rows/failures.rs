@@ -44,10 +44,32 @@ pub struct FailureRow<'a> {
     pub blocked_connections: u64,
     /// Their part of the intact network's goodput.
     pub blocked_goodput: f64,
+    /// Connections that lose more than 0.01 % of their goodput, or whose delay at least doubles; one with
+    /// `count = n` is n.
+    pub hurt_connections: Option<u64>,
     /// Who loses the largest part of its goodput.
     pub hardest_hit: Option<&'a str>,
     /// Which part.
     pub hardest_hit_lost: Option<f64>,
+}
+
+/// Who suffers from a failure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HurtRow<'a> {
+    /// That of the failure: 1 is the worst.
+    pub rank: usize,
+    /// What fails.
+    pub failure: String,
+    /// Who suffers.
+    pub connection: &'a str,
+    /// The part of its goodput that it loses; negative, if it gains.
+    pub lost_goodput: f64,
+    /// The mean delay of its packets when nothing fails, one way.
+    pub intact_delay_s: f64,
+    /// The same after the failure; nothing, if nothing arrives.
+    pub delay_s: Option<f64>,
+    /// Bit/s that it sends when nothing fails.
+    pub offered_bps: f64,
 }
 
 /// What a link carries under any failure.
@@ -98,6 +120,7 @@ impl FailureRow<'_> {
             why_not: Some(String::new()),
             max_utilization_link: Some(""),
             links_above_90_percent: Some(0),
+            hurt_connections: Some(0),
             max_delay_connection: Some(""),
             max_loss_link: Some(""),
             hardest_hit: Some(""),
@@ -120,6 +143,27 @@ impl LinkUnderFailureRow<'_> {
 pub fn failures<'a>(network: &'a Network, found: &Failures) -> Vec<FailureRow<'a>> {
     let ranked = found.ranked().into_iter().enumerate();
     let rows = ranked.map(|(place, i)| case(network, found, place + 1, &found.cases[i]));
+    rows.collect()
+}
+
+/// Those who suffer, of the worst case first: as many of each as were kept.
+pub fn hurt<'a>(network: &'a Network, found: &Failures) -> Vec<HurtRow<'a>> {
+    let cases = found.ranked().into_iter().enumerate();
+    let after = cases.filter_map(|(place, i)| {
+        let case = &found.cases[i];
+        Some((place + 1, case, case.rest.as_ref().ok()?))
+    });
+    let rows = after.flat_map(|(rank, case, after)| {
+        after.hurt.iter().map(move |it| HurtRow {
+            rank,
+            failure: name(network, &case.failing),
+            connection: network.connection_name(it.connection),
+            lost_goodput: it.lost,
+            intact_delay_s: it.intact_delay_s,
+            delay_s: it.delay_s,
+            offered_bps: it.offered_bps,
+        })
+    });
     rows.collect()
 }
 
@@ -169,6 +213,7 @@ fn case<'a>(
         goodput_bps: Some(after.goodput_bps),
         lost_goodput_bps: Some(after.lost_bps),
         lost_goodput: Some(share(after.lost_bps)),
+        hurt_connections: Some(after.suffering),
         hardest_hit: after.hit.map(|(id, _)| network.connection_name(id)),
         hardest_hit_lost: after.hit.map(|(_, lost)| lost),
         ..row

@@ -8,7 +8,7 @@ use netflow_network::{
 };
 use netflow_problems::{RandomNetwork, connection, link, one_way, random_network};
 use netflow_steady::{
-    Failing, FailureCase, FailureKind, FailureOptions, Failures, Steady, SteadyError,
+    Failing, FailureCase, FailureKind, FailureOptions, Failures, Hurt, SLOWER, Steady, SteadyError,
     SteadyOptions, failures, solve,
 };
 use rand::{RngExt, SeedableRng};
@@ -394,6 +394,44 @@ fn what_has_no_route_is_blocked() {
     // Nothing makes A->B busier than all of it; B->A carries something only if D->A fails, or never.
     let link = found.links[0];
     assert_eq!((link.by, link.worst), (None, link.intact));
+}
+
+/// Who waited nine times as long was nowhere told of, and of all who lost only one was.
+#[test]
+fn all_who_suffer_are_told_hardest_hit_first() {
+    let network = ring().build();
+    let found = analyse(
+        &network,
+        &FailureOptions {
+            who: 5,
+            ..FailureOptions::default()
+        },
+    );
+    let without_ab = found.cases[0].rest.as_ref().unwrap();
+    // `told` is two connections.
+    assert_eq!(without_ab.suffering, 3);
+    let [told, free] = without_ab.hurt.as_slice() else {
+        panic!("{:?}", without_ab.hurt);
+    };
+    let name = |it: &Hurt| network.connection_name(it.connection).to_owned();
+    assert_eq!(
+        (name(told), told.lost, told.delay_s),
+        ("told".to_owned(), 1.0, None)
+    );
+    assert_eq!(name(free), "free");
+    assert!(free.lost.abs() < 1e-9 && free.delay_s.unwrap() > SLOWER * free.intact_delay_s);
+    // Nobody goes over C->D or D->A.
+    let without_cd = found.cases[2].rest.as_ref().unwrap();
+    assert_eq!((without_cd.suffering, without_cd.hurt.len()), (0, 0));
+    let one = FailureOptions {
+        who: 1,
+        ..FailureOptions::default()
+    };
+    let one = analyse(&network, &one).cases[0].rest.clone().unwrap();
+    assert_eq!(
+        (one.suffering, one.hurt.len(), name(&one.hurt[0])),
+        (3, 1, "told".to_owned())
+    );
 }
 
 #[test]

@@ -71,6 +71,11 @@ pub struct FailuresArguments {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
+    /// Tell who suffers, too, at most N of each case: who loses more than 0.01 % of its goodput, or waits twice as
+    /// long or more, hardest hit first
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    who: u32,
+
     /// Rows of the printed tables at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
@@ -111,6 +116,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     };
     let cases = rows::failures(network, &found);
     let links = rows::under_failures(network, &found);
+    let hurt = rows::hurt(network, &found);
     if let Some(path) = &arguments.output {
         let title = match arguments.scenario.path.file_name() {
             Some(name) => format!("Failures of {}", name.display()),
@@ -126,6 +132,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         intact: rows::intact(network, &found),
         cases: &cases,
         links: &links,
+        hurt: &hurt,
     };
     let format = if arguments.json {
         Format::Json
@@ -137,9 +144,13 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         &answer,
         |out| {
             csv::write_any_named("cases", &cases, out)?;
-            csv::write_any_named("links", &links, out)
+            csv::write_any_named("links", &links, out)?;
+            match arguments.who {
+                0 => Ok(()),
+                _ => csv::write_any_named("hurt", &hurt, out),
+            }
         },
-        |out| print::print(&seen, &cases, &links, out),
+        |out| print::print(&seen, &cases, &links, &hurt, out),
     )?)
 }
 
@@ -169,6 +180,7 @@ impl FailuresArguments {
             pairs: self.pairs,
             sample: self.sample.map(|n| n as usize),
             seed: self.seed.unwrap_or(seed),
+            who: self.who as usize,
             ..FailureOptions::default()
         })
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
-use netflow::steady::rows::{self, FailureRow, LinkUnderFailureRow};
+use netflow::steady::rows::{self, FailureRow, HurtRow, LinkUnderFailureRow};
 
 use super::Seen;
 use crate::output::table::{Table, known};
@@ -12,10 +12,17 @@ pub fn print(
     seen: &Seen<'_>,
     cases: &[FailureRow<'_>],
     links: &[LinkUnderFailureRow<'_>],
+    hurt: &[HurtRow<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     table_of_cases(cases).print_top(seen.top, "case", out)?;
     writeln!(out)?;
+    if !hurt.is_empty() {
+        // Of the cases that are printed.
+        let of_top = hurt.iter().filter(|it| it.rank <= seen.top);
+        table_of_hurt(of_top).print_top(usize::MAX, "connection", out)?;
+        writeln!(out)?;
+    }
     print_links(links, seen.top, out)?;
     writeln!(out)?;
     for line in summary(seen, cases) {
@@ -50,12 +57,30 @@ pub fn table_of_cases<'a>(cases: &'a [FailureRow<'a>]) -> Table<'a, &'a FailureR
         .text("of", |it| it.max_delay_connection.unwrap_or_default())
         .number("max loss", |it| known(it.max_loss, percent, NOTHING))
         .text("at", |it| it.max_loss_link.unwrap_or_default())
+        .number("hurt", |it| {
+            it.hurt_connections
+                .map_or_else(|| NOTHING.to_owned(), |n| n.to_string())
+        })
         .text("hit hardest", |it| {
             match (it.hardest_hit, it.hardest_hit_lost) {
                 (Some(name), Some(part)) => format!("{name}: {}", percent(-part)),
                 _ => String::new(),
             }
         })
+}
+
+fn table_of_hurt<'a>(
+    rows: impl IntoIterator<Item = &'a HurtRow<'a>>,
+) -> Table<'a, &'a HurtRow<'a>> {
+    Table::of(rows)
+        .text("failure", |it| it.failure.clone())
+        .text("hurts", |it| it.connection)
+        .number("lost goodput", |it| lost(it.lost_goodput))
+        .number("delay ms", |it| short(it.intact_delay_s * 1e3))
+        .number("then", |it| {
+            known(it.delay_s, |delay_s| short(delay_s * 1e3), NOTHING)
+        })
+        .number("offered Mbit/s", |it| short(it.offered_bps / 1e6))
 }
 
 /// A part of the goodput; of so little nobody can tell whether it is lost.
@@ -66,12 +91,18 @@ fn lost(part: f64) -> String {
     }
 }
 
-/// The links with traffic, the busiest first.
+/// The links with traffic, the busiest first, in hundredths of a percent; then by what they are offered, then by name.
 pub fn table_of_links<'a>(
     links: &'a [LinkUnderFailureRow<'a>],
 ) -> Table<'a, &'a LinkUnderFailureRow<'a>> {
     let mut used: Vec<_> = links.iter().filter(|it| it.max_utilization > 0.0).collect();
-    used.sort_by(|a, b| b.max_utilization.total_cmp(&a.max_utilization));
+    let steps = |it: &LinkUnderFailureRow<'_>| (it.max_utilization * 1e4).round();
+    let kbps = |it: &LinkUnderFailureRow<'_>| (it.offered_bps * 1e-3).round();
+    used.sort_by(|a, b| {
+        let by_use = steps(b).total_cmp(&steps(a));
+        let by_offer = kbps(b).total_cmp(&kbps(a));
+        by_use.then(by_offer).then_with(|| a.link.cmp(b.link))
+    });
     Table::of(used)
         .text("link", |it| it.link)
         .number("utilization", |it| percent(it.utilization))

@@ -103,10 +103,12 @@ pub(super) const NO_LINK_LIMITS: &str =
 /// The link that sends for most of the time, as the end of a sentence.
 pub(super) fn busiest(seen: &Seen<'_>) -> String {
     let of = |id: LinkId| seen.steady.link(id).utilization;
+    // The first of those that are as busy.
+    let steps = |id: LinkId| (of(id) * 1e6).round();
     let most = seen
         .network
         .links()
-        .max_by(|&a, &b| of(a).total_cmp(&of(b)));
+        .reduce(|a, b| if steps(b) > steps(a) { b } else { a });
     most.filter(|&id| of(id) > 0.0)
         .map_or_else(String::new, |id| {
             let (name, part) = (seen.network.link_name(id), percent(of(id)));
