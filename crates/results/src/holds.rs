@@ -5,7 +5,7 @@ use std::path::Path;
 use netflow_files::{Kind, read_text};
 
 use crate::table::ALL;
-use crate::{Error, Format, Manifest, Summary, Topology};
+use crate::{Error, Format, Manifest, Summary, Table, Topology};
 
 /// What describes a sweep in its directory.
 pub const SWEEP_FILE: &str = "sweep.json";
@@ -34,6 +34,20 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     tables.chain([Topology::FILE, Summary::FILE, Manifest::FILE].map(str::to_owned))
 }
 
+/// What stands near the beginning or the end of each of them: the columns of a table, the first key of what is
+/// JSON.
+fn marks() -> impl Iterator<Item = String> {
+    let of_table = |table: &Table, format| match format {
+        Format::Csv => table.columns().collect::<Vec<_>>().join(","),
+        _ => table.columns().last().unwrap_or_default().to_owned(),
+    };
+    let tables = ALL
+        .iter()
+        .flat_map(move |table| Format::ALL.map(|format| of_table(table, format)));
+    let first_keys = ["\"nodes\": [", "\"from_s\": ", "\"program\": \"netflow\""];
+    tables.chain(first_keys.map(str::to_owned))
+}
+
 /// Refuses a directory with a sweep, or with files of others that results would replace.
 pub(crate) fn check(directory: &Path) -> Result<(), Error> {
     if is_sweep(directory) {
@@ -44,8 +58,11 @@ pub(crate) fn check(directory: &Path) -> Result<(), Error> {
     if is_results(directory) {
         return Ok(());
     }
-    for path in names().map(|name| directory.join(name)) {
-        netflow_files::may_write(&path, None).map_err(|source| Error::Write { path, source })?;
+    // Without a manifest there may be tables of a run that was killed while it gave them their names.
+    for (name, mark) in names().zip(marks()) {
+        let path = directory.join(name);
+        netflow_files::may_write(&path, Some(&mark))
+            .map_err(|source| Error::Write { path, source })?;
     }
     Ok(())
 }
