@@ -171,7 +171,9 @@ fn marks_are_counted_and_turns_are_short() {
     for queue in ["codel", "fq-codel", "pie", "red"] {
         for ecn in [false, true] {
             let more = match queue {
-                "red" => ", min = \"5 pkt\", max = \"15 pkt\", weight = 0.02, max-p = 0.05, gentle = true",
+                "red" => {
+                    ", min = \"5 pkt\", max = \"15 pkt\", weight = 0.02, max-p = 0.05, gentle = true"
+                }
                 _ => "",
             };
             text += &format!(

@@ -39,7 +39,7 @@ function showRun() {
   const run = here();
   const file = run.manifest.scenario.split(/[\\/]/).pop();
   $("title").textContent = run.title || file;
-  $("subtitle").textContent = (run.title ? `${file} · ` : "") + `${run.manifest.options.model} model · ${short(run.end_s)} s of network time · ` +
+  $("subtitle").textContent = (run.title ? `${file} · ` : "") + `${model(run)} · ${short(run.end_s)} s of network time · ` +
     `${plural(data.map.left_out ? new Set(run.links.flatMap((l) => [l.from, l.to])).size : data.map.nodes.length, "node")}, ${plural(run.links.length, "link")}, ${plural(run.connections.length, "connection")}` +
     (run.manifest.seeds > 1 ? ` · mean of ${run.manifest.seeds} seeds, bands: 95 % confidence of the mean` : "") +
     (data.against ? ` · grey: ${data.against.referee}, mean ± one standard deviation (${data.against.name})` : "");

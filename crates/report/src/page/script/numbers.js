@@ -28,6 +28,9 @@ function rate(bps) {
   }
   return short(bps) + "\u00a0bit/s";
 }
+/* Packets are told as they are asked for: `window` is what files call that model. */
+const byPackets = (run) => run.manifest.options.model === "window";
+const model = (run) => (byPackets(run) ? "packets" : `${run.manifest.options.model} model`);
 const plural = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 const bps = (c) => (known(c.goodput) && known(c.bytes) ? c.goodput * c.bytes * 8 : null);
 const goodput = (c) => (known(bps(c)) ? rate(bps(c)) : `${short(c.goodput)}\u00a0pkt/s`);
