@@ -8,6 +8,14 @@ use crate::wire::Packet;
 /// On data, in what it tells: it met congestion (CE, RFC 3168).
 pub(crate) const CONGESTED: u64 = 1 << 63;
 
+/// Likewise: it was sent before, and so may not be marked (RFC 3168, 6.1.5).
+pub(crate) const SENT_AGAIN: u64 = 1 << 62;
+
+/// When a data packet was sent, by what it tells.
+pub(crate) fn sent_ns(tells: u64) -> u64 {
+    tells & !(CONGESTED | SENT_AGAIN)
+}
+
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
 
+use crate::managed::SENT_AGAIN;
 use crate::ns;
 use crate::numbers::Numbers;
 use crate::queue::{Link, service_ns};
@@ -71,9 +72,9 @@ pub(crate) struct Way {
 
 impl HopSpec {
     /// Whether this one of its packets may be marked: a SYN asks for ECN before it may be itself (RFC 3168,
-    /// 6.1.1).
+    /// 6.1.1), and what is sent again is not.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
-        self.ecn && packet.seq != 0
+        self.ecn && packet.seq != 0 && packet.tells & SENT_AGAIN == 0
     }
 }
 

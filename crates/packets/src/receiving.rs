@@ -3,7 +3,7 @@
 use netflow_network::{Acks, ConnectionSpec};
 
 use crate::delays::OneWay;
-use crate::managed::CONGESTED;
+use crate::managed::{CONGESTED, sent_ns};
 use crate::plan::Ends;
 use crate::receiver::Receiver;
 use crate::stack::StackReceiver;
@@ -114,8 +114,7 @@ impl ReceivingEnd {
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
                     taken += 1;
-                    self.fresh_ns
-                        .push(packet.time_ns - (packet.tells & !CONGESTED));
+                    self.fresh_ns.push(packet.time_ns - sent_ns(packet.tells));
                     if let Answers::Stack(receiver) = &mut self.answers {
                         let congested = packet.tells & CONGESTED != 0;
                         if let Some(first) = receiver.settle(packet.seq, congested) {
@@ -164,8 +163,8 @@ impl ReceivingEnd {
                 (true, at_once.then_some((packet.seq, self.arrived)))
             }
             Answers::Stack(receiver) => {
-                let sent_ns = packet.tells & !CONGESTED;
-                let congested = packet.tells != sent_ns;
+                let congested = packet.tells & CONGESTED != 0;
+                let sent_ns = sent_ns(packet.tells);
                 receiver.receive(packet.time_ns, packet.seq, sent_ns, congested)
             }
             Answers::Nothing => (true, None),

@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netflow_network::{Application, ConnectionSpec, Limit};
-use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::{Ack, Opening, Receiver, Sender, TcpState};
+use netflow_tcpmodel::{CongestionControl, Stack};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::generator::PacketGenerator;
+use crate::managed::SENT_AGAIN;
 use crate::tcp::NEVER;
 use crate::told::{SYN_ANSWERED, pack, unpack};
 
@@ -41,6 +42,8 @@ pub(crate) struct StackSender {
     random: Pcg32,
     /// Segments to be sent now.
     out: Vec<u32>,
+    /// The first that has never been sent.
+    fresh: u32,
     /// Packets sent, the SYNs included.
     pub sent: u64,
     /// Of connections before this one: round-trip times in seconds, their number, and losses found.
@@ -85,6 +88,7 @@ impl StackSender {
             held: VecDeque::new(),
             random,
             out: Vec::new(),
+            fresh: 0,
             sent: 0,
             rtts_before: (0.0, 0),
             losses_before: (0, 0),
@@ -102,6 +106,7 @@ impl StackSender {
         self.is_open = false;
         self.held.clear();
         self.out.clear();
+        self.fresh = 0;
     }
 
     /// The server's: its answer to a SYN, sent at `from_ns`, is answered. `repeated` says that the SYN came
@@ -225,12 +230,16 @@ impl StackSender {
         self.application.stop();
     }
 
-    /// The packets to send now.
-    pub fn emit(&mut self, mut send: impl FnMut(i32)) {
+    /// The packets to send now, and what they tell beside when. DCTCP's may be marked whenever they are sent, as
+    /// in Linux.
+    pub fn emit(&mut self, mut send: impl FnMut(i32, u64)) {
         self.sent += self.out.len() as u64;
-        self.out
-            .drain(..)
-            .for_each(|segment| send(segment as i32 + 1));
+        let is_dctcp = self.stack.congestion == CongestionControl::Dctcp;
+        for segment in self.out.drain(..) {
+            let again = segment < self.fresh && !is_dctcp;
+            self.fresh = self.fresh.max(segment + 1);
+            send(segment as i32 + 1, if again { SENT_AGAIN } else { 0 });
+        }
     }
 
     /// The congestion window in packets, no larger than what the other end allows.
@@ -353,5 +362,37 @@ impl StackReceiver {
     pub fn say(&mut self) -> (i32, u64) {
         let ack: Ack = self.receiver.acknowledge(true);
         (ack.cumulative as i32, pack(&ack))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    /// Segments 0 to 2, then 1 again, then 3: RFC 3168, 6.1.5. A new connection begins with new ones.
+    #[test]
+    fn what_is_sent_again_may_not_be_marked_but_dctcps() {
+        for (congestion, again) in [
+            (CongestionControl::Reno, SENT_AGAIN),
+            (CongestionControl::Dctcp, 0),
+        ] {
+            let mut stack = Stack::builtin("linux-6").unwrap();
+            stack.set_congestion(congestion);
+            let random = || Pcg32::seed_from_u64(1);
+            let application = PacketGenerator::of_application(Application::Bulk, 0, random());
+            let mut sender = StackSender::silent(&Arc::new(stack), 100.0, application, random());
+            let mut emit = |segments: &[u32]| {
+                sender.out.extend_from_slice(segments);
+                let mut told = Vec::new();
+                sender.emit(|packet, tells| told.push((packet, tells)));
+                told
+            };
+            assert_eq!(emit(&[0, 1, 2]), [(1, 0), (2, 0), (3, 0)]);
+            assert_eq!(emit(&[1, 3]), [(2, again), (4, 0)]);
+            sender.begin_anew();
+            sender.out.push(0);
+            sender.emit(|packet, tells| assert_eq!((packet, tells), (1, 0)));
+        }
     }
 }

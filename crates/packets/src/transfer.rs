@@ -312,7 +312,7 @@ impl Transfer {
             Kind::Stack(stack) => {
                 stack.push(now_ns);
                 let window_pkts = stack.window_pkts();
-                stack.emit(|seq| out.send_with(now_ns, seq, window_pkts));
+                stack.emit(|seq, tells| out.send_with(now_ns, tells, seq, window_pkts));
             }
             Kind::Equation(_) | Kind::Open(_) => {}
         }
@@ -534,7 +534,7 @@ impl Transfer {
                     tcp.emit(self.start_ns, &mut out);
                 }
                 Kind::Stack(stack) => stack.start(self.start_ns, |seq| {
-                    out.send_with(self.start_ns, seq, 1.0);
+                    out.send_with(self.start_ns, 0, seq, 1.0);
                 }),
                 Kind::Equation(sender) => sender.start(self.start_ns),
                 Kind::Open(_) => {}
@@ -598,7 +598,7 @@ impl Transfer {
                 match &mut self.kind {
                     Kind::Tcp(tcp) => tcp.time_has_come(now_ns),
                     Kind::Stack(stack) => stack.time_has_come(now_ns, |seq| {
-                        out.send_with(now_ns, seq, 1.0);
+                        out.send_with(now_ns, 0, seq, 1.0);
                     }),
                     Kind::Equation(sender) => {
                         if let Some(seq) = sender.time_has_come(now_ns) {
@@ -622,7 +622,7 @@ impl Transfer {
                 Kind::Tcp(tcp) => tcp.emit(now_ns, &mut out),
                 Kind::Stack(stack) => {
                     let window_pkts = stack.window_pkts();
-                    stack.emit(|seq| out.send_with(now_ns, seq, window_pkts));
+                    stack.emit(|seq, tells| out.send_with(now_ns, tells, seq, window_pkts));
                 }
                 Kind::Equation(_) | Kind::Open(_) => {}
             }
@@ -643,9 +643,15 @@ impl Out<'_> {
     /// Sends a packet; whether there is a way for it.
     #[inline(always)]
     fn send(&mut self, time_ns: u64, seq: i32) -> bool {
+        self.send_telling(time_ns, 0, seq)
+    }
+
+    /// Likewise, one that tells so much beside when it was sent.
+    #[inline(always)]
+    fn send_telling(&mut self, time_ns: u64, tells: u64, seq: i32) -> bool {
         let packet = Packet {
             time_ns,
-            tells: time_ns,
+            tells: time_ns | tells,
             hop: self.way.hop,
             seq,
         };
@@ -658,8 +664,8 @@ impl Out<'_> {
 impl Out<'_> {
     /// Sends a packet; if an edge marks it, by this window.
     #[inline(always)]
-    fn send_with(&mut self, now_ns: u64, seq: i32, window_pkts: f64) {
-        if self.send(now_ns, seq)
+    fn send_with(&mut self, now_ns: u64, tells: u64, seq: i32, window_pkts: f64) {
+        if self.send_telling(now_ns, tells, seq)
             && let Some(windows) = &mut self.windows
         {
             windows.push_back(window_pkts);
@@ -781,7 +787,7 @@ impl Tcp {
     fn emit(&mut self, now_ns: u64, out: &mut Out<'_>) {
         let window_pkts = self.sender.window.min(self.sender.limit);
         for seq in self.sent.drain(..) {
-            out.send_with(now_ns, seq, window_pkts);
+            out.send_with(now_ns, 0, seq, window_pkts);
         }
     }
 }
