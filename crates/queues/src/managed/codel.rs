@@ -5,7 +5,9 @@ use super::Waiting;
 /// Controlled delay: when no packet has waited for less than a target during an interval, packets are
 /// dropped at the head of the queue, the later the more often, until one has.
 ///
-/// By the pseudo-code of RFC 8289, section 5, which is that of Linux. No packet is dropped that leaves no
+/// By the pseudo-code of RFC 8289, section 5, which is that of Linux but for the root of the number of drops:
+/// Linux approximates it by one step of Newton's for each drop, so that the second drop comes after half an
+/// interval instead of 0.71, and among a few transfers up to a fifth more are dropped. No packet is dropped that leaves no
 /// more bytes behind it than the largest packet so far has: that one stands for the MTU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoDel {

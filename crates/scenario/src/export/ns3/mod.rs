@@ -396,6 +396,8 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             let back = nodes(&way_back)?;
             let links = network.path(id).into_iter().chain(way_back);
             let empty_s: f64 = links.map(|link| network.link_spec(link).delay_s).sum();
+            // Whole nanoseconds, as delays are.
+            let empty_s = (1e9 * empty_s).round() / 1e9;
             let buffer = way_holds_bytes(network, id).clamp(262_144.0, 1e9).round();
             line(
                 text,

@@ -1,0 +1,186 @@
+//! The page: what netflow says beside what ns-3 does.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::cell::{Cell, Queue, STACKS, Set, cells};
+use crate::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, Who};
+use crate::verdict::{Both, Measure, Pair, Sums};
+
+const HEAD: &str = include_str!("head.md");
+const REASONS: &str = include_str!("reasons.md");
+
+/// Cells that netflow and ns-3 know.
+pub fn both(rows: &[Row], set: Set) -> Vec<Both> {
+    beside_another(rows, set, Who::Ns3)
+}
+
+fn beside_another(rows: &[Row], set: Set, other: Who) -> Vec<Both> {
+    let known = |cell: &Cell| Both::of(cell, rows, other);
+    cells(set).iter().filter_map(known).collect()
+}
+
+/// The page, of the files of this directory.
+///
+/// # Errors
+/// One of them cannot be read, or is something else.
+pub fn page(directory: &Path) -> Result<String, Box<dyn Error>> {
+    let read = |name: &str| row::read(&directory.join(name));
+    let netflow = read(NETFLOW)?;
+    let beside = |name: &str| -> Result<Vec<Row>, Box<dyn Error>> {
+        Ok([read(name)?, netflow.clone()].concat())
+    };
+    let (ns3, linux, ablations) = (beside(NS3)?, beside(LINUX)?, beside(ABLATIONS)?);
+    let mut out = format!("{HEAD}\n");
+    for set in Set::ALL {
+        let _ = write!(
+            out,
+            "## {}\n\n{}\n",
+            title(set),
+            summary(&both(&ns3, set), &Measure::ALL)
+        );
+    }
+    let by_linux = beside_another(&linux, Set::Grid, Who::Linux);
+    out += REASONS;
+    for set in [Set::Grid, Set::Test] {
+        let changed = both(&ablations, set);
+        let _ = write!(
+            out,
+            "\n## ns-3 with other senders: {}\n\n{}\n{}",
+            set.name(),
+            summary(&changed, &Measure::ALL),
+            table(&changed, &Measure::ALL),
+        );
+    }
+    let _ = write!(
+        out,
+        "\n## Linux: grid\n\n{}\n{}",
+        summary(&by_linux, &Measure::BY_LINUX),
+        table(&by_linux, &Measure::BY_LINUX),
+    );
+    for set in Set::ALL {
+        let _ = write!(
+            out,
+            "\n## Each cell: {}\n\n{}",
+            set.name(),
+            table(&both(&ns3, set), &Measure::ALL)
+        );
+    }
+    Ok(out)
+}
+
+fn title(set: Set) -> &'static str {
+    match set {
+        Set::Grid => "In short: the grid",
+        Set::Development => "In short: the development set",
+        Set::Test => "In short: the test set",
+    }
+}
+
+/// Per stack and queue.
+pub fn summary(all: &[Both], measures: &[Measure]) -> String {
+    let mut out = String::from("| stack | queue |");
+    for &measure in measures {
+        let _ = write!(out, " {} |", measure.name());
+    }
+    out += "\n|---|---|";
+    out += &"---|".repeat(measures.len());
+    out += "\n";
+    let mut row = |stack: Option<&str>, queue: Option<Queue>| {
+        let own = |it: &&Both| {
+            stack.is_none_or(|stack| it.cell.stack == stack)
+                && queue.is_none_or(|queue| it.cell.queue == queue)
+        };
+        if !all.iter().any(|it| own(&it)) {
+            return;
+        }
+        let _ = write!(
+            out,
+            "| {} | {} |",
+            stack.unwrap_or("all"),
+            queue.map_or("all", Queue::name)
+        );
+        for &measure in measures {
+            let sums = Sums::of(all.iter().filter(own), measure);
+            let _ = write!(out, " {} |", told(&sums));
+        }
+        out += "\n";
+    };
+    for stack in STACKS {
+        for queue in Queue::ALL {
+            row(Some(stack), Some(queue));
+        }
+    }
+    for stack in STACKS {
+        row(Some(stack), None);
+    }
+    for queue in Queue::ALL {
+        row(None, Some(queue));
+    }
+    row(None, None);
+    out
+}
+
+/// `5 of 8, 3.1 % (1.2 %)`.
+fn told(sums: &Sums) -> String {
+    if sums.cells == 0 {
+        return String::new();
+    }
+    let mut text = format!("{} of {}", sums.within, sums.cells);
+    if let (Some(error), Some(spread)) = (sums.error(), sums.spread()) {
+        let _ = write!(text, ", {:.1} ({:.1}) %", 100.0 * error, 100.0 * spread);
+    }
+    text
+}
+
+/// Every cell.
+pub fn table(all: &[Both], measures: &[Measure]) -> String {
+    let mut out = String::from("| cell |");
+    for &measure in measures {
+        let _ = write!(out, " {} |", head(measure));
+    }
+    out += "\n|---|";
+    out += &"---|".repeat(measures.len());
+    out += "\n";
+    for both in all {
+        let _ = write!(out, "| {} |", both.cell.told());
+        for &measure in measures {
+            let text = match measure.applies(&both.cell) {
+                true => beside(measure, &both.pair(measure)),
+                false => String::new(),
+            };
+            let _ = write!(out, " {text} |");
+        }
+        out += "\n";
+    }
+    out
+}
+
+fn head(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Queue => "queue, pkt",
+        Measure::Utilization => "utilization, %",
+        Measure::Loss => "lost, %",
+        Measure::Marks => "marked, %",
+        Measure::Jain => "Jain",
+        Measure::Delay => "delay p95, ms",
+    }
+}
+
+/// `12.1 / 12.0 ± 0.3`: netflow's, and ns-3's with its spread.
+fn beside(measure: Measure, pair: &Pair) -> String {
+    let (factor, digits) = match measure {
+        Measure::Queue | Measure::Delay => (1.0, 1),
+        Measure::Utilization => (100.0, 1),
+        Measure::Loss | Measure::Marks => (100.0, 2),
+        Measure::Jain => (1.0, 3),
+    };
+    let cross = if pair.is_within() { "" } else { " **✗**" };
+    format!(
+        "{:.digits$} / {:.digits$} ± {:.digits$}{cross}",
+        factor * pair.netflow.mean,
+        factor * pair.other.mean,
+        factor * pair.other.std
+    )
+}

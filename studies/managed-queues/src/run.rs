@@ -1,0 +1,130 @@
+//! A cell by netflow, and by ns-3.
+
+use std::convert::Infallible;
+use std::error::Error;
+
+use netflow_compare::{Run, Runner, Settings};
+use netflow_scenario::Prepared;
+use netflow_simulation::{Interval, Options, Recorder, Run as _, Simulation};
+
+use crate::cell::{Cell, FROM_S, STARTS_S};
+use crate::row::{Row, Who, jain};
+
+/// Seeds of each cell, on both sides.
+pub const SEEDS: u32 = 5;
+
+struct Nothing;
+
+impl Recorder for Nothing {
+    type Error = Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// The managed link.
+const LINK: &str = "A->B";
+
+/// A cell by netflow.
+///
+/// # Errors
+/// It is no scenario, or cannot be evaluated.
+pub fn netflow(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> {
+    let prepared = cell.prepared(&cell.starts_s(seed))?;
+    let options = Options {
+        seed: seed.into(),
+        ..prepared.options
+    };
+    let mut simulation = Simulation::new(prepared.network, options)?;
+    simulation.set_threads(1);
+    simulation.run_until(FROM_S, &mut Nothing, || false)?;
+    simulation.begin_period();
+    while !simulation.is_done() {
+        simulation.step()?;
+    }
+    let network = simulation.network();
+    let link = network.link_by_name(LINK).ok_or("there is no such link")?;
+    let totals = simulation.link_totals(link);
+    let connections: Vec<_> = network
+        .connections()
+        .map(|id| simulation.connection_totals(id))
+        .collect();
+    let goodputs: Vec<f64> = connections.iter().map(|it| it.mean_goodput_pps).collect();
+    let delays = connections.iter().filter_map(|it| it.delay);
+    let p95_s: Vec<f64> = delays.map(|it| it.p95_s).collect();
+    let row = Row {
+        cell: cell.name(),
+        who: Who::Netflow,
+        seed,
+        queue_pkts: totals.mean_queue_pkts,
+        utilization: totals.utilization,
+        loss: totals.lost_pkts / totals.offered_pkts,
+        marks: totals.marked_pkts / totals.offered_pkts,
+        jain: jain(&goodputs),
+        delay_p95_ms: 1e3 * p95_s.iter().sum::<f64>() / p95_s.len() as f64,
+    };
+    Ok(row.rounded())
+}
+
+/// How ns-3 and Linux run a cell.
+pub fn settings() -> Settings {
+    Settings {
+        seeds: SEEDS,
+        jobs: 1,
+        start_jitter_s: STARTS_S,
+        every_s: FROM_S,
+        delays_from_s: FROM_S,
+        ..Settings::default()
+    }
+}
+
+/// A cell by ns-3, or by Linux; nothing if the machine was too slow for it.
+///
+/// # Errors
+/// The run fails, or tells nothing of the link.
+pub fn referee(
+    runner: &dyn Runner,
+    who: Who,
+    cell: &Cell,
+    scenario: &Prepared,
+    seed: u32,
+) -> Result<Option<Row>, Box<dyn Error + Send + Sync>> {
+    let run = runner.run_one(scenario, &settings(), seed, &|| false)?;
+    match &run.doubt {
+        Some(doubt) => {
+            eprintln!("{}: {doubt}", cell.name());
+            Ok(None)
+        }
+        None => Ok(Some(row_of(cell, who, seed, &run)?.rounded())),
+    }
+}
+
+/// The first interval is what does not count.
+fn row_of(cell: &Cell, who: Who, seed: u32, run: &Run) -> Result<Row, &'static str> {
+    let links = run.links.iter().find(|(name, _)| name == LINK);
+    let (_, all) = links.ok_or("there is no such link")?;
+    let intervals = all.get(1..).unwrap_or_default();
+    let n = intervals.len() as f64;
+    let sum = |of: &dyn Fn(&netflow_compare::LinkInterval) -> f64| -> f64 {
+        intervals.iter().map(of).sum()
+    };
+    let arrived = sum(&|it| it.arrived_pkts);
+    let goodputs: Vec<f64> = run
+        .connections
+        .iter()
+        .map(|(_, all)| all.iter().skip(1).map(|it| it.delivered_pkts).sum())
+        .collect();
+    let delays: Vec<f64> = run.delays.iter().map(|(_, it)| it.p95_s).collect();
+    Ok(Row {
+        cell: cell.name(),
+        who,
+        seed,
+        queue_pkts: sum(&|it| it.queue_pkts) / n,
+        utilization: sum(&|it| it.utilization) / n,
+        loss: sum(&|it| it.lost_pkts) / arrived,
+        marks: sum(&|it| it.marked_pkts.unwrap_or(f64::NAN)) / arrived,
+        jain: jain(&goodputs),
+        delay_p95_ms: 1e3 * delays.iter().sum::<f64>() / delays.len() as f64,
+    })
+}

@@ -1,0 +1,127 @@
+//! What the page says is what was run, holds, and is what netflow still gives; and a few cells by ns-3 again.
+
+use std::path::Path;
+
+use netflow_compare::Ns3;
+use netflow_needs::{Need, skip};
+use netflow_scenario::Prepared;
+use study_managed_queues::ablation;
+use study_managed_queues::cell::{Cell, Queue, Set, cells};
+use study_managed_queues::page::{both, page};
+use study_managed_queues::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, Who};
+use study_managed_queues::run::{SEEDS, netflow, referee, settings};
+use study_managed_queues::verdict::{Both, Measure, Sums};
+
+fn directory() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rows(name: &str) -> Vec<Row> {
+    row::read(&directory().join(name)).unwrap()
+}
+
+#[test]
+fn the_page_is_what_was_run() {
+    let written = std::fs::read_to_string(directory().join("README.md")).unwrap();
+    let again = page(directory()).unwrap();
+    assert_eq!(written, again, "the study's command writes it again");
+}
+
+#[test]
+fn no_run_is_missing() {
+    let (own, other) = (rows(NETFLOW), rows(NS3));
+    for cell in Set::ALL.into_iter().flat_map(cells) {
+        for seed in 0..SEEDS {
+            let known = |rows: &[Row], who| rows.iter().any(|row| row.is(&cell, who, seed));
+            let name = cell.name();
+            assert!(
+                known(&own, Who::Netflow) && known(&other, Who::Ns3),
+                "{name}"
+            );
+        }
+    }
+}
+
+/// Some cells, by netflow again.
+#[test]
+fn netflow_says_what_it_said() {
+    let before = rows(NETFLOW);
+    for cell in Set::ALL.into_iter().flat_map(cells).step_by(11) {
+        let again = netflow(&cell, 1).unwrap();
+        let before = before.iter().find(|row| row.is(&cell, Who::Netflow, 1));
+        let why = "the study's command runs all cells again";
+        assert_eq!(Some(&again), before, "{}: {why}", cell.name());
+    }
+}
+
+/// Where senders are alike: beside ns-3 with those of Linux and the RFCs, and beside Linux.
+#[test]
+fn what_held_holds() {
+    let with = |name: &str| [rows(name), rows(NETFLOW)].concat();
+    let ablations = with(ABLATIONS);
+    for set in [Set::Grid, Set::Test] {
+        let all = both(&ablations, set);
+        let error = |measure| Sums::of(all.iter(), measure).error().unwrap();
+        for (measure, most) in [
+            (Measure::Queue, 0.10),
+            (Measure::Utilization, 0.02),
+            (Measure::Loss, 0.12),
+            (Measure::Jain, 0.02),
+            (Measure::Delay, 0.05),
+        ] {
+            let found = error(measure);
+            println!("{} {}: {found}", set.name(), measure.name());
+            assert!(found < most, "{}, {}: {found}", set.name(), measure.name());
+        }
+    }
+    let linux = with(LINUX);
+    let known = |cell: &Cell| Both::of(cell, &linux, Who::Linux);
+    let all: Vec<Both> = cells(Set::Grid).iter().filter_map(known).collect();
+    for (measure, most) in [
+        (Measure::Queue, 0.08),
+        (Measure::Utilization, 0.02),
+        (Measure::Loss, 0.05),
+        (Measure::Marks, 0.05),
+    ] {
+        let found = Sums::of(all.iter(), measure).error().unwrap();
+        println!("Linux {}: {found}", measure.name());
+        assert!(found < most, "Linux, {}: {found}", measure.name());
+    }
+}
+
+/// One seed of Reno's cells of the grid with ECN, by ns-3 again, beside netflow.
+#[test]
+fn a_few_cells_by_ns3() {
+    let simulator = match Ns3::find() {
+        Ok(simulator) => simulator,
+        Err(error) => return skip(Need::Ns3, &error.to_string()),
+    };
+    let few: Vec<Cell> = cells(Set::Grid)
+        .into_iter()
+        .filter(|cell| cell.stack == "reno" && cell.ecn)
+        .collect();
+    assert_eq!(few.len(), Queue::ALL.len());
+    let scenarios: Vec<Prepared> = few.iter().map(|cell| cell.prepared(&[]).unwrap()).collect();
+    let all: Vec<&Prepared> = scenarios.iter().collect();
+    simulator
+        .compile(&all, &settings(), &ablation::change, &|| false)
+        .unwrap();
+    for (cell, scenario) in few.iter().zip(&scenarios) {
+        let run = referee(&simulator, Who::Ns3, cell, scenario, 0).unwrap();
+        let rows = [run.unwrap(), netflow(cell, 0).unwrap()];
+        let both = Both::of(cell, &rows, Who::Ns3).unwrap();
+        for (measure, most) in [
+            (Measure::Queue, 0.15),
+            (Measure::Utilization, 0.03),
+            (Measure::Marks, 0.3),
+            (Measure::Jain, 0.05),
+            (Measure::Delay, 0.15),
+        ] {
+            let pair = both.pair(measure);
+            let off = pair.error().abs() / pair.other.mean;
+            let what = format!("{}, {}", cell.told(), measure.name());
+            println!("{what}: {off}");
+            assert!(off < most, "{what}: {pair:?}");
+        }
+    }
+}
