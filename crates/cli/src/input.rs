@@ -67,7 +67,25 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// There is nothing of this name among those that are known; `more` is what else helps.
+/// So many names are listed.
+const MOST_LISTED: usize = 20;
+
+/// What there is.
+fn listed(known: Vec<&str>) -> Option<String> {
+    let rest = known.len().saturating_sub(MOST_LISTED);
+    let names = known
+        .into_iter()
+        .take(MOST_LISTED)
+        .collect::<Vec<_>>()
+        .join(", ");
+    match (names.is_empty(), rest) {
+        (true, _) => None,
+        (false, 0) => Some(format!("there are {names}")),
+        (false, rest) => Some(format!("there are {names} and {rest} more")),
+    }
+}
+
+/// There is nothing of this name among those that are known; `more` is what else helps, in the place of the list.
 pub fn unknown<'a>(
     message: String,
     name: &str,
@@ -75,8 +93,9 @@ pub fn unknown<'a>(
     more: Option<String>,
 ) -> Failure {
     let known: Vec<&str> = known.collect();
-    let nearest = nearest_name(name, known.into_iter(), &[]);
+    let nearest = nearest_name(name, known.iter().copied(), &[]);
     let nearest = nearest.map(|nearest| format!("the nearest name is `{nearest}`"));
+    let more = more.or_else(|| listed(known));
     let help: Vec<String> = nearest.into_iter().chain(more).collect();
     Failure::Usage {
         message,

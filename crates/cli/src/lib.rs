@@ -18,6 +18,8 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use netflow::units::nearest_name;
 
 use args::{Arguments, Command};
 use failure::Failure;
@@ -63,6 +65,10 @@ fn makes_namespaces(command: &Command) -> bool {
 
 /// Help, the version, or what is wrong with the arguments; help that could not be printed was not.
 fn answered(said: &clap::Error) -> u8 {
+    if let Some(failure) = meant(said) {
+        failure.report();
+        return failure.exit_code();
+    }
     let printed = said.print().and_then(|()| io::stdout().flush());
     match printed {
         Err(error) if !said.use_stderr() => {
@@ -73,6 +79,51 @@ fn answered(said: &clap::Error) -> u8 {
         _ if said.use_stderr() => 2,
         _ => 0,
     }
+}
+
+/// What was meant where the usual words would mislead: a command by another name, the seed or their number.
+fn meant(said: &clap::Error) -> Option<Failure> {
+    let of = |kind: ContextKind| match said.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (message, help) = match said.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let name = of(ContextKind::InvalidSubcommand)?;
+            let all = Arguments::command();
+            let names = all.get_subcommands().map(clap::Command::get_name);
+            let names: Vec<&str> = names.collect();
+            let near = nearest_name(name, names.into_iter(), &[])?;
+            let message = format!("there is no command `{name}`");
+            (
+                message,
+                format!("did you mean `{near}`? `netflow --help` lists all"),
+            )
+        }
+        ErrorKind::UnknownArgument => {
+            let help = match of(ContextKind::InvalidArg)? {
+                "--seed" => {
+                    "the seed itself is a setting, `--set simulation.seed=N`; `--seeds N` is how many runs there are"
+                }
+                "--seeds" => {
+                    "`--seed N` is the seed; several runs are `netflow run --seeds N`, or `netflow sweep --seeds N`"
+                }
+                _ => return None,
+            };
+            let other = |it: &ContextValue| matches!(it, ContextValue::String(text) if text.starts_with("--seed"));
+            said.get(ContextKind::SuggestedArg).filter(|it| other(it))?;
+            let option = of(ContextKind::InvalidArg)?;
+            (
+                format!("there is no option `{option}` here"),
+                help.to_owned(),
+            )
+        }
+        _ => return None,
+    };
+    Some(Failure::Usage {
+        message,
+        help: Some(help),
+    })
 }
 
 fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {

@@ -166,6 +166,13 @@ pub fn bandwidth(text: &str) -> Result<f64, String> {
     above_zero(quantity::<BitsPerSecond>(text)?.get())
 }
 
+/// A whole number from 1 on.
+pub fn from_1<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| "write a whole number, at least 1".to_owned())
+}
+
 /// The bandwidth of a link: `N5->N7=8 Mbit/s`.
 pub fn link_bandwidth(text: &str) -> Result<(String, f64), String> {
     let (link, rate) = text

@@ -33,8 +33,13 @@ impl From<Problems> for Report {
 
 /// Shows a scenario's warnings on the standard error.
 pub fn warn(scenario: &Prepared) {
+    warn_of_all(&scenario.warnings);
+}
+
+/// Shows these warnings on the standard error.
+pub fn warn_of_all(warnings: &[Problem]) {
     // If the standard error cannot be written, there is nowhere to say so.
-    let _ = show(&scenario.warnings, &mut io::stderr().lock());
+    let _ = show(warnings, &mut io::stderr().lock());
 }
 
 /// Shows a warning that has no place.

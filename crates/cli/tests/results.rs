@@ -296,7 +296,7 @@ fn rates_far_outside_a_profile_are_marked() {
     .unwrap();
     let output = place.expect("run idle.toml -o out", 0);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert!(out.contains("100.0 %, not usable"), "{out}");
+    assert!(out.contains("100.0 %; rate not usable"), "{out}");
     assert!(err.contains("their rates are not usable"), "{err}");
     let written = fs::read_to_string(place.path("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&written).unwrap();

@@ -61,6 +61,17 @@ pub(crate) fn all(tables: &'static [&'static [Key]]) -> impl Iterator<Item = &'s
         .map(|(_, key)| key)
 }
 
+/// What makes a value of several kinds the one with these keys: the key that all kinds have, and its words; or
+/// the key that only this kind has. `None` if each of its keys is a kind of its own.
+pub fn kind_of(tables: &'static [&'static [Key]], keys: &'static [Key]) -> Option<String> {
+    let first = keys.first()?;
+    let name = |table: &&'static [Key]| table.first().map(|key| key.name);
+    match tables.iter().all(|table| name(table) == Some(first.name)) {
+        true => Some(format!("`{}` {}", first.name, first.kind)),
+        false => first.required.then(|| format!("`{}`", first.name)),
+    }
+}
+
 fn earlier(tables: &'static [&'static [Key]], i: usize) -> impl Iterator<Item = &'static Key> {
     tables.iter().copied().flatten().take(i)
 }

@@ -57,7 +57,7 @@ mod value;
 mod words;
 
 pub use csv::{Csv, Row, open};
-pub use key::{Allowed, Column, Key, any, columns};
+pub use key::{Allowed, Column, Key, any, columns, kind_of};
 pub use load::{load, not_utf8, plain, unread};
 pub use netflow_document_derive::{one_of, table, words};
 pub use one_of::{Kinds, one_of};

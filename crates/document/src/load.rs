@@ -1,6 +1,7 @@
 //! Documents from files.
 
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use netflow_files::{Kind, Refusal, read_text};
 
@@ -47,6 +48,10 @@ pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
         return findings.into_problems(sources);
     }
     let place = Place::new(sources.add_unread(path), 0..0);
+    let beside = match &refusal {
+        Refusal::Unreadable(error) if error.kind() == ErrorKind::NotFound => nearest_file(path),
+        _ => None,
+    };
     let (kind, message, help) = match refusal {
         Refusal::Unreadable(error) => (ProblemKind::Unreadable, plain(&error), ""),
         Refusal::Directory => (
@@ -66,10 +71,31 @@ pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
         _ => message,
     };
     let finding = findings.error(kind, place, message);
+    let help = match beside {
+        Some(beside) => format!("there is {}", beside.display()),
+        None => help.to_owned(),
+    };
     if !help.is_empty() {
         finding.help(help);
     }
     findings.into_problems(sources)
+}
+
+/// The file in the same folder whose name is nearest.
+fn nearest_file(path: &Path) -> Option<PathBuf> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let files = std::fs::read_dir(folder).ok()?.flatten();
+    let files = files.filter(|it| it.path().is_file());
+    let mut names: Vec<String> = files
+        .filter_map(|it| it.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let wanted = path.file_name()?.to_str()?;
+    let near = netflow_units::nearest_name(wanted, names.iter().map(String::as_str), &[])?;
+    Some(path.with_file_name(near))
 }
 
 /// Reports a file that is not UTF-8, at the first byte that is not.

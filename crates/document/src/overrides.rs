@@ -4,7 +4,9 @@ use std::cell::Cell;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::{Element, FileId, Findings, Key, Place, ProblemKind, Sources, Value, columns, suggest};
+use crate::{
+    Element, FileId, Findings, Key, Place, ProblemKind, Sources, Value, columns, kind_of, suggest,
+};
 
 /// The options given, and which of them have changed something.
 #[derive(Debug, Default)]
@@ -332,6 +334,9 @@ fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
 
 /// There is such an element, but not with this key.
 fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
+    if let Some(said) = of_another_kind(key, what, keys) {
+        return said;
+    }
     let message = format!("{what} has no key `{key}` that can be set");
     let paths: Vec<String> = columns(keys)
         .iter()
@@ -353,6 +358,34 @@ fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
         inner => suggest::help(key, "its keys", inner.iter().copied()),
     };
     (message, help)
+}
+
+/// A key that a table has if it is of another kind than it is here.
+fn of_another_kind(key: &str, what: &str, keys: &'static [Key]) -> Option<(String, String)> {
+    let (table, inner) = key.split_once('.')?;
+    let first = inner.split('.').next()?;
+    let tables = keys.iter().find(|key| key.name == table)?.tables;
+    let has = |keys: &&&'static [Key]| keys.iter().any(|key| key.name == first);
+    let with = tables.iter().filter(has);
+    let with: Vec<String> = with.filter_map(|keys| kind_of(tables, keys)).collect();
+    if with.is_empty() || tables.len() < 2 {
+        return None;
+    }
+    let message = format!(
+        "`{key}` is of no use here: {what} has no `{table}` with {}",
+        with.join(" or ")
+    );
+    let kinds = tables.iter().map(|keys| {
+        let names = keys.iter().map(|key| key.name);
+        let names: Vec<&str> = names.collect();
+        match kind_of(tables, keys) {
+            Some(kind) => format!("with {kind}: {}", names.join(", ")),
+            None => format!("one of: {}", names.join(", ")),
+        }
+    });
+    let kinds: Vec<String> = kinds.collect();
+    let help = format!("the keys of `{table}`\n{}", kinds.join("\n"));
+    Some((message, help))
 }
 
 /// An element that has a name, or a pattern for many.

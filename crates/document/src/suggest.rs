@@ -36,6 +36,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("edge", "link"),
     ("edges", "link"),
     ("general", "simulation"),
+    ("fail", "down"),
+    ("fails", "down"),
+    ("failed", "down"),
+    ("repair", "up"),
+    ("repaired", "up"),
 ];
 
 /// The allowed name that `name` most likely stands for, if any is close.

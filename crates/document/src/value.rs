@@ -379,7 +379,12 @@ impl Read for u64 {
                 None => "must be a whole number",
             };
             let message = format!("`{key}` {wrong}: {text}");
-            findings.error(ProblemKind::OutOfRange, value.place, message);
+            let finding = findings.error(ProblemKind::OutOfRange, value.place, message);
+            let near = text.parse::<f64>().ok();
+            if let Some(near) = near.filter(|near| (0.0..1e15).contains(near) && near.fract() > 0.0)
+            {
+                finding.help(format!("write {} or {}", near.floor(), near.ceil()));
+            }
         }
         whole
     }
@@ -412,6 +417,8 @@ impl Read for f64 {
                 value.wrong_type(key, "a number", findings);
                 if text.parse::<f64>().is_ok() {
                     findings.amend(format!("write `{key} = {text}`, without quotes"));
+                } else if let Some(help) = percent_in_words(text) {
+                    findings.amend(help);
                 }
                 return None;
             }
@@ -423,6 +430,11 @@ impl Read for f64 {
         if number.is_none_or(|number| !number.is_finite()) {
             let message = format!("`{key}` must be a finite number");
             findings.error(ProblemKind::BadValue, value.place, message);
+            if let Kind::Cell(text) = value.kind
+                && let Some(help) = percent_in_words(text)
+            {
+                findings.amend(help);
+            }
             return None;
         }
         number
@@ -435,6 +447,15 @@ impl Read for f64 {
     fn fallback() -> f64 {
         1.0
     }
+}
+
+/// What to write for `1 percent`.
+fn percent_in_words(text: &str) -> Option<String> {
+    let words = ["percent", "per cent", "pct"];
+    let number = words.iter().find_map(|word| text.trim().strip_suffix(word));
+    let number = number.map(str::trim)?;
+    number.parse::<f64>().ok()?;
+    Some(format!("write \"{number} %\""))
 }
 
 /// `"2 %"` as 0.02.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::{Format, SWEEP_FILE};
+use crate::{Format, SWEEP_FILE, Summary};
 
 /// Why results could not be written or read; every one names the file.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,24 @@ pub enum Error {
     /// The directory is that of a sweep.
     #[error("{} holds a sweep ({SWEEP_FILE}): give results a directory of their own", path.display())]
     HoldsSweep {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory is that of a sweep, and no run's.
+    #[error(
+        "{} holds a sweep and no results of a run: read its tables links/*, connections/* and network/*, or evaluate one of its cases by `netflow run --set KEY=VALUE -o DIR`",
+        path.display()
+    )]
+    IsSweep {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There is such a directory, and no results in it.
+    #[error(
+        "{} holds no results: there is no {}; `netflow run -o DIR` writes them",
+        path.display(), Summary::FILE
+    )]
+    NoResults {
         /// The directory.
         path: PathBuf,
     },

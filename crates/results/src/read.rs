@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
     LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology, WAITS, WHOLE, WaitRow, WholeRow,
+    is_sweep,
 };
 
 /// The results of a run, read back from their directory.
@@ -32,6 +33,12 @@ impl Results {
     /// If its summary or its manifest cannot be read, or is not one.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Results, Error> {
         let directory = directory.into();
+        if directory.is_dir() && !directory.join(Summary::FILE).exists() {
+            return Err(match is_sweep(&directory) {
+                true => Error::IsSweep { path: directory },
+                false => Error::NoResults { path: directory },
+            });
+        }
         let summary = read_json(&directory.join(Summary::FILE))?;
         let manifest = read_json(&directory.join(Manifest::FILE))?;
         Ok(Results {

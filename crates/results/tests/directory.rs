@@ -337,7 +337,7 @@ fn malformed_files_are_named_with_their_line() {
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(
         Results::open(empty.path()),
-        Err(Error::Read { .. })
+        Err(Error::NoResults { .. })
     ));
 }
 

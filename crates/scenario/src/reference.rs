@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use netflow_document::{Element, Key, Table, columns};
+use netflow_document::{Element, Key, Table, columns, kind_of};
 
 use crate::file::{Connection, Event, Link, Node, Scenario};
 
@@ -15,7 +15,8 @@ when this page is out of date). `netflow schema` prints the same as a JSON schem
 
 Whatever has a dimension is a text with its unit: time `s ms us min h`; rate `bit/s kbit/s Mbit/s
 Gbit/s`, `B/s KB/s MB/s GB/s`, `pkt/s`; size `B KB MB GB KiB MiB GiB`; packets `pkt`. Numbers without
-dimension may be written in percent as a text. Keys in **bold** must be there.
+dimension may be written in percent as a text. Keys in **bold** must be there. A table of several kinds has
+the keys of one of them: each kind stands under what it begins with.
 ";
 
 /// The reference of scenario files in Markdown: every key with its unit, range, example and default, and
@@ -53,16 +54,35 @@ fn names<T: Element>() -> Vec<String> {
         .collect()
 }
 
-/// A table of keys, and below it those of the tables in them, each once.
+/// A table of keys, or one for each kind of what they describe, and below it those of the tables in them, each
+/// once.
 fn keys(tables: &'static [&'static [Key]], level: &str, page: &mut String) {
-    page.push_str("\n| key | value | |\n|---|---|---|\n");
     let mut inner: Vec<(Vec<&str>, &Key)> = Vec::new();
-    let mut seen: Vec<&str> = Vec::new();
-    for key in tables.iter().copied().flatten() {
-        if seen.contains(&key.name) {
-            continue;
+    let several = tables.len() > 1;
+    for &table in tables {
+        match kind_of(tables, table).filter(|_| several) {
+            Some(kind) => {
+                let _ = write!(page, "\nWith {kind}:\n");
+            }
+            None if several => page.push_str("\nOne of:\n"),
+            None => {}
         }
-        seen.push(key.name);
+        table_of(table, &mut inner, page);
+    }
+    for (names, key) in inner {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let _ = write!(page, "\n{level} {}\n", names.join(", "));
+        keys(key.tables, &format!("{level}#"), page);
+    }
+}
+
+fn table_of(
+    table: &'static [Key],
+    inner: &mut Vec<(Vec<&'static str>, &'static Key)>,
+    page: &mut String,
+) {
+    page.push_str("\n| key | value | |\n|---|---|---|\n");
+    for key in table {
         let name = match key.required {
             true => format!("**`{}`**", key.name),
             false => format!("`{}`", key.name),
@@ -71,15 +91,11 @@ fn keys(tables: &'static [&'static [Key]], level: &str, page: &mut String) {
         let _ = writeln!(page, "| {name} | {} | {doc} |", value(key));
         if !key.tables.is_empty() {
             match inner.iter_mut().find(|(_, other)| same(other, key)) {
+                Some((names, _)) if names.contains(&key.name) => {}
                 Some((names, _)) => names.push(key.name),
                 None => inner.push((vec![key.name], key)),
             }
         }
-    }
-    for (names, key) in inner {
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let _ = write!(page, "\n{level} {}\n", names.join(", "));
-        keys(key.tables, &format!("{level}#"), page);
     }
 }
 

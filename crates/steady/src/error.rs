@@ -62,3 +62,10 @@ pub enum SteadyError {
         left: f64,
     },
 }
+
+impl SteadyError {
+    /// Whether a source with a profile, in the place of the one with a congestion window, would do.
+    pub fn needs_profile(&self) -> bool {
+        matches!(self, SteadyError::NotCovered { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
+    }
+}

@@ -131,12 +131,13 @@ fn refuse(network: &Network) -> Result<(), SteadyError> {
     Ok(())
 }
 
+/// Why a source by its congestion window has no rest.
+pub(crate) const NEEDS_PROFILE: &str = "it has a congestion window, which swings instead of coming to rest; a fluid needs a profile there, such as `linux-cubic`";
+
 /// The same of one connection that would send.
 fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
-        Source::Window(_) | Source::Stack(_) => {
-            "it has a congestion window, which swings instead of coming to rest; a fluid needs a profile there"
-        }
+        Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
         _ if spec.size_pkts.is_some() => {
             "it has only so much to send, and ends; before it starts, or without `size`, there is a steady state"
         }

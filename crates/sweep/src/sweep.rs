@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use netflow_network::Network;
 use netflow_results::Format;
-use netflow_scenario::{Prepared, Problems, digest};
+use netflow_scenario::{Prepared, Problem, Problems, digest};
 use netflow_simulation::uncalibrated;
 use netflow_steady::Solver;
 use rayon::prelude::*;
@@ -139,6 +139,7 @@ pub struct Sweep {
     /// Of the files of the scenario: with any of the values, where these name files.
     digest: String,
     names_files: bool,
+    warnings: Vec<Problem>,
 }
 
 impl Sweep {
@@ -199,6 +200,7 @@ impl Sweep {
             tables,
             digest: String::new(),
             names_files: false,
+            warnings: Vec::new(),
         };
         sweep.digest = sweep.base.digest.clone();
         sweep.check_model()?;
@@ -227,9 +229,13 @@ impl Sweep {
                 .map_err(|error| Error::Refused(error.to_string()))?;
             return match Solver::new(&network, at_s) {
                 Ok(_) => Ok(()),
-                Err(error) => Err(Error::Refused(format!(
-                    "{error}; `--model fluid` or `packets` runs it"
-                ))),
+                Err(error) => {
+                    let runs = match error.needs_profile() {
+                        true => "`--model packets`",
+                        false => "`--model fluid` or `packets`",
+                    };
+                    Err(Error::Refused(format!("{error}; {runs} runs it")))
+                }
             };
         }
         if self.request.at_s.is_some() {
@@ -256,13 +262,19 @@ impl Sweep {
                 let setting = self.request.axes[axis].setting(value);
                 return Err(Error::OtherLinks { setting });
             }
-            Ok(scenario.digest)
+            Ok((scenario.digest, scenario.warnings))
         });
         // The first that is wrong, whoever found it.
-        let tried: Vec<Result<String, Error>> = tried.collect();
+        let tried: Vec<Result<(String, Vec<Problem>), Error>> = tried.collect();
         let mut digests = BTreeSet::from([self.base.digest.clone()]);
-        for digest in tried {
-            digests.insert(digest?);
+        for tried in tried {
+            let (digest, warnings) = tried?;
+            digests.insert(digest);
+            for warning in warnings {
+                if !self.base.warnings.contains(&warning) && !self.warnings.contains(&warning) {
+                    self.warnings.push(warning);
+                }
+            }
         }
         if digests.len() > 1 {
             self.names_files = true;
@@ -333,6 +345,11 @@ impl Sweep {
     /// The scenario with the first of all values.
     pub fn base(&self) -> &Prepared {
         &self.base
+    }
+
+    /// What is suspicious with one of the values, and not with the first of all.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
     }
 
     /// Digest of the scenario's files.

@@ -60,8 +60,11 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
         }
         None if !(0.0..=1.0).contains(&value) => {
             let kind = UnitErrorKind::NotAProbability { text };
-            let help = "a probability is between 0 and 1, or 0% and 100%";
-            fail(kind, 0..body.len(), help.to_owned())
+            let mut help = "a probability is between 0 and 1, or 0% and 100%".to_owned();
+            if unit.is_empty() && (1.0..=100.0).contains(&value) {
+                help = format!("write \"{value} %\" or {}; {help}", value / 100.0);
+            }
+            fail(kind, 0..body.len(), help)
         }
         _ => Ok((dimension, value)),
     }

@@ -22,7 +22,7 @@ use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
 use crate::output::table::{Table, known};
 use crate::output::{csv, file};
-use crate::parse::{positive_time, tcp, time_from_zero};
+use crate::parse::{from_1, positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
 
 /// Put a scenario beside a real ns-2, ns-3 or Linux, or results beside packet traces
@@ -47,11 +47,11 @@ pub struct CompareArguments {
     with: With,
 
     /// Its runs, with as many seeds (default: 10, of Linux 3)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = from_1::<NonZeroU32>)]
     seeds: Option<NonZeroU32>,
 
     /// Runs at a time (default: one for every core; of Linux one, since others would make it late)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = from_1::<NonZeroUsize>)]
     jobs: Option<NonZeroUsize>,
 
     /// There, connections start up to this much later, at random; in netflow, half of it

@@ -118,9 +118,16 @@ impl Assembly<'_> {
                 Some(ends) => (ends, false),
                 None => {
                     let message = format!("`{}` is not a link's name", **name);
-                    let help =
-                        "write `A->B` for the link from A to B, or `A<->B` for both directions";
-                    self.error(ProblemKind::BadValue, name.place(), message, help);
+                    let links = self.link_list.iter().map(|link| self.link_name(link));
+                    let links: Vec<String> = links.collect();
+                    let near =
+                        netflow_units::nearest_name(name, links.iter().map(String::as_str), &[]);
+                    let near =
+                        near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+                    let help = format!(
+                        "{near}write `A->B` for the link from A to B, or `A<->B` for both directions"
+                    );
+                    self.error(ProblemKind::BadValue, name.place(), message, &help);
                     return Vec::new();
                 }
             },

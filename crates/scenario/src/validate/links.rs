@@ -233,7 +233,12 @@ impl Assembly<'_> {
                 let bytes = room.at(BitsPerSecond(bandwidth_bps)).bytes(packet);
                 Buffer::Bytes(bytes.get().max(packet.get()))
             }
-            Some(Room::Size(Size::Packets(packets))) => Buffer::Packets(packets.get()),
+            Some(Room::Size(Size::Packets(packets))) => {
+                if let Some(setting) = setting.filter(|_| packets.get().fract() > 0.0) {
+                    self.parts_of_packets.push((setting.place(), packets));
+                }
+                Buffer::Packets(packets.get())
+            }
             Some(Room::Size(Size::Bytes(bytes))) => {
                 if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
                     let message =

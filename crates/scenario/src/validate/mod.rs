@@ -43,6 +43,7 @@ use crate::file::{
 use crate::load::Reach;
 use crate::memory;
 use crate::prepared::{DemandNote, NodeNote};
+use netflow_units::Packets;
 
 pub(crate) use self::workloads::application;
 
@@ -95,6 +96,7 @@ pub(crate) fn validate(
         profiles: Profiles::default(),
         paths: None,
         changes: Vec::new(),
+        parts_of_packets: Vec::new(),
         of_packets: None,
         incomplete: false,
     };
@@ -169,6 +171,8 @@ struct Assembly<'s> {
     /// Those of equal cost, once somebody has asked: all links are there then.
     paths: Option<EqualPaths>,
     changes: Vec<events::PlacedChange>,
+    /// Buffers of so many packets and a part of one.
+    parts_of_packets: Vec<(Place, Packets)>,
     /// The first thing that only packets know: where it stands, and what it is.
     of_packets: Option<(Place, String)>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
@@ -322,6 +326,18 @@ impl Assembly<'_> {
         }
     }
 
+    /// Fluids fill such a buffer; of packets it holds whole ones.
+    fn warn_of_parts_of_packets(&mut self) {
+        let mut parts = std::mem::take(&mut self.parts_of_packets);
+        // One option sets many.
+        parts.dedup();
+        for (place, buffer) in parts {
+            let holds = Packets(buffer.get().floor().max(1.0));
+            let message = format!("`buffer` is {buffer}, and holds {holds}: packets are whole");
+            self.warning(ProblemKind::WithoutEffect, place, message, "");
+        }
+    }
+
     /// What only models know that this is not.
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
         let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
@@ -331,6 +347,7 @@ impl Assembly<'_> {
             idle.push(("transport", transport, reason));
             let coupling = simulation.coupling.as_ref().map(Spanned::place);
             idle.push(("coupling", coupling, reason));
+            self.warn_of_parts_of_packets();
         } else {
             let reason = "only the window model counts packets";
             let interval = simulation.burstiness_interval.as_ref().map(Spanned::place);
@@ -385,7 +402,8 @@ impl Assembly<'_> {
             Some(model) if **model == ModelSetting::Window => {}
             Some(_) => {
                 let message = format!("{what} needs the window model");
-                let help = "write `model = \"window\"` in [simulation], or leave `model` out";
+                let help = "only packets follow it: write `model = \"window\"` in [simulation], or leave `model` out, and set no \
+                            other for this once";
                 self.error(ProblemKind::Conflict, place, message, help);
             }
         }

@@ -82,6 +82,12 @@ pub fn from_reader(name: &str, input: impl Read + Send + 'static) -> Result<Read
         buffer = Buffer::compressed(name, Box::new(decoder));
     }
     let start = buffer.peek(4)?;
+    if start.is_empty() && !compressed {
+        return Err(Error::NotATrace {
+            name: name.to_owned(),
+            reason: "it is empty".to_owned(),
+        });
+    }
     let (format, source) = match *start {
         [0x0a, 0x0d, 0x0d, 0x0a, ..] => {
             let blocks = pcapng::Pcapng::new(buffer)?;

@@ -10,7 +10,23 @@ pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
 /// A mean as `text` writes it, with its standard deviation beside it where that is known.
 pub fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
     match std {
+        // What sums of such numbers are off.
+        Some(std) if std.abs() <= 1e-12 * mean.abs() => format!("{} ± 0", text(mean)),
         Some(std) => format!("{} ± {}", text(mean), text(std)),
         None => text(mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+
+    /// `8.000 ± 2.8e-13`
+    #[test]
+    fn what_is_rounding_is_nothing() {
+        let text = |number: f64| format!("{number:e}");
+        assert_eq!(beside(800.0, Some(2.8e-13), text), "8e2 ± 0");
+        assert_eq!(beside(800.0, Some(2.8e-3), text), "8e2 ± 2.8e-3");
+        assert_eq!(beside(800.0, None, text), "8e2");
     }
 }

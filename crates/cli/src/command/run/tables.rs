@@ -146,7 +146,7 @@ fn outside_profile(connection: &ConnectionSummary) -> String {
     let outside = percent(connection.outside_profile_fraction);
     match connection.profile_use.as_deref() {
         Some(rests_on) if rests_on == ProfileUse::NotUsable.name() => {
-            format!("{outside}, {rests_on}")
+            format!("{outside}; rate {rests_on}")
         }
         _ => outside,
     }

@@ -204,6 +204,10 @@ pub(super) fn cannot(error: SteadyError) -> Failure {
         | SteadyError::NothingFails
         | SteadyError::TooManyCases { .. }
         | SteadyError::NothingScales => Failure::usage(error.to_string()),
+        error if error.needs_profile() => Failure::Evaluation(format!(
+            "{error}\n  help: for this once, --set \"connection.*.source={{ profile = 'linux-cubic' }}\"; or follow its packets by \
+             `netflow run`"
+        )),
         _ => Failure::Evaluation(error.to_string()),
     }
 }

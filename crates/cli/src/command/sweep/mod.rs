@@ -92,6 +92,7 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     let sweep = on_threads(threads, || Sweep::new(request, &load))?.map_err(cannot)?;
     if !arguments.quiet {
         problems::warn(sweep.base());
+        problems::warn_of_all(sweep.warnings());
     }
     if arguments.dry_run {
         let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);

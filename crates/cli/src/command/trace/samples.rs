@@ -12,6 +12,7 @@ use netflow_files::{Kind, ShortLines};
 use super::reading::{few_flows, read, warn_of_vantage};
 use crate::failure::Failure;
 use crate::input;
+use crate::parse::from_1;
 
 /// What the sender of every TCP flow saw: loss, round-trip time, throughput of k packets each
 ///
@@ -33,7 +34,7 @@ pub struct SamplesArguments {
 #[derive(Args)]
 pub struct Sampling {
     /// Packets in a sample
-    #[arg(long, value_name = "N", default_value = "100")]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = from_1::<NonZeroU32>)]
     k: NonZeroU32,
 
     /// How round-trip times are found; best: for every flow what it allows

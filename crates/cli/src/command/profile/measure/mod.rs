@@ -20,7 +20,7 @@ use super::written;
 use crate::command::trace::samples::{Sampling, of_trace};
 use crate::failure::Failure;
 use crate::output::table::{by_loss_and_rtt, known};
-use crate::parse::{self, positive_time, probability, round_trip};
+use crate::parse::{self, from_1, positive_time, probability, round_trip};
 use cells::{BUDGET_PPS, Cell, Measured, Plan};
 use verdict::{no_loss_dependence, no_profile, whole_rate};
 
@@ -70,11 +70,11 @@ pub struct MeasureArguments {
     transfer: f64,
 
     /// Transfers for each setting, with other losses
-    #[arg(long, value_name = "N", default_value = "4")]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = from_1::<NonZeroUsize>)]
     repeat: NonZeroUsize,
 
     /// Links at once at most; there are fewer where they carry more than 50000 packets/s together
-    #[arg(long, value_name = "N", default_value = "64")]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = from_1::<NonZeroUsize>)]
     parallel: NonZeroUsize,
 
     /// What the losses depend on; times are real, so results are never quite the same
