@@ -1,6 +1,6 @@
 //! `network.json`: what the results are of.
 
-use netflow_network::{ConnectionId, LinkId, LinkSpec, Network, NodeId, Source};
+use netflow_network::{Buffer, ConnectionId, LinkId, LinkSpec, Network, NodeId, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
@@ -42,9 +42,17 @@ pub struct TopologyLink {
     pub bandwidth_bps: f64,
     /// Propagation delay in seconds.
     pub delay_s: f64,
-    /// Room of its queue in packets, the place in service included.
+    /// Room of its queue in packets, the place in service included; of TCP's size, where it is said in bytes or
+    /// as a time.
     #[serde(rename = "room_pkts")]
     pub buffer_pkts: f64,
+    /// The same in bytes, where it is said so: packets that are followed one by one take their own of them.
+    #[serde(
+        rename = "room_bytes",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub buffer_bytes: Option<f64>,
     /// What it loses on the way, in words, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
@@ -114,7 +122,7 @@ impl Topology {
                 to,
                 bandwidth_bps,
                 delay_s,
-                buffer: _, // as `buffer_pkts`
+                buffer,
                 queue: _,
                 loss,
                 metric: _,      // in the routes
@@ -127,6 +135,10 @@ impl Topology {
                 bandwidth_bps,
                 delay_s,
                 buffer_pkts: network.buffer_pkts(id),
+                buffer_bytes: match buffer {
+                    Buffer::Bytes(bytes) => Some(bytes),
+                    Buffer::Packets(_) | Buffer::BandwidthDelay => None,
+                },
                 loss: (!loss.is_none()).then(|| loss.to_string()),
             }
         };
