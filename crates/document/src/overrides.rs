@@ -391,6 +391,12 @@ fn of_another_kind(key: &str, what: &str, keys: &'static [Key]) -> Option<(Strin
 /// An element that has a name, or a pattern for many.
 fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
     let what = table.table;
+    if names.iter().any(|it| means(rest, it)) {
+        let message =
+            format!("which setting of {what} `{rest}`? `{what}.{rest}.KEY=VALUE` names one");
+        let keys = table.keys.iter().map(|key| key.name);
+        return (message, suggest::help("", "its keys", keys));
+    }
     // Names may contain points, so the name is looked for rather than cut off.
     let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
     let known = cuts.find(|(name, _)| names.iter().any(|it| means(name, it)));

@@ -443,6 +443,12 @@ fn an_option_for_both_directions_sets_both() {
         assert_eq!(all.collect::<Vec<_>>(), [4e6, 4e6], "{text}");
     }
     assert!(problem_of(&["link.A<->C.bandwidth=4 Mbit/s"]).contains("no link `A<->C`"));
+    // Once it said that there is no `A->B`, and meant `A->B`.
+    let no_key = problem_of(&["link.A->B=4 Mbit/s"]);
+    assert!(
+        no_key.contains("which setting of link `A->B`?") && no_key.contains("bandwidth"),
+        "{no_key}"
+    );
 }
 
 /// The tables of results name both directions of a duplex link. `--set` knew one of them, and

@@ -166,7 +166,7 @@ fn requests_that_make_no_sense() {
         ..request()
     });
     assert!(
-        said.contains("it has a congestion window") && said.contains("--model fluid"),
+        said.contains("it has a congestion window") && said.contains("--model packets"),
         "{said}"
     );
 }

@@ -205,8 +205,8 @@ pub(super) fn cannot(error: SteadyError) -> Failure {
         | SteadyError::TooManyCases { .. }
         | SteadyError::NothingScales => Failure::usage(error.to_string()),
         error if error.needs_profile() => Failure::Evaluation(format!(
-            "{error}\n  help: for this once, --set \"connection.*.source={{ profile = 'linux-cubic' }}\"; or follow its packets by \
-             `netflow run`"
+            "{error}\n  help: for this once, --set \"connection.NAME.source={{ profile = 'linux-cubic' }}\" of every such connection; or \
+             follow its packets by `netflow run`"
         )),
         _ => Failure::Evaluation(error.to_string()),
     }
