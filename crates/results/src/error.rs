@@ -47,6 +47,21 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// There is no such directory.
+    #[error("there is no directory {}; `netflow run -o DIR` writes one with results", path.display())]
+    NoDirectory {
+        /// What was asked for.
+        path: PathBuf,
+    },
+    /// It is a file, perhaps a scenario.
+    #[error(
+        "{} is a file, and not a directory with results; of a scenario `netflow run -o DIR` writes one",
+        path.display()
+    )]
+    IsFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file could not be created or written.
     #[error("cannot write {}: {source}", path.display())]
     Write {

@@ -33,10 +33,12 @@ impl Results {
     /// If its summary or its manifest cannot be read, or is not one.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Results, Error> {
         let directory = directory.into();
-        if directory.is_dir() && !directory.join(Summary::FILE).exists() {
-            return Err(match is_sweep(&directory) {
-                true => Error::IsSweep { path: directory },
-                false => Error::NoResults { path: directory },
+        if !directory.join(Summary::FILE).exists() {
+            return Err(match (directory.is_dir(), directory.exists()) {
+                (true, _) if is_sweep(&directory) => Error::IsSweep { path: directory },
+                (true, _) => Error::NoResults { path: directory },
+                (false, true) => Error::IsFile { path: directory },
+                (false, false) => Error::NoDirectory { path: directory },
             });
         }
         let summary = read_json(&directory.join(Summary::FILE))?;

@@ -7,6 +7,8 @@ use crate::Error;
 
 /// Links or connections in a figure, if none are named.
 const SHOWN: usize = 3;
+/// Names that are listed where one is asked for that there is not.
+const MOST_NAMED: usize = 20;
 
 /// The names that are to be shown: those that match one of the patterns, in which `*` is anything and `?` any
 /// letter, in the order of the patterns; without any, the busiest.
@@ -41,9 +43,15 @@ fn matching<'a>(
     match found.is_empty() {
         false => Ok(found),
         true => {
-            let near = nearest_name(pattern, names, &[]);
+            let near = nearest_name(pattern, names.clone(), &[]);
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            let what = format!("the results have nothing called {pattern}{near}");
+            let some: Vec<&str> = names.clone().take(MOST_NAMED).collect();
+            let more = match names.count().saturating_sub(MOST_NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let some = some.join(", ");
+            let what = format!("the results have nothing called {pattern}, but {some}{more}{near}");
             Err(Error::NothingToShow(what))
         }
     }
@@ -77,11 +85,11 @@ mod tests {
     fn what_matches_nothing_is_an_error() {
         assert_eq!(
             of(&["a->b", "b->a"]).unwrap_err(),
-            "the results have nothing called b->a; did you mean `b->c`?"
+            "the results have nothing called b->a, but a->b, a->c, b->c, *->c; did you mean `b->c`?"
         );
         assert_eq!(
             of(&["zzz*"]).unwrap_err(),
-            "the results have nothing called zzz*"
+            "the results have nothing called zzz*, but a->b, a->c, b->c, *->c"
         );
     }
 }
