@@ -163,7 +163,10 @@ def test_what_is_suspicious_about_a_trace_is_told(tmp_path):
 def test_a_fit_is_that_of_the_command(tmp_path):
     command("profile", "fit", CAPTURE, "-o", tmp_path / "lab.toml", "--name", "lab")
     fitted = nf.fit_profile(CAPTURE, name="lab")
-    assert fitted.to_toml() == (tmp_path / "lab.toml").read_text()
+    # The command's file begins with who wrote it.
+    mark, profile = (tmp_path / "lab.toml").read_text().split("\n", 1)
+    assert mark == "# A profile, written by netflow."
+    assert fitted.to_toml() == profile
     assert fitted(0.1, 0.06) == nf.profile(str(tmp_path / "lab.toml"))(0.1, 0.06)
     with pytest.raises(ValueError, match="method"):
         nf.fit_profile(CAPTURE, method="guess")
