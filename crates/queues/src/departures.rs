@@ -74,11 +74,6 @@ impl Departures {
         }
     }
 
-    /// Packets that there is room for, the one in service included.
-    pub fn room_pkts(&self) -> usize {
-        self.room as usize
-    }
-
     /// The most packets that there were at once.
     pub fn most(&self) -> u64 {
         self.most
