@@ -93,6 +93,12 @@ fn meant(said: &clap::Error) -> Option<Failure> {
             let all = Arguments::command();
             let names = all.get_subcommands().map(clap::Command::get_name);
             let names: Vec<&str> = names.collect();
+            if netflow::profile::builtin(name).is_some() {
+                return Some(Failure::Usage {
+                    message: format!("there is no command `{name}`: it is a profile"),
+                    help: Some(format!("`netflow profile show {name}` shows it")),
+                });
+            }
             let near = nearest_name(name, names.into_iter(), &[])?;
             let message = format!("there is no command `{name}`");
             (

@@ -1,6 +1,7 @@
 //! Values of arguments.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -184,6 +185,21 @@ pub fn link_bandwidth(text: &str) -> Result<(String, f64), String> {
         }
         Ok(_) => Err("the rate must be above 0 and in bit/s".to_owned()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A directory for several tables: whoever gives it the name of one file has something else in mind.
+pub fn directory(text: &str) -> Result<PathBuf, String> {
+    const OF_FILES: [&str; 9] = [
+        "csv", "tsv", "json", "parquet", "html", "svg", "pdf", "png", "toml",
+    ];
+    let path = PathBuf::from(text);
+    let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+    match OF_FILES.iter().any(|it| ending == *it) && !path.is_dir() {
+        true => {
+            Err("this is the name of a file, and several are written: name a directory".to_owned())
+        }
+        false => Ok(path),
     }
 }
 

@@ -38,7 +38,7 @@ const EXAMPLE: &str = "write a list, KEY=10ms,50ms,200ms, or a range, KEY=1..4 M
 
 impl Axis {
     /// Takes an option apart: `KEY=V1,V2,…`; `KEY=A..B/N`, N values from A to B in equal steps; or
-    /// `KEY=A..B/Nx`, in equal ratios. The unit of a range stands behind both ends, or behind the last.
+    /// `KEY=A..B/Nx`, in equal ratios. A unit stands behind every number, or behind the last.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -57,8 +57,8 @@ impl Axis {
             return Err(wrong("there is no key before the `=`".to_owned(), EXAMPLE));
         }
         let values = match range_ends(text) {
-            Some((from, to)) => range(from, to).map_err(|(message, help)| wrong(message, help))?,
-            None => list(text).map_err(|message| wrong(message, EXAMPLE))?,
+            Some((from, to)) => range(from, to).map_err(|(message, help)| wrong(message, &help))?,
+            None => with_the_last_unit(list(text).map_err(|message| wrong(message, EXAMPLE))?),
         };
         Axis::distinct(key, values).map_err(|message| wrong(message, "give every value once"))
     }
@@ -111,12 +111,13 @@ fn range_ends(text: &str) -> Option<(&str, &str)> {
     (is_end && !is_path).then_some((from.trim(), to.trim()))
 }
 
-type Wrong = (String, &'static str);
+type Wrong = (String, String);
 
 fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
     const HELP: &str =
         "write FROM..TO/COUNT, such as 1..4 Mbit/s/20, or FROM..TO/COUNTx for equal ratios";
-    let no_count = || (format!("the range `{from}..{to}` has no count"), HELP);
+    let wrong = |message: String| (message, HELP.to_owned());
+    let no_count = || wrong(format!("the range `{from}..{to}` has no count"));
     let (to, count) = to.rsplit_once('/').ok_or_else(no_count)?;
     let (to, count) = (to.trim(), count.trim());
     let (digits, is_geometric) = match count.strip_suffix('x') {
@@ -124,21 +125,26 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
         None => (count, false),
     };
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(match count.parse::<f64>() {
-            Ok(_) => (format!("the count `{count}` is not a whole number"), HELP),
-            Err(_) => no_count(),
+        return Err(match (count.parse::<f64>(), quantity(count)) {
+            (Ok(_), _) => wrong(format!("the count `{count}` is not a whole number")),
+            (Err(_), Some((count, unit))) if quantity(to).is_some_and(|it| it.1.is_empty()) => (
+                format!("the unit `{unit}` stands behind the count"),
+                format!("did you mean `{from}..{to} {unit}/{count}`?"),
+            ),
+            _ => no_count(),
         });
     }
     let allowed = || (2..=MOST_VALUES).contains(&digits.parse().unwrap_or(usize::MAX));
     if !allowed() {
         let message = format!("a range has 2 to {MOST_VALUES} values, not {digits}");
-        return Err((message, "with one value nothing varies: that is `--set`"));
+        let help = "with one value nothing varies: that is `--set`";
+        return Err((message, help.to_owned()));
     }
     let count: usize = digits.parse().unwrap_or(2);
     let end = |text: &str| match quantity(text) {
         Some((number, unit)) if number.is_finite() => Ok((number, unit.to_owned())),
-        Some(_) => Err((format!("`{text}` is larger than any number"), HELP)),
-        None => Err((format!("`{text}` is no number with a unit"), HELP)),
+        Some(_) => Err(wrong(format!("`{text}` is larger than any number"))),
+        None => Err(wrong(format!("`{text}` is no number with a unit"))),
     };
     let ((from, from_unit), (to, unit)) = (end(from)?, end(to)?);
     if !from_unit.is_empty() && from_unit != unit {
@@ -146,18 +152,16 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
             "" => format!("the unit `{from_unit}` stands behind the first end only"),
             unit => format!("the ends are in different units, `{from_unit}` and `{unit}`"),
         };
-        return Err((
-            message,
-            "one unit stands behind both ends, or behind the last",
-        ));
+        let help = "one unit stands behind both ends, or behind the last";
+        return Err((message, help.to_owned()));
     }
     if from >= to {
         let message = format!("the range leads from {from} to {to}, not upwards");
-        return Err((message, "the smaller end stands first"));
+        return Err((message, "the smaller end stands first".to_owned()));
     }
     if is_geometric && from <= 0.0 {
         let message = format!("equal ratios cannot begin at {from}");
-        return Err((message, "begin above 0, or leave out the `x`"));
+        return Err((message, "begin above 0, or leave out the `x`".to_owned()));
     }
     let steps = (count - 1) as f64;
     let value = |i: usize| {
@@ -213,6 +217,20 @@ fn list(text: &str) -> Result<Vec<String>, String> {
         )),
         _ => Ok(parts),
     }
+}
+
+/// Values of which only the last has its unit, with that of the last: `5,10,20 Mbit/s`.
+fn with_the_last_unit(mut values: Vec<String>) -> Vec<String> {
+    if let Some((last, others)) = values.split_last_mut()
+        && let Some((_, unit)) = quantity(last)
+        && !unit.is_empty()
+        && others.iter().all(|value| value.parse::<f64>().is_ok())
+    {
+        for value in others {
+            *value = format!("{value} {unit}");
+        }
+    }
+    values
 }
 
 /// The values as numbers, if all are numbers with the same unit.
@@ -277,6 +295,17 @@ mod tests {
         assert_eq!(values("include.links=../a.csv,../b.csv").len(), 2);
         assert_eq!(values("include.links=sub/../a.csv"), ["sub/../a.csv"]);
         assert_eq!(values("k=\"a,b\",c").len(), 2);
+        let rates = ["5 Mbit/s", "10 Mbit/s", "20 Mbit/s"];
+        assert_eq!(values("k=5,10,20 Mbit/s"), rates);
+        assert_eq!(values("k=5,10ms,20 ms"), ["5", "10ms", "20 ms"]);
+        assert_eq!(values("k=a,20 ms"), ["a", "20 ms"]);
+    }
+
+    #[test]
+    fn a_unit_behind_the_count_is_told() {
+        let error = Axis::parse("k=10..100/4 ms").unwrap_err();
+        assert_eq!(error.message, "the unit `ms` stands behind the count");
+        assert_eq!(error.help, "did you mean `10..100 ms/4`?");
     }
 
     #[test]

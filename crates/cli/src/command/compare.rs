@@ -22,7 +22,7 @@ use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
 use crate::output::table::{Table, known};
 use crate::output::{csv, file};
-use crate::parse::{from_1, positive_time, tcp, time_from_zero};
+use crate::parse::{directory, from_1, positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
 
 /// Put a scenario beside a real ns-2, ns-3 or Linux, or results beside packet traces
@@ -79,11 +79,11 @@ pub struct CompareArguments {
     overrides: Vec<String>,
 
     /// Write comparison.json, and what the other side says over time, into this directory
-    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, value_name = "DIR", value_parser = directory, value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
     /// How many links and connections to show
-    #[arg(long, value_name = "N", default_value_t = BUSIEST)]
+    #[arg(allow_negative_numbers = true, long, value_name = "N", default_value_t = BUSIEST)]
     top: usize,
 
     /// Say nothing but the answer

@@ -140,10 +140,20 @@ enum Parsed {
     Demands(Demands),
 }
 
+/// Whether a line begins a table of the scenario file that every network has.
+fn is_scenario(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end);
+    lines.any(|line| matches!(line, "[[link]]" | "[simulation]"))
+}
+
 fn one(path: &Path, text: &str, reading: &Reading, several: bool) -> Read<Parsed> {
     let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
         let help = format!("name the format: --format with one of {}", names.join(", "));
+        if is_scenario(text) {
+            let help = "a scenario needs no import: `netflow run FILE` runs it";
+            return Err(Wrong::syntax(0..0, "this is a scenario already").help(help));
+        }
         return Err(Wrong::syntax(0..0, "the format is none that is known").help(help));
     };
     let content = text.trim_start_matches('\u{feff}');

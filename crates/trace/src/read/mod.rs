@@ -81,14 +81,14 @@ pub fn from_reader(name: &str, input: impl Read + Send + 'static) -> Result<Read
         let decoder = MultiGzDecoder::new(buffer.into_input());
         buffer = Buffer::compressed(name, Box::new(decoder));
     }
-    let start = buffer.peek(4)?;
-    if start.is_empty() && !compressed {
+    let is_empty = buffer.peek(4)?.is_empty();
+    if is_empty && buffer.broken().is_none() {
         return Err(Error::NotATrace {
             name: name.to_owned(),
             reason: "it is empty".to_owned(),
         });
     }
-    let (format, source) = match *start {
+    let (format, source) = match *buffer.peek(4)? {
         [0x0a, 0x0d, 0x0d, 0x0a, ..] => {
             let blocks = pcapng::Pcapng::new(buffer)?;
             (

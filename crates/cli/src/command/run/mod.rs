@@ -22,7 +22,7 @@ use crate::input::ScenarioArguments;
 use crate::output::csv;
 use crate::output::format::{self, Either, Format};
 use crate::output::progress::Progress;
-use crate::parse::{positive_time, time_from_zero};
+use crate::parse::{directory, positive_time, time_from_zero};
 use crate::{interrupt, problems};
 
 /// Evaluate a scenario: tables on the standard output, series in a directory
@@ -35,7 +35,7 @@ pub struct RunArguments {
     scenario: ScenarioArguments,
 
     /// Write the results to this directory
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = directory)]
     output: Option<PathBuf>,
 
     /// Format of the series in it [default: csv]
@@ -72,7 +72,12 @@ pub struct RunArguments {
     seeds: u32,
 
     /// Rows of the printed tables at most
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "N",
+        default_value_t = 20
+    )]
     top: usize,
 
     #[arg(

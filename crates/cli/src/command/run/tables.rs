@@ -46,7 +46,10 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     let idle = links.len() - used.len();
     Table::of(used)
         .text("link", |it| it.link.clone())
-        .number("utilization", |it| percent(it.utilization))
+        .number("utilization", |it| {
+            let std = std_of(&it.spread, "utilization");
+            beside(it.utilization, std, percent)
+        })
         .number("peak", |it| known(it.peak_utilization, percent, NOTHING))
         .number("saturated s", |it| known(it.saturated_s, short, NOTHING))
         .number("offered load", |it| known(it.offered_load, percent, "any"))
@@ -61,9 +64,13 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
             sign(it.queue_is_estimate, short(it.max_queue_pkts))
         })
         .number("queueing ms", |it| {
-            ms(it.queue_is_estimate, it.queueing_delay_s)
+            let std = std_of(&it.spread, "queueing_delay_s");
+            ms(it.queue_is_estimate, it.queueing_delay_s, std)
         })
-        .number("loss", |it| percent(it.loss_probability))
+        .number("loss", |it| {
+            let std = std_of(&it.spread, "loss_probability");
+            beside(it.loss_probability, std, percent)
+        })
         .number("offered pkt", |it| short(it.offered_pkts))
         .number("lost pkt", |it| {
             let queue = beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short);
@@ -102,13 +109,25 @@ fn print_connections(
             short(it.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6)
         })
         .number("loss", |(_, it)| {
-            known(it.loss_probability, percent, NOTHING)
+            let std = std_of(&it.spread, "loss_probability");
+            known(
+                it.loss_probability,
+                |loss| beside(loss, std, percent),
+                NOTHING,
+            )
         })
         .number("delay ms", |(_, it)| {
-            ms(it.delay_is_estimate, it.mean_delay_s)
+            let std = std_of(&it.spread, "mean_delay_s");
+            ms(it.delay_is_estimate, it.mean_delay_s, std)
         })
-        .number("p99 ms", |(_, it)| ms(it.delay_is_estimate, it.delay_p99_s))
-        .number("rtt ms", |(_, it)| ms(it.delay_is_estimate, it.mean_rtt_s))
+        .number("p99 ms", |(_, it)| {
+            let std = std_of(&it.spread, "delay_p99_s");
+            ms(it.delay_is_estimate, it.delay_p99_s, std)
+        })
+        .number("rtt ms", |(_, it)| {
+            let std = std_of(&it.spread, "mean_rtt_s");
+            ms(it.delay_is_estimate, it.mean_rtt_s, std)
+        })
         .number("delivered pkt", |(_, it)| short(it.delivered_pkts))
         .number("outside profile", |(_, it)| outside_profile(it))
         .print_top(top, "connection", out)?;
@@ -160,12 +179,9 @@ fn sign(is_estimate: bool, number: String) -> String {
     }
 }
 
-fn ms(is_estimate: bool, time_s: Option<f64>) -> String {
-    known(
-        time_s,
-        |time_s| sign(is_estimate, short(time_s * 1e3)),
-        NOTHING,
-    )
+fn ms(is_estimate: bool, time_s: Option<f64>, std_s: Option<f64>) -> String {
+    let text = |time_s: f64| beside(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
+    known(time_s, |time_s| sign(is_estimate, text(time_s)), NOTHING)
 }
 
 fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {

@@ -75,7 +75,12 @@ pub struct SolveArguments {
     scale: Option<String>,
 
     /// Rows of the printed tables at most
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "N",
+        default_value_t = 20
+    )]
     top: usize,
 
     #[arg(long, value_enum, default_value_t, help = HELP)]

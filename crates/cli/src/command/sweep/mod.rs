@@ -16,7 +16,7 @@ use netflow_files::{Kind, STANDARD_INPUT, read_text};
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::progress::Progress;
-use crate::parse::{one_of, positive_time};
+use crate::parse::{directory, one_of, positive_time};
 use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
@@ -33,7 +33,7 @@ pub struct SweepArguments {
     /// A setting and its values, `KEY=10ms,50ms,200ms` or `KEY=1..4 Mbit/s/20`; may be given several times
     ///
     /// A range `A..B/N` has N values from A to B in equal steps, both ends included; `A..B/Nx` has them in
-    /// equal ratios. Its unit stands behind both ends, or behind the last. KEY is what `--set` takes.
+    /// equal ratios. A unit stands behind every number, or behind the last. KEY is what `--set` takes.
     #[arg(long, value_name = "KEY=VALUES")]
     vary: Vec<String>,
 
@@ -55,7 +55,7 @@ pub struct SweepArguments {
     seeds: u32,
 
     /// Write the tables to this directory
-    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, value_name = "DIR", value_parser = directory, required_unless_present = "dry_run", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
     /// Format of the tables [default: parquet in a build that has it, otherwise csv]

@@ -51,7 +51,13 @@ pub struct NetworkArguments {
     overrides: Vec<String>,
 
     /// How many links and connections to show
-    #[arg(long, value_name = "N", default_value = "12", requires = "scenario")]
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "N",
+        default_value = "12",
+        requires = "scenario"
+    )]
     top: usize,
 
     /// Say nothing but the answer

@@ -22,7 +22,12 @@ pub struct Files {
     pub files: Vec<PathBuf>,
 
     /// How many links or connections to show
-    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(
+        allow_negative_numbers = true,
+        long,
+        value_name = "N",
+        default_value_t = 12
+    )]
     pub top: usize,
 
     #[arg(long, value_enum, default_value_t, help = HELP)]

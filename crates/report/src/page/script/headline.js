@@ -14,7 +14,7 @@ function showTiles() {
     const full = bad.utilization >= 0.99;
     tile(
       `${full ? "100\u00a0%" : percent(bad.utilization)} ${full ? "from" : "at"} ${clock(full ? bad.from_s : bad.at_s)}`,
-      `worst moment: ${bad.link}${full ? ` is full for ${clock(lasts)}` : ""}${bad.loss > 0 ? `, loses up to ${percent(bad.loss)}` : ", loses nothing"}`,
+      `worst moment: ${full ? `${bad.link} is full for ${clock(lasts)}` : `utilization of ${bad.link}`}${bad.loss > 0 ? `, which loses up to ${percent(bad.loss)}` : ", which loses nothing"}`,
       () => { select("link", bad.link); setTime(bad.at_s); },
     );
   } else tile("–", "nothing was sent");
