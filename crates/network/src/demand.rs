@@ -52,7 +52,7 @@ impl Network {
     }
 
     /// Packets/s that a connection (all `count` of it) of TCP would send from the start if it had the network
-    /// for itself; `None` without a way, and of what sends whatever happens.
+    /// for itself and always something to send; `None` without a way, and of what sends whatever happens.
     pub fn alone_pps(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.connection_spec(id);
         match &spec.source {
@@ -63,13 +63,21 @@ impl Network {
         let path = self.path(id);
         let widths = path.iter().map(|link| bandwidths_bps[link.index()]);
         let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-        let wanted_bps = self.wanted_bps(id, 0.0, &bandwidths_bps);
-        let alone_pps = wanted_bps.min(narrowest_bps) / (8.0 * spec.packet_size_bytes);
+        let wanted_pps = f64::from(spec.count) * self.windows_pps(id, 0.0, &bandwidths_bps);
+        let alone_pps = wanted_pps.min(narrowest_bps / (8.0 * spec.packet_size_bytes));
         alone_pps.is_finite().then_some(alone_pps)
     }
 
     /// What a connection (all `count` of it) would send over a way that is no limit.
     fn wanted_bps(&self, id: ConnectionId, at_s: f64, bandwidths_bps: &[f64]) -> f64 {
+        let spec = self.connection_spec(id);
+        let each_pps = self.windows_pps(id, at_s, bandwidths_bps);
+        let each_pps = each_pps.min(spec.application.mean_pps());
+        f64::from(spec.count) * each_pps * 8.0 * spec.packet_size_bytes
+    }
+
+    /// Packets/s that each of a connection would send over a way that is no limit, if it always had some.
+    fn windows_pps(&self, id: ConnectionId, at_s: f64, bandwidths_bps: &[f64]) -> f64 {
         let spec = self.connection_spec(id);
         let packet_bits = 8.0 * spec.packet_size_bytes;
         let window_pps = |window: Option<f64>| {
@@ -84,16 +92,14 @@ impl Network {
             let window = window.filter(|&window| window <= held_pkts);
             window.unwrap_or(f64::INFINITY) / rtt_s
         };
-        let each_pps = match &spec.source {
+        match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
             Source::Users(traffic) => traffic.mean_pps,
             Source::Window(_) | Source::Stack(_) => window_pps(spec.max_window_pkts),
             Source::Profile(profile) => {
                 window_pps(spec.max_window_pkts.or(profile.window_limit_pkts()))
             }
-        };
-        let each_pps = each_pps.min(spec.application.mean_pps());
-        f64::from(spec.count) * each_pps * packet_bits
+        }
     }
 }
 

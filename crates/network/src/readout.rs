@@ -153,6 +153,9 @@ pub struct ConnectionCounts {
     pub lost_pkts: f64,
     /// Packets that had no route.
     pub blocked_pkts: f64,
+    /// Packets that its application made, sent or not; `None` where there is always more, and of what sends at a
+    /// rate of its own.
+    pub made_pkts: Option<f64>,
     /// Round-trip times seen, and what they are a sum over.
     pub rtt_time: f64,
     /// See [`rtt_time`](Self::rtt_time).

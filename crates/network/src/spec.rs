@@ -240,6 +240,18 @@ impl Application {
     }
 }
 
+impl ConnectionSpec {
+    /// Packets that its applications (all `count`) make on average from the start to this time (s); `None` where
+    /// there is always more.
+    pub fn made_until(&self, time_s: f64) -> Option<f64> {
+        let mean_pps = self.application.mean_pps();
+        let active_s = time_s.min(self.stop_s.unwrap_or(f64::INFINITY)) - self.start_s;
+        let pkts = mean_pps * active_s.max(0.0);
+        let each_pkts = pkts.min(self.size_pkts.unwrap_or(f64::INFINITY));
+        (mean_pps < f64::INFINITY).then_some(each_pkts * f64::from(self.count))
+    }
+}
+
 /// The acknowledgements that a connection's receiver sends back (40 B each).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Acks {

@@ -70,6 +70,9 @@ pub struct ConnectionTotals {
     /// Packets that had no route; offered, and never sent over any link. TCP offers none without a
     /// route but those that it tries again.
     pub blocked_pkts: f64,
+    /// Packets that its application made, sent or not; `None` where there is always more, and of what sends at a
+    /// rate of its own.
+    pub made_pkts: Option<f64>,
     /// Packets in queues now.
     pub queued_pkts: f64,
     /// Packets on their way between queues now.

@@ -10,6 +10,7 @@ pub(crate) struct PacketGenerator {
     rhythm: Rhythm,
     /// When the next packet is made; infinite if there is none.
     next_ns: f64,
+    made: u64,
     random: Pcg32,
 }
 
@@ -78,11 +79,12 @@ impl PacketGenerator {
         let mut generator = PacketGenerator {
             rhythm,
             next_ns: start_ns as f64,
+            made: 0,
             random,
         };
         // A constant rate begins with a packet; others with a pause.
         if !matches!(rhythm, Rhythm::Constant { .. }) {
-            generator.advance();
+            generator.wait();
         }
         generator
     }
@@ -93,8 +95,18 @@ impl PacketGenerator {
         self.next_ns as u64
     }
 
+    /// How many packets were made.
+    pub fn made(&self) -> u64 {
+        self.made
+    }
+
     /// The next packet is made: goes on to the one after.
     pub fn advance(&mut self) {
+        self.made += 1;
+        self.wait();
+    }
+
+    fn wait(&mut self) {
         let random = &mut self.random;
         self.next_ns += match &mut self.rhythm {
             Rhythm::Never => f64::INFINITY,

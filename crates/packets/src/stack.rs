@@ -224,6 +224,11 @@ impl StackSender {
         }
     }
 
+    /// Packets that its application made.
+    pub fn made(&self) -> u64 {
+        self.application.made()
+    }
+
     /// Nothing new from now on; what was lost is repeated.
     pub fn stop(&mut self) {
         self.sender.offer(self.sender.sent());

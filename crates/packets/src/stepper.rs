@@ -208,6 +208,14 @@ impl Packets {
         }
     }
 
+    /// Packets that its applications made; on average those of a profile, which knows their mean rate.
+    fn made_pkts(&self, id: ConnectionId) -> Option<f64> {
+        let spec = self.network().connection_spec(id);
+        let on_average = spec.made_until(self.time_s())?;
+        let each: Option<u64> = self.transfers(id).map(Transfer::made).sum();
+        Some(each.map_or(on_average, |pkts| pkts as f64))
+    }
+
     /// By retransmission timers and by duplicate acknowledgements.
     fn losses_found(&self, id: ConnectionId) -> Option<[f64; 2]> {
         let each = self.transfers(id).map(Transfer::losses_found);

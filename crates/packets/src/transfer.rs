@@ -500,6 +500,15 @@ impl Transfer {
         }
     }
 
+    /// Packets that its application made; `None` of sources that have no such clock.
+    pub fn made(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some(tcp.application.made()),
+            Kind::Stack(stack) => Some(stack.made()),
+            Kind::Equation(_) | Kind::Open(_) => None,
+        }
+    }
+
     /// Retransmission timeouts, and losses found by duplicate acknowledgements.
     pub fn losses_found(&self) -> Option<(u64, u64)> {
         match &self.kind {

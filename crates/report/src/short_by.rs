@@ -3,7 +3,7 @@
 use netflow_results::{ConnectionSummary, TopologyConnection};
 
 /// The share that a connection is short of between two times (s): of TCP, of what it would deliver if it had the
-/// network for itself; of a source that sends whatever happens, of what it sends; of TCP of which that is not
+/// network for itself, and of what its application made; of a source that sends whatever happens, of what it sends; of TCP of which that is not
 /// known its losses, and the time without a way. `None` of one that did not want to send.
 pub fn short_by(
     connection: &ConnectionSummary,
@@ -20,7 +20,17 @@ pub fn short_by(
         return None;
     }
     let share = match known.and_then(|it| it.alone_pps) {
-        Some(alone_pps) => 1.0 - connection.delivered_pkts / (alone_pps * active_s),
+        Some(alone_pps) => {
+            let alone_pkts = alone_pps * active_s;
+            match connection.made_pkts {
+                // What was made last is still under way.
+                Some(made_pkts) => {
+                    let served_pkts = connection.delivered_pkts + connection.under_way_pkts;
+                    1.0 - served_pkts / made_pkts.min(alone_pkts)
+                }
+                None => 1.0 - connection.delivered_pkts / alone_pkts,
+            }
+        }
         None => {
             let wanted = connection.offered_pkts + connection.blocked_pkts;
             let failed = connection.lost_pkts + connection.blocked_pkts;
@@ -48,6 +58,7 @@ mod tests {
             offered_pkts: 100.0,
             delivered_pkts: 80.0,
             lost_pkts: 10.0,
+            made_pkts: None,
             finished_s: None,
             ..ConnectionSummary::with_all_columns()
         }
@@ -82,6 +93,15 @@ mod tests {
         // 20 packets/s for the ten seconds that are left.
         assert_eq!(share(&connection(), Some(20.0)), 0.6);
         assert_eq!(share(&connection(), Some(1.0)), 0.0);
+        // Its application made 90 packets, of which 5 are under way; and a thousand, of which 200 fit.
+        let applied = |made_pkts| ConnectionSummary {
+            made_pkts: Some(made_pkts),
+            under_way_pkts: 5.0,
+            ..connection()
+        };
+        assert_eq!(share(&applied(85.0), Some(20.0)), 0.0);
+        assert_eq!(share(&applied(100.0), Some(20.0)), 0.15);
+        assert_eq!(share(&applied(1000.0), Some(20.0)), 0.575);
         // TCP that offers nothing while it has no way.
         let cut = ConnectionSummary {
             no_route_s: vec![(5.0, 10.0)],

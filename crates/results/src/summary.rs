@@ -282,6 +282,12 @@ pub struct ConnectionSummary {
     /// Losses found by duplicate acknowledgements; only of sources with a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fast_retransmits: Option<f64>,
+    /// Packets that its application made, sent or not; only where one says when there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_pkts: Option<f64>,
+    /// In queues and on the way at the end.
+    #[serde(default)]
+    pub under_way_pkts: f64,
     /// With several seeds: the standard deviation over them, as of links.
     #[serde(flatten)]
     pub spread: Spread,
@@ -408,6 +414,8 @@ impl ConnectionSummary {
             finished_s: Some(0.0),
             timeouts: Some(0.0),
             fast_retransmits: Some(0.0),
+            made_pkts: Some(0.0),
+            under_way_pkts: 0.0,
             spread: Spread::new(),
         }
     }
@@ -518,6 +526,8 @@ impl Summary {
                 finished_s: totals.finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,
+                made_pkts: totals.made_pkts,
+                under_way_pkts: totals.queued_pkts + totals.in_flight_pkts,
                 spread: Spread::new(),
             }
         };

@@ -86,8 +86,8 @@ pub struct TopologyConnection {
     /// Until when at the latest, in seconds, if anything ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_s: Option<f64>,
-    /// Packets/s that TCP would send meanwhile if it had the network for itself; absent of what sends whatever
-    /// happens.
+    /// Packets/s that TCP would send meanwhile if it had the network for itself and always something to send; absent
+    /// of what sends whatever happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_pps: Option<f64>,
 }

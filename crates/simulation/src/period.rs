@@ -160,6 +160,9 @@ impl Run for Simulation {
             delivered_pkts: arrived_pkts,
             lost_pkts,
             blocked_pkts,
+            made_pkts: now
+                .made_pkts
+                .map(|pkts| pkts - before.made_pkts.unwrap_or(0.0)),
             queued_pkts: now.queued_pkts,
             in_flight_pkts: now.in_flight_pkts,
             mean_rtt_s: mean(

@@ -125,6 +125,7 @@ impl Engine for Fluid {
             arrived_pkts: data.delivered_pkts * share,
             lost_pkts: data.lost_pkts * share,
             blocked_pkts,
+            made_pkts: (self.network().connection_spec(id)).made_until(self.time_s()),
             queued_pkts: data.queued_pkts * share,
             in_flight_pkts: data.in_flight_pkts * share,
             ..counts

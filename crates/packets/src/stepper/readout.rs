@@ -204,6 +204,7 @@ impl Engine for Packets {
             arrived_pkts: arrived as f64,
             lost_pkts: sums.lost - blocked as f64,
             blocked_pkts: blocked as f64,
+            made_pkts: self.made_pkts(id),
             rtt_time: sums.rtt_time,
             rtt_weight: sums.rtt_weight,
             outside_s: self.outside_s(id),
