@@ -138,12 +138,12 @@ fn span(plain: f64, jittered: f64) -> (f64, f64) {
     (plain.min(jittered), plain.max(jittered))
 }
 
-/// How far the standard deviation of 60 runs may be from that of ns's 20: twice what two such
+/// How far the standard deviation of 240 runs may be from that of ns's 20: twice what two such
 /// estimates of the same one differ by.
 const SPREADS: f64 = 1.5;
 
 fn four_transfers(name: &str, scenario: &str) {
-    let runs = runs(scenario, 60);
+    let runs = runs(scenario, 240);
     let of = |value: &dyn Fn(&Found) -> f64| mean_and_std(runs.iter().map(value));
     let busy = |how: &str| {
         let rows = table(&format!("{name}/{how}-links.csv"));

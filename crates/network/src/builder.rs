@@ -762,7 +762,7 @@ impl NetworkBuilder {
     }
 
     pub(crate) fn router(&self) -> Router {
-        Router::new(self.nodes.len(), &self.links[..self.first_queue()])
+        Router::new(&self.nodes, &self.links[..self.first_queue()])
     }
 
     fn ways(

@@ -1,6 +1,6 @@
 //! Flows that share paths of equal cost.
 
-use crate::likeness::hash_of;
+use crate::hash::hash_of;
 use crate::routing::{NextLinks, Router};
 use crate::{NetworkBuilder, NodeId};
 

@@ -5,7 +5,7 @@
 //! immutable [`Network`]. [`Options`] say how it is to be moved through time. Whoever moves it is a
 //! [`Run`], and hands every recording interval to a [`Recorder`].
 //!
-//! [`tables`], [`likeness`] and [`readout`] are for engines.
+//! [`tables`], [`hash`], [`likeness`] and [`readout`] are for engines.
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
@@ -20,6 +20,7 @@ mod diffserv;
 mod error;
 mod explain;
 mod flows;
+pub mod hash;
 mod ids;
 pub mod likeness;
 mod network;

@@ -1,61 +1,13 @@
-//! Numbers for links that follow from what they are and where they lie, never from rows or names:
-//! where an order has to be chosen it is theirs.
+//! Numbers for links and branches that follow from what they are and where they lie, never from rows or names:
+//! the order in which a fluid sums is theirs, so that other rows or names give the same bits.
 
-use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
-use fnv::FnvHasher;
+use crate::hash::hash_of;
+use crate::tables::{Tables, Way};
+use crate::{Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Source};
 
-use crate::tables::{NO_BRANCH, Tables, Way};
-use crate::{Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red, Source};
-
-/// How far around a link is looked at: what is alike until there is hardly different.
-const ROUNDS: usize = 4;
-
-/// A number that follows from a value, the same on every machine and with every compiler: random
-/// numbers depend on it.
-pub fn hash_of(value: impl Hash) -> u64 {
-    let mut hasher = FnvHasher::default();
-    value.hash(&mut hasher);
-    netflow_units::scramble(hasher.finish())
-}
-
-/// For each of several keys a number of its own: those that are alike are told apart by their turn
-/// among themselves.
-pub fn told_apart(keys: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut met: HashMap<u64, u32> = HashMap::new();
-    keys.map(|key| {
-        let turn = met.entry(key).or_default();
-        *turn += 1;
-        hash_of((key, *turn))
-    })
-    .collect()
-}
-
-/// A number for every link: of its own values, and of the links at its ends.
-pub(crate) fn link_keys(node_count: usize, links: &[LinkSpec]) -> Vec<u64> {
-    let mut keys: Vec<u64> = links.iter().map(link_itself).collect();
-    for _ in 0..ROUNDS {
-        let mut at_node: Vec<Vec<(bool, u64)>> = vec![Vec::new(); node_count];
-        for (link, &key) in links.iter().zip(&keys) {
-            at_node[link.from.index()].push((true, key));
-            at_node[link.to.index()].push((false, key));
-        }
-        let nodes: Vec<u64> = at_node
-            .into_iter()
-            .map(|mut met| {
-                met.sort_unstable();
-                hash_of(met)
-            })
-            .collect();
-        for (link, key) in links.iter().zip(&mut keys) {
-            *key = hash_of((*key, nodes[link.from.index()], nodes[link.to.index()]));
-        }
-    }
-    keys
-}
-
-pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
+fn link_itself(link: &LinkSpec) -> u64 {
     let LinkSpec {
         from: _,
         to: _,
@@ -74,7 +26,7 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
     };
     let mut queue = match queue {
         DropPolicy::DropTail => String::new(),
-        DropPolicy::Red(red) => red_itself(red),
+        DropPolicy::Red(red) => format!("{red:?}"),
         DropPolicy::Rio(rio) => format!("{rio:?}"),
         DropPolicy::Managed(discipline) => format!("{discipline:?}"),
     };
@@ -88,42 +40,6 @@ pub(crate) fn link_itself(link: &LinkSpec) -> u64 {
         queue += &format!("metric {metric}");
     }
     hash_of((bandwidth_bps.to_bits(), delay_s.to_bits(), buffer, queue))
-}
-
-/// As it was told before there was ECN, which numbers follow from that should stay.
-fn red_itself(red: &Red) -> String {
-    let Red {
-        min_pkts,
-        max_pkts,
-        max_p,
-        weight,
-        gentle,
-        ecn,
-    } = red;
-    let ecn = if *ecn { "Ecn" } else { "" };
-    format!(
-        "Red{ecn} {{ min_pkts: {min_pkts:?}, max_pkts: {max_pkts:?}, max_p: {max_p:?}, weight: {weight:?}, \
-         gentle: {gentle:?} }}"
-    )
-}
-
-/// Numbers for links and connections that follow from what they are and from what they meet: the
-/// same for those that are alike, whatever their rows and names.
-pub fn likenesses(inner: &Tables) -> (Vec<u64>, Vec<u64>) {
-    let branches = 0..inner.branches.len() as u32;
-    let ways: Vec<Way<'_>> = branches.map(|b| Way::new(inner, b)).collect();
-    let (links, branches) = keys(inner, &ways);
-    let class = |class: usize| {
-        let branch_at = inner.epochs.iter().map(|epoch| epoch.branch_of[class]);
-        let keys = branch_at.map(|b| match b {
-            NO_BRANCH => 0,
-            b => branches[b as usize],
-        });
-        hash_of(keys.collect::<Vec<u64>>())
-    };
-    let classes: Vec<u64> = (0..inner.classes.len()).map(class).collect();
-    let of = |&class: &u32| classes[class as usize];
-    (links, inner.class_of.iter().map(of).collect())
 }
 
 /// Numbers for links and branches that follow from what they are and from what they meet, and

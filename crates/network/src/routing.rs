@@ -7,7 +7,6 @@ use petgraph::algo::dijkstra;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef, Reversed};
 
-use crate::likeness::link_keys;
 use crate::{FlowHash, LinkSpec};
 
 /// Delay in whole picoseconds, or metrics in millionths, then hops: equal sums are then equal whatever the order
@@ -27,8 +26,9 @@ impl Add for Cost {
 pub struct Router {
     graph: DiGraph<(), u32, u32>,
     cost: Vec<Cost>,
-    /// Among paths of one cost, the smaller of the last link decides.
-    preference: Vec<(std::cmp::Reverse<u64>, u64)>,
+    /// Among paths of one cost, the smaller of the last link decides: the greater bandwidth, then the names of
+    /// its ends.
+    preference: Vec<(std::cmp::Reverse<u64>, usize, usize)>,
 }
 
 /// A path that is wanted.
@@ -44,9 +44,9 @@ pub struct Request {
 pub type NextLinks = Vec<Vec<u32>>;
 
 impl Router {
-    pub fn new(node_count: usize, links: &[LinkSpec]) -> Router {
-        let mut graph = DiGraph::with_capacity(node_count, links.len());
-        for _ in 0..node_count {
+    pub fn new(nodes: &[String], links: &[LinkSpec]) -> Router {
+        let mut graph = DiGraph::with_capacity(nodes.len(), links.len());
+        for _ in nodes {
             graph.add_node(());
         }
         for (i, link) in links.iter().enumerate() {
@@ -60,10 +60,16 @@ impl Router {
             };
             Cost(length.round() as u64, 1)
         });
-        let keys = link_keys(node_count, links);
-        let preference = links.iter().zip(keys).map(|(link, key)| {
+        let mut by_name: Vec<usize> = (0..nodes.len()).collect();
+        by_name.sort_by_key(|&node| &nodes[node]);
+        let mut place = vec![0; nodes.len()];
+        for (i, &node) in by_name.iter().enumerate() {
+            place[node] = i;
+        }
+        let preference = links.iter().map(|link| {
             // Positive numbers are in the order of their bits.
-            (std::cmp::Reverse(link.bandwidth_bps.to_bits()), key)
+            let bandwidth = std::cmp::Reverse(link.bandwidth_bps.to_bits());
+            (bandwidth, place[link.from.index()], place[link.to.index()])
         });
         Router {
             preference: preference.collect(),
@@ -74,8 +80,8 @@ impl Router {
 
     /// A path for every request, in order; `None` where there is no way. Links that are `down`
     /// are not used. Without a flow, among paths of equal cost the shorter wins, then the one that arrives
-    /// over the links of greater bandwidth, then a number that follows from what the links are, so that the
-    /// order in which they were added makes no difference.
+    /// over the links of greater bandwidth, then names decide: the order in which links were added makes no
+    /// difference, nor does what else is set at them.
     pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Option<Vec<u32>>> {
         let mut answers = vec![None; requests.len()];
         let (mut flows, mut order): (Vec<usize>, Vec<usize>) =
@@ -119,7 +125,7 @@ impl Router {
                 !down[link as usize] && rest.is_some() && rest == cost[v.index()]
             });
             let mut links: Vec<u32> = tight.map(|e| *e.weight()).collect();
-            links.sort_by_key(|&link| (self.preference[link as usize], link));
+            links.sort_by_key(|&link| self.preference[link as usize]);
             links
         };
         self.graph.node_indices().map(next).collect()
@@ -170,7 +176,7 @@ impl Router {
                         .is_some_and(|c| c + self.cost[*e.weight() as usize] == best)
                 })
                 .map(|e| *e.weight())
-                .min_by_key(|&link| (self.preference[link as usize], link))
+                .min_by_key(|&link| self.preference[link as usize])
         };
         self.graph.node_indices().map(tight).collect()
     }

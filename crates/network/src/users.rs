@@ -5,7 +5,7 @@ use std::sync::Arc;
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_workload::{Application, Session, Sessions, WaitFor, Workload};
 
-use crate::likeness::{hash_of, likenesses, told_apart};
+use crate::hash::hash_of;
 use crate::{ConnectionId, FlowHash, Network, NodeId, WindowSource};
 
 /// Pairs of a client's and a server's node that a workload may have.
@@ -108,41 +108,10 @@ impl WorkloadSpec {
 
 impl Network {
     /// The seeds of the users of each workload in a run with this seed, as
-    /// [`Workload`] takes them: by what users do and where, not by its row. Workloads with the same users have
-    /// others all the same.
+    /// [`Workload`] takes them: by its name.
     pub fn workload_seeds(&self, seed: u64) -> Vec<u64> {
-        let inner = &*self.inner;
-        if inner.workloads.is_empty() {
-            return Vec::new();
-        }
-        let (_, of_connection) = likenesses(inner);
-        let number = |users: &Users| {
-            let WorkloadSpec {
-                name: _,
-                application,
-                users_per_s,
-                clients: _,
-                servers: _,
-                start_s,
-                stop_s,
-                source,
-                delayed_ack,
-                packet_size_bytes,
-                stack,
-                // Its links have a part in their number.
-                flow: _,
-            } = &*users.spec;
-            let pairs = users.pairs.iter().flatten();
-            let ways: Vec<u64> = pairs.map(|id| of_connection[id.index()]).collect();
-            // A stack's name: its constants grow in number, and these numbers should stay.
-            let source = source.map_or(String::new(), |source| format!("{source:?}"));
-            let what = format!("{application:?}{source}{}", stack.name);
-            let times = [Some(*start_s), *stop_s, Some(*users_per_s)];
-            let bits = times.map(|it| it.map(f64::to_bits));
-            hash_of((what, bits, delayed_ack, packet_size_bytes.to_bits(), ways))
-        };
-        let numbers = told_apart(inner.workloads.iter().map(number));
-        numbers.into_iter().map(|it| hash_of((seed, it))).collect()
+        let names = self.inner.workloads.iter().map(|users| &users.spec.name);
+        names.map(|name| hash_of((seed, name))).collect()
     }
 }
 

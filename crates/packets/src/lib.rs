@@ -40,7 +40,7 @@ mod visits;
 mod wire;
 
 pub use delays::Delays;
-use netflow_network::likeness::hash_of;
+use netflow_network::hash::hash_of;
 use netflow_queues::LossCause;
 use netflow_units::ns;
 use rand_pcg::Pcg32;
@@ -73,8 +73,7 @@ impl Purpose {
     }
 }
 
-/// The stream of something with this number, which follows from what it is
-/// ([`likenesses`](netflow_network::likeness::likenesses)) and not from its row.
+/// The stream of something with this number, which follows from its name ([`numbers`]).
 fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
     Pcg32::new(seed, hash_of((purpose.number(), number)))
 }

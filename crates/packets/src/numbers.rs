@@ -1,8 +1,8 @@
 //! In which order packets that arrive at the same moment come, and who has which random numbers: by
-//! what links and connections are, never by their rows or names, so that a file with its rows in
-//! another order gives the same bits.
+//! the names of links and connections, never by their rows. A file with its rows in another order gives
+//! the same bits, and whoever changes a buffer compares with the same draws.
 
-use netflow_network::likeness::{hash_of, likenesses, told_apart};
+use netflow_network::hash::hash_of;
 use netflow_network::{Network, Source};
 
 /// The order of connections, and the numbers of random streams.
@@ -17,54 +17,50 @@ pub(crate) struct Numbers {
     pub transfers: Vec<u64>,
     /// By aggregate.
     pub edges: Vec<u64>,
-    /// By connection: the number of its first transfer, and how many more were numbered.
-    more: Vec<(u64, u32)>,
+    /// By connection: the number of its name, and how many transfers were numbered.
+    names: Vec<(u64, u32)>,
 }
 
 impl Numbers {
     pub fn new(network: &Network) -> Numbers {
         let inner = &**network.tables();
-        let (links, of_connection) = likenesses(inner);
         // Requests come before their replies, in the next row.
-        let first_of_pair = |c: u32| match &inner.connections[c as usize].source {
-            Source::Users(traffic) if traffic.replies => c - 1,
-            _ => c,
+        let turn = |c: u32| match &inner.connections[c as usize].source {
+            Source::Users(traffic) if traffic.replies => {
+                (&inner.connections[c as usize - 1].name, true)
+            }
+            _ => (&inner.connections[c as usize].name, false),
         };
         let mut connections: Vec<u32> = (0..inner.connections.len() as u32).collect();
-        connections.sort_by_key(|&c| {
-            let first = first_of_pair(c);
-            (of_connection[first as usize], first, c)
-        });
-        let each = connections.iter().flat_map(|&c| {
-            let count = inner.connections[c as usize].count as usize;
-            std::iter::repeat_n(of_connection[c as usize], count)
-        });
-        let transfers = told_apart(each);
-        let mut more = vec![(0, 0); connections.len()];
-        let mut next = 0;
+        connections.sort_by_key(|&c| turn(c));
+        let names = inner
+            .connections
+            .iter()
+            .map(|spec| (hash_of(&spec.name), 0));
+        let mut numbers = Numbers {
+            links: inner.link_names.iter().map(hash_of).collect(),
+            edges: inner
+                .aggregates
+                .iter()
+                .map(|it| hash_of(&it.name))
+                .collect(),
+            names: names.collect(),
+            ..Numbers::default()
+        };
         for &c in &connections {
-            more[c as usize].0 = transfers.get(next).copied().unwrap_or_default();
-            next += inner.connections[c as usize].count as usize;
+            let count = inner.connections[c as usize].count;
+            let transfers = (0..count).map(|_| numbers.of_another(c));
+            let transfers: Vec<u64> = transfers.collect();
+            numbers.transfers.extend(transfers);
         }
-        let edges = inner.aggregates.iter().map(|aggregate| {
-            let members = aggregate.members.iter().map(|m| of_connection[m.index()]);
-            let mut members: Vec<u64> = members.collect();
-            members.sort_unstable();
-            hash_of((format!("{:?}", aggregate.edge), members))
-        });
-        Numbers {
-            edges: told_apart(edges),
-            links: told_apart(links.into_iter()),
-            connections,
-            transfers,
-            more,
-        }
+        numbers.connections = connections;
+        numbers
     }
 
     /// The number of one more transfer of a connection.
     pub fn of_another(&mut self, connection: u32) -> u64 {
-        let (first, more) = &mut self.more[connection as usize];
-        *more += 1;
-        hash_of((*first, *more))
+        let (name, numbered) = &mut self.names[connection as usize];
+        *numbered += 1;
+        hash_of((*name, *numbered))
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Packet {
 
 impl Packet {
     /// In this order packets arrive at a place. Those of one moment have an order, too: that of
-    /// connections by what they are, which does not depend on rows, nor on who was looked at first.
+    /// connections by their names, which does not depend on rows, nor on who was looked at first.
     #[inline]
     pub fn order(&self) -> (u64, u32) {
         (self.time_ns, self.hop)

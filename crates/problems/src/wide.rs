@@ -13,8 +13,8 @@ use rand_chacha::ChaCha8Rng;
 /// A network as rows, to be built in any order of them.
 #[derive(Clone, Debug)]
 pub struct WideNetwork {
-    /// Number of nodes; those of the specifications are numbered from 0.
-    pub nodes: usize,
+    /// Names of the nodes; those of the specifications are numbered from 0.
+    pub nodes: Vec<String>,
     /// Links by their ends and what is between them.
     pub links: Vec<(usize, usize, LinkSpec)>,
     /// Connections by their ends.
@@ -89,7 +89,7 @@ pub fn wide_network(seed: u64) -> WideNetwork {
         })
         .collect();
     WideNetwork {
-        nodes,
+        nodes: (0..nodes).map(|i| format!("n{i}")).collect(),
         links,
         connections,
         duration_s,
@@ -146,7 +146,7 @@ impl WideNetwork {
     /// The network with its rows in this order.
     pub fn build(&self) -> Network {
         let mut b = NetworkBuilder::new();
-        let nodes: Vec<NodeId> = (0..self.nodes).map(|i| b.node(&format!("n{i}"))).collect();
+        let nodes: Vec<NodeId> = self.nodes.iter().map(|name| b.node(name)).collect();
         for (from, to, link) in &self.links {
             let (from, to) = (nodes[*from], nodes[*to]);
             b.link(LinkSpec {
@@ -169,17 +169,20 @@ impl WideNetwork {
         }
     }
 
-    /// The same with its rows shuffled, and its nodes numbered anew.
+    /// The same with its rows shuffled, those of its nodes, too.
     pub fn shuffled(&self, seed: u64) -> WideNetwork {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut renamed: Vec<usize> = (0..self.nodes).collect();
-        renamed.shuffle(&mut rng);
+        let mut place: Vec<usize> = (0..self.nodes.len()).collect();
+        place.shuffle(&mut rng);
         let mut other = self.clone();
+        for (name, &at) in self.nodes.iter().zip(&place) {
+            other.nodes[at].clone_from(name);
+        }
         for (from, to, _) in &mut other.links {
-            (*from, *to) = (renamed[*from], renamed[*to]);
+            (*from, *to) = (place[*from], place[*to]);
         }
         for (from, to, _) in &mut other.connections {
-            (*from, *to) = (renamed[*from], renamed[*to]);
+            (*from, *to) = (place[*from], place[*to]);
         }
         other.links.shuffle(&mut rng);
         other.connections.shuffle(&mut rng);

@@ -23,7 +23,7 @@ mod step;
 pub(crate) mod windows;
 
 use feedback::LOOKS;
-use netflow_network::likeness::hash_of;
+use netflow_network::hash::hash_of;
 use netflow_network::{Coupling, FluidOptions, Network, RunError, Step};
 use pace::Pace;
 use plan::Plan;

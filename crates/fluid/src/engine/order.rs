@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use netflow_network::likeness::{hash_of, keys};
+use netflow_network::hash::hash_of;
+use netflow_network::likeness::keys;
 use netflow_network::tables::{Tables, Way};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;

@@ -25,8 +25,8 @@ pub struct Simulation {
     /// sizes in pkt count packets of this size. Default: 1500 B.
     #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
     pub packet_size: Option<ByteSize>,
-    /// Anything random depends on it, and on what links and connections are: neither on their names nor their order,
-    /// nor on threads. Another setting is another draw, so what is random is compared over several seeds. Default: 1.
+    /// Anything random depends on it, and on the names of links and connections: not on their order nor on threads,
+    /// and not on other settings, so that bursts stay the same while a buffer changes. Default: 1.
     #[key(example = 1)]
     pub seed: Option<Spanned<u64>>,
     /// Which equations move the queues. `fluid` (the default): conservative, stable at any step,

@@ -144,7 +144,7 @@ fn the_law_is_on_the_safe_side_of_packets_of_one_size() {
     for _ in 0..30 {
         let network = chain(&mut rng);
         let [law, packets] =
-            [Model::FLUID, Model::PACKETS].map(|model| stream(&network, model, 100.0));
+            [Model::FLUID, Model::PACKETS].map(|model| stream(&network, model, 400.0));
         let least_s = least_s(&network);
         let waits = |of: &ConnectionTotals| each(of.delay.unwrap()).map(|it| it - least_s);
         for (law, packets) in waits(&law).into_iter().zip(waits(&packets)).skip(1) {

@@ -147,7 +147,7 @@ fn a_source_does_not_flood_after_an_outage() {
     }
 }
 
-/// Rows in another order, and nodes of other names, change no bit.
+/// Rows in another order change no bit.
 #[test]
 fn the_order_of_rows_makes_no_difference() {
     for seed in 2000..2060 {
