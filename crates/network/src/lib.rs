@@ -46,7 +46,7 @@ pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use flows::{EqualPaths, FlowHash, MOST_HASHED, MOST_PATHS, PathShare};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
-    Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie,
+    Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie, Scheduler,
 };
 pub use netflow_tcpmodel::rounds::HEADER_BYTES;
 pub use netflow_workload::WaitFor;
@@ -58,7 +58,7 @@ pub use recording::{
     ClassInterval, ClassNumbers, ConnectionInterval, Interval, LinkInterval, Period, Recorder, Run,
     Teller,
 };
-pub use scheduling::{ClassedLink, QueueClass, Scheduler, Shared};
+pub use scheduling::{ClassedLink, QueueClass, Shared};
 pub use spec::{
     Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red,
     Source, TcpVariant, WindowSource,

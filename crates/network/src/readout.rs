@@ -26,7 +26,7 @@ pub trait Engine {
     /// precedences apart, that it finds it full. Of packets 0 or 1.
     fn blocking(&self, id: LinkId) -> f64;
 
-    /// Fraction of the last step for which the link was busy; where packets are followed, of all the
+    /// Fraction of the last step for which the link was busy, or busy with packets of the queue of a class; where packets are followed, of all the
     /// time since the start, as it is 0 or 1 at any moment.
     fn utilization(&self, id: LinkId) -> f64;
 

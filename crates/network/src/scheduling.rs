@@ -1,16 +1,8 @@
 //! Several queues in front of one link, and who of them sends.
 
-use crate::{Buffer, BuildError, DropPolicy, LinkId, LinkSpec, Network};
+use netflow_queues::Scheduler;
 
-/// How the queues of a link share its bandwidth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
-    /// A queue sends when those before it are empty.
-    Priority,
-    /// Weighted fair queueing: each backlogged queue gets bandwidth by its weight, and what others
-    /// leave is divided likewise (the fluid limit, generalized processor sharing).
-    Wfq,
-}
+use crate::{Buffer, BuildError, DropPolicy, LinkId, LinkSpec, Network};
 
 /// A queue of its own for a class of packets, an assured forwarding class for one.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +30,27 @@ pub struct ClassedLink {
 }
 
 impl Network {
+    /// The queues of a link, of which each is a link to the engines: those of its classes and itself.
+    pub fn queues_of(&self, link: LinkId) -> Vec<LinkId> {
+        let link = link.within(self.inner.owner) as u32;
+        let mut shared = self.inner.shared.iter();
+        match shared.find(|it| it.links.last() == Some(&link)) {
+            Some(shared) => {
+                let queues = shared.links.iter();
+                queues.map(|&l| LinkId(l, self.inner.owner)).collect()
+            }
+            None => vec![LinkId(link, self.inner.owner)],
+        }
+    }
+
+    /// Something of all queues of a link together.
+    pub fn over_queues(&self, link: LinkId, of: impl Fn(LinkId) -> f64) -> f64 {
+        match self.inner.shared.is_empty() {
+            true => of(link),
+            false => self.queues_of(link).into_iter().map(of).sum(),
+        }
+    }
+
     /// The links with several queues; their other queues are links called `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
         let own = self.inner.shared.iter().filter_map(|s| s.links.last());

@@ -12,7 +12,7 @@ pub struct LinkTotals {
     /// Lost / offered; 0 if nothing was offered, and at most 1, though packets may be lost that were
     /// offered before the period.
     pub loss_probability: f64,
-    /// Fraction of the time the link was busy.
+    /// Fraction of the time the link was busy; for the queue of a class, with its packets.
     pub utilization: f64,
     /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
     /// mean queue over departures); `None` if none departed.

@@ -134,7 +134,7 @@ impl Engine {
         let place = &mut self.schedule.places[l];
         place.until_ns = until_ns;
         let link = &self.links[l];
-        let left_ns = link.queue.free_ns().max(until_ns) + place.least_service_ns.min(NEVER / 4);
+        let left_ns = link.free_ns().max(until_ns) + place.least_service_ns.min(NEVER / 4);
         self.schedule.horizon_ns[l] = left_ns + link.delay_ns;
     }
 
@@ -255,9 +255,9 @@ impl Engine {
     /// When the queue of a link has something to do by itself.
     #[inline]
     fn note_link(&mut self, l: usize) {
-        if let Some(managed) = &self.links[l].queue.managed {
-            let due_ns = managed.due_ns();
-            self.schedule.link_moments.note(l as u32, due_ns);
+        let link = &self.links[l];
+        if link.queue.managed.is_some() {
+            self.schedule.link_moments.note(l as u32, link.due_ns());
         }
     }
 

@@ -14,6 +14,7 @@ use crate::parts::Parts;
 use crate::plan::{Ends, HopSpec, Plan};
 use crate::queue::{Arrivals, Link, LinkCounts, Lossy, Queue};
 use crate::schedule::Schedule;
+use crate::sharing::Turn;
 use crate::transfer::Transfer;
 use crate::users::{NO_SLOT, Visits};
 use crate::{Purpose, ns, random};
@@ -112,6 +113,7 @@ impl Engine {
                         random(seed, Purpose::Loss(cause), numbers.links[i])
                     })))
                 }),
+                turn: Turn::Alone,
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_ns: ns(spec.delay_s),
                 arrivals: Arrivals::new(burstiness_interval_ns),
@@ -151,6 +153,7 @@ impl Engine {
         engine.open_workloads();
         engine.route(None);
         engine.tell_precedences_apart(seed);
+        engine.share_links();
         engine.make_schedule();
         engine.apply_events();
         engine
@@ -320,12 +323,6 @@ impl Engine {
         self.links[l].queue.work_ns(self.now_ns)
     }
 
-    /// Nanoseconds until all that is there has been sent.
-    pub fn waiting_ns(&self, l: usize) -> u64 {
-        let link = &self.links[l];
-        link.queue.waiting_ns(self.now_ns, link.bandwidth_bps)
-    }
-
     pub fn transfers(&self) -> usize {
         self.transfers.len()
     }
@@ -402,7 +399,7 @@ impl Engine {
             .links
             .iter()
             .filter_map(|link| link.queue.managed.as_ref());
-        for (waits, _) in managed.flat_map(|queue| queue.waiting()) {
+        for waits in managed.flat_map(|queue| queue.waiting()) {
             each(&self.plan.specs[waits.packet.hop as usize], true);
         }
     }

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::ns;
 use crate::plan::Plan;
 use crate::queue::stretched;
+use crate::sharing::Turn;
 
 impl Engine {
     /// When the next event is, if there is one.
@@ -69,13 +70,17 @@ impl Engine {
         self.links[l].bandwidth_bps = bps;
         let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.stretch(now_ns, ratio);
+        if let Turn::Sharing(sharing) = &mut self.links[l].turn {
+            sharing.stretch(now_ns, ratio, bps);
+        }
+        let sender = self.plan.sender(l as u32);
         let Plan {
             wires,
             origins,
             specs,
             ..
         } = &mut self.plan;
-        for wire in behind(origins, l) {
+        for wire in behind(origins, sender) {
             wires.retime(wire, |packet| {
                 let left_ns = packet.time_ns.saturating_sub(delay_ns);
                 let of_link = specs[packet.hop as usize - 1].link == l as u32;
@@ -102,6 +107,10 @@ impl Engine {
         let now_ns = self.now_ns;
         let delay_ns = self.links[l].delay_ns;
         let waited = self.links[l].queue.fail(now_ns);
+        if let Turn::Sharing(sharing) = &mut self.links[l].turn {
+            sharing.fail(now_ns);
+        }
+        let sender = self.plan.sender(l as u32);
         let Plan {
             wires,
             origins,
@@ -109,7 +118,7 @@ impl Engine {
             ..
         } = &mut self.plan;
         let mut lost: Vec<u32> = waited.iter().map(|waits| waits.packet.hop).collect();
-        for wire in behind(origins, l) {
+        for wire in behind(origins, sender) {
             wires.remove(wire, |packet| {
                 let hop = packet.hop - 1;
                 let here = specs[hop as usize].link == l as u32;
@@ -131,8 +140,8 @@ impl Engine {
 }
 
 /// The wires that begin at a link.
-fn behind(origins: &[Vec<u32>], l: usize) -> impl Iterator<Item = u32> {
+fn behind(origins: &[Vec<u32>], l: u32) -> impl Iterator<Item = u32> {
     let all = (0..).zip(origins);
-    let behind = all.filter(move |(_, origins)| origins.contains(&(l as u32)));
+    let behind = all.filter(move |(_, origins)| origins.contains(&l));
     behind.map(|(wire, _)| wire)
 }

@@ -29,6 +29,7 @@ mod receiving;
 mod rounds;
 mod schedule;
 mod serve;
+mod sharing;
 mod stack;
 mod stepper;
 mod tcp;

@@ -1,5 +1,7 @@
 //! A queue that is managed: who waits is known, and who is sent next is decided when the link is free.
 
+use std::collections::VecDeque;
+
 use netflow_queues::{Aqm, Buffer, Managed};
 
 use crate::tcp::NEVER;
@@ -26,18 +28,86 @@ pub(crate) struct Waits {
 /// A managed queue and the link behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct ManagedQueue {
-    queue: Managed<Waits>,
+    queue: Discipline,
     /// When what is being sent will have been.
     pub free_ns: u64,
     most_pkts: u64,
 }
 
+/// Who of those that wait is sent, and who is dropped.
+#[derive(Clone, Debug)]
+enum Discipline {
+    Managed(Managed<Waits>),
+    DropTail(Line),
+}
+
+/// Packets in the order of their arrival, where other queues decide as well when the next is sent.
+#[derive(Clone, Debug)]
+struct Line {
+    /// The packet in service included.
+    buffer: Buffer,
+    waiting: VecDeque<Waits>,
+    bytes: u64,
+    /// Of the one in service.
+    sending_bytes: u32,
+}
+
+impl Line {
+    /// Takes a packet, if it has room for it.
+    fn push(&mut self, waits: Waits, is_sending: bool) -> bool {
+        let (pkts, bytes) = match is_sending {
+            true => (1, self.sending_bytes),
+            false => (0, 0),
+        };
+        let all_bytes = self.bytes + u64::from(bytes) + u64::from(waits.bytes());
+        let fits = (self.buffer).holds(self.waiting.len() + pkts + 1, all_bytes);
+        if fits {
+            self.bytes += u64::from(waits.bytes());
+            self.waiting.push_back(waits);
+        }
+        fits
+    }
+
+    fn pop(&mut self) -> Option<Waits> {
+        let waits = self.waiting.pop_front()?;
+        self.sending_bytes = waits.bytes();
+        self.bytes -= u64::from(waits.bytes());
+        Some(waits)
+    }
+
+    fn clear(&mut self) -> Vec<Waits> {
+        self.bytes = 0;
+        self.waiting.drain(..).collect()
+    }
+}
+
+impl Waits {
+    fn bytes(&self) -> u32 {
+        (self.bits / 8.0).round() as u32
+    }
+}
+
 impl ManagedQueue {
+    /// One that drops nothing but what it has no room for, the packet in service included.
+    pub fn drop_tail(buffer: Buffer) -> ManagedQueue {
+        let line = Line {
+            buffer,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            sending_bytes: 0,
+        };
+        ManagedQueue {
+            queue: Discipline::DropTail(line),
+            free_ns: 0,
+            most_pkts: 0,
+        }
+    }
+
     /// One that holds so much, the packet in service included; there is room for one that waits in any
     /// case.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> ManagedQueue {
         ManagedQueue {
-            queue: Managed::new(discipline, buffer.waiting(), seed),
+            queue: Discipline::Managed(Managed::new(discipline, buffer.waiting(), seed)),
             free_ns: 0,
             most_pkts: 0,
         }
@@ -46,7 +116,7 @@ impl ManagedQueue {
     /// When the next of those that wait is sent.
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        match self.queue.is_empty() {
+        match self.waiting_pkts() == 0 {
             true => NEVER,
             false => self.free_ns,
         }
@@ -55,12 +125,20 @@ impl ManagedQueue {
     /// A packet arrives; those that are dropped for it are pushed to `dropped`.
     pub fn enqueue(&mut self, waits: Waits, flow: u64, ecn: bool, dropped: &mut Vec<Waits>) {
         let now_ns = waits.packet.time_ns;
-        if self.queue.is_empty() {
+        if self.waiting_pkts() == 0 {
             // If nothing is being sent, this can be at once.
             self.free_ns = self.free_ns.max(now_ns);
         }
-        let bytes = (waits.bits / 8.0).round() as u32;
-        self.queue.enqueue(now_ns, waits, bytes, flow, ecn, dropped);
+        match &mut self.queue {
+            Discipline::Managed(queue) => {
+                queue.enqueue(now_ns, waits, waits.bytes(), flow, ecn, dropped);
+            }
+            Discipline::DropTail(line) => {
+                if !line.push(waits, self.free_ns > now_ns) {
+                    dropped.push(waits);
+                }
+            }
+        }
     }
 
     /// Notes how many are there, once all that can be sent is.
@@ -71,7 +149,14 @@ impl ManagedQueue {
     /// The link is free at `now_ns`: the next packet, when it arrived, and whether this queue has marked it;
     /// those that are dropped on the way to it are pushed to `dropped`.
     pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Waits>) -> Option<(Waits, u64, bool)> {
-        let sent = self.queue.dequeue(now_ns, dropped)?;
+        let queue = match &mut self.queue {
+            Discipline::Managed(queue) => queue,
+            Discipline::DropTail(line) => {
+                let waits = line.pop()?;
+                return Some((waits, waits.packet.time_ns, false));
+            }
+        };
+        let sent = queue.dequeue(now_ns, dropped)?;
         let mut waits = sent.packet;
         if sent.marked {
             waits.packet.tells |= CONGESTED;
@@ -79,39 +164,61 @@ impl ManagedQueue {
         Some((waits, sent.arrived_ns, sent.marked))
     }
 
+    /// Packets that wait.
+    #[inline]
+    pub fn waiting_pkts(&self) -> usize {
+        match &self.queue {
+            Discipline::Managed(queue) => queue.len(),
+            Discipline::DropTail(line) => line.waiting.len(),
+        }
+    }
+
     /// Packets that wait, or are being sent.
     pub fn length(&self, now_ns: u64) -> usize {
-        self.queue.len() + usize::from(self.free_ns > now_ns)
+        self.waiting_pkts() + usize::from(self.free_ns > now_ns)
     }
 
     /// Bytes of those that wait.
     pub fn bytes(&self) -> u64 {
-        self.queue.bytes()
+        match &self.queue {
+            Discipline::Managed(queue) => queue.bytes(),
+            Discipline::DropTail(line) => line.bytes,
+        }
     }
 
-    /// Those that wait, and when they arrived.
-    pub fn waiting(&self) -> impl Iterator<Item = (&Waits, u64)> {
-        let each = self.queue.iter();
-        each.map(|waiting| (&waiting.packet, waiting.arrived_ns))
+    /// Those that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = &Waits> {
+        let (managed, line) = match &self.queue {
+            Discipline::Managed(queue) => (Some(queue), None),
+            Discipline::DropTail(line) => (None, Some(line)),
+        };
+        let managed = managed.into_iter().flat_map(Managed::iter);
+        let line = line.into_iter().flat_map(|line| &line.waiting);
+        managed.map(|waiting| &waiting.packet).chain(line)
     }
 
     /// Nanoseconds that those that wait have waited until now.
     pub fn waited_ns(&self, now_ns: u64) -> u64 {
         self.waiting()
-            .map(|(_, arrived_ns)| now_ns - arrived_ns)
+            .map(|waits| now_ns - waits.packet.time_ns)
             .sum()
     }
 
     /// Bits of those that wait.
     pub fn waiting_bits(&self) -> f64 {
-        self.waiting().map(|(waits, _)| waits.bits).sum()
+        self.waiting().map(|waits| waits.bits).sum()
     }
 
     /// Takes out all that wait.
     pub fn clear(&mut self) -> Vec<Waits> {
-        let mut all = Vec::new();
-        self.queue.clear(&mut all);
-        all
+        match &mut self.queue {
+            Discipline::Managed(queue) => {
+                let mut all = Vec::new();
+                queue.clear(&mut all);
+                all
+            }
+            Discipline::DropTail(line) => line.clear(),
+        }
     }
 
     pub fn most_pkts(&self) -> u64 {

@@ -307,7 +307,8 @@ impl Engine {
     /// Links that have to be in the same part: those that feed one end, and those that feed both
     /// ends where one sees the other's state.
     fn belong_together(&self) -> Vec<(u32, u32)> {
-        let mut together = Vec::new();
+        let mut together: Vec<(u32, u32)> = (0..).zip(self.plan.senders.iter().copied()).collect();
+        together.retain(|(l, sender)| l != sender);
         for (transfer, ends) in self.transfers.iter().zip(&self.plan.ends) {
             let receiver = self.plan.links_before(ends.data_in);
             let sender = self.plan.links_before(ends.acks_in);

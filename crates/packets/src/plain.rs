@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, Network,
-    NetworkBuilder, NodeId, Red, Source, TcpVariant, WindowSource,
+    Acks, Application, Buffer, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec, Network,
+    NetworkBuilder, NodeId, QueueClass, Red, Scheduler, Source, TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link};
 use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
@@ -34,8 +34,7 @@ impl Engine {
             let due = alone.map(|(_, transfer): (u32, _)| transfer.due_ns());
             let slots = (0..self.visits.slots.len()).map(|s| self.slot_due_ns(s));
             let come = self.visits.crowds.iter().map(|crowd| crowd.next_ns());
-            let managed = self.links.iter().filter_map(|l| l.queue.managed.as_ref());
-            let free = managed.map(|queue| queue.due_ns());
+            let free = self.links.iter().map(|link| link.due_ns());
             let now_ns = wires.chain(due).chain(slots).chain(come).chain(free).min();
             let now_ns = now_ns.unwrap_or(NEVER);
             if now_ns >= end_ns {
@@ -63,7 +62,7 @@ impl Engine {
                 for packet in arriving {
                     self.serve(l, packet);
                 }
-                self.send_managed(l, now_ns);
+                self.send_waiting(l, now_ns);
             }
             self.now_ns = now_ns;
             self.settle();
@@ -161,6 +160,7 @@ fn random_network(seed: u64) -> Network {
         ],
     );
     let (mut links, mut pairs) = (Vec::new(), std::collections::BTreeSet::new());
+    let mut classed = 0;
     let more = rng.random_range(0..4);
     for i in 1..n + more {
         let (a, b) = match i < n {
@@ -196,11 +196,24 @@ fn random_network(seed: u64) -> Network {
             links.push(builder.link(spec));
         }
     }
+    for &link in &links {
+        if rng.random_bool(0.15) {
+            classed += 1;
+            builder.schedule(ClassedLink {
+                link,
+                scheduler: one_of(rng, &[Scheduler::Priority, Scheduler::Wfq]),
+                classes: vec![random_class(rng, "gold"), random_class(rng, "silver")],
+            });
+        }
+    }
     for i in 0..rng.random_range(2..8) {
         let (from, to) = (rng.random_range(0..n), rng.random_range(1..n));
         let to = nodes[(from + to) % n];
         let (spec, start_s) = (random_connection(rng, i, nodes[from], to), rng.random());
-        builder.connection(ConnectionSpec { start_s, ..spec });
+        let connection = builder.connection(ConnectionSpec { start_s, ..spec });
+        if classed > 0 && rng.random_bool(0.6) {
+            builder.classify(connection, one_of(rng, &["gold", "silver"]));
+        }
     }
     if let Some(mut users) = users {
         (users.start_s, users.stop_s, users.users_per_s) = (0.0, None, 20.0);
@@ -220,6 +233,31 @@ fn random_network(seed: u64) -> Network {
         event(1.6, link, Change::Up);
     }
     builder.build().unwrap()
+}
+
+/// A queue of a class, small and of any kind.
+fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
+    let room = one_of(rng, &[1.0, 3.0, 10.0, 40.0]);
+    QueueClass {
+        name: name.to_owned(),
+        weight: one_of(rng, &[0.5, 1.0, 4.0]),
+        buffer: match rng.random_bool(0.3) {
+            true => Buffer::Bytes(1000.0 * room),
+            false => Buffer::Packets(room),
+        },
+        queue: match rng.random_range(0..4) {
+            0 => DropPolicy::Managed(random_discipline(rng)),
+            1 if room >= 10.0 => DropPolicy::Red(Red {
+                min_pkts: 1.0,
+                max_pkts: 6.0,
+                max_p: 0.1,
+                weight: 0.02,
+                gentle: true,
+                ecn: true,
+            }),
+            _ => DropPolicy::DropTail,
+        },
+    }
 }
 
 /// Any discipline, eager to drop.
@@ -291,12 +329,13 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
 }
 
 /// Same packets, same times, same drops: 200 networks with ties, zero delays, failures, early and random
-/// losses, users; driven by horizons or by moments, as the engine chooses, always by moments, and plainly.
+/// losses, queues that take turns, users; driven by horizons or by moments, as the engine chooses, always by moments, and plainly.
 #[test]
 fn nothing_differs_from_a_plain_simulator() {
-    let (mut sweeps, mut divided) = (0, 0);
+    let (mut sweeps, mut divided, mut classed) = (0, 0, 0);
     for seed in 0..200 {
         let engine = || Engine::new(random_network(seed), seed, ns(0.1));
+        classed += usize::from(random_network(seed).classed_links().next().is_some());
         let plainly = engine().told(Engine::run_plainly, 7, ns(0.37));
         let mut first = engine();
         first.run_until(ns(0.37));
@@ -324,4 +363,5 @@ fn nothing_differs_from_a_plain_simulator() {
     }
     assert!((40..160).contains(&sweeps), "{sweeps} networks");
     assert!(divided > 40, "{divided} networks in parts");
+    assert!(classed > 80, "{classed} networks with classes");
 }

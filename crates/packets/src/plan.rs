@@ -10,6 +10,7 @@ use crate::managed::SENT_AGAIN;
 use crate::ns;
 use crate::numbers::Numbers;
 use crate::queue::{Link, service_ns};
+use crate::sharing::senders;
 use crate::wire::{Packet, Wires};
 
 /// Where packets on a wire arrive.
@@ -71,6 +72,11 @@ pub(crate) struct Way {
 }
 
 impl HopSpec {
+    /// A number that tells the flows apart that queues know.
+    pub fn flow(&self) -> u64 {
+        2 * u64::from(self.transfer) + u64::from(self.is_ack)
+    }
+
     /// Whether this one of its packets may be marked: a SYN asks for ECN before it may be itself (RFC 3168,
     /// 6.1.1), and what is sent again is not.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
@@ -109,6 +115,8 @@ pub(crate) struct Plan {
     pub origins: Vec<Vec<u32>>,
     /// By transfer.
     pub ends: Vec<Ends>,
+    /// By link: which link sends for it. Wires begin and end at those.
+    pub senders: Vec<u32>,
     between: HashMap<(u32, u32), u32>,
 }
 
@@ -129,7 +137,10 @@ struct Packets {
 
 impl Plan {
     pub fn new(network: &Network, numbers: &Numbers) -> Plan {
-        let mut plan = Plan::default();
+        let mut plan = Plan {
+            senders: senders(network),
+            ..Plan::default()
+        };
         for &connection in &numbers.connections {
             for _ in 0..network.tables().connections[connection as usize].count {
                 plan.add(connection);
@@ -148,6 +159,7 @@ impl Plan {
             targets: self.targets.clone(),
             origins: self.origins.clone(),
             ends: self.ends.clone(),
+            senders: self.senders.clone(),
             // For new ways only.
             between: HashMap::new(),
         }
@@ -253,10 +265,10 @@ impl Plan {
         for precedence in precedences {
             for (i, &link) in path.iter().enumerate() {
                 if i == 0 {
-                    way.wire = self.wire(None, Target::Link(link));
+                    way.wire = self.wire(None, Target::Link(self.sender(link)));
                 }
-                let target = path.get(i + 1).map_or(end, |&next| Target::Link(next));
-                last = self.wire(Some(link), target);
+                let next = path.get(i + 1).map(|&next| self.sender(next));
+                last = self.wire(Some(self.sender(link)), next.map_or(end, Target::Link));
                 self.hops.push(Hop {
                     service_ns: 0,
                     arrived: 0,
@@ -282,6 +294,11 @@ impl Plan {
             }
         }
         (way, last)
+    }
+
+    /// Which link sends for this one.
+    pub fn sender(&self, link: u32) -> u32 {
+        self.senders[link as usize]
     }
 
     /// The links that a wire begins at.

@@ -8,12 +8,16 @@ use netflow_units::Fifo;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-use crate::managed::{ManagedQueue, Waits};
+use crate::managed::{CONGESTED, ManagedQueue, Waits};
+use crate::plan::HopSpec;
+use crate::sharing::Turn;
+use crate::tcp::NEVER;
 
 /// A link.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub queue: Queue,
+    pub turn: Turn,
     /// What the link loses on the way, if any.
     pub lossy: Option<Box<Lossy>>,
     pub bandwidth_bps: f64,
@@ -26,6 +30,7 @@ impl Link {
     pub fn hollow(&self) -> Link {
         Link {
             queue: Queue::new(Buffer::Packets(1)),
+            turn: Turn::Alone,
             lossy: None,
             ..*self
         }
@@ -83,13 +88,18 @@ impl Lossy {
     /// it, it is transmitted first, by `left_ns`.
     #[inline]
     pub fn dooms(&mut self, bytes: f64, left_ns: Option<u64>, hop: u32) -> bool {
-        let is_lost = self.losses.next(bytes).is_some();
+        let is_lost = self.loses(bytes);
         if let Some(left_ns) = left_ns
             && is_lost
         {
             self.doomed.push((left_ns, hop));
         }
         is_lost
+    }
+
+    /// Whether the next packet that is transmitted, of so many bytes, is lost on the way.
+    pub fn loses(&mut self, bytes: f64) -> bool {
+        self.losses.next(bytes).is_some()
     }
 }
 
@@ -229,6 +239,12 @@ impl Queue {
         }
     }
 
+    /// From now on it takes turns with other queues, and has room for so much.
+    pub fn take_turns(&mut self, buffer: Buffer) {
+        self.managed
+            .get_or_insert_with(|| Box::new(ManagedQueue::drop_tail(buffer)));
+    }
+
     /// Whether it tells drop precedences apart: then packets arrive by
     /// [`Queue::arrive_marked`].
     #[inline]
@@ -318,6 +334,60 @@ impl Queue {
         self.counts.service_ns += service_ns;
         self.counts.sojourn_ns += left_ns - now_ns;
         Some(left_ns)
+    }
+
+    /// A packet arrives at a queue that takes turns; those that are dropped for it are pushed to `dropped`.
+    pub fn enter(&mut self, mut waits: Waits, spec: &HopSpec, dropped: &mut Vec<Waits>) {
+        let now_ns = waits.packet.time_ns;
+        self.counts.accepted += 1;
+        let p = usize::from(spec.precedence).min(2);
+        let precedence = DropPrecedence::ALL[p];
+        let is_admitted = match &mut self.rio {
+            Some(rio) => {
+                rio.offered[p] += 1;
+                rio.active.admit(now_ns, 1, precedence)
+            }
+            None => true,
+        };
+        let ecn = spec.may_be_marked(&waits.packet);
+        let mut congested = false;
+        let before = dropped.len();
+        match is_admitted && !self.drops_early(now_ns, ecn.then_some(&mut congested)) {
+            true => {
+                if congested {
+                    waits.packet.tells |= CONGESTED;
+                }
+                if let Some(managed) = &mut self.managed {
+                    managed.enqueue(waits, spec.flow(), ecn, dropped);
+                }
+                if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
+                    red.average.overflowed();
+                }
+            }
+            false => dropped.push(waits),
+        }
+        let is_taken = dropped.len() == before;
+        self.counts.marked += u64::from(congested && is_taken);
+        if let Some(rio) = &mut self.rio {
+            match (is_taken, is_admitted) {
+                (true, _) => rio.waiting.push_back((NEVER, precedence)),
+                (false, true) => rio.active.depart(now_ns, 1, precedence),
+                (false, false) => {}
+            }
+            rio.lost[p] += u64::from(!is_taken);
+        }
+    }
+
+    /// It is the turn of this queue: the next packet, when it arrived, and whether this queue has marked it; those that
+    /// are dropped on the way to it are pushed to `dropped`.
+    pub fn leave(&mut self, now_ns: u64, dropped: &mut Vec<Waits>) -> Option<(Waits, u64, bool)> {
+        let left = self.managed.as_mut()?.dequeue(now_ns, dropped)?;
+        if let Some(rio) = &mut self.rio
+            && let Some((_, precedence)) = rio.waiting.pop_front()
+        {
+            rio.active.depart(now_ns, 1, precedence);
+        }
+        Some(left)
     }
 
     /// Whether the link has failed.
@@ -422,7 +492,7 @@ impl Queue {
             red.average.stretch(ratio);
         }
         if let Some(rio) = &mut self.rio {
-            for (begins_ns, _) in &mut rio.waiting {
+            for (begins_ns, _) in rio.waiting.iter_mut().filter(|it| it.0 != NEVER) {
                 *begins_ns = stretched(*begins_ns, now_ns, ratio);
             }
         }
@@ -459,14 +529,17 @@ impl Queue {
     }
 
     fn drops_early(&mut self, now_ns: u64, congested: Option<&mut bool>) -> bool {
-        let Some(red) = &mut self.red else {
+        if self.red.is_none() {
             return false;
-        };
-        let length = self.link.len(now_ns);
-        let idle_ns = now_ns.saturating_sub(self.link.free());
+        }
+        let length = self.length(now_ns);
+        let idle_ns = now_ns.saturating_sub(self.free_ns());
         let idle_ns = (length == 0).then_some(idle_ns);
         // ns-2 counts those that wait.
         let waiting = length.saturating_sub(1);
+        let Some(red) = &mut self.red else {
+            return false;
+        };
         let random = &mut red.random;
         let early = red.average.judge(waiting, idle_ns, || random.random());
         match (early, congested) {
@@ -530,7 +603,8 @@ impl Bytes {
 #[derive(Clone, Debug)]
 struct Precedences {
     active: ActiveQueue,
-    /// Those that wait: when their transmission begins, as ns-2 counts them until then.
+    /// Those that wait: when their transmission begins, as ns-2 counts them until then, or never where that is not
+    /// known.
     waiting: VecDeque<(u64, DropPrecedence)>,
     offered: [u64; 3],
     lost: [u64; 3],

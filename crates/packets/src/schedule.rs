@@ -269,12 +269,11 @@ impl Engine {
             }
         }
         for (hop, spec) in plan.hops.iter().zip(&plan.specs) {
-            let least_ns = &mut schedule.places[spec.link as usize].least_service_ns;
+            let place = &mut schedule.places[plan.sender(spec.link) as usize];
             // The last packet of a user's message is of any size.
             let own_ns = if spec.varied { 1 } else { hop.service_ns };
-            *least_ns = (*least_ns).min(own_ns).min(spec.header_ns);
-            let alike = &mut schedule.places[spec.link as usize].alike;
-            *alike &= hop.edge == 0 && !spec.varied;
+            place.least_service_ns = place.least_service_ns.min(own_ns).min(spec.header_ns);
+            place.alike &= hop.edge == 0 && !spec.varied;
         }
         for (t, transfer) in (0..).zip(&self.transfers) {
             let slot = self.visits.slot_of[t as usize];

@@ -3,7 +3,8 @@
 use crate::engine::{Engine, lose};
 use crate::managed::{CONGESTED, Waits};
 use crate::plan::VARIED;
-use crate::queue::service_ns;
+use crate::queue::{Link, service_ns};
+use crate::sharing::Turn;
 use crate::wire::{Packet, before};
 
 impl Engine {
@@ -11,8 +12,19 @@ impl Engine {
     #[inline]
     pub fn link_acts(&mut self, l: usize, until_ns: u64) {
         self.gather(l, until_ns);
-        if self.links[l].queue.managed.is_some() {
-            self.send_managed(l, until_ns - 1);
+        self.send_waiting(l, until_ns - 1);
+    }
+
+    /// A link sends what waits, where that is decided when it is free, until `until_ns`.
+    #[inline]
+    pub fn send_waiting(&mut self, l: usize, until_ns: u64) {
+        match &self.links[l] {
+            Link { queue, .. } if queue.managed.is_none() => {}
+            Link { turn, .. } => match turn {
+                Turn::Alone => self.send_managed(l, until_ns),
+                Turn::Class => {}
+                Turn::Sharing(_) => self.send_in_turns(l, until_ns),
+            },
         }
     }
 
@@ -95,7 +107,11 @@ impl Engine {
     }
 
     /// Any packet at any link.
-    pub fn serve(&mut self, l: usize, mut packet: Packet) {
+    pub fn serve(&mut self, sender: usize, mut packet: Packet) {
+        let l = match &self.links[sender].turn {
+            Turn::Alone | Turn::Class => sender,
+            Turn::Sharing(_) => self.plan.specs[packet.hop as usize].link as usize,
+        };
         let link = &mut self.links[l];
         link.arrivals
             .count(packet.time_ns, link.queue.counts.offered());
@@ -120,7 +136,11 @@ impl Engine {
             _ => (hop.service_ns, spec.bits),
         };
         if link.queue.managed.is_some() {
-            return self.serve_managed(l, Waits { packet, bits });
+            let waits = Waits { packet, bits };
+            return match &link.turn {
+                Turn::Alone => self.serve_managed(l, waits),
+                Turn::Class | Turn::Sharing(_) => self.serve_in_turn(sender, l, waits),
+            };
         }
         let left_ns = match link.queue.has_rio() {
             false => {
@@ -160,12 +180,11 @@ impl Engine {
             return self.is_lost(waits.packet.hop, now_ns);
         }
         let spec = &self.plan.specs[waits.packet.hop as usize];
-        let flow = 2 * u64::from(spec.transfer) + u64::from(spec.is_ack);
         link.queue.counts.accepted += 1;
         let mut dropped = Vec::new();
         if let Some(managed) = &mut link.queue.managed {
             let ecn = spec.may_be_marked(&waits.packet);
-            managed.enqueue(waits, flow, ecn, &mut dropped);
+            managed.enqueue(waits, spec.flow(), ecn, &mut dropped);
         }
         self.drop_managed(l, now_ns, dropped);
         self.send_managed(l, now_ns);
@@ -175,10 +194,9 @@ impl Engine {
     }
 
     /// The link sends what it can, one packet after the other, until `until_ns`.
-    pub fn send_managed(&mut self, l: usize, until_ns: u64) {
+    fn send_managed(&mut self, l: usize, until_ns: u64) {
         loop {
-            let link = &mut self.links[l];
-            let Some(managed) = &mut link.queue.managed else {
+            let Some(managed) = &mut self.links[l].queue.managed else {
                 return;
             };
             let now_ns = managed.due_ns();
@@ -187,28 +205,47 @@ impl Engine {
             }
             let mut dropped = Vec::new();
             let next = managed.dequeue(now_ns, &mut dropped);
-            if let Some((waits, arrived_ns, marked)) = next {
-                let hop = &self.plan.hops[waits.packet.hop as usize];
-                let takes_ns = service_ns(waits.bits, link.bandwidth_bps);
-                let left_ns = now_ns + takes_ns;
-                managed.free_ns = left_ns;
-                link.queue.counts.service_ns += takes_ns;
-                link.queue.counts.sojourn_ns += left_ns - arrived_ns;
-                link.queue.counts.marked += u64::from(marked);
-                let lossy = link.lossy.as_deref_mut();
-                let bytes = waits.bits / 8.0;
-                let hop_number = waits.packet.hop;
-                if !lossy.is_some_and(|it| it.dooms(bytes, Some(left_ns), hop_number)) {
-                    let next = waits.packet.goes_on(left_ns + link.delay_ns);
-                    self.plan.wires.push(hop.out, next);
-                }
+            if let Some(next) = next {
+                self.transmit(l, l, now_ns, next);
             }
             self.drop_managed(l, now_ns, dropped);
         }
     }
 
+    /// A link sends a packet from the queue of link `l`, given with when it arrived there and whether that queue has
+    /// marked it. Until when.
+    pub fn transmit(
+        &mut self,
+        sender: usize,
+        l: usize,
+        now_ns: u64,
+        (waits, arrived_ns, marked): (Waits, u64, bool),
+    ) -> u64 {
+        // There is one wire for all queues.
+        let lossy = self.links[sender].lossy.as_deref_mut();
+        let is_lost = lossy.is_some_and(|it| it.loses(waits.bits / 8.0));
+        let link = &mut self.links[l];
+        let takes_ns = service_ns(waits.bits, link.bandwidth_bps);
+        let left_ns = now_ns + takes_ns;
+        if let Some(managed) = &mut link.queue.managed {
+            managed.free_ns = left_ns;
+        }
+        link.queue.counts.service_ns += takes_ns;
+        link.queue.counts.sojourn_ns += left_ns - arrived_ns;
+        link.queue.counts.marked += u64::from(marked);
+        match &mut link.lossy {
+            Some(lossy) if is_lost => lossy.doomed.push((left_ns, waits.packet.hop)),
+            _ => {
+                let out = self.plan.hops[waits.packet.hop as usize].out;
+                let next = waits.packet.goes_on(left_ns + link.delay_ns);
+                self.plan.wires.push(out, next);
+            }
+        }
+        left_ns
+    }
+
     /// The queue of a link has dropped these, which it had taken.
-    fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: Vec<Waits>) {
+    pub fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: Vec<Waits>) {
         for waits in dropped {
             let counts = &mut self.links[l].queue.counts;
             counts.accepted -= 1;

@@ -46,8 +46,7 @@ impl Packets {
     /// A network at time 0: all queues empty.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for options out of range and for a network with schedulers,
-    /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
+    /// [`RunError::BadOption`] for options out of range, [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
     pub fn new(
         network: Network,
         duration_s: f64,
@@ -56,9 +55,6 @@ impl Packets {
     ) -> Result<Packets, RunError> {
         let bad = |option, reason: String| Err(RunError::BadOption { option, reason });
         let positive = |x: f64| x > 0.0 && x.is_finite();
-        if network.classed_links().next().is_some() {
-            return bad("model", "only fluid knows schedulers".to_owned());
-        }
         if !positive(duration_s) || duration_s > 1e9 {
             let is = duration_s;
             return bad("duration", format!("it is {is} s, but must be positive"));

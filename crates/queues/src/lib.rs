@@ -20,6 +20,7 @@
 mod departures;
 mod losses;
 mod managed;
+mod turns;
 
 use std::ops::Add;
 
@@ -28,6 +29,7 @@ use netflow_units::{Fifo, Size};
 pub use departures::Departures;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
 pub use managed::{Aqm, CoDel, FqCoDel, Managed, Pie, Sent, Waiting};
+pub use turns::{Scheduler, Turns};
 
 /// How much a link holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +45,7 @@ pub enum Buffer {
 impl Buffer {
     /// Whether it has room for so many packets of so many bytes; for one it always has.
     #[inline]
-    fn holds(self, pkts: usize, bytes: u64) -> bool {
+    pub fn holds(self, pkts: usize, bytes: u64) -> bool {
         match self {
             Buffer::Packets(most) => pkts <= most.max(1),
             Buffer::Bytes(most) => pkts <= 1 || bytes as f64 <= most,

@@ -124,7 +124,7 @@ pub struct LinkSummary {
     pub max_queue_pkts: f64,
     /// Lost / offered.
     pub loss_probability: f64,
-    /// Fraction of the time the link was busy.
+    /// Fraction of the time the link was busy; for the queue of a class, with its packets.
     pub utilization: f64,
     /// The same of the busiest recording interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]

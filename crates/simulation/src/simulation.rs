@@ -148,9 +148,11 @@ impl Simulation {
                 ),
             });
         }
-        match &mut self.stepper {
-            Stepper::Fluid(fluid) => fluid.set_bandwidth(id, bandwidth_bps),
-            Stepper::Packets(packets) => packets.set_bandwidth(id, bandwidth_bps),
+        for queue in network.queues_of(id) {
+            match &mut self.stepper {
+                Stepper::Fluid(fluid) => fluid.set_bandwidth(queue, bandwidth_bps),
+                Stepper::Packets(packets) => packets.set_bandwidth(queue, bandwidth_bps),
+            }
         }
         Ok(())
     }

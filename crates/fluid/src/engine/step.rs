@@ -308,7 +308,7 @@ impl Moving<'_> {
         link.lost_pkts += arriving.pkts * solution.refused;
         link.departed_pkts += departed;
         link.queue_time += 0.5 * (link.queue_pkts + solution.queue_pkts) * span.length_s;
-        link.busy_s += solution.utilization * span.length_s;
+        link.busy_s += solution.utilization * link.share * span.length_s;
         link.max_queue_pkts = link.max_queue_pkts.max(solution.queue_pkts);
         link.queue_pkts = solution.queue_pkts;
         link.queue_bits = bits_after;

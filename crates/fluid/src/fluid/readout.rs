@@ -36,7 +36,10 @@ impl Engine for Fluid {
     }
 
     fn utilization(&self, id: LinkId) -> f64 {
-        self.state.links[self.rank(id)].utilization
+        self.network().over_queues(id, |queue| {
+            let link = &self.state.links[self.rank(queue)];
+            link.utilization * link.share
+        })
     }
 
     fn send_pps(&self, id: ConnectionId) -> f64 {
@@ -49,7 +52,11 @@ impl Engine for Fluid {
     }
 
     fn explain(&self, id: ConnectionId) -> Explanation {
-        self.setup.explain(&self.state, id)
+        let mut explanation = self.setup.explain(&self.state, id);
+        for hop in &mut explanation.hops {
+            hop.utilization = self.utilization(hop.link);
+        }
+        explanation
     }
 
     fn longest_pkts(&self, id: LinkId) -> f64 {
@@ -72,7 +79,8 @@ impl Engine for Fluid {
             link_lost_pkts: self.setup.plan.link_lost_pkts(&self.state, rank),
             marked_pkts: 0.0,
             queue_time: link.queue_time,
-            busy_s: link.busy_s,
+            busy_s: (self.network())
+                .over_queues(id, |queue| self.state.links[self.rank(queue)].busy_s),
             precedences: self.precedence_totals(id),
         }
     }

@@ -82,7 +82,7 @@ impl Engine for Packets {
                 bandwidth_bps,
                 utilization: self.utilization(link),
                 queue_pkts,
-                service_pps: match waiting_s > 0.0 {
+                service_pps: match queue_pkts > 0.0 && waiting_s > 0.0 {
                     true => queue_pkts / waiting_s,
                     false => bandwidth_bps / bits,
                 },
@@ -163,7 +163,11 @@ impl Engine for Packets {
             link_lost_pkts: self.engine.links[l].link_lost() as f64,
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
-            busy_s: (counts.service_ns - self.engine.work_ns(l)) as f64 * 1e-9,
+            busy_s: self.network().over_queues(id, |queue| {
+                let l = queue.index();
+                let service_ns = self.engine.link_counts(l).service_ns;
+                (service_ns - self.engine.work_ns(l)) as f64 * 1e-9
+            }),
             precedences: self.precedence_totals(id),
         }
     }

@@ -131,13 +131,6 @@ impl Assembly<'_> {
             let help = "use model \"fluid\"";
             self.error(ProblemKind::Conflict, place, message.to_owned(), help);
         }
-        if model == ModelName::Packets
-            && let Some(place) = class
-        {
-            let message = "model \"window\" knows no classes with queues of their own";
-            let help = "use model \"fluid\", with profile, constant and poisson sources";
-            self.error(ProblemKind::Conflict, place, message.to_owned(), help);
-        }
         if let (Some(aggregate), None) = (aggregate, queue)
             && !self.findings.has_errors()
         {

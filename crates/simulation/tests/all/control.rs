@@ -21,7 +21,7 @@ fn network(seed: u64) -> Network {
     })
 }
 
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Recorder for Nobody {
     type Error = Infallible;

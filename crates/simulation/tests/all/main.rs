@@ -4,6 +4,7 @@ mod adaptive;
 mod alike;
 mod application;
 mod calibration;
+mod classes;
 mod control;
 mod delays;
 mod diffserv;

@@ -9,11 +9,11 @@ use netflow_simulation::*;
 use crate::alike::differences;
 
 const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
-const SHORT: std::ops::Range<u64> = 5000..5025;
+pub(crate) const SHORT: std::ops::Range<u64> = 5000..5025;
 const LONG: std::ops::Range<u64> = 6000..6500;
 
 /// A network of this seed, slow enough for packets. With them, every second TCP has a window of its own.
-fn network(seed: u64, model: Model) -> WideNetwork {
+pub(crate) fn network(seed: u64, model: Model) -> WideNetwork {
     let mut wide = wide_network(seed);
     wide.duration_s = wide.duration_s.min(3.0);
     let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
@@ -78,7 +78,7 @@ fn finish(wide: &WideNetwork, model: Model) -> Simulation {
 }
 
 /// What each connection and each used link did, in an order that does not come from rows.
-fn results(simulation: &Simulation) -> (Vec<String>, Vec<String>, String) {
+pub(crate) fn results(simulation: &Simulation) -> (Vec<String>, Vec<String>, String) {
     let network = simulation.network();
     let connections = network.connections();
     let connections = connections.map(|id| format!("{:?}", simulation.connection_totals(id)));
