@@ -18,7 +18,7 @@ fn fluids_are_as_near_as_they_were() {
     let [calibrated, _] = medians_calibrated(&found);
     println!("{calibrated:?}");
     assert!(calibrated.queues < 0.18, "{calibrated:?}");
-    assert!(calibrated.goodput < 0.1, "{calibrated:?}");
+    assert!(calibrated.goodput < 0.115, "{calibrated:?}");
 }
 
 /// Every number gives a network that can be run, and the two sets share none.
