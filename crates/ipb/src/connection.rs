@@ -118,7 +118,7 @@ impl Connection<'_> {
 
     fn answer(&mut self, asked: Asked) {
         let (head, filler, filler_bytes) = match asked.kind {
-            Kind::Http => {
+            Kind::Http | Kind::Video => {
                 let (head, body_bytes) = reply_head(asked.reply_bytes);
                 (head, filler::BODY, body_bytes)
             }

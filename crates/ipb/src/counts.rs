@@ -145,7 +145,8 @@ impl Served {
 
     pub(crate) fn of(&mut self, kind: Kind) -> &mut Traffic {
         match kind {
-            Kind::Http => &mut self.http,
+            // A chunk of a video is a file to the server.
+            Kind::Http | Kind::Video => &mut self.http,
             Kind::Telnet => &mut self.telnet,
         }
     }

@@ -39,7 +39,7 @@ pub async fn play(session: Session, shared: Arc<Shared>, load: usize) -> Result<
         replies: Replies::default(),
         input: vec![0; 64 << 10],
         scripts: match session.kind {
-            Kind::Http => Vec::new(),
+            Kind::Http | Kind::Video => Vec::new(),
             Kind::Telnet => scripts(&session.turns),
         }
         .into_iter(),
@@ -80,7 +80,7 @@ struct User {
     /// What it types: scripts that were not sent yet, and how many keystrokes the last sent is good for.
     scripts: std::vec::IntoIter<(Vec<u8>, u64)>,
     scripted: u64,
-    player: Player<Instant>,
+    player: Player<std::time::Instant>,
     /// When the next turn begins, if that is known, and whether there was a pause before it.
     next: Option<(Instant, bool)>,
     /// Of the replies that are to come.
@@ -113,7 +113,7 @@ impl User {
                 }
                 self.next = None;
                 let now = Instant::now();
-                let act = self.player.begin_turn(now);
+                let act = self.player.begin_turn(now.into_std());
                 let (asks, pause_s) = (act.asks.to_vec(), act.pause_s);
                 self.ask(&asks);
                 // Who is late with one keystroke is not with the next.
@@ -137,7 +137,7 @@ impl User {
         let kind = self.player.session().kind;
         for exchange in exchanges {
             let [request_bytes, reply_bytes] = match kind {
-                Kind::Http => {
+                Kind::Http | Kind::Video => {
                     let (head, body_bytes) =
                         request_head(exchange.request_bytes, exchange.reply_bytes);
                     let (reply_head, reply_body_bytes) = reply_head(exchange.reply_bytes);
@@ -177,7 +177,7 @@ impl User {
     /// Sends or receives something, or waits until then; at most as long as users wait for replies.
     async fn event(&mut self, until: Option<Instant>) -> Result<(), Failure> {
         let patience = seconds(self.shared.options.timeout_s);
-        let give_up = self.player.waits_since();
+        let give_up = self.player.waits_since().map(Instant::from_std);
         let give_up = give_up.map(|asked| asked.max(self.heard) + patience);
         let wake = match (until, give_up) {
             (Some(until), Some(give_up)) => until.min(give_up),
@@ -216,7 +216,7 @@ impl User {
         }
         self.heard = now;
         for _ in 0..complete {
-            let Some(answered) = self.player.answered(now) else {
+            let Some(answered) = self.player.answered(now.into_std()) else {
                 break;
             };
             let (waits, pause_s) = (answered.waits, answered.act.pause_s);
@@ -225,7 +225,7 @@ impl User {
             self.shared.tally(self.load, |users| {
                 users.reply_bytes += reply_bytes;
                 for (kind, since) in waits.into_iter().flatten() {
-                    let wait_s = now.duration_since(since).as_secs_f64();
+                    let wait_s = (now.into_std() - since).as_secs_f64();
                     users.waits.push(kind, wait_s);
                 }
             });

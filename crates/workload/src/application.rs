@@ -2,9 +2,9 @@
 
 use crate::{
     Distribution,
-    error::Error,
+    error::{Error, ensure},
     random::Random,
-    session::{Exchange, Kind, Turn},
+    session::{Exchange, Kind, Playback, Turn},
 };
 
 /// No session has more turns, and no page more files.
@@ -19,6 +19,8 @@ pub enum Application {
     Http(Http),
     /// Types at a remote terminal.
     Telnet(Telnet),
+    /// Watches a video.
+    Video(Video),
 }
 
 impl Application {
@@ -27,6 +29,7 @@ impl Application {
         match self {
             Self::Http(_) => Kind::Http,
             Self::Telnet(_) => Kind::Telnet,
+            Self::Video(_) => Kind::Video,
         }
     }
 
@@ -38,6 +41,7 @@ impl Application {
         match self {
             Self::Http(http) => http.check(),
             Self::Telnet(telnet) => telnet.check(),
+            Self::Video(video) => video.check(),
         }
     }
 
@@ -56,6 +60,7 @@ impl Application {
                 http.pages.mean_count(MOST_TURNS) * http.files.mean_count(MOST_TURNS)
             }
             Self::Telnet(telnet) => telnet.keystrokes.mean_count(MOST_TURNS),
+            Self::Video(video) => video.chunks().mean_count(MOST_TURNS),
         }
     }
 
@@ -65,6 +70,7 @@ impl Application {
         match self {
             Self::Http(http) => most(&http.pages) * most(&http.files),
             Self::Telnet(telnet) => most(&telnet.keystrokes),
+            Self::Video(video) => most(&video.chunks()),
         }
     }
 
@@ -73,6 +79,15 @@ impl Application {
         match self {
             Self::Http(http) => (&http.request_bytes, &http.reply_bytes),
             Self::Telnet(telnet) => (&telnet.keystroke_bytes, &telnet.echo_bytes),
+            Self::Video(video) => (&video.request_bytes, &video.chunk_bytes),
+        }
+    }
+
+    /// How what is asked for is played, if it is a video.
+    pub(crate) fn playback(&self) -> Option<Playback> {
+        match self {
+            Self::Http(_) | Self::Telnet(_) => None,
+            Self::Video(video) => Some(video.playback),
         }
     }
 
@@ -80,6 +95,7 @@ impl Application {
         match self {
             Self::Http(http) => http.turns(random),
             Self::Telnet(telnet) => telnet.turns(random),
+            Self::Video(video) => video.turns(random),
         }
     }
 }
@@ -238,6 +254,69 @@ impl Telnet {
                 }],
             })
             .collect()
+    }
+}
+
+/// A viewer, who loads a video in chunks over one persistent connection, as players of HTTP adaptive streaming do
+/// (without adapting): the next is asked for when the last is there and no more than so much is loaded that has
+/// not been played. It plays from the first chunk on, and stalls while there is none to play.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Video {
+    /// Length of a request, in bytes.
+    pub request_bytes: Distribution,
+    /// Length of a chunk, in bytes.
+    pub chunk_bytes: Distribution,
+    /// How long a video is, in seconds; its last chunk is a whole one.
+    pub length_s: Distribution,
+    /// How it is played.
+    pub playback: Playback,
+}
+
+impl Video {
+    /// Of so many bits in a second, without headers; requests have 300 B.
+    pub fn new(bitrate_bps: f64, length_s: Distribution, playback: Playback) -> Video {
+        Video {
+            request_bytes: Distribution::Constant(300.0),
+            chunk_bytes: Distribution::Constant(bitrate_bps * playback.chunk_s / 8.0),
+            length_s,
+            playback,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.request_bytes.check("request-size")?;
+        self.chunk_bytes.check("chunk")?;
+        self.length_s.check("video-length")?;
+        ensure(
+            self.playback.chunk_s > 0.0 && self.playback.chunk_s <= 1e6,
+            "chunk",
+            self.playback.chunk_s,
+            "above 0 and at most 1e6",
+        )?;
+        ensure(
+            self.playback.ahead_s >= 0.0 && self.playback.ahead_s <= 1e6,
+            "ahead",
+            self.playback.ahead_s,
+            "from 0 to 1e6",
+        )
+    }
+
+    /// How many chunks a video has, but for rounding up.
+    fn chunks(&self) -> Distribution {
+        self.length_s.scaled(1.0 / self.playback.chunk_s)
+    }
+
+    fn turns(&self, random: &mut Random) -> Vec<Turn> {
+        let chunks = self.chunks().count(random, MOST_TURNS);
+        let chunk = |_| Turn {
+            // The player knows.
+            pause_s: 0.0,
+            exchanges: vec![Exchange {
+                request_bytes: self.request_bytes.count(random, MOST_BYTES),
+                reply_bytes: self.chunk_bytes.count(random, MOST_BYTES),
+            }],
+        };
+        (0..chunks).map(chunk).collect()
     }
 }
 

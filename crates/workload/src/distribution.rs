@@ -156,6 +156,36 @@ impl Distribution {
         }
     }
 
+    /// That of so many times the number.
+    pub fn scaled(&self, by: f64) -> Distribution {
+        match *self {
+            Self::Constant(value) => Self::Constant(by * value),
+            Self::Exponential { mean, most } => Self::Exponential {
+                mean: by * mean,
+                most: by * most,
+            },
+            Self::Pareto { shape, least, most } => Self::Pareto {
+                shape,
+                least: by * least,
+                most: by * most,
+            },
+            Self::LogNormal {
+                median,
+                sigma,
+                most,
+            } => Self::LogNormal {
+                median: by * median,
+                sigma,
+                most: by * most,
+            },
+            Self::Table(ref rows) => Self::Table(
+                rows.iter()
+                    .map(|&(value, share)| (by * value, share))
+                    .collect(),
+            ),
+        }
+    }
+
     /// The largest value.
     pub(crate) fn largest(&self) -> f64 {
         match *self {

@@ -1,6 +1,6 @@
 //! What users do with a network, and what they wait for.
 //!
-//! A [`Workload`] is a kind of user, [`Http`] or [`Telnet`], with a [`Distribution`] for everything
+//! A [`Workload`] is a kind of user, [`Http`], [`Telnet`] or [`Video`], with a [`Distribution`] for everything
 //! that differs from one user to the next. It says, for a seed, which [`Session`]s there are: who
 //! comes when, what is asked for, how long the answers are, how long the user thinks between them.
 //! A [`Player`] does what the user does. The same sessions can then be played over real sockets, over
@@ -29,11 +29,11 @@ mod times;
 mod transfers;
 mod waits;
 
-pub use application::{Application, Http, Telnet};
+pub use application::{Application, Http, Telnet, Video};
 pub use distribution::Distribution;
 pub use error::Error;
-pub use player::{Act, Answered, Player, WaitFor};
-pub use session::{Exchange, Kind, Session, Sessions, Turn, Workload};
+pub use player::{Act, Answered, Moment, Player, WaitFor};
+pub use session::{Exchange, Kind, Playback, Session, Sessions, Turn, Workload};
 pub use times::{Step, Summary, Times};
 pub use transfers::Transfers;
 pub use waits::Waits;

@@ -1,6 +1,7 @@
 //! What a user does next, told what has happened: without a clock, a network or a socket.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use crate::{Exchange, Kind, Session};
 
@@ -17,25 +18,65 @@ pub enum WaitFor {
     Page,
     /// An echo: from sending a keystroke until its echo is complete.
     Echo,
+    /// A video to begin: from asking for its first chunk until that is complete.
+    Play,
+    /// A video to go on: from the end of what was loaded until the next chunk is complete.
+    Stall,
 }
 
 impl WaitFor {
     /// All of them, in the order of results.
-    pub const ALL: [WaitFor; 4] = [
+    pub const ALL: [WaitFor; 6] = [
         WaitFor::Connect,
         WaitFor::File,
         WaitFor::Page,
         WaitFor::Echo,
+        WaitFor::Play,
+        WaitFor::Stall,
     ];
 
-    /// Its name: `connect`, `file`, `page` or `echo`.
+    /// Its name: `connect`, `file`, `page`, `echo`, `play` or `stall`.
     pub fn name(self) -> &'static str {
         match self {
             WaitFor::Connect => "connect",
             WaitFor::File => "file",
             WaitFor::Page => "page",
             WaitFor::Echo => "echo",
+            WaitFor::Play => "play",
+            WaitFor::Stall => "stall",
         }
+    }
+}
+
+/// A moment, to who moves the bytes.
+pub trait Moment: Copy {
+    /// How many seconds after another it is; negative if it is before.
+    fn seconds_since(self, other: Self) -> f64;
+    /// The moment so many seconds later, not a negative number.
+    fn later(self, seconds: f64) -> Self;
+}
+
+/// In nanoseconds.
+impl Moment for u64 {
+    fn seconds_since(self, other: u64) -> f64 {
+        (self as f64 - other as f64) * 1e-9
+    }
+
+    fn later(self, seconds: f64) -> u64 {
+        self.saturating_add((seconds * 1e9).round() as u64)
+    }
+}
+
+impl Moment for Instant {
+    fn seconds_since(self, other: Instant) -> f64 {
+        match self.checked_duration_since(other) {
+            Some(after) => after.as_secs_f64(),
+            None => -other.duration_since(self).as_secs_f64(),
+        }
+    }
+
+    fn later(self, seconds: f64) -> Instant {
+        self + Duration::from_secs_f64(seconds)
     }
 }
 
@@ -50,6 +91,8 @@ pub struct Player<T> {
     turn_at: Option<T>,
     /// When each reply was asked for that is not complete, in order.
     asked: VecDeque<T>,
+    /// Of a video: until when there is something to play.
+    plays_until: Option<T>,
 }
 
 /// What a user does now.
@@ -65,13 +108,13 @@ pub struct Act<'a> {
 /// A reply is complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered<'a, T> {
-    /// What was waited for, and since when: a file or an echo, and with its last file a page.
+    /// What was waited for, and since when: a file or an echo; with its last file a page, with a chunk a video.
     pub waits: [Option<(WaitFor, T)>; 2],
     /// What the user does now.
     pub act: Act<'a>,
 }
 
-impl<T: Copy> Player<T> {
+impl<T: Moment> Player<T> {
     /// A user who has nothing yet.
     pub fn new(session: Session) -> Player<T> {
         Player {
@@ -80,6 +123,7 @@ impl<T: Copy> Player<T> {
             asked_of_turn: 0,
             turn_at: None,
             asked: VecDeque::new(),
+            plays_until: None,
         }
     }
 
@@ -113,32 +157,61 @@ impl<T: Copy> Player<T> {
                 self.ask(now, usize::MAX);
                 true
             }
+            Kind::Video => {
+                self.ask(now, usize::MAX);
+                self.exchanges().is_empty()
+            }
         };
         self.act(0, self.pause_s().filter(|_| goes_on))
     }
 
     /// The reply that was asked for first is complete; `None` if none is due.
     ///
-    /// After the first file of a page all others are asked for, and after the last the user pauses.
+    /// After the first file of a page all others are asked for, and after the last the user pauses; after a chunk the
+    /// player does, until it is time for the next.
     pub fn answered(&mut self, now: T) -> Option<Answered<'_, T>> {
         let since = self.asked.pop_front()?;
         let (asked, pending) = (self.asked_of_turn, self.asked.len());
         let wait = match self.session.kind {
             Kind::Telnet => WaitFor::Echo,
-            Kind::Http => WaitFor::File,
+            Kind::Http | Kind::Video => WaitFor::File,
         };
-        let (mut page, mut pause_s) = (None, None);
-        if wait == WaitFor::File && pending == 0 {
-            self.ask(now, usize::MAX);
-            if self.asked.is_empty() {
-                page = self.turn_at.map(|at| (WaitFor::Page, at));
-                pause_s = self.pause_s();
+        let (mut whole, mut pause_s) = (None, None);
+        match self.session.kind {
+            Kind::Http if pending == 0 => {
+                self.ask(now, usize::MAX);
+                if self.asked.is_empty() {
+                    whole = self.turn_at.map(|at| (WaitFor::Page, at));
+                    pause_s = self.pause_s();
+                }
             }
+            Kind::Video if pending == 0 => {
+                let playback = self.session.playback.unwrap_or_default();
+                whole = self.loaded(now, since, playback.chunk_s);
+                let left_s = self
+                    .plays_until
+                    .map_or(0.0, |until| until.seconds_since(now));
+                let pause = (left_s - playback.ahead_s).max(0.0);
+                pause_s = self.pause_s().map(|_| pause);
+            }
+            Kind::Http | Kind::Telnet | Kind::Video => {}
         }
         Some(Answered {
-            waits: [Some((wait, since)), page],
+            waits: [Some((wait, since)), whole],
             act: self.act(asked, pause_s),
         })
+    }
+
+    /// A chunk is complete, which was asked for then and plays for so long: what was waited for, if the video did not
+    /// play.
+    fn loaded(&mut self, now: T, since: T, chunk_s: f64) -> Option<(WaitFor, T)> {
+        let (plays_from, waited) = match self.plays_until {
+            None => (now, Some((WaitFor::Play, since))),
+            Some(until) if now.seconds_since(until) > 0.0 => (now, Some((WaitFor::Stall, until))),
+            Some(until) => (until, None),
+        };
+        self.plays_until = Some(plays_from.later(chunk_s));
+        waited
     }
 
     /// When the oldest was asked for of what is not complete.
@@ -202,7 +275,42 @@ mod tests {
             kind,
             start_s: 0.0,
             turns: turns.iter().map(turn).collect(),
+            playback: None,
         }
+    }
+
+    /// Chunks of 4 s, asked for when no more than 6 s are left: the third arrives 5 s too late.
+    #[test]
+    fn a_video_stalls_when_there_is_nothing_to_play() {
+        let s = |seconds: u64| seconds * 1_000_000_000;
+        let mut user = Player::new(Session {
+            playback: Some(crate::Playback {
+                chunk_s: 4.0,
+                ahead_s: 6.0,
+            }),
+            ..session(Kind::Video, &[(0.0, 1); 5])
+        });
+        assert_eq!(user.connected(), Some(0.0));
+        let mut load = |asked, loaded| {
+            let act = user.begin_turn(asked);
+            assert_eq!((sizes(&act), act.pause_s), (vec![1], None));
+            let answered = user.answered(loaded).unwrap();
+            assert_eq!(answered.waits[0], Some((WaitFor::File, asked)));
+            assert!(answered.act.asks.is_empty());
+            (answered.waits[1], answered.act.pause_s)
+        };
+        // Plays until 14 s.
+        assert_eq!(load(s(9), s(10)), (Some((WaitFor::Play, s(9))), Some(0.0)));
+        // Until 18 s, with 7 s left.
+        assert_eq!(load(s(10), s(11)), (None, Some(1.0)));
+        // Stalls from 18 s to 23 s, and plays until 27 s.
+        assert_eq!(
+            load(s(12), s(23)),
+            (Some((WaitFor::Stall, s(18))), Some(0.0))
+        );
+        assert_eq!(load(s(23), s(24)), (None, Some(1.0)));
+        assert_eq!(load(s(25), s(26)), (None, None));
+        assert!(user.is_over());
     }
 
     fn sizes(act: &Act<'_>) -> Vec<u32> {

@@ -13,14 +13,17 @@ pub enum Kind {
     Http,
     /// Of a remote terminal.
     Telnet,
+    /// Of a video.
+    Video,
 }
 
 impl Kind {
-    /// Its name: `http` or `telnet`.
+    /// Its name: `http`, `telnet` or `video`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
             Self::Telnet => "telnet",
+            Self::Video => "video",
         }
     }
 }
@@ -65,6 +68,7 @@ impl Workload {
             kind: self.application.kind(),
             start_s,
             turns: self.application.turns(&mut random),
+            playback: self.application.playback(),
         }
     }
 }
@@ -101,14 +105,35 @@ pub struct Session {
     pub start_s: f64,
     /// What is asked for, in order; at least one.
     pub turns: Vec<Turn>,
+    /// How it is played, for [`Kind::Video`].
+    pub playback: Option<Playback>,
 }
 
-/// A page or a keystroke.
+/// How a video is played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Playback {
+    /// How long a chunk plays, in seconds.
+    pub chunk_s: f64,
+    /// The next chunk is asked for when no more than so much is left to play, in seconds.
+    pub ahead_s: f64,
+}
+
+impl Default for Playback {
+    /// Chunks of 4 s, 20 s ahead.
+    fn default() -> Playback {
+        Playback {
+            chunk_s: 4.0,
+            ahead_s: 20.0,
+        }
+    }
+}
+
+/// A page, a keystroke or a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// Before it, in seconds: for [`Kind::Http`] since the page before was complete, for
     /// [`Kind::Telnet`] since the keystroke before was sent, whether answered or not; before the
-    /// first since the connection was open.
+    /// first since the connection was open. For [`Kind::Video`] what is loaded says when.
     pub pause_s: f64,
     /// What is asked for; at least one. For [`Kind::Http`] the first is asked for alone; when its reply
     /// is complete, all the others are, at once (they are pipelined). For [`Kind::Telnet`] all are at

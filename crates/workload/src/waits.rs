@@ -13,6 +13,10 @@ pub struct Waits {
     pub page_s: Vec<f64>,
     /// See [`WaitFor::Echo`].
     pub echo_s: Vec<f64>,
+    /// See [`WaitFor::Play`].
+    pub play_s: Vec<f64>,
+    /// See [`WaitFor::Stall`].
+    pub stall_s: Vec<f64>,
 }
 
 impl Waits {
@@ -23,6 +27,8 @@ impl Waits {
             WaitFor::File => self.file_s.push(wait_s),
             WaitFor::Page => self.page_s.push(wait_s),
             WaitFor::Echo => self.echo_s.push(wait_s),
+            WaitFor::Play => self.play_s.push(wait_s),
+            WaitFor::Stall => self.stall_s.push(wait_s),
         }
     }
 
@@ -33,6 +39,8 @@ impl Waits {
             WaitFor::File => &self.file_s,
             WaitFor::Page => &self.page_s,
             WaitFor::Echo => &self.echo_s,
+            WaitFor::Play => &self.play_s,
+            WaitFor::Stall => &self.stall_s,
         }
     }
 
@@ -46,8 +54,7 @@ impl Waits {
         }
     }
 
-    /// By name, in the order of the fields: `connect`, `file`, `page`, `echo`; what nobody waited
-    /// for is left out.
+    /// By name, in the order of [`WaitFor::ALL`]; what nobody waited for is left out.
     pub fn times(&self) -> Vec<(&'static str, Times)> {
         let times = WaitFor::ALL.map(|kind| (kind.name(), Times::new(self.of(kind).to_vec())));
         times

@@ -38,6 +38,18 @@ pub(super) const RATE: Allowed<Quantity<Rate>> = Allowed {
     test: |r| r.get() > 0.0,
     text: "above 0",
 };
+pub(super) const BITRATE: Allowed<Quantity<Rate>> = Allowed {
+    test: |r| matches!(r.0, Rate::BitsPerSecond(bps) if bps.get() > 0.0 && bps.get() <= 1e9),
+    text: "above 0 bit/s, at most 1 Gbit/s",
+};
+pub(super) const CHUNK: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 0.01 && t.get() <= 60.0,
+    text: "10 ms to 60 s",
+};
+pub(super) const AHEAD: Allowed<Time> = Allowed {
+    test: |t| t.get() >= 0.0 && t.get() <= 3600.0,
+    text: "0 s to 1 h",
+};
 pub(super) const PACKET_SIZE: Allowed<Quantity<Bytes>> = Allowed {
     test: |b| b.get() >= 1.0 && b.get() <= 1e6,
     text: "1 B to 1 MB",

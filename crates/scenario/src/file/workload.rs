@@ -5,7 +5,7 @@ use netflow_units::{Bytes, Seconds};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ByteSize, DistributionSetting, Time, WindowSetting, allowed};
+use super::{ByteSize, DistributionSetting, RateSetting, Time, WindowSetting, allowed};
 
 /// Users, who come at random moments, ask servers for something over one connection each, wait for
 /// the answers, and go. What differs from one to the next has a distribution, with a default.
@@ -14,7 +14,8 @@ pub struct Workload {
     /// Its name in results, unique.
     #[key(example = "web")]
     pub name: Spanned<String>,
-    /// What users do: `"http"`, they read web pages, or `"telnet"`, they type at a remote terminal.
+    /// What users do: `"http"`, they read web pages, `"telnet"`, they type at a remote terminal, or `"video"`, they
+    /// watch videos.
     #[key(example = "http")]
     pub application: Spanned<ApplicationName>,
     /// Mean time between one user's coming and the next's (a Poisson process).
@@ -44,7 +45,7 @@ pub struct Workload {
     #[key(example = "linux-6")]
     pub stack: Option<Spanned<String>>,
 
-    /// http: length of a request. Default: about 250 B (70 %) or 1 KB.
+    /// http, video: length of a request. Default: about 250 B (70 %) or 1 KB; of video 300 B.
     #[key(example = "{ constant = \"300 B\" }")]
     pub request_size: Option<Spanned<Sizes>>,
     /// http: length of a reply, a file. Default: Pareto with a median of 1750 B, at most 2 MB.
@@ -75,6 +76,19 @@ pub struct Workload {
     /// telnet: what it is answered with. Default: 1 B (90 %), or up to 1 KB.
     #[key(example = "{ constant = \"1 B\" }")]
     pub echo_size: Option<Spanned<Sizes>>,
+
+    /// video: bits of a second of it, without headers. Default: 2.5 Mbit/s.
+    #[key(allowed = allowed::BITRATE, example = "2.5 Mbit/s")]
+    pub bitrate: Option<RateSetting>,
+    /// video: how long each of the chunks plays in which it is loaded. Default: 4 s.
+    #[key(allowed = allowed::CHUNK, example = "4 s")]
+    pub chunk: Option<Time>,
+    /// video: the next chunk is asked for when no more than so much is left to play. Default: 20 s.
+    #[key(allowed = allowed::AHEAD, example = "20 s")]
+    pub ahead: Option<Time>,
+    /// video: how long videos are; the last chunk is a whole one. Default: 120 s.
+    #[key(example = "{ constant = \"120 s\" }")]
+    pub video_length: Option<Spanned<Times>>,
 }
 
 /// Distribution of lengths.
@@ -91,6 +105,8 @@ pub enum ApplicationName {
     Http,
     /// They type at a remote terminal.
     Telnet,
+    /// They watch videos, in chunks over a persistent connection.
+    Video,
 }
 
 /// A node, or several.
@@ -142,20 +158,25 @@ fn called(section: &Section<'_, '_>) -> Option<String> {
     Some(format!("workload.{}", section.text("name")?))
 }
 
-/// Refuses the keys of the other application.
+/// Refuses the keys of the other applications.
 fn one_application(workload: &mut Workload, s: &mut Section<'_, '_>) {
     let http = [
-        "request-size",
         "reply-size",
         "files-per-page",
         "think-time",
         "pages-per-visit",
     ];
     let telnet = ["keystrokes", "keystroke-gap", "keystroke-size", "echo-size"];
+    let video = ["bitrate", "chunk", "ahead", "video-length"];
     if workload.application.is_sound() {
-        match *workload.application {
-            ApplicationName::Http => s.refuse(&telnet, "the application is \"http\""),
-            ApplicationName::Telnet => s.refuse(&http, "the application is \"telnet\""),
-        }
+        let (others, why): (&[&[&str]], _) = match *workload.application {
+            ApplicationName::Http => (&[&telnet, &video], "the application is \"http\""),
+            ApplicationName::Telnet => (
+                &[&["request-size"], &http, &video],
+                "the application is \"telnet\"",
+            ),
+            ApplicationName::Video => (&[&http, &telnet], "the application is \"video\""),
+        };
+        others.iter().for_each(|keys| s.refuse(keys, why));
     }
 }

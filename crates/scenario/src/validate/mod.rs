@@ -37,8 +37,8 @@ use self::profiles::Profiles;
 use self::simulation::Settings;
 use crate::changes;
 use crate::file::{
-    Aggregate, Connection, Demand, Event, Include, Link, ModelSetting, Node, Scenario, Simulation,
-    StepSetting, Workload,
+    Aggregate, ApplicationName, Connection, Demand, Event, Include, Link, ModelSetting, Node,
+    Scenario, Simulation, StepSetting, Workload,
 };
 use crate::load::Reach;
 use crate::memory;
@@ -386,6 +386,14 @@ impl Assembly<'_> {
     fn choose_model(&mut self, scenario: &Scenario) {
         let step = scenario.simulation.step.as_deref();
         let adaptive = matches!(step, Some(StepSetting::Adaptive(_)));
+        let video = (scenario.workloads.iter())
+            .find(|workload| *workload.application == ApplicationName::Video);
+        if let Some(workload) = video {
+            // What a fluid's viewers get is known only in the long run, and that is no stall.
+            let place = workload.application.place();
+            self.of_packets
+                .get_or_insert((place, "a workload of video".to_owned()));
+        }
         let Some((place, what)) = self.of_packets.take() else {
             return;
         };

@@ -3,7 +3,8 @@
 use netflow_document::{Findings, Place, ProblemKind, Spanned};
 use netflow_network::{Model, NodeId, WindowSource, WorkloadSpec};
 use netflow_tcpmodel::Stack;
-use netflow_workload::{Application, Distribution, Http, Telnet};
+use netflow_units::Rate;
+use netflow_workload::{Application, Distribution, Http, Playback, Telnet, Video};
 
 use super::Assembly;
 use super::connections::window_source;
@@ -218,13 +219,39 @@ pub(crate) fn application(
                 echo_bytes: or(&workload.echo_size, default.echo_bytes),
             })
         }
+        ApplicationName::Video => {
+            let default = Playback::default();
+            let seconds = |time: &Option<file::Time>, default: f64| {
+                time.as_ref().map_or(default, |time| time.get())
+            };
+            let playback = Playback {
+                chunk_s: seconds(&workload.chunk, default.chunk_s),
+                ahead_s: seconds(&workload.ahead, default.ahead_s),
+            };
+            let bitrate_bps = match workload.bitrate.as_ref().map(|rate| rate.0) {
+                Some(Rate::BitsPerSecond(rate)) => rate.get(),
+                Some(Rate::PacketsPerSecond(_)) | None => 2.5e6,
+            };
+            let length_s = or(&workload.video_length, Distribution::Constant(120.0));
+            let mut video = Video::new(bitrate_bps, length_s, playback);
+            video.request_bytes = or(&workload.request_size, video.request_bytes);
+            Application::Video(video)
+        }
     };
     let most = application.most_exchanges();
     if most > MOST_WAITS {
         let message = format!(
             "one user could ask for something {most:.1e} times, at most {MOST_WAITS:e} can be"
         );
-        let help = "let `pages-per-visit` or `files-per-page` have a smaller largest value";
+        let help = match application {
+            Application::Http(_) => {
+                "let `pages-per-visit` or `files-per-page` have a smaller largest value"
+            }
+            Application::Telnet(_) => "let `keystrokes` have a smaller largest value",
+            Application::Video(_) => {
+                "make `chunk` longer, or let `video-length` have a smaller largest value"
+            }
+        };
         let place = workload.name.place();
         findings
             .error(ProblemKind::TooLarge, place, message)

@@ -26,6 +26,7 @@ mod steps;
 mod table;
 mod threads;
 mod users;
+mod video;
 mod window;
 
 use netflow_simulation::{Model, Network, Options, Simulation};

@@ -340,6 +340,7 @@ mod tests {
             kind: Kind::Http,
             start_s: 5.0,
             turns,
+            playback: None,
         }
     }
 
@@ -486,7 +487,7 @@ mod tests {
     fn random_sessions_are_played_whole() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         for number in 0..300 {
-            let kind = [Kind::Http, Kind::Telnet][rng.random_range(0..2)];
+            let kind = [Kind::Http, Kind::Telnet, Kind::Video][rng.random_range(0..3)];
             let turns: Vec<Turn> = (0..rng.random_range(1..6))
                 .map(|_| {
                     let files: Vec<u32> = (0..rng.random_range(1..5))
@@ -504,10 +505,17 @@ mod tests {
             };
             let played = linux().play(&[session], 1, |_| both(0.02, loss)).unwrap();
             let waits = played.waits;
-            let found = [waits.connect_s, waits.file_s, waits.page_s, waits.echo_s];
+            let found = [
+                waits.connect_s,
+                waits.file_s,
+                waits.page_s,
+                waits.echo_s,
+                waits.play_s,
+            ];
             let wanted = match kind {
-                Kind::Http => [1, exchanges, pages, 0],
-                Kind::Telnet => [1, 0, 0, exchanges],
+                Kind::Http => [1, exchanges, pages, 0, 0],
+                Kind::Telnet => [1, 0, 0, exchanges, 0],
+                Kind::Video => [1, exchanges, 0, 0, 1],
             };
             assert_eq!((found.map(|w| w.len()), played.given_up), (wanted, 0));
         }

@@ -1,0 +1,147 @@
+//! Viewers: what they wait for, beside what is known without following a player.
+
+use netflow_simulation::*;
+use netflow_tcpmodel::Stack;
+use netflow_workload::{Application as Behaviour, Distribution, Playback, Video};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::control::Nobody;
+
+const CHUNK_S: f64 = 2.0;
+const LENGTH_S: f64 = 60.0;
+
+/// A viewer every so often behind a link of so many bit/s, beside a few downloads; a run of 400 s.
+fn watched(
+    bitrate_bps: f64,
+    ahead_s: f64,
+    down_bps: f64,
+    downloads: u32,
+    viewers_per_s: f64,
+) -> Simulation {
+    let mut builder = NetworkBuilder::new();
+    let (server, home) = (builder.node("server"), builder.node("home"));
+    builder.link(netflow_problems::link(server, home, down_bps, 0.01, 100.0));
+    builder.link(netflow_problems::link(home, server, 1e7, 0.01, 100.0));
+    let linux = || Stack::builtin("linux-6").unwrap();
+    if downloads > 0 {
+        let source = Source::Stack(linux().into());
+        builder.connection(ConnectionSpec {
+            count: downloads,
+            packet_size_bytes: 1500.0,
+            ..netflow_problems::connection("downloads", server, home, source)
+        });
+    }
+    let playback = Playback {
+        chunk_s: CHUNK_S,
+        ahead_s,
+    };
+    builder.workload(WorkloadSpec {
+        name: "viewers".to_owned(),
+        application: Behaviour::Video(Video::new(
+            bitrate_bps,
+            Distribution::Constant(LENGTH_S),
+            playback,
+        )),
+        users_per_s: viewers_per_s,
+        clients: vec![home],
+        servers: vec![server],
+        start_s: 0.0,
+        stop_s: Some(200.0),
+        source: None,
+        delayed_ack: true,
+        packet_size_bytes: 1500.0,
+        flow: None,
+        stack: linux(),
+    });
+    let options = Options {
+        model: Model::PACKETS,
+        duration_s: 400.0,
+        seed: 7,
+    };
+    let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+    simulation.run_until(400.0, &mut Nobody, || false).unwrap();
+    simulation
+}
+
+/// What one viewer waited for, in order.
+fn of_viewer(experience: &Experience, user: u64, kind: WaitFor) -> Vec<f64> {
+    let waits = experience.waits.iter();
+    let mine = waits.filter(|wait| wait.user == user && wait.kind == kind);
+    mine.map(|wait| wait.wait_s).collect()
+}
+
+/// Who loads without a pause has stalled for as long as the chunk that is latest is late, counted from when the first
+/// had come: 30 links with more and with less bandwidth than the video and its neighbours ask for.
+#[test]
+fn stalls_are_as_long_as_chunks_are_late() {
+    let random = &mut ChaCha8Rng::seed_from_u64(1);
+    let (mut stalled, mut smooth) = (0, 0);
+    for _ in 0..30 {
+        let bitrate_bps = random.random_range(0.5e6..3e6);
+        let down_bps = random.random_range(0.6e6..8e6);
+        let downloads = random.random_range(0..3);
+        let simulation = watched(bitrate_bps, 3600.0, down_bps, downloads, 0.01);
+        let experience = &simulation.experiences(&|| false).unwrap()[0];
+        for user in 0..experience.came {
+            let files_s = of_viewer(experience, user, WaitFor::File);
+            let Some((first_s, more_s)) = files_s.split_first() else {
+                continue;
+            };
+            assert_eq!(of_viewer(experience, user, WaitFor::Play), [*first_s]);
+            let (mut loaded_s, mut late_s) = (0.0, 0.0);
+            for (i, file_s) in (1..).zip(more_s) {
+                loaded_s += file_s;
+                late_s = f64::max(late_s, loaded_s - f64::from(i) * CHUNK_S);
+            }
+            let stalls_s: f64 = of_viewer(experience, user, WaitFor::Stall).iter().sum();
+            assert!((stalls_s - late_s).abs() < 1e-6, "{stalls_s} {late_s}");
+            stalled += usize::from(stalls_s > 0.0);
+            smooth += usize::from(stalls_s == 0.0);
+        }
+    }
+    assert!(stalled > 10 && smooth > 10, "{stalled} {smooth}");
+}
+
+/// Alone on a link with room for it: no stall, a chunk for every two seconds once it is 10 s ahead, and what is sent is
+/// the video with its headers.
+#[test]
+fn a_video_with_room_plays_at_its_bitrate() {
+    let simulation = watched(2e6, 10.0, 20e6, 0, 0.01);
+    let experience = &simulation.experiences(&|| false).unwrap()[0];
+    assert!(experience.came > 0 && experience.came == experience.gone);
+    let chunks = LENGTH_S / CHUNK_S;
+    for user in 0..experience.came {
+        let files_s = of_viewer(experience, user, WaitFor::File);
+        assert_eq!(files_s.len(), chunks as usize);
+        assert!(of_viewer(experience, user, WaitFor::Stall).is_empty());
+        // 0.5 MB at 20 Mbit/s, after a round trip and the rounds of a slow start; twice that beside another.
+        assert!(
+            files_s.iter().all(|&s| (0.22..0.7).contains(&s)),
+            "{files_s:?}"
+        );
+    }
+    let link = simulation.network().links().next().unwrap();
+    let bits = simulation.link_totals(link).utilization * 400.0 * 20e6;
+    let video_bits = experience.came as f64 * LENGTH_S * 2e6 * 1500.0 / 1460.0;
+    assert!(
+        (bits / video_bits - 1.0).abs() < 0.01,
+        "{bits} {video_bits}"
+    );
+}
+
+/// A link with less than the bitrate: what is missing is waited for.
+#[test]
+fn a_link_below_the_bitrate_plays_at_its_own() {
+    let simulation = watched(3e6, 20.0, 2e6, 0, 0.0004);
+    let experience = &simulation.experiences(&|| false).unwrap()[0];
+    assert_eq!(experience.came, 1);
+    let stalls_s: f64 = of_viewer(experience, 0, WaitFor::Stall).iter().sum();
+    // The first chunk is waited for before it plays.
+    let loads_s = (LENGTH_S - CHUNK_S) * 3e6 * (1500.0 / 1460.0) / 2e6;
+    let wanted_s = loads_s - (LENGTH_S - CHUNK_S) + CHUNK_S;
+    assert!(
+        (stalls_s / wanted_s - 1.0).abs() < 0.1,
+        "{stalls_s} {wanted_s}"
+    );
+}
