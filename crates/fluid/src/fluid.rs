@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod readout;
+mod setting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl Fluid {
         seed: u64,
         options: FluidOptions,
     ) -> Result<Fluid, RunError> {
-        let (setup, first_step_s) = Self::setup(network, duration_s, options)?;
+        let (setup, first_step_s) = Self::setup(network, duration_s, options, &[])?;
         let state = State::new(&setup, duration_s, first_step_s);
         Ok(Self::assemble(setup, duration_s, seed, state))
     }
@@ -83,7 +84,8 @@ impl Fluid {
         options: FluidOptions,
         state: State,
     ) -> Result<Fluid, RunError> {
-        let (setup, first_step_s) = Self::setup(network, duration_s, options)?;
+        let paths: Vec<Option<u32>> = state.set.iter().map(|it| it.first_path).collect();
+        let (setup, first_step_s) = Self::setup(network, duration_s, options, &paths)?;
         let fresh = State::new(&setup, duration_s, first_step_s);
         if !state.fits(&fresh) {
             return Err(RunError::BadOption {
@@ -98,6 +100,7 @@ impl Fluid {
         network: Network,
         duration_s: f64,
         options: FluidOptions,
+        paths: &[Option<u32>],
     ) -> Result<(Setup, f64), RunError> {
         let first_step_s = options.check(duration_s)?;
         check_network(&network, options)?;
@@ -110,7 +113,7 @@ impl Fluid {
             false => Ok(()),
         };
         check(plan::least_bytes(network.tables()))?;
-        let setup = Setup::new(network, options);
+        let setup = Setup::new(network, options, paths);
         check(setup.plan.memory_bytes())?;
         Ok((setup, first_step_s))
     }
@@ -132,14 +135,6 @@ impl Fluid {
             state,
             scratch,
         }
-    }
-
-    /// The link has another bandwidth from now on, as after an event; one that the network knows of from the
-    /// start ([`Network::bandwidths_bps`](netflow_network::Network::bandwidths_bps)).
-    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
-        let rank = self.setup.plan.rank[id.index()] as usize;
-        self.state.links[rank].bandwidth_bps = bandwidth_bps;
-        self.scratch.links_changed(&self.setup, &self.state);
     }
 
     /// Who crosses each link at each of these times, which rise, and what fills its queue, as far as it is known
@@ -294,16 +289,6 @@ impl Fluid {
     pub fn branch_counts(&self) -> Vec<BranchCounts> {
         let branches = 0..self.state.branches.len() as u32;
         branches.map(|b| self.branch_counts_of(b)).collect()
-    }
-
-    /// Packets that had no route until now or the end of what there was to send, and for how many
-    /// seconds that was so.
-    fn blocked(&self, id: ConnectionId) -> (f64, f64) {
-        let (branches, _) = self.branches_of(id);
-        let branches = branches.iter();
-        let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].finished_s);
-        let until_s = finished_s.fold(self.state.time_s, f64::min);
-        self.network().blocked(id, until_s)
     }
 
     fn sum_of_branches(&self, which: fn((Totals, Totals)) -> Totals) -> Totals {

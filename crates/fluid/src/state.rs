@@ -1,12 +1,12 @@
 //! Everything that changes during a run.
 
-use netflow_network::Applied;
+use netflow_network::{Applied, Set};
 use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
 use crate::engine::Setup;
 use crate::engine::marked::AggregateState;
-use crate::engine::plan::Plan;
+use crate::engine::plan::{BranchPlan, Plan};
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;
 use crate::engine::schedule::ScheduleState;
@@ -49,6 +49,22 @@ pub struct State {
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
     pub(crate) schedules: Vec<ScheduleState>,
+    /// The connections of which something may be set; usually none.
+    #[serde(default)]
+    pub(crate) set: Vec<SetState>,
+}
+
+/// What is set of a connection, and what had no route before that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SetState {
+    pub now: Set,
+    /// Its path at the start, by which links have their order.
+    pub first_path: Option<u32>,
+    /// Whether it has been sent since where nothing goes by what was set at the start.
+    pub strayed: bool,
+    pub since_s: f64,
+    pub blocked_pkts: f64,
+    pub blocked_s: f64,
 }
 
 /// What is kept only to be told: no step depends on it.
@@ -262,7 +278,16 @@ impl State {
             rio: vec![RioState::default(); plan.rio.len()],
             schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
+            set: vec![SetState::default(); inner.settable.len()],
         }
+    }
+
+    /// The rate of one connection without a profile, in packets/s.
+    #[inline]
+    pub(crate) fn own_pps(&self, branch: &BranchPlan) -> f64 {
+        let set = self.set.get(branch.settable as usize);
+        let rate_pps = set.and_then(|it| it.now.rate_pps);
+        rate_pps.unwrap_or(branch.rate_pps)
     }
 }
 
@@ -281,6 +306,7 @@ impl Clone for State {
             rio: self.rio.clone(),
             aggregates: self.aggregates.clone(),
             schedules: self.schedules.clone(),
+            set: self.set.clone(),
             ..*self
         }
     }
@@ -307,6 +333,7 @@ impl Clone for State {
         self.rio.clone_from(&other.rio);
         self.aggregates.clone_from(&other.aggregates);
         self.schedules.clone_from(&other.schedules);
+        self.set.clone_from(&other.set);
     }
 }
 
@@ -326,6 +353,7 @@ impl State {
                 s.rio.len(),
                 s.aggregates.len(),
                 s.schedules.len(),
+                s.set.len(),
             ];
             let rings = [
                 f.queue_cells.len(),

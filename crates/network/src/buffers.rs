@@ -77,7 +77,8 @@ impl Crossed<'_> {
     /// Whose data crosses each link at any time.
     fn data(&self) -> Vec<Sizes> {
         let mut data = vec![Sizes::default(); self.links.len()];
-        for branch in &self.routes.branches {
+        let branches = (0..).zip(&self.routes.branches);
+        for (_, branch) in branches.filter(|&(b, _)| self.routes.is_used(b)) {
             let class = &self.classes[branch.class as usize];
             for &link in self.routes.links(branch.data) {
                 data[link as usize].add(self.spec(class), class.weight);

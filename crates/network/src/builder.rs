@@ -8,6 +8,7 @@ use crate::ids::Owner;
 use crate::risks::Risks;
 use crate::routing::{Request, Router};
 use crate::scheduling::{ClassedLink, Expanded};
+use crate::settable::{AllAnnounced, Settable, place_of_class};
 use crate::tables::{Branch, Class, Epoch, LinkEvent, NO_BRANCH, Tables};
 use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
@@ -39,6 +40,8 @@ pub struct NetworkBuilder {
     pub(crate) risks: Risks,
     /// Classes of the packets of connections.
     queue_class_of: BTreeMap<u32, String>,
+    /// What may be set on the way.
+    pub(crate) announced: AllAnnounced,
     /// Ids of other networks that were given for something, and for what.
     foreign: Vec<BuildError>,
     pub(crate) expanded: Expanded,
@@ -61,6 +64,7 @@ impl Network {
             queue_class_of,
             other_way,
             risk_groups,
+            settable,
             calibration,
             memory_limit_bytes,
             // What follows from these.
@@ -101,6 +105,9 @@ impl Network {
                 groups: groups.collect(),
             },
             queue_class_of: queue_class_of.clone(),
+            announced: (settable.iter())
+                .map(|it| (it.connection, it.announced()))
+                .collect(),
             foreign: Vec::new(),
             expanded: Expanded::default(),
             calibration: calibration.clone(),
@@ -130,6 +137,7 @@ impl NetworkBuilder {
             classed: Vec::new(),
             risks: Risks::default(),
             queue_class_of: BTreeMap::new(),
+            announced: BTreeMap::new(),
             foreign: Vec::new(),
             expanded: Expanded::default(),
             calibration: None,
@@ -276,12 +284,12 @@ impl NetworkBuilder {
         self.memory_limit_bytes = Some(bytes);
     }
 
-    /// Takes down ids of other networks: there is no telling what they stand for.
+    /// Takes down ids of other networks: there is no telling what they stand for. Whether there are none.
     pub(crate) fn must_own(
         &mut self,
         ids: &[(&'static str, Owner)],
         subject: impl Fn(&Self) -> String,
-    ) {
+    ) -> bool {
         let foreign = ids.iter().filter(|(_, owner)| *owner != self.owner);
         let errors: Vec<BuildError> = foreign
             .map(|&(field, _)| BuildError::Foreign {
@@ -289,7 +297,9 @@ impl NetworkBuilder {
                 field,
             })
             .collect();
+        let owns_all = errors.is_empty();
         self.foreign.extend(errors);
+        owns_all
     }
 
     /// Checks everything, groups identical connections, and computes the routes.
@@ -307,6 +317,7 @@ impl NetworkBuilder {
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
         self.check_workloads(&mut errors);
+        self.check_announced(&mut errors);
         let aggregate_of = diffserv::check(
             &self.links,
             &link_names,
@@ -317,8 +328,12 @@ impl NetworkBuilder {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let (class_of, classes) =
-            classes::group(&self.connections, &aggregate_of, &self.queue_class_of);
+        let (class_of, classes) = classes::group(
+            &self.connections,
+            &aggregate_of,
+            &self.queue_class_of,
+            &self.announced,
+        );
         let mut events: Vec<LinkEvent> = Vec::with_capacity(self.events.len());
         for event in &self.events {
             let event = LinkEvent::from(event);
@@ -328,7 +343,7 @@ impl NetworkBuilder {
             events.extend(queues.map(|(link, _, _)| LinkEvent { link, ..event }));
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
-        let routes = self.routes(&classes, &events)?;
+        let routes = self.routes(&class_of, &classes, &events)?;
         let crossed = Crossed {
             links: &self.links,
             connections: &self.connections,
@@ -358,6 +373,7 @@ impl NetworkBuilder {
                 queue_class_of: self.queue_class_of,
                 other_way,
                 risk_groups,
+                settable: routes.settable,
                 calibration: self.calibration,
                 memory_limit_bytes: self.memory_limit_bytes.unwrap_or(u64::MAX),
             }),
@@ -723,6 +739,12 @@ pub(crate) struct Routes {
     pub branches: Vec<Branch>,
     path_links: Vec<u32>,
     pub epochs: Vec<Epoch>,
+    /// What may be set, and all branches of each of these connections: the first of those that differ
+    /// in precedence.
+    settable: Vec<Settable>,
+    branches_of: Vec<Vec<u32>>,
+    /// Of these, those that nothing is sent over unless it is set.
+    only_set: BTreeSet<u32>,
 }
 
 /// Both ways of a class, for one set of working links.
@@ -734,17 +756,35 @@ pub(crate) struct Ways {
 
 impl NetworkBuilder {
     /// A branch for every class and every set of working links that gives it another way.
-    fn routes(&self, classes: &[Class], events: &[LinkEvent]) -> Result<Routes, Vec<BuildError>> {
+    fn routes(
+        &self,
+        class_of: &[u32],
+        classes: &[Class],
+        events: &[LinkEvent],
+    ) -> Result<Routes, Vec<BuildError>> {
         let router = self.router();
         let mut down = vec![false; self.links.len()];
         let mut routes = Routes {
             branches: Vec::with_capacity(classes.len()),
             path_links: Vec::new(),
             epochs: Vec::new(),
+            settable: Vec::new(),
+            branches_of: vec![Vec::new(); self.announced.len()],
+            only_set: BTreeSet::new(),
         };
         // Whoever cannot be reached when all links work is a mistake; later it is a failure.
         let mut ways = self.ways(&router, classes, &down)?;
+        let own_path = |connection: u32| {
+            let own = ways[class_of[connection as usize] as usize].as_ref();
+            self.nodes_of(own.map_or(&[], |ways| &ways.data))
+        };
+        routes.settable = self.settable(own_path);
+        let (set, errors) = self.set_ways(&router, &routes.settable, &down);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
         routes.open_epoch(0.0, classes, &ways, &|_| true);
+        routes.set_branches(class_of, classes, &set);
         let changes = events
             .iter()
             .filter(|e| !matches!(e.change, Change::Bandwidth(_)));
@@ -757,6 +797,8 @@ impl NetworkBuilder {
             let changed: Vec<bool> = new.iter().zip(&ways).map(|(n, o)| n != o).collect();
             ways = new;
             routes.open_epoch(at_once[0].at_s, classes, &ways, &|class| changed[class]);
+            let (set, _) = self.set_ways(&router, &routes.settable, &down);
+            routes.set_branches(class_of, classes, &set);
         }
         Ok(routes)
     }
@@ -786,11 +828,54 @@ impl NetworkBuilder {
         classes: &[Class],
         down: &[bool],
     ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
-        let specs = || {
-            classes
-                .iter()
-                .map(|c| &self.connections[c.connection as usize])
+        let each = classes.iter().map(|class| class.connection);
+        let each: Vec<_> = each.map(|c| (c, self.spec_of(c))).collect();
+        self.ways_of(router, &each, down)
+    }
+
+    /// The ways of connections over the paths that they may be set to, one after the other.
+    fn set_ways(
+        &self,
+        router: &Router,
+        settable: &[Settable],
+        down: &[bool],
+    ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
+        let over = |it: &Settable, path: &Vec<NodeId>| ConnectionSpec {
+            path: Some(path.clone()),
+            ..self.spec_of(it.connection).clone()
         };
+        let each = settable.iter().flat_map(|it| {
+            it.paths
+                .iter()
+                .map(move |path| (it.connection, over(it, path)))
+        });
+        let specs: Vec<(u32, ConnectionSpec)> = each.collect();
+        let specs: Vec<_> = specs.iter().map(|(c, spec)| (*c, spec)).collect();
+        self.ways_of(router, &specs, down)
+    }
+
+    pub(crate) fn spec_of(&self, connection: u32) -> &ConnectionSpec {
+        &self.connections[connection as usize]
+    }
+
+    /// The nodes along links.
+    fn nodes_of(&self, links: &[u32]) -> Vec<NodeId> {
+        let link = |&l: &u32| &self.links[l as usize];
+        let first = links.first().map(|l| link(l).from);
+        first
+            .into_iter()
+            .chain(links.iter().map(|l| link(l).to))
+            .collect()
+    }
+
+    /// The ways of connections as these specs have them.
+    fn ways_of(
+        &self,
+        router: &Router,
+        connections: &[(u32, &ConnectionSpec)],
+        down: &[bool],
+    ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
+        let specs = || connections.iter().map(|&(_, spec)| spec);
         let by_ends: HashMap<(NodeId, NodeId), u32> = (0..)
             .zip(&self.links[..self.first_queue()])
             .map(|(i, l)| ((l.from, l.to), i))
@@ -805,7 +890,7 @@ impl NetworkBuilder {
             })
             .collect();
         let mut found = router.paths(&requests, down).into_iter();
-        let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
+        let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         for spec in specs() {
             data.push(match &spec.path {
                 Some(nodes) => {
@@ -822,7 +907,7 @@ impl NetworkBuilder {
         }
 
         // The way back: as given, else reversed, else (where links lead one way only) looked for.
-        let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(classes.len());
+        let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         let mut looked_for = Vec::new();
         for (spec, path) in specs().zip(&data) {
             back.push(match (&spec.return_path, path) {
@@ -839,24 +924,24 @@ impl NetworkBuilder {
                 }
             });
         }
-        let spec_of = |class: usize| &self.connections[classes[class].connection as usize];
-        let ends = |&class: &usize| request(spec_of(class).to, spec_of(class).from);
+        let spec_of = |i: usize| connections[i].1;
+        let ends = |&i: &usize| request(spec_of(i).to, spec_of(i).from);
         let requests: Vec<Request> = looked_for.iter().map(ends).collect();
-        for (&class, path) in looked_for.iter().zip(router.paths(&requests, down)) {
-            let spec = spec_of(class);
+        for (&i, path) in looked_for.iter().zip(router.paths(&requests, down)) {
+            let spec = spec_of(i);
             let needed = spec.source.has_feedback() || spec.acks != Acks::None;
             if path.is_none() && needed {
                 errors.push(self.unreachable(spec, spec.to, spec.from));
             }
-            back[class] = if needed {
+            back[i] = if needed {
                 path
             } else {
                 Some(path.unwrap_or_default())
             };
         }
         let queue_of = self.queue_of();
-        let both = |((data, back), class): ((Option<_>, Option<_>), &Class)| {
-            let queue_class = self.queue_class_of.get(&class.connection);
+        let both = |((data, back), &(connection, _)): ((Option<_>, Option<_>), &(u32, _))| {
+            let queue_class = self.queue_class_of.get(&connection);
             let queues = |links: Vec<u32>| match queue_class {
                 None => links,
                 Some(queue_class) => {
@@ -871,7 +956,7 @@ impl NetworkBuilder {
                 back: queues(back?),
             })
         };
-        let ways = data.into_iter().zip(back).zip(classes);
+        let ways = data.into_iter().zip(back).zip(connections);
         (ways.map(both).collect(), errors)
     }
 
@@ -963,32 +1048,84 @@ impl Routes {
             branch_of[class] = match ways {
                 None => NO_BRANCH,
                 Some(ways) => {
-                    let precedences = classes[class].aggregate.map_or(1, |_| 3);
-                    self.branch(class as u32, precedences, ways)
+                    let place = place_of_class(&self.settable, &classes[class]);
+                    let branch = self.branch(class as u32, &classes[class], place, ways);
+                    self.only_set.remove(&branch);
+                    branch
                 }
             };
         }
-        self.epochs.push(Epoch { at_s, branch_of });
+        self.epochs.push(Epoch {
+            at_s,
+            branch_of,
+            set: Vec::new(),
+        });
+    }
+
+    /// In the epoch that was opened last: the branches over paths that may be set, whose ways follow each other.
+    fn set_branches(&mut self, class_of: &[u32], classes: &[Class], ways: &[Option<Ways>]) {
+        let mut ways = ways.iter();
+        let mut set = Vec::with_capacity(self.settable.len());
+        for place in 0..self.settable.len() {
+            let Settable {
+                connection, paths, ..
+            } = &self.settable[place];
+            let (number, paths) = (class_of[*connection as usize], paths.len());
+            let class = &classes[number as usize];
+            let mut branches = Vec::with_capacity(paths);
+            for ways in ways.by_ref().take(paths) {
+                let new = self.branches.len() as u32;
+                branches.push(match ways {
+                    Some(ways) => self.branch(number, class, Some(place), ways),
+                    None => NO_BRANCH,
+                });
+                if self.branches.len() as u32 > new {
+                    self.only_set.insert(new);
+                }
+            }
+            set.push(branches);
+        }
+        if let Some(epoch) = self.epochs.last_mut() {
+            epoch.set = set;
+        }
+    }
+
+    /// Whether anything is sent over a branch without being set.
+    pub fn is_used(&self, branch: u32) -> bool {
+        let first = branch - self.branches[branch as usize].precedence;
+        !self.only_set.contains(&first)
     }
 
     /// The first of the branches of this class over these paths, new ones or those it had before:
     /// one for each precedence that its packets can have.
-    fn branch(&mut self, class: u32, precedences: u32, ways: &Ways) -> u32 {
-        for epoch in &self.epochs {
-            let b = epoch.branch_of[class as usize];
-            if b != NO_BRANCH
+    fn branch(&mut self, number: u32, class: &Class, place: Option<usize>, ways: &Ways) -> u32 {
+        let is_known = |&b: &u32| {
+            b != NO_BRANCH
                 && self.links(self.branches[b as usize].data) == ways.data
                 && self.links(self.branches[b as usize].back) == ways.back
-            {
-                return b;
+        };
+        let known = match place {
+            Some(place) => self.branches_of[place].iter().copied().find(is_known),
+            None => {
+                let before = self.epochs.iter();
+                before
+                    .map(|epoch| epoch.branch_of[number as usize])
+                    .find(is_known)
             }
+        };
+        if let Some(known) = known {
+            return known;
         }
         let data = self.add_path(&ways.data);
         let back = self.add_path(&ways.back);
         let first = self.branches.len() as u32;
+        if let Some(place) = place {
+            self.branches_of[place].push(first);
+        }
+        let precedences = class.aggregate.map_or(1, |_| 3);
         self.branches
             .extend((0..precedences).map(|precedence| Branch {
-                class,
+                class: number,
                 precedence,
                 data,
                 back,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use crate::settable::AllAnnounced;
 use crate::tables::Class;
 use crate::{Acks, Application, ConnectionSpec, FlowHash, NodeId, Source};
 
@@ -19,9 +20,13 @@ struct Behaviour<'a> {
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
     flow: Option<FlowHash>,
     acks: Acks,
-    /// Its aggregate, and the class of its packets.
-    marks: (Option<u32>, Option<&'a str>),
+    marks: Marks<'a>,
+    /// What may be set of it is set of nobody else.
+    set_alone: Option<u32>,
 }
+
+/// The aggregate of a connection, and the class of its packets.
+type Marks<'a> = (Option<u32>, Option<&'a str>);
 
 #[derive(PartialEq, Eq, Hash)]
 enum SourceKey {
@@ -36,7 +41,7 @@ enum SourceKey {
     Users(*const ()),
 }
 
-fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -> Behaviour<'a> {
+fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>) -> Behaviour<'a> {
     Behaviour {
         ends: (c.from, c.to),
         source: match &c.source {
@@ -77,6 +82,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: (Option<u32>, Option<&'a str>)) -
         flow: c.flow,
         acks: c.acks,
         marks,
+        set_alone,
     }
 }
 
@@ -85,6 +91,7 @@ pub(super) fn group(
     connections: &[ConnectionSpec],
     aggregate_of: &HashMap<u32, u32>,
     queue_class_of: &BTreeMap<u32, String>,
+    announced: &AllAnnounced,
 ) -> (Vec<u32>, Vec<Class>) {
     let mut classes: Vec<Class> = Vec::new();
     let mut known: HashMap<Behaviour<'_>, u32> = HashMap::with_capacity(connections.len());
@@ -92,8 +99,9 @@ pub(super) fn group(
     for (i, c) in connections.iter().enumerate() {
         let aggregate = aggregate_of.get(&(i as u32)).copied();
         let queue_class = queue_class_of.get(&(i as u32)).map(String::as_str);
+        let set_alone = announced.contains_key(&(i as u32)).then_some(i as u32);
         let class = *known
-            .entry(behaviour(c, (aggregate, queue_class)))
+            .entry(behaviour(c, (aggregate, queue_class), set_alone))
             .or_insert_with(|| {
                 classes.push(Class {
                     connection: i as u32,

@@ -8,6 +8,8 @@ use netflow_diffserv::{
     SrTcm, TrTcm,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::readout::fraction;
 use crate::{AggregateId, BuildError, ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network};
 
@@ -31,6 +33,88 @@ impl Edge {
             Edge::TrTcm(marker) => marker.committed_bps(),
         }
     }
+
+    /// The rate above which packets are DP2, in bit/s, of markers that look at one.
+    pub fn peak_bps(&self) -> Option<f64> {
+        match self {
+            Edge::Conditioner(conditioner) => {
+                let spec = conditioner.spec();
+                spec.peak_bps.filter(|_| !spec.kind.follows_rtt())
+            }
+            Edge::SrTcm(_) => None,
+            Edge::TrTcm(marker) => Some(marker.peak_bps()),
+        }
+    }
+
+    /// Both.
+    pub fn rates(&self) -> MarkerRates {
+        MarkerRates {
+            committed_bps: self.committed_bps(),
+            peak_bps: self.peak_bps(),
+        }
+    }
+
+    /// The same with these rates from `now_ns` on; of token buckets in whole bit/s, and what has come into
+    /// them stays.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for a rate that is not 0 to 1e18 bit/s, and for a peak rate of a marker that looks at
+    /// none; [`Error::PeakBelowCommitted`].
+    pub fn with_rates(&self, rates: MarkerRates, now_ns: u64) -> Result<Edge, Error> {
+        let MarkerRates {
+            committed_bps,
+            peak_bps,
+        } = rates;
+        let check = |what, value: f64, allowed, good: bool| match good {
+            true => Ok(()),
+            false => Err(Error::OutOfRange {
+                what,
+                value,
+                allowed,
+            }),
+        };
+        let is_rate = |bps: f64| (0.0..=1e18).contains(&bps);
+        let rates = "0 to 1e18 bit/s";
+        check(
+            "the committed rate",
+            committed_bps,
+            rates,
+            is_rate(committed_bps),
+        )?;
+        if let Some(peak_bps) = peak_bps {
+            check("the peak rate", peak_bps, rates, is_rate(peak_bps))?;
+            let none = "none: this marker looks at no peak rate";
+            check("the peak rate", peak_bps, none, self.peak_bps().is_some())?;
+        }
+        let whole = |bps: f64| bps.round() as u64;
+        Ok(match self {
+            Edge::Conditioner(conditioner) => {
+                let mut spec = conditioner.spec().clone();
+                spec.committed_bps = committed_bps;
+                if !spec.kind.follows_rtt() {
+                    spec.peak_bps = peak_bps.or(spec.peak_bps);
+                } else if spec.peak_bps < Some(committed_bps) {
+                    // It has no effect, and may not stand in the way.
+                    spec.peak_bps = None;
+                }
+                Edge::Conditioner(Conditioner::new(spec)?)
+            }
+            Edge::SrTcm(marker) => Edge::SrTcm(marker.with_rate(now_ns, whole(committed_bps))?),
+            Edge::TrTcm(marker) => {
+                let peak_bps = peak_bps.unwrap_or(marker.peak_bps());
+                Edge::TrTcm(marker.with_rates(now_ns, whole(committed_bps), whole(peak_bps))?)
+            }
+        })
+    }
+}
+
+/// The rates of the marker of an aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarkerRates {
+    /// The rate up to which packets are DP0, in bit/s.
+    pub committed_bps: f64,
+    /// The rate above which they are DP2, in bit/s, of markers that look at one; `None`: as it is.
+    pub peak_bps: Option<f64>,
 }
 
 /// Connections whose packets are metered and marked together, where they enter the network.
@@ -234,6 +318,12 @@ impl Network {
     pub fn aggregates(&self) -> impl Iterator<Item = AggregateId> + use<> {
         let owner = self.inner.owner;
         (0..self.inner.aggregates.len() as u32).map(move |a| AggregateId(a, owner))
+    }
+
+    /// The aggregate of a connection that is in one.
+    pub fn aggregate_of(&self, id: ConnectionId) -> Option<AggregateId> {
+        let aggregate = self.inner.aggregate_of(id.within(self.inner.owner) as u32);
+        aggregate.map(|a| AggregateId(a, self.inner.owner))
     }
 
     /// What the aggregate was built from.

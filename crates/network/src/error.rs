@@ -95,6 +95,14 @@ pub enum BuildError {
         /// The connection's name.
         connection: String,
     },
+    /// What was announced to be set of a connection cannot be set.
+    #[error("connection `{connection}`: {reason}")]
+    NotSettable {
+        /// The connection's name.
+        connection: String,
+        /// What is wrong, in words.
+        reason: String,
+    },
     /// A given path is not a path from sender to receiver over existing links.
     #[error("connection `{connection}`: {reason}")]
     BadPath {

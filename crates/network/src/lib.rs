@@ -31,6 +31,7 @@ mod recording;
 mod risks;
 mod routing;
 mod scheduling;
+mod settable;
 mod spec;
 pub mod tables;
 mod totals;
@@ -40,7 +41,7 @@ pub use builder::{ACK_BYTES, MOST_STACK_WINDOW, NetworkBuilder, PACKET_BYTES};
 pub use calibration::{Calibration, CalibrationPlan, windows_are_alike};
 pub use columns::{Cell, Column, Columns};
 pub use detours::{Detour, Detours, Rerouted};
-pub use diffserv::{AggregateSpec, AggregateTotals, Edge, PrecedenceTotals, Rio};
+pub use diffserv::{AggregateSpec, AggregateTotals, Edge, MarkerRates, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use flows::{EqualPaths, FlowHash, MOST_HASHED, MOST_PATHS, PathShare};
@@ -59,6 +60,7 @@ pub use recording::{
     Teller,
 };
 pub use scheduling::{ClassedLink, QueueClass, Shared};
+pub use settable::{Set, Settable};
 pub use spec::{
     Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red,
     Source, TcpVariant, WindowSource,

@@ -44,8 +44,8 @@ fn link_itself(link: &LinkSpec) -> u64 {
 
 /// Numbers for links and branches that follow from what they are and from what they meet, and
 /// from nothing else: those of different rows of a file with the same content are the same. What
-/// no branch passes over has no part in it.
-pub fn keys(inner: &Tables, ways: &[Way<'_>]) -> (Vec<u64>, Vec<u64>) {
+/// no branch passes over has no part in it, nor has a branch that is not `used`.
+pub fn keys(inner: &Tables, ways: &[Way<'_>], used: &[bool]) -> (Vec<u64>, Vec<u64>) {
     let mut links: Vec<u64> = inner.links.iter().map(link_itself).collect();
     let happening = inner.events.iter();
     for event in happening.filter(|event| event.at_s < EventSpec::NEVER_S) {
@@ -62,7 +62,8 @@ pub fn keys(inner: &Tables, ways: &[Way<'_>]) -> (Vec<u64>, Vec<u64>) {
             *key = hash_of((*key, path(way.data), path(way.back)));
         }
         let mut met: Vec<Vec<(u64, usize)>> = vec![Vec::new(); links.len()];
-        for (key, way) in branches.iter().zip(ways) {
+        let used = branches.iter().zip(ways).zip(used);
+        for ((key, way), _) in used.filter(|(_, used)| **used) {
             for (i, link) in way.data.iter().chain(way.back).enumerate() {
                 met[*link as usize].push((*key, i));
             }

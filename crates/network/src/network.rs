@@ -208,11 +208,8 @@ impl Network {
         way: fn(&Tables, u32) -> &[u32],
     ) -> Vec<LinkId> {
         let inner = &*self.inner;
-        // The first epoch begins at 0; an event at time 0 opens a second one there.
-        let begun = inner.epochs.partition_point(|e| e.at_s <= time_s.max(0.0));
-        match inner.epochs[begun - 1].branch_of
-            [inner.class_of[id.within(self.inner.owner)] as usize]
-        {
+        let class = inner.class_of[id.within(self.inner.owner)];
+        match inner.branch_of(inner.epoch_at(time_s), class, None) {
             NO_BRANCH => Vec::new(),
             branch => way(inner, branch)
                 .iter()

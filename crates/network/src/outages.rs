@@ -1,5 +1,6 @@
 //! When connections have no route.
 
+use crate::settable::Set;
 use crate::tables::NO_BRANCH;
 use crate::{ConnectionId, Network, Source};
 
@@ -7,16 +8,27 @@ impl Network {
     /// Between which times (s) a connection has no route, of those between `from_s` and `until_s` at which
     /// it would send.
     pub fn without_route(&self, id: ConnectionId, from_s: f64, until_s: f64) -> Vec<(f64, f64)> {
+        self.without_way(id, None, from_s, until_s)
+    }
+
+    /// The same of a connection that is set to this one of the [paths](crate::Settable::paths) that it may take.
+    fn without_way(
+        &self,
+        id: ConnectionId,
+        path: Option<u32>,
+        from_s: f64,
+        until_s: f64,
+    ) -> Vec<(f64, f64)> {
         let inner = &*self.inner;
         let (start_s, end_s) = self.sends_between(id, until_s);
         let start_s = start_s.max(from_s);
-        let class = inner.class_of[id.within(inner.owner)] as usize;
+        let class = inner.class_of[id.within(inner.owner)];
         let ends = inner.epochs.iter().skip(1).map(|next| next.at_s);
-        let epochs = inner.epochs.iter().zip(ends.chain([f64::INFINITY]));
+        let epochs = (inner.epochs.iter().enumerate()).zip(ends.chain([f64::INFINITY]));
         let mut outages: Vec<(f64, f64)> = Vec::new();
-        for (epoch, to_s) in epochs {
+        for ((number, epoch), to_s) in epochs {
             let (from_s, to_s) = (epoch.at_s.max(start_s), to_s.min(end_s));
-            if epoch.branch_of[class] != NO_BRANCH || from_s >= to_s {
+            if inner.branch_of(number, class, path) != NO_BRANCH || from_s >= to_s {
                 continue;
             }
             match outages.last_mut() {
@@ -38,16 +50,17 @@ impl Network {
         (start_s, stop_s.unwrap_or(f64::INFINITY).min(until_s))
     }
 
-    /// Packets that had no route until then, and for how many seconds that was so: of sources that
+    /// Packets that had no route between two times (s), and for how many seconds that was so: of sources that
     /// offer them whatever happens. TCP offers nothing where it has no route.
-    pub fn blocked(&self, id: ConnectionId, until_s: f64) -> (f64, f64) {
+    pub fn blocked(&self, id: ConnectionId, set: Set, from_s: f64, until_s: f64) -> (f64, f64) {
         let spec = self.connection_spec(id);
-        let rate_pps = match &spec.source {
+        let own_pps = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
             Source::Users(traffic) => traffic.mean_pps,
             Source::Profile(_) | Source::Window(_) | Source::Stack(_) => return (0.0, 0.0),
         };
-        let outages = self.without_route(id, 0.0, until_s);
+        let rate_pps = set.rate_pps.unwrap_or(own_pps);
+        let outages = self.without_way(id, set.path, from_s, until_s);
         // From 0: the sum of nothing is -0 else.
         let lengths_s = outages.iter().map(|(from_s, to_s)| to_s - from_s);
         let blocked_s = lengths_s.fold(0.0, |sum_s, length_s| sum_s + length_s);

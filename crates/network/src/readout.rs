@@ -1,7 +1,10 @@
 //! What engines tell of a network on its way through time, since the start: sums, to take differences
 //! from.
 
-use crate::{AggregateId, ConnectionId, Explanation, LinkId, Network, PrecedenceTotals, Totals};
+use crate::{
+    AggregateId, ConnectionId, Explanation, LinkId, MarkerRates, Network, PrecedenceTotals, Set,
+    Totals,
+};
 
 /// What moves a network through time, as those see it who record and tell.
 ///
@@ -18,6 +21,25 @@ pub trait Engine {
 
     /// Steps taken so far; of packets, how many have arrived at links.
     fn steps(&self) -> u64;
+
+    /// The branch that the connection is sent over from now on if this one of the [paths](crate::Settable::paths) that it
+    /// may take is set, or none of them.
+    fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32;
+
+    /// The links that the connection's data is sent over from now on; none if there is no way.
+    fn path(&self, id: ConnectionId) -> Vec<LinkId> {
+        let branch = self.branch_over(id, self.set_of(id).path);
+        self.network().tables().links_of(branch)
+    }
+
+    /// What is set of the connection now.
+    fn set_of(&self, id: ConnectionId) -> Set;
+
+    /// The rates of the aggregate's marker now.
+    fn marker_rates(&self, id: AggregateId) -> MarkerRates;
+
+    /// Whether the link has failed.
+    fn is_down(&self, id: LinkId) -> bool;
 
     /// Packets in the link's queue now, the one in service included.
     fn queue_pkts(&self, id: LinkId) -> f64;

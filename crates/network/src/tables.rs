@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ids::Owner;
 use crate::scheduling::{ClassedLink, Shared};
+use crate::settable::Settable;
 use crate::users::Users;
 use crate::{Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, LinkSpec};
 
@@ -51,6 +52,8 @@ pub struct Tables {
     pub other_way: BTreeMap<u32, u32>,
     /// Links that fail together, in the order of names.
     pub risk_groups: Vec<RiskGroup>,
+    /// Connections of which something may be set on the way, in order.
+    pub settable: Vec<Settable>,
     /// How packets are to calibrate it.
     pub calibration: Option<CalibrationPlan>,
     /// What a run may need at most.
@@ -97,6 +100,8 @@ pub struct Epoch {
     pub at_s: f64,
     /// The branch of every class.
     pub branch_of: Vec<u32>,
+    /// The branches over each of the paths of [`Tables::settable`].
+    pub set: Vec<Vec<u32>>,
 }
 
 /// Something that happens to a link.
@@ -111,6 +116,13 @@ pub struct LinkEvent {
 }
 
 impl Tables {
+    /// The epoch at this time (s), the events of that moment included.
+    pub fn epoch_at(&self, time_s: f64) -> usize {
+        // The first begins at 0; an event at time 0 opens a second one there.
+        let begun = self.epochs.partition_point(|e| e.at_s <= time_s.max(0.0));
+        begun - 1
+    }
+
     /// The aggregate of a connection.
     pub fn aggregate_of(&self, connection: u32) -> Option<u32> {
         let class = self.class_of[connection as usize];

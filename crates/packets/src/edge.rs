@@ -1,9 +1,9 @@
 //! Edges that mark the packets of aggregates, one by one.
 
 use netflow_diffserv::{
-    Aggregate, DropPrecedence, Fractions, GivenInputs, Marker, Minima, SrTcm, TrTcm,
+    Aggregate, DropPrecedence, Error, Fractions, GivenInputs, Marker, Minima, SrTcm, TrTcm,
 };
-use netflow_network::{AggregateSpec, Edge};
+use netflow_network::{AggregateSpec, Edge, MarkerRates};
 use rand::RngExt;
 
 use crate::{Purpose, random};
@@ -17,6 +17,8 @@ const MIN_RTO_S: f64 = 0.2;
 pub(crate) struct Marking {
     marks: Marks,
     spec: Edge,
+    /// Of the random numbers of a conditioner.
+    seed: u64,
     known: GivenInputs,
     /// Packets of each precedence that it has marked.
     pub sent: [u64; 3],
@@ -32,6 +34,19 @@ enum Marks {
     Nothing,
 }
 
+impl Marks {
+    fn new(edge: &Edge, known: &GivenInputs, seed: u64) -> Marks {
+        match edge {
+            Edge::Conditioner(conditioner) => {
+                let marker = Marker::new(conditioner.clone(), known, 0, seed);
+                marker.map_or(Marks::Nothing, |m| Marks::Conditioner(Box::new(m)))
+            }
+            Edge::SrTcm(marker) => Marks::SrTcm(marker.clone()),
+            Edge::TrTcm(marker) => Marks::TrTcm(marker.clone()),
+        }
+    }
+}
+
 impl Marking {
     pub fn new(spec: &AggregateSpec, seed: u64, number: u64) -> Marking {
         // Until something is measured, all aggregates count as alike.
@@ -41,19 +56,43 @@ impl Marking {
         };
         let seed = random(seed, Purpose::Edge, number).random();
         Marking {
-            marks: match &spec.edge {
-                Edge::Conditioner(conditioner) => {
-                    let marker = Marker::new(conditioner.clone(), &known, 0, seed);
-                    marker.map_or(Marks::Nothing, |m| Marks::Conditioner(Box::new(m)))
-                }
-                Edge::SrTcm(marker) => Marks::SrTcm(marker.clone()),
-                Edge::TrTcm(marker) => Marks::TrTcm(marker.clone()),
-            },
+            marks: Marks::new(&spec.edge, &known, seed),
             spec: spec.edge.clone(),
+            seed,
             known,
             sent: [0; 3],
             lost: [0; 3],
         }
+    }
+
+    /// It has these rates from `now_ns` on. What is measured and what is in buckets goes on; where nothing has
+    /// been marked yet, it is as if it had always had them.
+    ///
+    /// # Errors
+    /// Those of [`Edge::with_rates`]; nothing is different then.
+    pub fn set_rates(&mut self, now_ns: u64, rates: MarkerRates) -> Result<(), Error> {
+        let now = match &self.marks {
+            Marks::SrTcm(marker) => Edge::SrTcm(marker.clone()),
+            Marks::TrTcm(marker) => Edge::TrTcm(marker.clone()),
+            Marks::Conditioner(_) | Marks::Nothing => self.spec.clone(),
+        };
+        let next = now.with_rates(rates, now_ns)?;
+        if next.rates() == now.rates() {
+            return Ok(());
+        }
+        match (&mut self.marks, &next) {
+            (Marks::Conditioner(marker), Edge::Conditioner(next)) if self.sent != [0; 3] => {
+                marker.follow(next.clone(), &self.known)?;
+            }
+            _ => self.marks = Marks::new(&next, &self.known, self.seed),
+        }
+        self.spec = next;
+        Ok(())
+    }
+
+    /// The rates that it has.
+    pub fn rates(&self) -> MarkerRates {
+        self.spec.rates()
     }
 
     /// The precedence of a packet, whose connection has this window, if any.

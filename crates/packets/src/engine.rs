@@ -1,8 +1,8 @@
 //! The network of packets.
 
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
-use netflow_network::tables::NO_BRANCH;
-use netflow_network::{DropPolicy, LinkId, Network};
+use netflow_network::tables::{NO_BRANCH, Tables};
+use netflow_network::{DropPolicy, LinkId, Network, Set};
 use netflow_queues::Losses;
 use rand::RngExt;
 
@@ -40,6 +40,8 @@ pub(crate) struct Engine {
     /// Events carried out, and which routes are in use.
     pub next_event: usize,
     pub epoch: usize,
+    /// What is set of the connections of which something may be.
+    pub set: Vec<Set>,
     pub now_ns: u64,
     /// How many packets arrived at links of late, once that is known.
     pub pkts_per_ns: Option<f64>,
@@ -81,7 +83,8 @@ impl Account {
 const MEAN_BITS: f64 = 8000.0;
 
 impl Engine {
-    pub fn new(network: Network, seed: u64, burstiness_interval_ns: u64) -> Engine {
+    /// At time 0, where this is set of the connections of which something may be.
+    pub fn new(network: Network, seed: u64, burstiness_interval_ns: u64, set: Vec<Set>) -> Engine {
         let numbers = Numbers::new(&network);
         let plan = Plan::new(&network, &numbers);
         let inner = network.tables().clone();
@@ -125,6 +128,9 @@ impl Engine {
             if inner.aggregate_of(ends.connection).is_some() {
                 transfer.is_marked();
             }
+            if let Some(rate_pps) = inner.set_of(ends.connection, &set).rate_pps {
+                transfer.set_rate(0, rate_pps);
+            }
             transfer
         };
         let transfers: Vec<Transfer> = plan.ends.iter().enumerate().map(transfer).collect();
@@ -144,6 +150,7 @@ impl Engine {
             transfers,
             next_event: 0,
             epoch: 0,
+            set,
             now_ns: 0,
             pkts_per_ns: None,
             plan,
@@ -176,10 +183,12 @@ impl Engine {
             .push(Account::new(inner.aggregate_of(connection)));
         self.visits.slot_of.push(NO_SLOT);
         self.visits.more_of[connection as usize].push(t);
-        self.route_transfer(
-            t,
-            inner.epochs[self.epoch].branch_of[inner.class_of[connection as usize] as usize],
-        );
+        self.route_transfer(t, self.branch_of(self.epoch, connection));
+    }
+
+    /// The branch that a connection is sent over in an epoch.
+    pub fn branch_of(&self, epoch: usize, connection: u32) -> u32 {
+        branch_of(self.network.tables(), &self.set, epoch, connection)
     }
 
     /// Takes down how long packets of this transfer took.
@@ -190,7 +199,7 @@ impl Engine {
             return;
         }
         let c = self.plan.ends[t].connection as usize;
-        let least_ns = || empty_ns(&self.network, self.epoch, c).0;
+        let least_ns = || least_ns(&self.network, &self.set, self.epoch, c).0;
         let one_way = there(&mut self.delays[c].one_way, || OneWay::new(least_ns()));
         if let Some(one_way) = one_way {
             transfer.receiving.drain(one_way);
@@ -205,10 +214,7 @@ impl Engine {
             return;
         }
         let c = self.plan.ends[t].connection as usize;
-        let least_ns = || {
-            let (there_ns, back_ns) = empty_ns(&self.network, self.epoch, c);
-            there_ns + back_ns
-        };
+        let least_ns = || least_ns(&self.network, &self.set, self.epoch, c).1;
         let round_trip = there(&mut self.delays[c].round_trip, || Times::new(least_ns()));
         if let Some(round_trip) = round_trip {
             let fresh = transfer.rtts_ns.drain(..);
@@ -405,15 +411,28 @@ impl Engine {
     }
 }
 
-/// Nanoseconds that the links of a connection's way take there, and back.
-fn empty_ns(network: &Network, epoch: usize, connection: usize) -> (u64, u64) {
+/// The branch that a connection is sent over in an epoch.
+fn branch_of(inner: &Tables, set: &[Set], epoch: usize, connection: u32) -> u32 {
+    let path = inner.set_of(connection, set).path;
+    inner.branch_of(epoch, inner.class_of[connection as usize], path)
+}
+
+/// Nanoseconds that the links of a connection's way take there, and there and back: at least, of all the paths that it
+/// may be set to.
+fn least_ns(network: &Network, set: &[Set], epoch: usize, connection: usize) -> (u64, u64) {
     let inner = network.tables();
     let delay_ns = |&l: &u32| ns(inner.links[l as usize].delay_s);
-    let of = |links: &[u32]| links.iter().map(delay_ns).sum();
-    match inner.epochs[epoch].branch_of[inner.class_of[connection] as usize] {
-        NO_BRANCH => (0, 0),
-        branch => (of(inner.data_path(branch)), of(inner.back_path(branch))),
-    }
+    let of = |links: &[u32]| -> u64 { links.iter().map(delay_ns).sum() };
+    let own = branch_of(inner, set, epoch, connection as u32);
+    let place = inner.settable_of(connection as u32);
+    let others = place.map_or(&[][..], |place| &inner.epochs[epoch].set[place]);
+    let branches = others.iter().chain([&own]).filter(|&&b| b != NO_BRANCH);
+    let each = branches.map(|&b| {
+        let there_ns = of(inner.data_path(b));
+        (there_ns, there_ns + of(inner.back_path(b)))
+    });
+    let least = each.reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)));
+    least.unwrap_or((0, 0))
 }
 
 /// A packet of this hop is lost.

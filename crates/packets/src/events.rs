@@ -49,14 +49,30 @@ impl Engine {
         self.make_schedule();
     }
 
+    /// Sends a connection over the way that is set.
+    pub fn route_anew(&mut self, connection: u32) {
+        let branch = self.branch_of(self.epoch, connection);
+        for t in 0..self.transfers.len() as u32 {
+            if self.plan.ends[t as usize].connection == connection {
+                self.route_transfer(t, branch);
+            }
+        }
+        self.make_schedule();
+    }
+
+    /// The source of a transfer has this rate from now on.
+    pub fn set_rate(&mut self, t: usize, rate_pps: f64) {
+        let transfer = &mut self.transfers[t];
+        transfer.set_rate(self.now_ns, rate_pps);
+        self.schedule.sender_due_ns[t] = transfer.sender_due_ns();
+    }
+
     /// Routes every transfer whose way is another than in the epoch before.
     pub fn route(&mut self, before: Option<usize>) {
-        let inner = self.network.tables().clone();
         for t in 0..self.transfers.len() {
-            let connection = self.plan.ends[t].connection as usize;
-            let class = inner.class_of[connection] as usize;
-            let branch = inner.epochs[self.epoch].branch_of[class];
-            if before.is_some_and(|before| inner.epochs[before].branch_of[class] == branch) {
+            let connection = self.plan.ends[t].connection;
+            let branch = self.branch_of(self.epoch, connection);
+            if before.is_some_and(|before| self.branch_of(before, connection) == branch) {
                 continue;
             }
             self.route_transfer(t as u32, branch);

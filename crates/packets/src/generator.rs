@@ -8,7 +8,10 @@ use rand_pcg::Pcg32;
 #[derive(Clone, Debug)]
 pub(crate) struct PacketGenerator {
     rhythm: Rhythm,
-    /// When the next packet is made; infinite if there is none.
+    /// Since when it waits for the next packet, for how many intervals of a constant or a mean rate, and when that
+    /// is over; infinite if there is none.
+    since_ns: f64,
+    intervals: f64,
     next_ns: f64,
     made: u64,
     random: Pcg32,
@@ -78,6 +81,8 @@ impl PacketGenerator {
     fn new(rhythm: Rhythm, start_ns: u64, random: Pcg32) -> PacketGenerator {
         let mut generator = PacketGenerator {
             rhythm,
+            since_ns: start_ns as f64,
+            intervals: 0.0,
             next_ns: start_ns as f64,
             made: 0,
             random,
@@ -108,10 +113,15 @@ impl PacketGenerator {
 
     fn wait(&mut self) {
         let random = &mut self.random;
+        self.since_ns = self.next_ns;
+        self.intervals = 1.0;
         self.next_ns += match &mut self.rhythm {
             Rhythm::Never => f64::INFINITY,
             Rhythm::Constant { interval_ns } => *interval_ns,
-            Rhythm::Poisson { interval_ns } => *interval_ns * exponential(random),
+            Rhythm::Poisson { interval_ns } => {
+                self.intervals = exponential(random);
+                *interval_ns * self.intervals
+            }
             Rhythm::OnOff {
                 interval_ns,
                 burst_pkts,
@@ -129,6 +139,28 @@ impl PacketGenerator {
         };
     }
 
+    /// A constant or a mean rate is this from `now_ns` on, in packets/s; 0: no packets for now. What is left of the
+    /// wait for the next packet is as many intervals as it was.
+    pub fn set_rate(&mut self, now_ns: u64, rate_pps: f64) {
+        let (Rhythm::Constant { interval_ns } | Rhythm::Poisson { interval_ns }) = &mut self.rhythm
+        else {
+            return;
+        };
+        let now_ns = now_ns as f64;
+        if now_ns > self.since_ns {
+            // While the rate was 0, nothing went on.
+            if interval_ns.is_finite() {
+                self.intervals = ((self.next_ns - now_ns) / *interval_ns).max(0.0);
+            }
+            self.since_ns = now_ns;
+        }
+        *interval_ns = 1e9 / rate_pps;
+        self.next_ns = match interval_ns.is_finite() {
+            true => self.since_ns + *interval_ns * self.intervals,
+            false => f64::INFINITY,
+        };
+    }
+
     /// No more packets.
     pub fn stop(&mut self) {
         self.rhythm = Rhythm::Never;
@@ -139,4 +171,87 @@ impl PacketGenerator {
 /// An exponentially distributed number with mean 1.
 pub(crate) fn exponential(random: &mut Pcg32) -> f64 {
     -(1.0 - random.random::<f64>()).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    fn of(source: Source, start_ns: u64) -> PacketGenerator {
+        PacketGenerator::of_source(&source, start_ns, Pcg32::new(7, 1))
+    }
+
+    fn take(generator: &mut PacketGenerator, n: usize) -> Vec<u64> {
+        let next = |_| {
+            let next_ns = generator.next_ns();
+            generator.advance();
+            next_ns
+        };
+        (0..n).map(next).collect()
+    }
+
+    /// Whatever the rate was before the start, from there on it is as if it had never been another.
+    #[test]
+    fn a_rate_that_is_set_before_the_start_is_that_of_the_source() {
+        let mut random = Pcg32::seed_from_u64(1);
+        let sources = [
+            |rate_pps| Source::Constant { rate_pps },
+            |rate_pps| Source::Poisson { rate_pps },
+        ];
+        for case in 0..200 {
+            let start_ns = random.random_range(0..10_000_000_000);
+            let source = sources[case % 2];
+            let mut set = of(source(5.0), start_ns);
+            let mut rate_pps = 0.0;
+            for _ in 0..random.random_range(1..6) {
+                set.set_rate(random.random_range(0..=start_ns), rate_pps);
+                rate_pps = random.random_range(0.1..1e5);
+            }
+            set.set_rate(start_ns, rate_pps);
+            let wanted = take(&mut of(source(rate_pps), start_ns), 50);
+            assert_eq!(take(&mut set, 50), wanted, "{case}");
+        }
+    }
+
+    /// Half way through an interval, half of the next one is left; and none goes by while the rate is 0.
+    #[test]
+    fn what_is_left_of_a_wait_is_as_many_intervals() {
+        let mut random = Pcg32::seed_from_u64(2);
+        for _ in 0..200 {
+            let (before_pps, after_pps): (f64, f64) =
+                (random.random_range(1.0..1e4), random.random_range(1.0..1e4));
+            let (part, pause_ns) = (
+                random.random::<f64>(),
+                random.random_range(0..1_000_000_000),
+            );
+            let source = Source::Constant {
+                rate_pps: before_pps,
+            };
+            let mut generator = of(source, 0);
+            generator.advance();
+            let now_ns = (part * 1e9 / before_pps) as u64;
+            generator.set_rate(now_ns, 0.0);
+            assert_eq!(generator.next_ns(), u64::MAX);
+            generator.set_rate(now_ns + pause_ns, after_pps);
+            let next_ns = generator.next_ns() as f64;
+            let wanted_ns = (now_ns + pause_ns) as f64 + (1.0 - part) * 1e9 / after_pps;
+            // The time of change is whole nanoseconds of the rate before.
+            let slack_ns = 2.0 + before_pps / after_pps;
+            assert!(
+                (next_ns - wanted_ns).abs() <= slack_ns,
+                "{next_ns} {wanted_ns}"
+            );
+        }
+    }
+
+    /// A source that has stopped makes no more, whatever its rate.
+    #[test]
+    fn a_rate_starts_nothing_that_has_stopped() {
+        let mut generator = of(Source::Constant { rate_pps: 5.0 }, 0);
+        generator.stop();
+        generator.set_rate(10, 100.0);
+        assert_eq!(generator.next_ns(), u64::MAX);
+    }
 }

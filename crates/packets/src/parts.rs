@@ -405,6 +405,7 @@ impl Engine {
             visits: Visits::new(self.transfers.len(), 0),
             next_event: self.next_event,
             epoch: self.epoch,
+            set: self.set.clone(),
             now_ns: self.now_ns,
             pkts_per_ns: None,
             schedule,

@@ -334,7 +334,7 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
 fn nothing_differs_from_a_plain_simulator() {
     let (mut sweeps, mut divided, mut classed) = (0, 0, 0);
     for seed in 0..200 {
-        let engine = || Engine::new(random_network(seed), seed, ns(0.1));
+        let engine = || Engine::new(random_network(seed), seed, ns(0.1), Vec::new());
         classed += usize::from(random_network(seed).classed_links().next().is_some());
         let plainly = engine().told(Engine::run_plainly, 7, ns(0.37));
         let mut first = engine();

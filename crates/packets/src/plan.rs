@@ -118,6 +118,8 @@ pub(crate) struct Plan {
     /// By link: which link sends for it. Wires begin and end at those.
     pub senders: Vec<u32>,
     between: HashMap<(u32, u32), u32>,
+    /// By transfer and branch: ways that are there already. Whoever is sent to and fro takes them again.
+    known: HashMap<(u32, u32), Ends>,
 }
 
 const ENDS: u32 = u32::MAX;
@@ -162,6 +164,7 @@ impl Plan {
             senders: self.senders.clone(),
             // For new ways only.
             between: HashMap::new(),
+            known: HashMap::new(),
         }
     }
 
@@ -179,6 +182,10 @@ impl Plan {
 
     /// Sends a transfer over a branch from now on; what it has sent keeps to its way.
     pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, links: &[Link]) {
+        if let Some(&known) = self.known.get(&(transfer, branch)) {
+            self.ends[transfer as usize] = known;
+            return;
+        }
         let mut ends = self.ends[transfer as usize];
         (ends.data, ends.acks) = (Way::NONE, Way::NONE);
         if branch != NO_BRANCH {
@@ -238,6 +245,9 @@ impl Plan {
             }
         }
         self.ends[transfer as usize] = ends;
+        if branch != NO_BRANCH {
+            self.known.insert((transfer, branch), ends);
+        }
     }
 
     fn way(&mut self, path: &[u32], packets: &Packets, links: &[Link]) -> (Way, u32) {

@@ -1,6 +1,7 @@
 //! The packets of a network on their way through time: time in seconds, events, and what is counted.
 
 mod readout;
+mod setting;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -8,7 +9,7 @@ use std::sync::OnceLock;
 use netflow_network::readout::Engine as _;
 use netflow_network::{
     ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, PacketOptions,
-    RunError, Source, TcpVariant,
+    RunError, Set, Source, TcpVariant,
 };
 
 use crate::delays::Delays;
@@ -83,7 +84,8 @@ impl Packets {
         let allowed_bytes = network.tables().memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
         let mut first_transfer = vec![0; network.connection_count()];
-        let engine = Engine::new(network, seed, ns(options.burstiness_interval_s));
+        let set = vec![Set::default(); network.tables().settable.len()];
+        let engine = Engine::new(network, seed, ns(options.burstiness_interval_s), set);
         let mut next = 0;
         for &connection in &engine.numbers.connections {
             first_transfer[connection as usize] = next;
@@ -104,12 +106,6 @@ impl Packets {
         let network = self.network();
         let most = threads_at_most(needed_bytes(network), network.tables().memory_limit_bytes);
         self.engine.parts.threads = threads.clamp(1, most);
-    }
-
-    /// The link has another bandwidth from now on, as after an event.
-    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
-        self.under_way = OnceLock::new();
-        self.engine.change_bandwidth(id.index(), bandwidth_bps);
     }
 
     /// One step of the length that was asked for.
@@ -327,7 +323,10 @@ fn needed_bytes(network: &Network) -> f64 {
     const OF_CONNECTION: f64 = 30_000.0;
     let each = network.connections().map(|id| {
         let spec = network.connection_spec(id);
-        let hops = network.path(id).len() + network.return_path(id).len();
+        let paths = network.paths(id).iter();
+        // There and back; what has one that may be set has its own among them.
+        let set: usize = paths.map(|nodes| 2 * nodes.len()).sum();
+        let hops = set.max(network.path(id).len() + network.return_path(id).len());
         let window = window_limit(spec).min(1e7);
         // The receiver has a bit for every packet of two windows; Vegas has two numbers.
         let of_window = match spec.source {

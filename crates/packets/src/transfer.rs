@@ -426,6 +426,14 @@ impl Transfer {
         }
     }
 
+    /// The rate of a source that has one of its own is this from `now_ns` on.
+    pub fn set_rate(&mut self, now_ns: u64, rate_pps: f64) {
+        if let Kind::Open(open) = &mut self.kind {
+            open.rate_pps = rate_pps;
+            open.generator.set_rate(now_ns, rate_pps);
+        }
+    }
+
     /// Whether it has begun and not ended.
     pub fn is_sending(&self, now_ns: u64) -> bool {
         if let Some(user) = &self.user {

@@ -72,7 +72,7 @@ impl Between<'_> {
 
     /// What the links of a connection's way cost on average: queueing and propagation.
     fn path_delay_s(&self, id: ConnectionId) -> Option<f64> {
-        let path = self.network().path_at(id, self.now.time_s);
+        let path = self.simulation.engine().path(id);
         let of = |l: &LinkId| {
             let spec = self.network().link_spec(*l);
             Some(self.link(*l).queueing_delay_s? + spec.delay_s)

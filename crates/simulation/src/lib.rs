@@ -55,9 +55,11 @@
 mod calibrate;
 mod interval;
 mod period;
+mod setting;
 mod simulation;
 
 pub use calibrate::{calibrated, uncalibrated};
 pub use netflow_fluid::{State, mm1k};
 pub use netflow_network::*;
-pub use simulation::{Outcome, Simulation, check_interval, with_bandwidths};
+pub use setting::{with_bandwidths, with_paths, with_rates};
+pub use simulation::{Outcome, Simulation, check_interval};

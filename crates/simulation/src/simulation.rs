@@ -6,8 +6,7 @@ use std::time::Instant;
 use netflow_fluid::{Fluid, State};
 use netflow_network::readout::Engine;
 use netflow_network::{
-    BuildError, Change, ConnectionId, EventSpec, Explanation, LinkId, Model, Network, Options,
-    Owner, Recorder, RunError,
+    ConnectionId, Explanation, LinkId, Model, Network, NodeId, Options, Owner, Recorder, RunError,
 };
 use netflow_packets::Packets;
 
@@ -30,7 +29,7 @@ pub enum Outcome {
 #[derive(Clone)]
 pub struct Simulation {
     pub(crate) options: Options,
-    stepper: Stepper,
+    pub(crate) stepper: Stepper,
     /// What had happened when the period began that totals are of.
     pub(crate) start: Arc<Start>,
     /// The longest queues of all links in each period until the next began; those since the last began
@@ -45,27 +44,6 @@ pub struct Simulation {
 pub(crate) enum Stepper {
     Fluid(Box<Fluid>),
     Packets(Box<Packets>),
-}
-
-/// The network, in which links may have these bandwidths besides, in bit/s: between the least and the most of each
-/// [`Simulation::set_bandwidth`] may set it. Until that happens nothing is different. (The ids of its links are its
-/// own.)
-///
-/// # Errors
-/// If a bandwidth is none.
-pub fn with_bandwidths(
-    network: &Network,
-    bandwidths: &[(LinkId, f64)],
-) -> Result<Network, Vec<BuildError>> {
-    let mut builder = network.to_builder();
-    for &(link, bandwidth_bps) in bandwidths {
-        builder.event(EventSpec {
-            at_s: EventSpec::NEVER_S,
-            link,
-            change: Change::Bandwidth(bandwidth_bps),
-        });
-    }
-    builder.build()
 }
 
 /// Whether a run with these options can be recorded at this interval.
@@ -128,33 +106,6 @@ impl Simulation {
         if let Stepper::Packets(packets) = &mut self.stepper {
             packets.set_threads(threads);
         }
-    }
-
-    /// The link has this bandwidth from now on, in bit/s, as after an event: what is queued takes longer or shorter.
-    ///
-    /// # Errors
-    /// [`RunError::BadOption`] if it is not between the lowest and the highest bandwidth that the network says the
-    /// link ever has ([`Network::bandwidths_bps`]); see [`with_bandwidths`].
-    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) -> Result<(), RunError> {
-        id.within(self.owner());
-        let network = self.engine().network();
-        let (least, most) = network.bandwidths_bps(id);
-        if !(least..=most).contains(&bandwidth_bps) {
-            let link = network.link_name(id);
-            return Err(RunError::BadOption {
-                option: "bandwidth",
-                reason: format!(
-                    "{bandwidth_bps} bit/s are not between {least} and {most} bit/s, which {link} may have"
-                ),
-            });
-        }
-        for queue in network.queues_of(id) {
-            match &mut self.stepper {
-                Stepper::Fluid(fluid) => fluid.set_bandwidth(queue, bandwidth_bps),
-                Stepper::Packets(packets) => packets.set_bandwidth(queue, bandwidth_bps),
-            }
-        }
-        Ok(())
     }
 
     fn of(options: Options, stepper: Stepper) -> Simulation {
@@ -425,6 +376,17 @@ impl Simulation {
     pub fn send_pps(&self, id: ConnectionId) -> f64 {
         id.within(self.owner());
         self.engine().send_pps(id)
+    }
+
+    /// The nodes along which the connection's data is sent from now on; none while failures leave no way. (What is under
+    /// way keeps to the path that it was sent on.)
+    pub fn path(&self, id: ConnectionId) -> Vec<NodeId> {
+        id.within(self.owner());
+        let network = self.engine().network();
+        let links = self.engine().path(id);
+        let specs = links.iter().map(|&link| network.link_spec(link));
+        let first = specs.clone().next().map(|spec| spec.from);
+        first.into_iter().chain(specs.map(|spec| spec.to)).collect()
     }
 
     /// Why the connection sends as fast as it does, now.

@@ -70,6 +70,21 @@ impl Marker {
         Ok(())
     }
 
+    /// Marks as this conditioner says from now on; what was measured goes on, with its averaging interval.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Marker::new`]; then everything stays as it was.
+    pub fn follow(
+        &mut self,
+        conditioner: Conditioner,
+        inputs: &(impl Inputs + ?Sized),
+    ) -> Result<(), Error> {
+        self.excess = Excess::of(conditioner.spec(), inputs)?;
+        self.conditioner = conditioner;
+        Ok(())
+    }
+
     /// The precedence of a packet of so many bytes that arrives now. `window_pkts` is the
     /// congestion window of its connection, where that is known; a small one may protect it.
     ///

@@ -49,6 +49,22 @@ impl SrTcm {
         self.committed_bps
     }
 
+    /// The same marker with another committed rate from `now_ns` on; the tokens that have come until then stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] for a rate above 1e18 bit/s.
+    pub fn with_rate(&self, now_ns: u64, committed_bps: u64) -> Result<SrTcm, Error> {
+        let mut marker = self.clone();
+        marker.fill(now_ns);
+        let rate = ("committed rate in bit/s", committed_bps);
+        Ok(SrTcm {
+            committed: marker.committed.with_rate(rate)?,
+            committed_bps: committed_bps as f64,
+            ..marker
+        })
+    }
+
     /// The colour of a packet that has none yet (colour-blind mode).
     #[inline]
     pub fn mark(&mut self, now_ns: u64, bytes: u32) -> DropPrecedence {
@@ -60,9 +76,7 @@ impl SrTcm {
     /// A time before that of the last packet counts as that.
     #[inline]
     pub fn remark(&mut self, now_ns: u64, bytes: u32, before: DropPrecedence) -> DropPrecedence {
-        let elapsed_ns = self.clock.elapsed_ns(now_ns);
-        let overflow = self.committed.fill(elapsed_ns);
-        self.excess.put(overflow);
+        self.fill(now_ns);
 
         if before == DropPrecedence::Dp0 && self.committed.take(bytes) {
             DropPrecedence::Dp0
@@ -71,6 +85,14 @@ impl SrTcm {
         } else {
             DropPrecedence::Dp2
         }
+    }
+
+    /// Lets the tokens come that are due.
+    #[inline]
+    fn fill(&mut self, now_ns: u64) {
+        let elapsed_ns = self.clock.elapsed_ns(now_ns);
+        let overflow = self.committed.fill(elapsed_ns);
+        self.excess.put(overflow);
     }
 
     /// The tokens in the committed and the excess bucket after the last packet, in bytes.

@@ -62,6 +62,38 @@ impl TrTcm {
         self.committed_bps
     }
 
+    /// The peak rate in bit/s.
+    pub fn peak_bps(&self) -> f64 {
+        self.peak_bps
+    }
+
+    /// The same marker with other rates from `now_ns` on; the tokens that have come until then stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PeakBelowCommitted`]; [`Error::OutOfRange`] for a rate above 1e18 bit/s.
+    pub fn with_rates(
+        &self,
+        now_ns: u64,
+        committed_bps: u64,
+        peak_bps: u64,
+    ) -> Result<TrTcm, Error> {
+        let burst_bytes = [&self.committed, &self.peak].map(Bucket::burst_bytes);
+        let checked = TrTcm::new(committed_bps, burst_bytes[0], peak_bps, burst_bytes[1])?;
+        let mut marker = self.clone();
+        marker.fill(now_ns);
+        let (committed, peak) = (
+            ("committed rate in bit/s", committed_bps),
+            ("peak rate in bit/s", peak_bps),
+        );
+        Ok(TrTcm {
+            committed: marker.committed.with_rate(committed)?,
+            peak: marker.peak.with_rate(peak)?,
+            clock: marker.clock,
+            ..checked
+        })
+    }
+
     /// The colour of a packet that has none yet (colour-blind mode).
     #[inline]
     pub fn mark(&mut self, now_ns: u64, bytes: u32) -> DropPrecedence {
@@ -73,9 +105,7 @@ impl TrTcm {
     /// A time before that of the last packet counts as that.
     #[inline]
     pub fn remark(&mut self, now_ns: u64, bytes: u32, before: DropPrecedence) -> DropPrecedence {
-        let elapsed_ns = self.clock.elapsed_ns(now_ns);
-        self.committed.fill(elapsed_ns);
-        self.peak.fill(elapsed_ns);
+        self.fill(now_ns);
 
         if before == DropPrecedence::Dp2 || !self.peak.take(bytes) {
             DropPrecedence::Dp2
@@ -84,6 +114,14 @@ impl TrTcm {
         } else {
             DropPrecedence::Dp0
         }
+    }
+
+    /// Lets the tokens come that are due.
+    #[inline]
+    fn fill(&mut self, now_ns: u64) {
+        let elapsed_ns = self.clock.elapsed_ns(now_ns);
+        self.committed.fill(elapsed_ns);
+        self.peak.fill(elapsed_ns);
     }
 
     /// The tokens in the committed and the peak bucket after the last packet, in bytes.

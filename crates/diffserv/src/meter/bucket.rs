@@ -66,6 +66,20 @@ impl Bucket {
     pub fn tokens_bytes(&self) -> f64 {
         self.tokens as f64 / PER_BYTE as f64
     }
+
+    /// What it holds at most.
+    pub fn burst_bytes(&self) -> u64 {
+        self.limit / PER_BYTE
+    }
+
+    /// The same tokens at another rate.
+    pub fn with_rate(&self, rate: (&'static str, u64)) -> Result<Bucket, Error> {
+        let bucket = Bucket::new(rate, ("burst in B", self.burst_bytes()))?;
+        Ok(Bucket {
+            tokens: self.tokens,
+            ..bucket
+        })
+    }
 }
 
 /// When tokens last arrived.

@@ -7,6 +7,29 @@ use super::{Scratch, Setup};
 use crate::state::{Slot, SlotQueue, State};
 
 impl Setup {
+    /// The branch that a class is sent over in an epoch, as it is set.
+    pub fn branch_of(&self, state: &State, epoch: usize, class: u32) -> u32 {
+        let inner = self.network.tables();
+        let place = inner.settable_of(inner.classes[class as usize].connection);
+        let set = place.and_then(|place| state.set.get(place));
+        let path = set.and_then(|it| it.now.path);
+        inner.branch_of(epoch, class, path)
+    }
+
+    /// The same in the step that begins now: it takes the routes of now.
+    pub fn branch_now(&self, state: &State, class: u32) -> u32 {
+        let epoch = self.network.tables().epoch_at(state.time_s);
+        self.branch_of(state, epoch, class)
+    }
+
+    /// Whether everything is forwarded within the step.
+    pub fn forwards_at_once(&self, state: &State) -> bool {
+        match state.set.iter().any(|it| it.strayed) {
+            true => self.plan.all_same_step,
+            false => self.plan.used_same_step,
+        }
+    }
+
     /// Time of the next event or new routes after now; infinite if there is none.
     pub fn next_change_s(&self, state: &State) -> f64 {
         let events = &self.network.tables().events;

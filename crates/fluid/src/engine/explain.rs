@@ -15,9 +15,7 @@ impl Setup {
         let inner = &**self.network.tables();
         let class = inner.class_of[id.index()];
         let count = inner.connections[id.index()].count;
-        // The step that begins now takes the routes of now.
-        let begun = inner.epochs.partition_point(|e| e.at_s <= state.time_s);
-        let b = inner.epochs[begun.max(1) - 1].branch_of[class as usize];
+        let b = self.branch_now(state, class);
         if b == NO_BRANCH {
             return Explanation::of_way(state.time_s, count, Vec::new());
         }

@@ -37,10 +37,10 @@ pub(crate) struct Sent {
 
 impl Wanted {
     /// A source without a profile: its own rate.
-    pub fn own(branch: &BranchPlan, seen: Seen) -> Wanted {
+    pub fn own(rate_pps: f64, seen: Seen) -> Wanted {
         Wanted {
-            mean_pps: branch.rate_pps,
-            end_pps: branch.rate_pps,
+            mean_pps: rate_pps,
+            end_pps: rate_pps,
             seen,
             profile_pps: None,
             limit: Limit::Own,

@@ -5,7 +5,7 @@
 //! first of them is the source; what it sends is divided among them.
 
 use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
-use netflow_network::{AggregateSpec, Edge};
+use netflow_network::{AggregateSpec, Edge, MarkerRates};
 use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ pub(crate) struct AggregateState {
     sent_bits: f64,
     rtt_time: f64,
     small_pkts: f64,
+    /// The rates that its marker was set to.
+    #[serde(default)]
+    pub set: Option<MarkerRates>,
 }
 
 impl AggregateState {
@@ -48,7 +51,17 @@ impl AggregateState {
             sent_bits: 0.0,
             rtt_time: 0.0,
             small_pkts: 0.0,
+            set: None,
         }
+    }
+
+    /// Its edge as it is set.
+    pub fn edge(&self, spec: &AggregateSpec) -> Edge {
+        // What cannot be is not set.
+        let set = self
+            .set
+            .and_then(|rates| spec.edge.with_rates(rates, 0).ok());
+        set.unwrap_or_else(|| spec.edge.clone())
     }
 
     /// What edges tell each other: given, or measured.
@@ -132,9 +145,9 @@ impl Moving<'_> {
         for i in 0..self.scratch.active.marked.len() {
             self.send_one_marked(self.scratch.active.marked[i] as usize);
         }
-        let specs = &self.setup.network.tables().aggregates;
-        for (aggregate, spec) in self.state.aggregates.iter_mut().zip(specs) {
-            aggregate.measure(&spec.edge, self.span.length_s);
+        let edges = &self.scratch.edges;
+        for (aggregate, edge) in self.state.aggregates.iter_mut().zip(edges) {
+            aggregate.measure(edge, self.span.length_s);
         }
     }
 
@@ -149,13 +162,14 @@ impl Moving<'_> {
             .map(|(aggregate, spec)| aggregate.known(spec))
             .collect();
         let minima = Minima::over(&known);
-        for ((state, spec), aggregate) in self.state.aggregates.iter_mut().zip(specs).zip(known) {
+        let edges = &self.scratch.edges;
+        for ((state, edge), aggregate) in self.state.aggregates.iter_mut().zip(edges).zip(known) {
             let inputs = FluidInputs {
                 aggregate,
                 minima,
                 small: state.small,
             };
-            let marking = match &spec.edge {
+            let marking = match edge {
                 Edge::Conditioner(c) => c.fractions(state.measured_bps, &inputs),
                 Edge::SrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
                 Edge::TrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
@@ -177,11 +191,12 @@ impl Moving<'_> {
             ln_pass: ln_pass_marked(plan, self.state, b, &marking),
             ..self.look(b)
         };
+        let own_pps = self.state.own_pps(branch);
         let state = &mut self.state.branches[b];
         let mut seen = [now.loss(), now.rtt_s];
         let mut rests_on = ProfileUse::Measured;
         let wanted = match branch.profile {
-            NO_PROFILE => Wanted::own(branch, seen),
+            NO_PROFILE => Wanted::own(own_pps, seen),
             profile => {
                 let profile = &*plan.profiles[profile as usize];
                 let mut delivered = None;
@@ -211,7 +226,7 @@ impl Moving<'_> {
             self.state.forwarded[lane] = sent.pkts * part;
             self.state.branches[lane].sent_pkts += sent.pkts * part;
         }
-        let edge = &self.setup.network.tables().aggregates[aggregate.index()].edge;
+        let edge = &self.scratch.edges[aggregate.index()];
         let small_pkts = match edge {
             Edge::Conditioner(c) => below_window(mean_pps * seen[1], c.spec().small_window_pkts),
             Edge::SrTcm(_) | Edge::TrTcm(_) => 0.0,

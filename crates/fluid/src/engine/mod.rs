@@ -73,8 +73,9 @@ pub(crate) struct Moving<'a> {
 }
 
 impl Setup {
-    pub fn new(network: Network, options: FluidOptions) -> Setup {
-        let mut plan = Plan::new(network.tables());
+    /// For connections that take these of the paths that they may be set to from the start.
+    pub fn new(network: Network, options: FluidOptions, paths: &[Option<u32>]) -> Setup {
+        let mut plan = Plan::new(network.tables(), paths);
         let learns = options.learns();
         plan.looks = if learns {
             plan.branches.len() * LOOKS
@@ -108,6 +109,9 @@ impl Setup {
             }
         };
         plan.fingerprint = hash_of((plan.fingerprint, chosen));
+        if paths.iter().any(Option::is_some) {
+            plan.fingerprint = hash_of((plan.fingerprint, paths));
+        }
         Setup {
             within_step: coupled == Coupling::Implicit && !plan.has_precedences,
             network,

@@ -11,7 +11,7 @@ use petgraph::graph::DiGraph;
 
 /// The order of links, and of what passes over them.
 pub(crate) struct Order {
-    /// The used links in processing order, then the others.
+    /// The links that are crossed in processing order, then the others.
     pub links: Vec<u32>,
     /// The level of every link.
     pub level_of: Vec<u32>,
@@ -50,18 +50,38 @@ impl Importance {
 }
 
 impl Order {
-    pub(super) fn new(inner: &Tables, ways: &[Way<'_>]) -> Order {
+    /// The order by the ways that are `used`. Others have no part in it but to find their links in an order, too.
+    pub(super) fn new(inner: &Tables, ways: &[Way<'_>], used: &[bool]) -> Order {
         let n = inner.links.len();
-        let feeds = feeds(inner, ways);
-        let mut used = vec![false; n];
-        for link in ways.iter().flat_map(Way::links) {
-            used[link as usize] = true;
-        }
-        let all: Vec<u32> = (0..n as u32).filter(|&l| used[l as usize]).collect();
+        let crossed_by = |which: bool| -> Vec<bool> {
+            let ways = ways.iter().zip(used).filter(|(_, used)| **used == which);
+            let mut crossed = vec![false; n];
+            for link in ways.flat_map(|(way, _)| way.links()) {
+                crossed[link as usize] = true;
+            }
+            crossed
+        };
+        let (by_used, by_others) = (crossed_by(true), crossed_by(false));
+        let all: Vec<u32> = (0..n as u32).filter(|&l| by_used[l as usize]).collect();
+        let spare = |l: u32| by_others[l as usize] && !by_used[l as usize];
         let mut turns: Vec<Vec<u32>> = vec![Vec::new(); n];
+        let used_ways = || ways.iter().zip(used).filter(|(_, used)| **used);
+        let mut feeds = feeds(inner, used_ways().map(|(way, _)| way));
         take_turns(&all, feeds.clone(), &mut turns);
+        let spares: Vec<u32> = (0..n as u32).filter(|&l| spare(l)).collect();
+        let mut others = Vec::new();
+        if by_others.contains(&true) {
+            others = self::feeds(inner, ways.iter());
+            // After all that is used.
+            spares
+                .iter()
+                .for_each(|&l| turns[l as usize].push(u32::MAX));
+            let among = others.iter().filter(|f| spare(f.from) && spare(f.to));
+            take_turns(&spares, among.copied().collect(), &mut turns);
+            feeds.extend(others.iter().filter(|f| spare(f.to)));
+        }
 
-        let mut order = all;
+        let mut order = [all, spares].concat();
         order.sort_by(|&a, &b| turns[a as usize].cmp(&turns[b as usize]));
         let mut level_of = vec![0_u32; n];
         let mut inputs: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -82,14 +102,18 @@ impl Order {
             let same = turns[feed.from as usize] == turns[feed.to as usize];
             tied[feed.to as usize] |= same && feed.from != feed.to;
         }
-        let (link_keys, branch_keys) = keys(inner, ways);
+        for feed in others.iter().filter(|feed| feed.from != feed.to) {
+            // It has the same turn, or may come later in the level.
+            tied[feed.to as usize] |= level_of[feed.from as usize] == level_of[feed.to as usize];
+        }
+        let (link_keys, branch_keys) = keys(inner, ways, used);
         // Who is fed late by one of its level comes before it.
         order.sort_by(|&a, &b| {
             let (a, b) = (a as usize, b as usize);
             let by_turn = (level_of[a], &turns[a]).cmp(&(level_of[b], &turns[b]));
             by_turn.then((link_keys[a], a).cmp(&(link_keys[b], b)))
         });
-        order.extend((0..n as u32).filter(|&l| !used[l as usize]));
+        order.extend((0..n as u32).filter(|&l| !by_used[l as usize] && !spare(l)));
 
         let mut branches: Vec<u32> = (0..ways.len() as u32).collect();
         branches.sort_by_key(|&b| (branch_keys[b as usize], b));
@@ -113,7 +137,7 @@ impl Order {
 }
 
 /// Which links feed which, each pair once.
-fn feeds(inner: &Tables, ways: &[Way<'_>]) -> Vec<Feed> {
+fn feeds<'a>(inner: &Tables, ways: impl Iterator<Item = &'a Way<'a>>) -> Vec<Feed> {
     let mut known: HashMap<(u32, u32), bool> = HashMap::new();
     for way in ways {
         let links: Vec<u32> = way.links().collect();

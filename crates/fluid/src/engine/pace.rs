@@ -60,9 +60,9 @@ impl Pace {
 
 /// What is fast about a source: its round-trip time if it has a profile; the time in which it sends
 /// its size, if it has one and sends at its own rate, of which four parts are as fast.
-fn quickness_s(branch: &BranchPlan, round_trip_s: impl Fn() -> f64) -> f64 {
+fn quickness_s(branch: &BranchPlan, own_pps: f64, round_trip_s: impl Fn() -> f64) -> f64 {
     match branch.profile {
-        NO_PROFILE => 0.25 * branch.size_pkts / (branch.rate_pps * branch.weight),
+        NO_PROFILE => 0.25 * branch.size_pkts / (own_pps * branch.weight),
         _ => round_trip_s(),
     }
 }
@@ -73,9 +73,14 @@ fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
         let link = plan.links[rank as usize].link;
         inner.links[link as usize].bandwidth_bps
     };
+    let most_pps = |b: &BranchPlan| {
+        let settable = inner.settable.get(b.settable as usize);
+        let rates_pps = settable.and_then(|it| it.rates_pps);
+        rates_pps.map_or(b.rate_pps, |(_, most)| most)
+    };
     let branches = plan.branches.iter();
-    let quickness =
-        branches.map(|b| quickness_s(b, || sources::fixed_round_trip_s(plan, b, bandwidth_bps)));
+    let round_trip_s = |b| sources::fixed_round_trip_s(plan, b, bandwidth_bps);
+    let quickness = branches.map(|b| quickness_s(b, most_pps(b), || round_trip_s(b)));
     quickness.fold(f64::INFINITY, f64::min)
 }
 
@@ -138,7 +143,8 @@ impl Pace {
             let b = b as usize;
             let (branch, learnt) = (&plan.branches[b], &state.branches[b].learnt);
             if branch.profile == NO_PROFILE {
-                most_s = most_s.min(quickness_s(branch, || 0.0) / self.per_round_trip);
+                most_s = most_s
+                    .min(quickness_s(branch, state.own_pps(branch), || 0.0) / self.per_round_trip);
                 continue;
             }
             let least = self.per_round_trip * AT_REST;

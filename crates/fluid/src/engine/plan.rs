@@ -77,8 +77,10 @@ pub(crate) struct Plan {
     /// By hop, the part of what leaves the queue that the link does not lose on the way; empty if no
     /// link loses any.
     pub pass: Vec<f64>,
-    /// Whether routes form no cycle: everything is forwarded within the step.
+    /// Whether routes form no cycle: everything is forwarded within the step. Of all ways, and of those that
+    /// are used from the start.
     pub all_same_step: bool,
+    pub used_same_step: bool,
     /// Sizes of the rings of FIFO transport (0 without it).
     pub queue_cells: usize,
     pub flight_cells: usize,
@@ -202,7 +204,12 @@ pub(crate) struct BranchPlan {
     pub aggregate: Option<AggregateId>,
     /// Index in `ramps`, or [`NO_RAMP`].
     pub ramp: u32,
+    /// Place of its connection among those of which something may be set, or [`NOTHING_SET`].
+    pub settable: u32,
 }
+
+/// Nothing of it may be set.
+pub(crate) const NOTHING_SET: u32 = u32::MAX;
 
 /// The source sends all the time.
 pub(crate) const NO_RAMP: u32 = u32::MAX;
@@ -270,8 +277,10 @@ impl Kinds {
 }
 
 impl Plan {
-    /// Without the rings of FIFO transport: see [`Plan::size_rings`].
-    pub fn new(inner: &Tables) -> Plan {
+    /// For connections that take these of the paths that they may be set to from the start. Without the rings of
+    /// FIFO transport: see [`Plan::size_rings`].
+    pub fn new(inner: &Tables, paths: &[Option<u32>]) -> Plan {
+        let used = inner.used_branches(paths);
         let ways: Vec<Way<'_>> = (0..inner.branches.len() as u32)
             .map(|b| Way::new(inner, b))
             .collect();
@@ -281,7 +290,7 @@ impl Plan {
             tied,
             branch_rank,
             fingerprint,
-        } = Order::new(inner, &ways);
+        } = Order::new(inner, &ways, &used);
 
         let mut rank = vec![0; inner.links.len()];
         for (p, &link) in order.iter().enumerate() {
@@ -340,6 +349,7 @@ impl Plan {
             schedules: Vec::new(),
             has_precedences: inner.has_precedences(),
             all_same_step: true,
+            used_same_step: true,
             queue_cells: 0,
             flight_cells: 0,
             queue_slots: 0,
@@ -356,10 +366,17 @@ impl Plan {
                 plan.branch_of[h as usize] = d.branch;
                 plan.hops[(plan.hops_of[d.branch as usize] + d.position) as usize] = h;
             }
+            plan.used_same_step &= !drafts
+                .iter()
+                .any(|d| d.next_step && used[d.branch as usize]);
             let same_step = drafts.partition_point(|d| !d.next_step) as u32;
+            // What is not used counts where there is nothing else.
+            let is_used = |d: &&Draft| used[d.branch as usize];
+            let any = drafts.iter().any(|d| is_used(&d));
             let mean = |of: fn(&(f64, f64, u32)) -> f64| -> f64 {
                 drafts
                     .iter()
+                    .filter(|d| is_used(d) || !any)
                     .map(|d| of(&kinds.all[d.kind.1 as usize]))
                     .sum()
             };
@@ -643,6 +660,9 @@ impl Plan {
                     Source::Users(traffic) => self.ramp(&traffic.workload, &mut ramps),
                     _ => NO_RAMP,
                 },
+                settable: inner
+                    .settable_of(inner.classes[class as usize].connection)
+                    .map_or(NOTHING_SET, |place| place as u32),
             };
             self.branches.push(plan);
         }

@@ -1,5 +1,7 @@
 //! What steps work with besides the state, and can be derived from it.
 
+use netflow_network::Edge;
+
 use super::plan::Plan;
 use super::send::SentWithin;
 use super::shares::{Arrivals, Fate, Weight};
@@ -40,11 +42,14 @@ pub(crate) struct Scratch {
     pub fillings: Vec<Filling>,
     /// What links made packets wait when it was looked at last.
     pub waits: Vec<Wait>,
+    /// By aggregate: its edge as it is set.
+    pub edges: Vec<Edge>,
 }
 
 impl Scratch {
     pub fn new(setup: &Setup, state: &State) -> Scratch {
         let plan: &Plan = &setup.plan;
+        let inner = setup.network.tables();
         let mut scratch = Scratch {
             active: ActiveSources::default(),
             fixed_s: Vec::new(),
@@ -61,6 +66,9 @@ impl Scratch {
             may_send: vec![f64::INFINITY; plan.branches.len()],
             fillings: vec![Filling::default(); plan.links.len()],
             waits: Vec::with_capacity(plan.links.len()),
+            edges: (state.aggregates.iter().zip(&inner.aggregates))
+                .map(|(aggregate, spec)| aggregate.edge(spec))
+                .collect(),
         };
         scratch.links_changed(setup, state);
         scratch

@@ -61,7 +61,7 @@ impl Moving<'_> {
                 None => sources::active_s(branch, span.start_s, span.end_s),
             };
             let sight = self.look(b);
-            let wanted = Wanted::own(branch, [sight.loss(), sight.rtt_s]);
+            let wanted = Wanted::own(self.state.own_pps(branch), [sight.loss(), sight.rtt_s]);
             let sent = wanted.sends(branch, active_s, self.scratch.may_send[b]);
             self.state.forwarded[b] = sent.pkts;
             let state = &mut self.state.branches[b];

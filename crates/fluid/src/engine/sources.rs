@@ -62,7 +62,7 @@ pub(crate) struct ActiveSources {
 impl ActiveSources {
     /// The sources that may send from `time_s` on, until the next one starts.
     pub fn gather(&mut self, setup: &Setup, state: &State, step_s: f64) {
-        let (plan, epochs) = (&setup.plan, &setup.network.tables().epochs);
+        let plan = &setup.plan;
         let now = state.time_s;
         self.rates.clear();
         self.implicit.clear();
@@ -74,11 +74,9 @@ impl ActiveSources {
             members.clear();
         }
         self.until_s = f64::INFINITY;
-        for &b in epochs[state.epoch]
-            .branch_of
-            .iter()
-            .filter(|&&b| b != NO_BRANCH)
-        {
+        let classes = 0..setup.network.class_count() as u32;
+        let branches = classes.map(|class| setup.branch_of(state, state.epoch, class));
+        for b in branches.filter(|&b| b != NO_BRANCH) {
             let branch = &plan.branches[b as usize];
             if branch.start_s >= now + step_s {
                 self.until_s = self.until_s.min(branch.start_s);

@@ -8,12 +8,12 @@ use crate::filling::Filling;
 use crate::state::State;
 
 impl Plan {
-    fn crosser(&self, branch: &BranchPlan) -> Crosser<'_> {
+    fn crosser(&self, state: &State, branch: &BranchPlan) -> Crosser<'_> {
         let ranks = |(from, to): (u32, u32)| &self.path[from as usize..to as usize];
         Crosser {
             sender: Sender {
                 count: branch.weight,
-                rate_pps: (branch.profile == NO_PROFILE).then_some(branch.rate_pps),
+                rate_pps: (branch.profile == NO_PROFILE).then_some(state.own_pps(branch)),
                 application_pps: branch.application_pps,
                 window_pkts: branch.window_pkts,
                 round_trip_s: branch.forward_s + branch.back_s,
@@ -42,7 +42,7 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
         .collect();
     let crossers = active
         .all()
-        .map(|b| plan.crosser(&plan.branches[b as usize]));
+        .map(|b| plan.crosser(state, &plan.branches[b as usize]));
     count(&mut crossings, crossers);
     crossings
 }

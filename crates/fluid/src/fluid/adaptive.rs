@@ -66,7 +66,7 @@ impl Fluid {
                     halves.next_step_s = halves.next_step_s.max(wanted_s);
                 }
                 halves.evaluations += 1; // the whole step
-                if self.setup.plan.all_same_step {
+                if self.setup.forwards_at_once(&self.state) {
                     halves.extrapolate(&self.state, whole, &self.setup.plan);
                 }
                 std::mem::swap(&mut self.state, halves);

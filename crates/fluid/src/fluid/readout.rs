@@ -5,7 +5,8 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    AggregateId, ConnectionId, Explanation, LinkId, Network, PrecedenceTotals, Totals,
+    AggregateId, Change, ConnectionId, Explanation, LinkId, MarkerRates, Network, PrecedenceTotals,
+    Set, Totals,
 };
 
 use super::Fluid;
@@ -27,6 +28,37 @@ impl Engine for Fluid {
         self.state.steps
     }
 
+    fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
+        let inner = self.network().tables();
+        let epoch = inner.epoch_at(self.state.time_s);
+        inner.branch_of(epoch, inner.class_of[id.index()], path)
+    }
+
+    fn set_of(&self, id: ConnectionId) -> Set {
+        let place = self.network().tables().settable_of(id.index() as u32);
+        place.map_or(Set::default(), |place| self.state.set[place].now)
+    }
+
+    fn marker_rates(&self, id: AggregateId) -> MarkerRates {
+        self.scratch.edges[id.index()].rates()
+    }
+
+    fn is_down(&self, id: LinkId) -> bool {
+        // What is due is carried out by the step that begins now.
+        let due = self.network().events().skip(self.state.next_event);
+        let due = due.take_while(|event| event.at_s <= self.state.time_s);
+        let changes = due
+            .filter(|event| event.link == id)
+            .filter_map(|event| match event.change {
+                Change::Down => Some(true),
+                Change::Up => Some(false),
+                Change::Bandwidth(_) => None,
+            });
+        changes
+            .last()
+            .unwrap_or(self.state.links[self.rank(id)].down)
+    }
+
     fn queue_pkts(&self, id: LinkId) -> f64 {
         self.state.links[self.rank(id)].queue_pkts
     }
@@ -45,7 +77,7 @@ impl Engine for Fluid {
     fn send_pps(&self, id: ConnectionId) -> f64 {
         let count = f64::from(self.network().connection_spec(id).count);
         let class = self.network().tables().class_of[id.index()];
-        match self.network().tables().epochs[self.state.epoch].branch_of[class as usize] {
+        match self.setup.branch_of(&self.state, self.state.epoch, class) {
             NO_BRANCH => 0.0,
             b => self.state.branches[b as usize].rate_pps * count,
         }

@@ -5,8 +5,8 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, Network,
-    PrecedenceTotals, Source, Totals,
+    ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, MarkerRates, Network,
+    PrecedenceTotals, Set, Source, Totals,
 };
 use netflow_queues::Buffer;
 
@@ -28,6 +28,24 @@ impl Engine for Packets {
 
     fn steps(&self) -> u64 {
         self.engine.offered()
+    }
+
+    fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32 {
+        let inner = self.network().tables();
+        inner.branch_of(self.engine.epoch, inner.class_of[id.index()], path)
+    }
+
+    fn set_of(&self, id: ConnectionId) -> Set {
+        let inner = self.network().tables();
+        inner.set_of(id.index() as u32, &self.engine.set)
+    }
+
+    fn marker_rates(&self, id: AggregateId) -> MarkerRates {
+        self.engine.edges[id.index()].rates()
+    }
+
+    fn is_down(&self, id: LinkId) -> bool {
+        self.engine.links[id.index()].queue.is_down()
     }
 
     fn queue_pkts(&self, id: LinkId) -> f64 {
@@ -94,8 +112,8 @@ impl Engine for Packets {
             }
         };
         let inner = &**network.tables();
-        let class = inner.class_of[id.index()] as usize;
-        let hops = match inner.epochs[self.engine.epoch].branch_of[class] {
+        let branch = self.engine.branch_of(self.engine.epoch, id.index() as u32);
+        let hops = match branch {
             NO_BRANCH => Vec::new(),
             branch => {
                 let id = |&l: &u32| LinkId::new(l, inner.owner);

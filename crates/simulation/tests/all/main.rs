@@ -21,6 +21,7 @@ mod periods;
 mod properties;
 mod recording;
 mod reference;
+mod settings;
 mod stacks;
 mod steps;
 mod table;

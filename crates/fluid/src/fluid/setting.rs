@@ -1,0 +1,105 @@
+//! What is set between steps.
+
+use netflow_diffserv::Error;
+use netflow_network::tables::NO_BRANCH;
+use netflow_network::{AggregateId, ConnectionId, LinkId, MarkerRates, Set};
+
+use super::Fluid;
+use crate::engine::Setup;
+use crate::state::{SetState, State};
+
+impl Fluid {
+    /// The link has another bandwidth from now on, as after an event; one that the network knows of from the
+    /// start ([`Network::bandwidths_bps`](netflow_network::Network::bandwidths_bps)).
+    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
+        let rank = self.setup.plan.rank[id.index()] as usize;
+        self.state.links[rank].bandwidth_bps = bandwidth_bps;
+        self.scratch.links_changed(&self.setup, &self.state);
+    }
+
+    /// This is set of a connection from now on, of which it may be set. What is under way keeps to its path.
+    pub fn set(&mut self, id: ConnectionId, set: Set) {
+        let inner = self.setup.network.tables();
+        let Some(place) = inner.settable_of(id.index() as u32) else {
+            return;
+        };
+        let (blocked_pkts, blocked_s) = self.blocked(id);
+        let is_start = self.state.steps == 0;
+        let before = self.state.set[place];
+        self.state.set[place] = SetState {
+            now: set,
+            first_path: if is_start {
+                set.path
+            } else {
+                before.first_path
+            },
+            strayed: !is_start && (before.strayed || self.strays(id, set)),
+            since_s: self.state.time_s,
+            blocked_pkts,
+            blocked_s,
+        };
+        match is_start && set.path != before.now.path {
+            true => self.begin_anew(),
+            false => self.scratch.links_changed(&self.setup, &self.state),
+        }
+    }
+
+    /// Whether a connection of which this is set goes where nothing goes by what was set at the start.
+    fn strays(&self, id: ConnectionId, set: Set) -> bool {
+        let inner = self.setup.network.tables();
+        let paths = self.state.set.iter().map(|it| it.first_path);
+        let used = inner.used_branches(&paths.collect::<Vec<_>>());
+        let class = inner.class_of[id.index()];
+        let epochs = 0..inner.epochs.len();
+        let mut branches = epochs.map(|epoch| inner.branch_of(epoch, class, set.path));
+        branches.any(|b| b != NO_BRANCH && !used[b as usize])
+    }
+
+    /// Where nothing has moved yet, links have the order that they would have if what is set had been there from the
+    /// start.
+    fn begin_anew(&mut self) {
+        let before = &self.state;
+        let paths: Vec<Option<u32>> = before.set.iter().map(|it| it.first_path).collect();
+        let network = self.setup.network.clone();
+        let setup = Setup::new(network, self.setup.options, &paths);
+        let mut state = State::new(&setup, self.duration_s, before.next_step_s);
+        for (l, &rank) in self.setup.plan.rank.iter().enumerate() {
+            let bandwidth_bps = before.links[rank as usize].bandwidth_bps;
+            state.links[setup.plan.rank[l] as usize].bandwidth_bps = bandwidth_bps;
+        }
+        state.set.clone_from(&before.set);
+        state.aggregates.clone_from(&before.aggregates);
+        *self = Fluid::assemble(setup, self.duration_s, self.seed, state);
+    }
+
+    /// The marker of an aggregate has these rates from now on; at the start its estimator begins with the committed
+    /// rate.
+    ///
+    /// # Errors
+    /// Those of [`Edge::with_rates`](netflow_network::Edge::with_rates).
+    pub fn set_marker(&mut self, id: AggregateId, rates: MarkerRates) -> Result<(), Error> {
+        let edge = &mut self.scratch.edges[id.index()];
+        *edge = edge.with_rates(rates, 0)?;
+        let aggregate = &mut self.state.aggregates[id.index()];
+        aggregate.set = Some(edge.rates());
+        if self.state.steps == 0 {
+            aggregate.measured_bps = edge.committed_bps();
+        }
+        Ok(())
+    }
+
+    /// Packets that had no route until now or the end of what there was to send, and for how many
+    /// seconds that was so.
+    pub(super) fn blocked(&self, id: ConnectionId) -> (f64, f64) {
+        let (branches, _) = self.branches_of(id);
+        let branches = branches.iter();
+        let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].finished_s);
+        let until_s = finished_s.fold(self.state.time_s, f64::min);
+        let inner = self.setup.network.tables();
+        let place = inner.settable_of(id.index() as u32);
+        let set = place.map_or(SetState::default(), |place| self.state.set[place]);
+        let network = &self.setup.network;
+        let (pkts, seconds) = network.blocked(id, set.now, set.since_s, until_s);
+        (set.blocked_pkts + pkts, set.blocked_s + seconds)
+    }
+}

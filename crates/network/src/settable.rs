@@ -1,0 +1,253 @@
+//! What may be set of connections while a simulation is under way: their paths and their rates.
+//!
+//! It is announced before, since engines size what they keep by what can happen. A connection of which anything may
+//! be set is a class of its own.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::tables::{Class, NO_BRANCH, Tables};
+use crate::{
+    BuildError, ConnectionId, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Source,
+};
+
+/// What may be set of one connection.
+#[derive(Clone, Debug)]
+pub struct Settable {
+    /// Which connection.
+    pub connection: u32,
+    /// The paths that it may take: first the one that it has by itself while all links work, then those that were
+    /// announced. None if none was.
+    pub paths: Vec<Vec<NodeId>>,
+    /// The lowest and the highest rate in packets/s of each of its `count`, its own included; `None` if none was
+    /// announced.
+    pub rates_pps: Option<(f64, f64)>,
+}
+
+/// What is set of a connection now; nothing unless somebody did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Set {
+    /// Which of the [paths](Settable::paths) that it may take.
+    pub path: Option<u32>,
+    /// The rate of each of its `count`, in packets/s.
+    pub rate_pps: Option<f64>,
+}
+
+/// What was announced of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Announced {
+    pub paths: Vec<Vec<NodeId>>,
+    pub rates_pps: Vec<f64>,
+}
+
+/// By connection.
+pub(crate) type AllAnnounced = BTreeMap<u32, Announced>;
+
+impl Settable {
+    /// What was announced for it.
+    pub(crate) fn announced(&self) -> Announced {
+        let rates_pps = self.rates_pps.map(|(least, most)| vec![least, most]);
+        Announced {
+            paths: self.paths.iter().skip(1).cloned().collect(),
+            rates_pps: rates_pps.unwrap_or_default(),
+        }
+    }
+}
+
+impl NetworkBuilder {
+    /// The connection may be sent over this path as well while a simulation is under way: nodes from sender to receiver,
+    /// as in [`ConnectionSpec::path`]. Until that happens nothing is different.
+    pub fn may_take(&mut self, connection: ConnectionId, path: Vec<NodeId>) {
+        let nodes: Vec<_> = path.iter().map(|node| ("path", node.owner())).collect();
+        self.must_own(&nodes, |_| {
+            format!("a path of connection {}", connection.index())
+        });
+        if self.owns_connection(connection) {
+            self.announced_of(connection).paths.push(path);
+        }
+    }
+
+    /// The connection may be set to this rate as well while a simulation is under way, in packets/s of each of its
+    /// `count`; 0 if it may be silent. Only sources that have a rate of their own may: the others decide
+    /// themselves.
+    pub fn may_send(&mut self, connection: ConnectionId, rate_pps: f64) {
+        if self.owns_connection(connection) {
+            self.announced_of(connection).rates_pps.push(rate_pps);
+        }
+    }
+
+    fn owns_connection(&mut self, connection: ConnectionId) -> bool {
+        self.must_own(&[("connection", connection.owner())], |_| {
+            format!("what may be set of connection {}", connection.index())
+        })
+    }
+
+    fn announced_of(&mut self, connection: ConnectionId) -> &mut Announced {
+        self.announced.entry(connection.0).or_default()
+    }
+
+    /// Rates that cannot be.
+    pub(crate) fn check_announced(&self, errors: &mut Vec<BuildError>) {
+        for (&connection, announced) in &self.announced {
+            let spec = self.spec_of(connection);
+            let own_pps = own_rate_pps(spec);
+            if own_pps.is_none() && !announced.rates_pps.is_empty() {
+                errors.push(BuildError::NotSettable {
+                    connection: spec.name.clone(),
+                    reason: format!(
+                        "{}; only the rates of constant and Poisson sources can be set",
+                        decides_itself(&spec.source)
+                    ),
+                });
+            }
+            let wrong = |rate_pps: &&f64| !(rate_pps.is_finite() && **rate_pps >= 0.0);
+            let wrong = announced.rates_pps.iter().find(wrong);
+            errors.extend(wrong.map(|&value| BuildError::OutOfRange {
+                subject: format!("connection {}", spec.name),
+                field: "the rate that may be set",
+                value,
+                allowed: "zero or a positive number",
+            }));
+        }
+    }
+
+    /// What may be set of each connection, without the paths that it has by itself, which `own_path` knows.
+    pub(crate) fn settable(&self, own_path: impl Fn(u32) -> Vec<NodeId>) -> Vec<Settable> {
+        let each = self.announced.iter();
+        let settable = |(&connection, announced): (&u32, &Announced)| {
+            let mut paths = announced.paths.clone();
+            if !paths.is_empty() {
+                paths.insert(0, own_path(connection));
+            }
+            let own_pps = own_rate_pps(self.spec_of(connection));
+            let rates_pps = announced.rates_pps.iter();
+            Settable {
+                connection,
+                paths,
+                rates_pps: match announced.rates_pps.is_empty() {
+                    true => None,
+                    false => own_pps.map(|own_pps| {
+                        rates_pps.fold((own_pps, own_pps), |(least, most), &pps| {
+                            (least.min(pps), most.max(pps))
+                        })
+                    }),
+                },
+            }
+        };
+        each.map(settable).collect()
+    }
+}
+
+/// The rate of a source that has one of its own, in packets/s.
+fn own_rate_pps(spec: &ConnectionSpec) -> Option<f64> {
+    match spec.source {
+        Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(rate_pps),
+        Source::Profile(_) | Source::Window(_) | Source::Stack(_) | Source::Users(_) => None,
+    }
+}
+
+fn decides_itself(source: &Source) -> &'static str {
+    match source {
+        Source::Users(_) => "users decide themselves what they send",
+        _ => "TCP decides itself how fast it sends",
+    }
+}
+
+impl Network {
+    /// The paths that the connection may be set to while a simulation is under way: the one that it has by itself while
+    /// all links work, and those that [were announced](NetworkBuilder::may_take); none if none was.
+    pub fn paths(&self, id: ConnectionId) -> &[Vec<NodeId>] {
+        self.settable(id).map_or(&[], |it| &it.paths)
+    }
+
+    /// The lowest and the highest rate in packets/s that each of the connection's `count` may be set to: its own and
+    /// those that [were announced](NetworkBuilder::may_send). Of a source that decides itself there is none.
+    pub fn rates_pps(&self, id: ConnectionId) -> Option<(f64, f64)> {
+        let announced = self.settable(id).and_then(|it| it.rates_pps);
+        announced.or_else(|| own_rate_pps(self.connection_spec(id)).map(|pps| (pps, pps)))
+    }
+
+    /// The rate in packets/s that each of the connection's `count` was built with.
+    ///
+    /// # Errors
+    /// Of TCP and users, which decide themselves: that they do, in words.
+    pub fn own_rate_pps(&self, id: ConnectionId) -> Result<f64, &'static str> {
+        let spec = self.connection_spec(id);
+        own_rate_pps(spec).ok_or_else(|| decides_itself(&spec.source))
+    }
+
+    fn settable(&self, id: ConnectionId) -> Option<&Settable> {
+        let connection = id.within(self.inner.owner) as u32;
+        let place = self.inner.settable_of(connection)?;
+        self.inner.settable.get(place)
+    }
+}
+
+impl Tables {
+    /// The place of a connection among those of which something may be set.
+    pub fn settable_of(&self, connection: u32) -> Option<usize> {
+        place_of(&self.settable, connection)
+    }
+
+    /// What is set of a connection, where this is set of those of which something may be.
+    pub fn set_of(&self, connection: u32, set: &[Set]) -> Set {
+        let place = self.settable_of(connection);
+        let set = place.and_then(|place| set.get(place));
+        set.copied().unwrap_or_default()
+    }
+
+    /// The links of a branch's data; none without a branch.
+    pub fn links_of(&self, branch: u32) -> Vec<LinkId> {
+        let links: &[u32] = match branch {
+            NO_BRANCH => &[],
+            branch => self.data_path(branch),
+        };
+        links.iter().map(|&l| LinkId(l, self.owner)).collect()
+    }
+
+    /// Of every branch whether anything is sent over it at any time, if connections of which something may be set take these of
+    /// [their paths](Settable::paths) from the start.
+    pub fn used_branches(&self, paths: &[Option<u32>]) -> Vec<bool> {
+        if self.settable.is_empty() {
+            return vec![true; self.branches.len()];
+        }
+        let mut used = vec![false; self.branches.len()];
+        for epoch in 0..self.epochs.len() {
+            for (number, class) in (0..).zip(&self.classes) {
+                let place = self.settable_of(class.connection);
+                let path = place.and_then(|place| paths.get(place).copied().flatten());
+                let first = self.branch_of(epoch, number, path);
+                if first != NO_BRANCH {
+                    let lanes = class.aggregate.map_or(1, |_| 3);
+                    used[first as usize..first as usize + lanes].fill(true);
+                }
+            }
+        }
+        used
+    }
+
+    /// The branch of a class in an epoch, if it is sent over this one of the [paths](Settable::paths) that its connection
+    /// may take, or over none of them: then its routes are the network's.
+    pub fn branch_of(&self, epoch: usize, class: u32, path: Option<u32>) -> u32 {
+        let epoch = &self.epochs[epoch];
+        let own = epoch.branch_of[class as usize];
+        path.map_or(own, |path| {
+            let connection = self.classes[class as usize].connection;
+            let place = self.settable_of(connection);
+            let set = place.and_then(|place| epoch.set[place].get(path as usize));
+            set.copied().unwrap_or(own)
+        })
+    }
+}
+
+/// The place of the connection of a class among them.
+pub(crate) fn place_of_class(settable: &[Settable], class: &Class) -> Option<usize> {
+    place_of(settable, class.connection)
+}
+
+fn place_of(settable: &[Settable], connection: u32) -> Option<usize> {
+    settable
+        .binary_search_by_key(&connection, |it| it.connection)
+        .ok()
+}

@@ -1,0 +1,66 @@
+//! What is set between steps.
+
+use netflow_diffserv::Error;
+use netflow_network::{AggregateId, ConnectionId, LinkId, MarkerRates, Set};
+
+use super::Packets;
+use crate::engine::Engine;
+use crate::ns;
+
+impl Packets {
+    /// The link has another bandwidth from now on, as after an event.
+    pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
+        self.under_way = Default::default();
+        self.engine.change_bandwidth(id.index(), bandwidth_bps);
+    }
+
+    /// This is set of a connection from now on, of which it may be set. What is under way keeps to its path.
+    pub fn set(&mut self, id: ConnectionId, set: Set) {
+        let connection = id.index() as u32;
+        let Some(place) = self.engine.network.tables().settable_of(connection) else {
+            return;
+        };
+        let before = std::mem::replace(&mut self.engine.set[place], set);
+        if set.rate_pps != before.rate_pps
+            && let Some(rate_pps) = set.rate_pps
+        {
+            for t in self.members(id).collect::<Vec<usize>>() {
+                self.engine.set_rate(t, rate_pps);
+            }
+        }
+        if set.path != before.path {
+            self.under_way = Default::default();
+            match self.engine.now_ns {
+                0 => self.begin_anew(),
+                _ => self.engine.route_anew(connection),
+            }
+        }
+    }
+
+    /// The marker of an aggregate has these rates from now on.
+    ///
+    /// # Errors
+    /// Those of [`Edge::with_rates`](netflow_network::Edge::with_rates).
+    pub fn set_marker(&mut self, id: AggregateId, rates: MarkerRates) -> Result<(), Error> {
+        let now_ns = self.engine.now_ns;
+        self.engine.edges[id.index()].set_rates(now_ns, rates)
+    }
+
+    /// Where nothing has happened yet, the engine is made as if what is set had been there from the start: what happens
+    /// at one moment is in the order of connections then.
+    fn begin_anew(&mut self) {
+        let interval_ns = ns(self.options.burstiness_interval_s);
+        let before = &mut self.engine;
+        let (network, set) = (before.network.clone(), std::mem::take(&mut before.set));
+        let mut engine = Engine::new(network, before.seed, interval_ns, set);
+        engine.edges = std::mem::take(&mut before.edges);
+        engine.parts.threads = before.parts.threads;
+        for l in 0..engine.links.len() {
+            let bps = before.links[l].bandwidth_bps;
+            if engine.links[l].bandwidth_bps != bps {
+                engine.change_bandwidth(l, bps);
+            }
+        }
+        *before = engine;
+    }
+}
