@@ -156,11 +156,18 @@ class Scenario:
     ) -> Failures:
         """What happens if links, nodes or shared-risk groups fail (all, if none is said), one or two at a time."""
     def simulation(
-        self, *, model: str | None = None, bandwidths: Mapping[str, Iterable[_Quantity]] | None = None
+        self,
+        *,
+        model: str | None = None,
+        bandwidths: Mapping[str, Iterable[_Quantity]] | None = None,
+        routes: Mapping[str, Iterable[Iterable[str]]] | None = None,
+        rates: Mapping[str, Iterable[_Quantity]] | None = None,
     ) -> Simulation:
         """The scenario at time 0, to be moved step by step.
 
-        `bandwidths` has, of links whose bandwidth is to be set on the way, the least and the most of it.
+        `bandwidths` has, of links whose bandwidth is to be set on the way, the least and the most of it; `routes` the
+        paths that connections may take besides their own, each the names of its nodes from sender to receiver; `rates` the
+        least and the most of constant and Poisson sources: packets/s, or texts as in scenario files, of each of their `count`.
         """
     @staticmethod
     def _again(
@@ -312,6 +319,26 @@ class Simulation:
         """The link has this bandwidth from now on, within `bandwidths_bps`: what is queued takes longer or shorter."""
     def bandwidths_bps(self, link: str) -> tuple[float, float]:
         """The least and the most bandwidth that a link may have."""
+    def set_route(self, connection: str, path: Iterable[str] | None) -> None:
+        """The connection's data goes along these nodes from now on, one of `paths`; None: where routing leads it.
+
+        What is under way keeps to its path. If a link of the path fails later, what is sent there is lost.
+        """
+    def path(self, connection: str) -> list[str]:
+        """The nodes along which a connection's data is sent from now on; none while failures leave no way."""
+    def paths(self, connection: str) -> list[list[str]]:
+        """The paths that a connection may be set to: its own first; none if `routes` has none."""
+    def set_rate(self, connection: str, rate: _Quantity) -> None:
+        """Each of a connection's `count` sends at this rate from now on, within `rates_pps`: a number is in packets/s."""
+    def rates_pps(self, connection: str) -> tuple[float, float] | None:
+        """The least and the most that a connection may be set to; None of TCP and users, which decide themselves."""
+    def set_marker(self, aggregate: str, committed: _Quantity, *, peak: _Quantity | None = None) -> None:
+        """The marker of an aggregate, or of the one that a connection is in, has these rates from now on.
+
+        Without `peak` its peak rate, if it looks at one, stays.
+        """
+    def marker_rates_bps(self, aggregate: str) -> tuple[float, float | None]:
+        """The committed and the peak rate of a marker as they are now; None if it looks at none."""
     def queue_pkts(self, link: str) -> float:
         """Packets in the queue now."""
     def blocking(self, link: str) -> float:

@@ -1,8 +1,10 @@
 """Networks moved step by step."""
 
+import random
+
 import netflow_evaluator as nf
 import pytest
-from conftest import BOTTLENECK
+from conftest import BOTTLENECK, TRIANGLE
 
 
 @pytest.mark.parametrize("model", ["fluid", "packets"])
@@ -85,3 +87,206 @@ def test_a_bandwidth_that_was_not_announced(bottleneck):
         bottleneck.simulation(bandwidths={"A-B": ["1 Mbit/s"]})
     with pytest.raises(ValueError):
         bottleneck.simulation(bandwidths={"A->B": [0]})
+
+
+MODELS = ["fluid", "fluid-literal", "packets"]
+DETOUR = ["A", "B", "C"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_set_at_the_start_is_as_if_the_scenario_said_so(model):
+    text = TRIANGLE.replace("poisson", "constant")
+    set_so = nf.Scenario.from_toml(text).simulation(model=model, routes={"ac": [DETOUR]}, rates={"ac": ["2 Mbit/s"]})
+    set_so.set_route("ac", DETOUR)
+    set_so.set_rate("ac", "2 Mbit/s")
+    said = text.replace('name = "ac", source = { constant = "1 Mbit/s" }', 'name = "ac", source = { constant = "2 Mbit/s" }, path = ["A", "B", "C"]')
+    said_so = nf.Scenario.from_toml(said).simulation(model=model)
+    assert said_so.path("ac") == set_so.path("ac") == DETOUR
+    for simulation in (set_so, said_so):
+        simulation.run_until(7)
+        simulation.run_until(20)
+    near = {"rel": 0, "abs": 0} if model == "packets" else {"rel": 1e-9}
+    assert set_so.totals == pytest.approx(said_so.totals, **near)
+    for a, b in zip(set_so.links.to_rows(), said_so.links.to_rows(), strict=True):
+        assert a.keys() == b.keys() and a.pop("link") == b.pop("link")
+        assert list(a.values()) == [number if number is None else pytest.approx(number, **near) for number in b.values()]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_controller_moves_a_connection_and_reads_where_it_is(model):
+    simulation = nf.Scenario.from_toml(TRIANGLE).simulation(model=model, routes={"ac": [DETOUR]}, rates={"ac": [0, 400]})
+    assert simulation.paths("ac") == [["A", "C"], DETOUR] and simulation.paths("ab") == []
+    assert simulation.path("ac") == ["A", "C"]
+    least, most = simulation.rates_pps("ac")
+    assert (least, most) == (0, 400)
+    assert simulation.rates_pps("ab") == pytest.approx((1e6 / 12000, 1e6 / 12000))
+
+    def arrivals():
+        simulation.advance("2 s")
+        return {row["link"]: row["arrival_pps"] for row in simulation.links.to_rows()}
+
+    own = arrivals()
+    assert own["A->C"] > 60 and own["B->C"] == 0
+    simulation.set_route("ac", iter(DETOUR))
+    assert simulation.path("ac") == DETOUR
+    arrivals()
+    moved = arrivals()
+    assert moved["A->C"] == 0 and moved["B->C"] > 60
+    simulation.set_rate("ac", 0)
+    arrivals()
+    assert arrivals()["B->C"] == pytest.approx(0, abs=1e-6) and simulation.rate_pps("ac") == 0
+    simulation.set_rate("ac", 300)
+    simulation.set_route("ac", None)
+    assert simulation.path("ac") == ["A", "C"]
+    arrivals()
+    back = arrivals()
+    assert back["B->C"] == pytest.approx(0, abs=1e-6) and back["A->C"] > 100
+
+
+def drive(simulation, seed, until):
+    dice = random.Random(seed)
+    while simulation.time_s < until:
+        match dice.randrange(3):
+            case 0:
+                simulation.set_route("ac", dice.choice([DETOUR, ["A", "C"], None]))
+            case 1:
+                simulation.set_rate("ac", dice.uniform(0, 400))
+            case 2:
+                simulation.set_bandwidth("A->C", dice.uniform(1e6, 2e6))
+        simulation.run_until(min(until, simulation.time_s + dice.uniform(0.01, 0.5)))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_copy_that_is_set_likewise_goes_the_same_way(model, seed):
+    scenario = nf.Scenario.from_toml(TRIANGLE)
+    simulation = scenario.simulation(model=model, routes={"ac": [DETOUR]}, rates={"ac": [0, 400]}, bandwidths={"A->C": [1e6]})
+    drive(simulation, seed, 5)
+    copy, other = simulation.copy(), simulation.copy()
+    drive(other, seed + 1, 10)
+    for one in (simulation, copy):
+        drive(one, seed + 2, 10)
+    assert simulation.totals == copy.totals != other.totals
+    assert simulation.links.to_rows() == copy.links.to_rows()
+
+
+def hostile():
+    """Values that are no path, no rate and no name, as programs come by them."""
+    numpy = pytest.importorskip("numpy")
+    return [
+        None, True, False, "", "A", "nonsense", b"A", float("nan"), float("inf"), -float("inf"), -1, -1e-9, 1e300, 10**400, 2**63,
+        1j, [], (), {}, set(), [None], [[]], [["A"]], ["A"], ["A", "A"], ["C", "A"], ["A", "X", "C"], ["A", 3], [["A", "C"]], "1 Mbit", "-5 pkt/s",
+        object(), lambda: 0, range(3), numpy.float64("nan"), numpy.int64(-3), numpy.array([]), numpy.array([1.0, 2.0]), numpy.array(["A"]),
+        numpy.array(float("inf")), numpy.datetime64("2020-01-01"), Exception("no"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", ["fluid", "packets"])
+def test_hostile_values_are_refused_and_change_nothing(model):
+    def begin(**more):
+        return nf.Scenario.from_toml(TRIANGLE).simulation(model=model, **more)
+
+    good = {"routes": {"ac": [DETOUR]}, "rates": {"ac": [0, 400]}}
+    simulation, untouched = begin(**good), begin(**good)
+    refused = 0
+    for value in hostile():
+        attempts = [
+            lambda: simulation.set_rate("ac", value),
+            lambda: simulation.set_rate(value, 100),
+            lambda: simulation.set_route(value, DETOUR),
+            lambda: simulation.set_route("ab", value),
+            lambda: simulation.set_marker("ac", value),
+            lambda: simulation.set_marker(value, 1e6),
+            lambda: simulation.path(value),
+            lambda: simulation.paths(value),
+            lambda: simulation.rates_pps(value),
+            lambda: simulation.marker_rates_bps(value),
+            lambda: begin(routes={"ac": value}),
+            lambda: begin(routes={"ac": [value]}),
+            lambda: begin(routes={"ac": [["A", value, "C"]]}),
+            lambda: begin(rates={"ac": value}),
+            lambda: begin(rates={"ac": [value]}),
+            lambda: begin(bandwidths={"A->C": value}),
+            lambda: begin(bandwidths={"A->C": [value]}),
+        ]
+        if value is not None:
+            attempts.append(lambda: simulation.set_route("ac", value))
+        for attempt in attempts:
+            try:
+                attempt()
+            except (ValueError, TypeError, OverflowError) as error:
+                assert str(error)
+                refused += 1
+    assert refused > 550
+    assert simulation.path("ac") == ["A", "C"]
+    for one in (simulation, untouched):
+        one.run_until(5)
+    assert simulation.totals == untouched.totals
+
+
+def test_messages_say_what_is_allowed():
+    simulation = nf.Scenario.from_toml(TRIANGLE).simulation(routes={"ac": [DETOUR]}, rates={"ac": [0, 400]})
+    with pytest.raises(ValueError, match=r"it may take \[A, C\] or \[A, B, C\]; simulation\(routes="):
+        simulation.set_route("ac", ["A"])
+    with pytest.raises(ValueError, match="no node `D`"):
+        simulation.set_route("ac", ["A", "D", "C"])
+    with pytest.raises(ValueError, match=r"no path of it was announced; simulation\(routes="):
+        simulation.set_route("ab", ["A", "B"])
+    with pytest.raises(ValueError, match=r"between 0 and 400 pkt/s.*simulation\(rates="):
+        simulation.set_rate("ac", 401)
+    with pytest.raises(ValueError, match="the nearest name is `ac`"):
+        simulation.set_rate("acc", 10)
+    with pytest.raises(ValueError, match="is in no aggregate"):
+        simulation.set_marker("ac", 1e6)
+    with pytest.raises(TypeError, match="list of nodes"):
+        simulation.set_route("ac", "ABC")
+    with pytest.raises(ValueError, match="its path must lead from A to C"):
+        nf.Scenario.from_toml(TRIANGLE).simulation(routes={"ac": [["A", "B"]]})
+    scenario = nf.Scenario.from_toml(BOTTLENECK)
+    with pytest.raises(ValueError, match="TCP decides itself"):
+        scenario.simulation(rates={"c": [10]})
+    tcp = scenario.simulation()
+    assert tcp.rates_pps("c") is None
+    with pytest.raises(ValueError, match="TCP decides itself how fast it sends$"):
+        tcp.set_rate("c", 10)
+
+
+def test_numbers_of_numpy_are_numbers():
+    numpy = pytest.importorskip("numpy")
+    simulation = nf.Scenario.from_toml(TRIANGLE).simulation(
+        routes={"ac": numpy.array([DETOUR])}, rates={"ac": numpy.array([0.0, 400.0])}
+    )
+    for rate in (numpy.float32(100), numpy.int64(100), numpy.array(100.0)):
+        simulation.set_rate("ac", rate)
+        simulation.advance(0.5)
+        assert simulation.rate_pps("ac") == 100
+    simulation.set_route("ac", numpy.array(DETOUR))
+    assert simulation.path("ac") == DETOUR
+
+
+MARKED = """
+simulation = { duration = "20 s" }
+link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms", buffer = "50 pkt" }]
+connection = [
+  { from = "A", to = "B", name = "gold", aggregate = "g", source = { poisson = "1 Mbit/s" } },
+  { from = "A", to = "B", name = "other", source = { poisson = "1 Mbit/s" } },
+]
+aggregate = [{ name = "g", conditioner = "trtcm", committed-rate = "0.4 Mbit/s", peak-rate = "0.8 Mbit/s" }]
+"""
+
+
+@pytest.mark.parametrize("model", ["fluid", "packets"])
+def test_a_marker_is_set_by_the_name_of_its_aggregate_or_of_a_member(model):
+    simulation = nf.Scenario.from_toml(MARKED).simulation(model=model)
+    assert simulation.marker_rates_bps("g") == (4e5, 8e5)
+    simulation.run_until(3)
+    simulation.set_marker("gold", "600 kbit/s")
+    assert simulation.marker_rates_bps("g") == simulation.marker_rates_bps("gold") == (6e5, 8e5)
+    simulation.set_marker("g", 7e5, peak="1.2 Mbit/s")
+    assert simulation.marker_rates_bps("g") == (7e5, 1.2e6)
+    with pytest.raises(ValueError, match="below the committed rate"):
+        simulation.set_marker("g", "2 Mbit/s")
+    with pytest.raises(ValueError, match="no aggregate `gg`"):
+        simulation.set_marker("gg", 1e6)
+    assert simulation.marker_rates_bps("g") == (7e5, 1.2e6)
+    simulation.run_until(20)

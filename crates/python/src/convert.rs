@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use netflow::results::{Format, UnknownFormat};
-use netflow::units::{BitsPerSecond, Seconds, UnitError};
+use netflow::units::{BitsPerSecond, Bytes, Rate, Seconds, UnitError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -33,10 +33,20 @@ pub fn bandwidth(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
+/// A rate in packets/s, zero or more: `100`, `"100 pkt/s"`, or `"1 Mbit/s"` of packets of so many bytes.
+pub fn rate_pps(what: &str, given: &Bound<'_, PyAny>, packet_bytes: f64) -> PyResult<f64> {
+    let pps = |rate: Rate| rate.packets_per_second(Bytes(packet_bytes)).get();
+    let pps = quantity::<Rate>(what, given, pps)?;
+    match pps >= 0.0 {
+        true => Ok(pps),
+        false => Err(value(format!("`{what}` must not be below 0, but is {pps}"))),
+    }
+}
+
 fn quantity<T: FromStr<Err = UnitError>>(
     what: &str,
     given: &Bound<'_, PyAny>,
-    get: fn(T) -> f64,
+    get: impl Fn(T) -> f64,
 ) -> PyResult<f64> {
     let number = match given.extract::<String>() {
         Ok(text) => text.parse().map(get).map_err(|error: UnitError| {

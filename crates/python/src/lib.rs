@@ -13,6 +13,7 @@ mod names;
 mod profile;
 mod results;
 mod scenario;
+mod settable;
 mod simulation;
 mod steady;
 mod sweep;

@@ -1,6 +1,6 @@
-//! Links and connections of a network by their names.
+//! Links, connections, nodes and aggregates of a network by their names.
 
-use netflow::simulation::{ConnectionId, LinkId, Network};
+use netflow::simulation::{AggregateId, ConnectionId, LinkId, Network, NodeId};
 use pyo3::PyResult;
 
 use crate::errors;
@@ -32,4 +32,31 @@ pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
         let known = network.connections().map(|id| network.connection_name(id));
         errors::unknown("connection", name, known)
     })
+}
+
+/// The node that is called so.
+pub fn node(network: &Network, name: &str) -> PyResult<NodeId> {
+    let mut nodes = network.nodes();
+    let found = nodes.find(|&id| network.node_name(id) == name);
+    found.ok_or_else(|| {
+        let known = network.nodes().map(|id| network.node_name(id));
+        errors::unknown("node", name, known)
+    })
+}
+
+/// The aggregate that is called so, or that the connection is in that is called so.
+pub fn aggregate(network: &Network, name: &str) -> PyResult<AggregateId> {
+    let of = |id: AggregateId| network.aggregate_spec(id).name.as_str();
+    if let Some(id) = network.aggregates().find(|&id| of(id) == name) {
+        return Ok(id);
+    }
+    let Some(connection) = network.connection_by_name(name) else {
+        return Err(errors::unknown(
+            "aggregate",
+            name,
+            network.aggregates().map(of),
+        ));
+    };
+    let aggregate = network.aggregate_of(connection);
+    aggregate.ok_or_else(|| errors::value(format!("connection `{name}` is in no aggregate")))
 }

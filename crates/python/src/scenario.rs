@@ -11,14 +11,12 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::convert::{
-    bandwidth as bandwidth_of, format as format_of, positive_seconds, seconds, seeds as seeds_of,
-    setting,
-};
+use crate::convert::{format as format_of, positive_seconds, seconds, seeds as seeds_of, setting};
 use crate::errors;
 use crate::failures::Failures;
 use crate::names;
 use crate::results::Results;
+use crate::settable::Settable;
 use crate::simulation::Simulation;
 use crate::steady::{Headroom, Sensitivities, SteadyState};
 use crate::work::work;
@@ -422,22 +420,18 @@ impl Scenario {
         Failures::find(py, &prepared, self.at_s(at)?, &options, threads)
     }
 
-    #[pyo3(signature = (*, model = None, bandwidths = None))]
+    #[pyo3(signature = (*, model = None, bandwidths = None, routes = None, rates = None))]
     fn simulation(
         &self,
         py: Python<'_>,
         model: Option<&str>,
         bandwidths: Option<&Bound<'_, PyDict>>,
+        routes: Option<&Bound<'_, PyDict>>,
+        rates: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let prepared = Self::calibrated(py, self.with_model(py, model)?)?;
-        let mut limits = Vec::new();
-        for (link, of_link) in bandwidths.into_iter().flat_map(|all| all.iter()) {
-            let link: String = link.extract()?;
-            for bandwidth in of_link.try_iter()? {
-                limits.push((link.clone(), bandwidth_of("bandwidths", &bandwidth?)?));
-            }
-        }
-        Simulation::begin(py, prepared, &limits)
+        let settable = Settable::read(&prepared.network, bandwidths, routes, rates)?;
+        Simulation::begin(py, prepared, &settable)
     }
 
     fn __repr__(&self) -> String {

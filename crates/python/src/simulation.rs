@@ -6,14 +6,15 @@ use std::sync::Arc;
 use netflow::results::{CONNECTIONS, LINKS};
 use netflow::scenario::Prepared;
 use netflow::simulation::{
-    ConnectionId, Interval, LinkId, Network, Recorder, Run, RunError, Simulation as Library,
-    with_bandwidths,
+    ConnectionId, Interval, LinkId, MarkerRates, Network, NodeId, Recorder, Run, RunError,
+    Simulation as Library,
 };
 use pyo3::prelude::*;
 
 use crate::convert::{self, positive_seconds};
 use crate::errors::{self, EvaluationError};
 use crate::names;
+use crate::settable::{self, Settable};
 use crate::table::Table;
 use crate::work::work;
 
@@ -54,21 +55,13 @@ impl Recorder for Last {
 }
 
 impl Simulation {
-    /// At time 0; `limits` are bandwidths that links may be set to, besides their own.
+    /// At time 0; what may be set on the way is known from the start.
     pub fn begin(
         py: Python<'_>,
         scenario: Arc<Prepared>,
-        limits: &[(String, f64)],
+        settable: &Settable,
     ) -> PyResult<Simulation> {
-        let network = &scenario.network;
-        let mut bandwidths = Vec::new();
-        for (name, bps) in limits {
-            bandwidths.push((names::link(network, name)?, *bps));
-        }
-        let network = with_bandwidths(network, &bandwidths).map_err(|wrong| {
-            let first = wrong.first().map(ToString::to_string);
-            errors::value(first.unwrap_or_default())
-        })?;
+        let network = settable.announce(&scenario.network)?;
         let made = py.detach(|| Library::new(network, scenario.options));
         let simulation = made.map_err(|error| EvaluationError::new_err(error.to_string()))?;
         let mut it = Simulation {
@@ -92,6 +85,11 @@ impl Simulation {
 
     fn connection(&self, name: &str) -> PyResult<ConnectionId> {
         names::connection(self.network(), name)
+    }
+
+    fn names(&self, nodes: &[NodeId]) -> Vec<String> {
+        let names = nodes.iter().map(|&node| self.network().node_name(node));
+        names.map(str::to_owned).collect()
     }
 
     fn to(&mut self, py: Python<'_>, time_s: f64) -> PyResult<()> {
@@ -138,8 +136,71 @@ impl Simulation {
         let set = self.simulation.set_bandwidth(id, bps);
         set.map_err(|error| {
             let help = "simulation(bandwidths={LINK: [LEAST, MOST]}) says what a link may have";
-            errors::value_with(&error.to_string(), Some(help))
+            refused(&error, Some(help))
         })
+    }
+
+    fn set_route(&mut self, connection: &str, path: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let id = self.connection(connection)?;
+        let path = match path {
+            Some(path) => Some(settable::path(self.network(), path)?),
+            None => None,
+        };
+        let set = self.simulation.set_route(id, path.as_deref());
+        set.map_err(|error| {
+            let help =
+                "simulation(routes={CONNECTION: [[NODE, NODE, ...], ...]}) says which it may take";
+            let is_announced = path.is_some_and(|path| self.network().paths(id).contains(&path));
+            refused(&error, Some(help).filter(|_| !is_announced))
+        })
+    }
+
+    fn path(&self, connection: &str) -> PyResult<Vec<String>> {
+        let nodes = self.simulation.path(self.connection(connection)?);
+        Ok(self.names(&nodes))
+    }
+
+    fn paths(&self, connection: &str) -> PyResult<Vec<Vec<String>>> {
+        let paths = self.network().paths(self.connection(connection)?);
+        Ok(paths.iter().map(|path| self.names(path)).collect())
+    }
+
+    fn set_rate(&mut self, connection: &str, rate: &Bound<'_, PyAny>) -> PyResult<()> {
+        let id = self.connection(connection)?;
+        let pps = settable::rate_pps(self.network(), id, rate)?;
+        let set = self.simulation.set_rate(id, pps);
+        set.map_err(|error| {
+            let help = "simulation(rates={CONNECTION: [LEAST, MOST]}) says what it may have";
+            let may_have = self.network().own_rate_pps(id).is_ok();
+            refused(&error, Some(help).filter(|_| may_have))
+        })
+    }
+
+    fn rates_pps(&self, connection: &str) -> PyResult<Option<(f64, f64)>> {
+        Ok(self.network().rates_pps(self.connection(connection)?))
+    }
+
+    #[pyo3(signature = (aggregate, committed, *, peak = None))]
+    fn set_marker(
+        &mut self,
+        aggregate: &str,
+        committed: &Bound<'_, PyAny>,
+        peak: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let id = names::aggregate(self.network(), aggregate)?;
+        let peak_bps = peak.map(|peak| convert::bandwidth("peak", peak));
+        let rates = MarkerRates {
+            committed_bps: convert::bandwidth("committed", committed)?,
+            peak_bps: peak_bps.transpose()?,
+        };
+        let set = self.simulation.set_marker(id, rates);
+        set.map_err(|error| refused(&error, None))
+    }
+
+    fn marker_rates_bps(&self, aggregate: &str) -> PyResult<(f64, Option<f64>)> {
+        let id = names::aggregate(self.network(), aggregate)?;
+        let rates = self.simulation.marker_rates(id);
+        Ok((rates.committed_bps, rates.peak_bps))
     }
 
     fn bandwidths_bps(&self, link: &str) -> PyResult<(f64, f64)> {
@@ -208,6 +269,14 @@ impl Simulation {
     fn __repr__(&self) -> String {
         let (time_s, duration_s) = (self.time_s(), self.duration_s());
         format!("<Simulation at {time_s} s of {duration_s} s>")
+    }
+}
+
+/// Why it cannot be set, without the name of an option that Python does not have.
+fn refused(error: &RunError, help: Option<&str>) -> PyErr {
+    match error {
+        RunError::BadOption { reason, .. } => errors::value_with(reason, help),
+        other => errors::value_with(&other.to_string(), help),
     }
 }
 
