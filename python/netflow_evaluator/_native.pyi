@@ -317,6 +317,8 @@ class Simulation:
     def steps(self) -> int: ...
     def set_bandwidth(self, link: str, bandwidth: _Quantity) -> None:
         """The link has this bandwidth from now on, within `bandwidths_bps`: what is queued takes longer or shorter."""
+    def set_loss(self, link: str, loss: float) -> None:
+        """The link loses packets on the way with this probability from now on, and by nothing else."""
     def bandwidths_bps(self, link: str) -> tuple[float, float]:
         """The least and the most bandwidth that a link may have."""
     def set_route(self, connection: str, path: Iterable[str] | None) -> None:

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use netflow_network::readout::{Engine as _, fraction};
 use netflow_network::{
     Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy, Experience,
-    FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
+    FluidOptions, LinkId, LinkLoss, Network, RunError, Source, Step, Totals,
 };
 use netflow_units::Ragged;
 
@@ -198,7 +198,8 @@ impl Fluid {
     fn look_at_paths(&mut self) {
         let network = self.setup.network.clone();
         let mut paths = std::mem::take(&mut self.state.told.paths);
-        paths.look(&network, self.state.time_s, |id| self.explain(id));
+        let loss = |link| self.state.loss(self.rank(link));
+        paths.look(&network, self.state.time_s, |id| self.explain(id), loss);
         self.state.told.paths = paths;
     }
 

@@ -4,8 +4,8 @@
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
-    Experience, ExplainedHop, Explanation, HEADER_BYTES, Network, RunError, Wait, WaitFor,
-    WorkloadSpec, empty_rtt_s,
+    Experience, ExplainedHop, Explanation, HEADER_BYTES, LinkId, LinkLoss, Network, RunError, Wait,
+    WaitFor, WorkloadSpec, empty_rtt_s,
 };
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow_units::{Bytes, Size};
@@ -85,12 +85,13 @@ impl Paths {
         self.pairs == other.pairs && self.paths.len() == self.pairs * self.times_s.len()
     }
 
-    /// Keeps what connections meet with now.
+    /// Keeps what connections meet with now, and what links lose on the way.
     pub fn look(
         &mut self,
         network: &Network,
         time_s: f64,
         explain: impl Fn(netflow_network::ConnectionId) -> Explanation,
+        loss: impl Fn(LinkId) -> LinkLoss,
     ) {
         for pair in network
             .tables()
@@ -100,7 +101,7 @@ impl Paths {
         {
             let [to_server, to_client] = pair.map(|id| {
                 let packet_bits = 8.0 * network.connection_spec(id).packet_size_bytes;
-                direction(network, &explain(id), packet_bits)
+                direction(network, &explain(id), packet_bits, &loss)
             });
             let path = to_server.zip(to_client);
             self.paths.push(path.map(|(there, back)| [there, back]));
@@ -125,13 +126,18 @@ impl Paths {
 
 /// One way of a path. The slowest link is one that packets take turns on, with its buffer; elsewhere a
 /// packet takes what one of mean size does. Nothing if there is no way.
-fn direction(network: &Network, it: &Explanation, packet_bits: f64) -> Option<Way> {
+fn direction(
+    network: &Network,
+    it: &Explanation,
+    packet_bits: f64,
+    loss: &impl Fn(LinkId) -> LinkLoss,
+) -> Option<Way> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
     let slowest = there().min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps))?;
     let slowest_bps = slowest.bandwidth_bps;
     let transmissions_s: f64 = there().map(|hop| packet_bits / hop.bandwidth_bps).sum();
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
-    let onset = |hop: &ExplainedHop| network.link_spec(hop.link).loss.error_onset();
+    let onset = |hop: &ExplainedHop| loss(hop.link).error_onset();
     let ln_bit: f64 = there().map(|hop| (-onset(hop)).ln_1p()).sum();
     let (loss, bit_error_rate) = harm(it.loss_probability, ln_bit, packet_bits);
     Some(Way {

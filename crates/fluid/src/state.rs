@@ -1,6 +1,6 @@
 //! Everything that changes during a run.
 
-use netflow_network::{Applied, Set};
+use netflow_network::{Applied, LinkLoss, Set};
 use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
@@ -40,6 +40,9 @@ pub struct State {
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
     pub(crate) lost: Vec<f64>,
+    /// What links lose on the way at present, by rank: of those that ever did.
+    #[serde(default)]
+    pub(crate) losses: Vec<(u32, LinkLoss)>,
     pub(crate) fifo: FifoState,
     /// What sources that learn saw and did, as rings of
     /// [`LOOKS`](crate::engine::feedback::LOOKS) for every branch.
@@ -273,6 +276,7 @@ impl State {
             forwarded: vec![0.0; branches + hops],
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
+            losses: setup.first_losses(),
             fifo: FifoState::new(plan),
             seen: vec![Seen::default(); plan.looks],
             rio: vec![RioState::default(); plan.rio.len()],
@@ -301,6 +305,7 @@ impl Clone for State {
             forwarded: self.forwarded.clone(),
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
+            losses: self.losses.clone(),
             fifo: self.fifo.clone(),
             seen: self.seen.clone(),
             rio: self.rio.clone(),
@@ -328,6 +333,7 @@ impl Clone for State {
         self.forwarded.clone_from(&other.forwarded);
         self.inflow.clone_from(&other.inflow);
         self.lost.clone_from(&other.lost);
+        self.losses.clone_from(&other.losses);
         self.fifo.clone_from(&other.fifo);
         self.seen.clone_from(&other.seen);
         self.rio.clone_from(&other.rio);

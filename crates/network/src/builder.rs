@@ -581,8 +581,17 @@ impl NetworkBuilder {
         for e in &self.events {
             let subject = || format!("event on link {}", link_names[e.link.index()]);
             errors.extend(check_range(&subject, "at_s", e.at_s, Allowed::NotNegative));
-            if let Change::Bandwidth(bps) = e.change {
-                errors.extend(check_range(&subject, "bandwidth", bps, Allowed::AtLeastOne));
+            match e.change {
+                Change::Bandwidth(bps) => {
+                    errors.extend(check_range(&subject, "bandwidth", bps, Allowed::AtLeastOne));
+                }
+                Change::Loss(loss) => {
+                    if let Err(error) = loss.check() {
+                        let (field, value) = (error.name, error.value);
+                        errors.extend(check_range(&subject, field, value, Allowed::UnitInterval));
+                    }
+                }
+                Change::Down | Change::Up => {}
             }
         }
     }
@@ -785,9 +794,7 @@ impl NetworkBuilder {
         }
         routes.open_epoch(0.0, classes, &ways, &|_| true);
         routes.set_branches(class_of, classes, &set);
-        let changes = events
-            .iter()
-            .filter(|e| !matches!(e.change, Change::Bandwidth(_)));
+        let changes = events.iter().filter(|e| e.change.reroutes());
         let changes: Vec<&LinkEvent> = changes.collect();
         for at_once in changes.chunk_by(|a, b| a.at_s == b.at_s) {
             for e in at_once {

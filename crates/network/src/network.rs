@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::tables::{NO_BRANCH, Tables};
 use crate::{
-    Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, NodeId, Source, WorkloadSpec,
+    Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkLoss, LinkSpec, NodeId, Source,
+    WorkloadSpec,
 };
 
 /// An immutable network: links, connections grouped into classes, their routes, and events.
@@ -103,9 +104,22 @@ impl Network {
         events.fold((own_bps, own_bps), |(least, most), event| {
             match event.change {
                 Change::Bandwidth(bps) => (least.min(bps), most.max(bps)),
-                Change::Down | Change::Up => (least, most),
+                Change::Loss(_) | Change::Down | Change::Up => (least, most),
             }
         })
+    }
+
+    /// What every link loses on the way at this time (s), in the order of the links; the events of that moment
+    /// included.
+    pub fn losses_at(&self, time_s: f64) -> Vec<LinkLoss> {
+        let all = self.links().map(|id| self.link_spec(id).loss);
+        let mut losses: Vec<LinkLoss> = all.collect();
+        for event in self.events().take_while(|event| event.at_s <= time_s) {
+            if let Change::Loss(loss) = event.change {
+                losses[event.link.index()] = loss;
+            }
+        }
+        losses
     }
 
     /// The link of this name (`FROM->TO`).

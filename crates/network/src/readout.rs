@@ -98,8 +98,8 @@ pub struct LinkSums {
     pub lost_pkts: f64,
     /// Packets that left the queue.
     pub departed_pkts: f64,
-    /// Those of them that the link lost on the way.
-    pub link_lost_pkts: f64,
+    /// Those of them that the link lost on the way; `None` where it never has, or had, something that loses any.
+    pub link_lost_pkts: Option<f64>,
     /// Packets that the queue marked instead of dropping them (CE, RFC 3168); none of fluids.
     pub marked_pkts: f64,
     /// Packets in the queue times seconds.
@@ -117,7 +117,8 @@ impl LinkSums {
             offered_pkts: self.offered_pkts - before.offered_pkts,
             lost_pkts: self.lost_pkts - before.lost_pkts,
             departed_pkts: self.departed_pkts - before.departed_pkts,
-            link_lost_pkts: self.link_lost_pkts - before.link_lost_pkts,
+            link_lost_pkts: (self.link_lost_pkts)
+                .map(|pkts| pkts - before.link_lost_pkts.unwrap_or(0.0)),
             marked_pkts: self.marked_pkts - before.marked_pkts,
             queue_time: self.queue_time - before.queue_time,
             busy_s: self.busy_s - before.busy_s,

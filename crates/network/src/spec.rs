@@ -306,10 +306,22 @@ pub struct ConnectionSpec {
 pub enum Change {
     /// The bandwidth in bit/s is this from now on.
     Bandwidth(f64),
+    /// What is lost on the way is this from now on: of the packets whose transmission ends later.
+    Loss(LinkLoss),
     /// The link fails: what is queued is lost, and routes are computed anew without it.
     Down,
     /// The link works again, and routes are computed anew with it.
     Up,
+}
+
+impl Change {
+    /// Whether routes are computed anew.
+    pub fn reroutes(&self) -> bool {
+        match self {
+            Change::Down | Change::Up => true,
+            Change::Bandwidth(_) | Change::Loss(_) => false,
+        }
+    }
 }
 
 /// Something that happens to a link during the run.

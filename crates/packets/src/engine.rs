@@ -3,7 +3,7 @@
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::{NO_BRANCH, Tables};
 use netflow_network::{DropPolicy, LinkId, Network, Set};
-use netflow_queues::Losses;
+use netflow_queues::{LossCause, Losses};
 use rand::RngExt;
 
 use crate::delays::{Delays, OneWay, Times, there};
@@ -112,9 +112,8 @@ impl Engine {
                     ),
                 },
                 lossy: (!spec.loss.is_none()).then(|| {
-                    Box::new(Lossy::new(Losses::new(&spec.loss, |cause| {
-                        random(seed, Purpose::Loss(cause), numbers.links[i])
-                    })))
+                    let streams = loss_streams(seed, numbers.links[i]);
+                    Box::new(Lossy::new(Losses::new(&spec.loss, streams)))
                 }),
                 turn: Turn::Alone,
                 bandwidth_bps: spec.bandwidth_bps,
@@ -400,7 +399,7 @@ impl Engine {
             }
         }
         let doomed = self.links.iter().flat_map(Link::doomed);
-        doomed.for_each(|&(_, hop)| each(&self.plan.specs[hop as usize], true));
+        doomed.for_each(|packet| each(&self.plan.specs[packet.hop as usize], true));
         let managed = self
             .links
             .iter()
@@ -409,6 +408,11 @@ impl Engine {
             each(&self.plan.specs[waits.packet.hop as usize], true);
         }
     }
+}
+
+/// The streams of what the link with this number loses.
+pub(crate) fn loss_streams(seed: u64, link: u64) -> impl Fn(LossCause) -> rand_pcg::Pcg32 {
+    move |cause| random(seed, Purpose::Loss(cause), link)
 }
 
 /// The branch that a connection is sent over in an epoch.

@@ -1,12 +1,15 @@
 //! What happens to links on the way: bandwidth changes, failures and repairs, new routes.
 
-use netflow_network::Change;
+use netflow_network::{Change, LinkLoss};
+use netflow_queues::Losses;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, loss_streams};
 use crate::ns;
 use crate::plan::Plan;
-use crate::queue::stretched;
+use crate::queue::{Lossy, stretched};
+use crate::serve::bits_of;
 use crate::sharing::Turn;
+use crate::wire::Packet;
 
 impl Engine {
     /// When the next event is, if there is one.
@@ -25,6 +28,7 @@ impl Engine {
             let l = event.link as usize;
             match event.change {
                 Change::Bandwidth(bps) => self.set_bandwidth(l, bps),
+                Change::Loss(loss) => self.set_loss(l, &loss),
                 Change::Down => self.fail(l),
                 Change::Up => self.links[l].queue.repair(),
             }
@@ -67,6 +71,12 @@ impl Engine {
         self.schedule.sender_due_ns[t] = transfer.sender_due_ns();
     }
 
+    /// The link loses this from now on, as after an event.
+    pub fn change_loss(&mut self, link: usize, loss: &LinkLoss) {
+        self.set_loss(link, loss);
+        self.make_schedule();
+    }
+
     /// Routes every transfer whose way is another than in the epoch before.
     pub fn route(&mut self, before: Option<usize>) {
         for t in 0..self.transfers.len() {
@@ -107,8 +117,8 @@ impl Engine {
             });
         }
         if let Some(lossy) = &mut self.links[l].lossy {
-            for (left_ns, _) in &mut *lossy.doomed {
-                *left_ns = stretched(*left_ns, now_ns, ratio);
+            for packet in &mut *lossy.doomed {
+                packet.time_ns = stretched(packet.time_ns, now_ns, ratio);
             }
         }
         for hop in 0..self.plan.specs.len() {
@@ -118,14 +128,45 @@ impl Engine {
         }
     }
 
-    /// The link fails: what is queued is lost. What is on the way over it arrives.
-    fn fail(&mut self, l: usize) {
+    /// What is lost on the way is another thing from now on: those that have not been transmitted meet it, in the
+    /// order in which they are.
+    fn set_loss(&mut self, l: usize, loss: &LinkLoss) {
+        let streams = loss_streams(self.seed, self.numbers.links[l]);
+        let link = &self.links[l];
+        if link.loss() == loss {
+            return;
+        }
+        let delay_ns = link.delay_ns;
+        let mut queued = self.take_queued(l);
+        let lossy = self.links[l].lossy.get_or_insert_with(|| {
+            let nothing = Losses::new(&LinkLoss::NONE, &streams);
+            Box::new(Lossy::new(nothing))
+        });
+        queued.extend_from_slice(&lossy.doomed);
+        lossy.doomed.clear();
+        queued.sort_by_key(Packet::order);
+        lossy.losses.set(loss, &streams);
+        let sender = self.plan.sender(l as u32) as usize;
+        for packet in queued {
+            let hop = packet.hop as usize;
+            let bytes = bits_of(&self.transfers, &self.plan.specs[hop], packet.seq) / 8.0;
+            // There is one wire for all queues of a link, whose own event comes before those of its classes.
+            let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
+            match &mut self.links[l].lossy {
+                Some(lossy) if is_lost => lossy.doomed.push(packet),
+                _ => {
+                    let next = packet.goes_on(packet.time_ns + delay_ns);
+                    self.plan.wires.push(self.plan.hops[hop].out, next);
+                }
+            }
+        }
+    }
+
+    /// Takes those off the wires behind a link that it has not transmitted yet, and will not lose; their times are
+    /// when it will have transmitted them.
+    fn take_queued(&mut self, l: usize) -> Vec<Packet> {
         let now_ns = self.now_ns;
         let delay_ns = self.links[l].delay_ns;
-        let waited = self.links[l].queue.fail(now_ns);
-        if let Turn::Sharing(sharing) = &mut self.links[l].turn {
-            sharing.fail(now_ns);
-        }
         let sender = self.plan.sender(l as u32);
         let Plan {
             wires,
@@ -133,20 +174,37 @@ impl Engine {
             specs,
             ..
         } = &mut self.plan;
-        let mut lost: Vec<u32> = waited.iter().map(|waits| waits.packet.hop).collect();
+        let mut taken = Vec::new();
         for wire in behind(origins, sender) {
             wires.remove(wire, |packet| {
                 let hop = packet.hop - 1;
                 let here = specs[hop as usize].link == l as u32;
-                let queued = here && packet.time_ns.saturating_sub(delay_ns) > now_ns;
+                let time_ns = packet.time_ns.saturating_sub(delay_ns);
+                let queued = here && time_ns > now_ns;
                 if queued {
-                    lost.push(hop);
+                    taken.push(Packet {
+                        time_ns,
+                        hop,
+                        ..*packet
+                    });
                 }
                 queued
             });
         }
+        taken
+    }
+
+    /// The link fails: what is queued is lost. What is on the way over it arrives.
+    fn fail(&mut self, l: usize) {
+        let now_ns = self.now_ns;
+        let waited = self.links[l].queue.fail(now_ns);
+        if let Turn::Sharing(sharing) = &mut self.links[l].turn {
+            sharing.fail(now_ns);
+        }
+        let mut lost: Vec<u32> = waited.iter().map(|waits| waits.packet.hop).collect();
+        lost.extend(self.take_queued(l).iter().map(|packet| packet.hop));
         if let Some(lossy) = &mut self.links[l].lossy {
-            lost.extend(lossy.doomed.iter().map(|&(_, hop)| hop));
+            lost.extend(lossy.doomed.iter().map(|packet| packet.hop));
             lossy.doomed.clear();
         }
         for hop in lost {

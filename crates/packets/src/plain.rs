@@ -6,7 +6,7 @@ use netflow_network::{
     Acks, Application, Buffer, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec, Network,
     NetworkBuilder, NodeId, QueueClass, Red, Scheduler, Source, TcpVariant, WindowSource,
 };
-use netflow_problems::{connection, constant_users, link};
+use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::ns;
@@ -231,6 +231,16 @@ fn random_network(seed: u64) -> Network {
         event(0.7, link, Change::Down);
         event(1.1, other, Change::Bandwidth(1.3e6));
         event(1.6, link, Change::Up);
+    }
+    for _ in 0..one_of(rng, &[0, 0, 1, 4]) {
+        let other_s = rng.random();
+        let at_s = one_of(rng, &[0.0, 0.7, 1.1, other_s]);
+        let (link, loss) = (one_of(rng, &links), some_loss(rng));
+        let change = Change::Loss(LinkLoss {
+            random: one_of(rng, &[0.0, 0.02, 0.2]),
+            ..loss
+        });
+        builder.event(EventSpec { at_s, link, change });
     }
     builder.build().unwrap()
 }

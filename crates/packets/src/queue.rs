@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
-use netflow_queues::{Buffer, Departures, Losses};
+use netflow_queues::{Buffer, Departures, LinkLoss, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -12,6 +12,7 @@ use crate::managed::{CONGESTED, ManagedQueue, Waits};
 use crate::plan::HopSpec;
 use crate::sharing::Turn;
 use crate::tcp::NEVER;
+use crate::wire::Packet;
 
 /// A link.
 #[derive(Clone, Debug)]
@@ -42,36 +43,41 @@ impl Link {
         self.lossy.is_none() && self.queue.is_plain()
     }
 
-    /// The next packet that has been transmitted by now, and is lost on the way: when it had been, and
-    /// its hop.
-    pub fn next_doomed(&mut self, now_ns: u64) -> Option<(u64, u32)> {
+    /// The next packet that has been transmitted by now, and is lost on the way; its time is when it had been.
+    pub fn next_doomed(&mut self, now_ns: u64) -> Option<Packet> {
         let lossy = self.lossy.as_mut()?;
         let first = *lossy.doomed.first()?;
-        if first.0 > now_ns {
+        if first.time_ns > now_ns {
             return None;
         }
         lossy.lost += 1;
         lossy.doomed.pop()
     }
 
-    /// Those that are still in the queue, and will be lost on the way: when they have been transmitted,
-    /// and their hops.
-    pub fn doomed(&self) -> &[(u64, u32)] {
+    /// Those that are still in the queue, and will be lost on the way; their times are when they have been
+    /// transmitted.
+    pub fn doomed(&self) -> &[Packet] {
         self.lossy.as_ref().map_or(&[], |lossy| &lossy.doomed)
     }
 
-    /// How many it has lost on the way.
-    pub fn link_lost(&self) -> u64 {
-        self.lossy.as_ref().map_or(0, |lossy| lossy.lost)
+    /// What it loses on the way at present.
+    pub fn loss(&self) -> &LinkLoss {
+        let lossy = self.lossy.as_ref();
+        lossy.map_or(&LinkLoss::NONE, |lossy| lossy.losses.loss())
+    }
+
+    /// How many it has lost on the way, if it ever may have.
+    pub fn link_lost(&self) -> Option<u64> {
+        self.lossy.as_ref().map(|lossy| lossy.lost)
     }
 }
 
 /// What a link loses on the way.
 #[derive(Clone, Debug)]
 pub(crate) struct Lossy {
-    losses: Losses<Pcg32>,
-    /// Packets in the queue that it will lose.
-    pub doomed: Fifo<(u64, u32)>,
+    pub losses: Losses<Pcg32>,
+    /// Packets in the queue that it will lose; their times are when they have been transmitted.
+    pub doomed: Fifo<Packet>,
     lost: u64,
 }
 
@@ -84,15 +90,15 @@ impl Lossy {
         }
     }
 
-    /// Whether the next packet that arrives, of so many bytes, will be lost on the way. If the queue takes
+    /// Whether this packet of so many bytes, the next that arrives, will be lost on the way. If the queue takes
     /// it, it is transmitted first, by `left_ns`.
     #[inline]
-    pub fn dooms(&mut self, bytes: f64, left_ns: Option<u64>, hop: u32) -> bool {
+    pub fn dooms(&mut self, bytes: f64, left_ns: Option<u64>, packet: Packet) -> bool {
         let is_lost = self.loses(bytes);
-        if let Some(left_ns) = left_ns
+        if let Some(time_ns) = left_ns
             && is_lost
         {
-            self.doomed.push((left_ns, hop));
+            self.doomed.push(Packet { time_ns, ..packet });
         }
         is_lost
     }

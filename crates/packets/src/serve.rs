@@ -2,9 +2,10 @@
 
 use crate::engine::{Engine, lose};
 use crate::managed::{CONGESTED, Waits};
-use crate::plan::VARIED;
+use crate::plan::{HopSpec, VARIED};
 use crate::queue::{Link, service_ns};
 use crate::sharing::Turn;
+use crate::transfer::Transfer;
 use crate::wire::{Packet, before};
 
 impl Engine {
@@ -129,8 +130,8 @@ impl Engine {
         let spec = &self.plan.specs[packet.hop as usize];
         let (service_ns, bits) = match packet.seq {
             0 => (spec.header_ns, spec.header_bits),
-            seq if hop.service_ns == VARIED => {
-                let bits = 8.0 * self.transfers[spec.transfer as usize].wire_bytes(seq);
+            _ if hop.service_ns == VARIED => {
+                let bits = bits_of(&self.transfers, spec, packet.seq);
                 (service_ns(bits, link.bandwidth_bps), bits)
             }
             _ => (hop.service_ns, spec.bits),
@@ -158,7 +159,7 @@ impl Engine {
                 .arrive_marked(packet.time_ns, service_ns, bits, spec.precedence),
         };
         let lossy = link.lossy.as_deref_mut();
-        let is_doomed = lossy.is_some_and(|it| it.dooms(bits / 8.0, left_ns, packet.hop));
+        let is_doomed = lossy.is_some_and(|it| it.dooms(bits / 8.0, left_ns, packet));
         match left_ns {
             None => self.is_lost(packet.hop, packet.time_ns),
             Some(_) if is_doomed => {}
@@ -234,7 +235,13 @@ impl Engine {
         link.queue.counts.sojourn_ns += left_ns - arrived_ns;
         link.queue.counts.marked += u64::from(marked);
         match &mut link.lossy {
-            Some(lossy) if is_lost => lossy.doomed.push((left_ns, waits.packet.hop)),
+            Some(lossy) if is_lost => {
+                let packet = waits.packet;
+                lossy.doomed.push(Packet {
+                    time_ns: left_ns,
+                    ..packet
+                });
+            }
             _ => {
                 let out = self.plan.hops[waits.packet.hop as usize].out;
                 let next = waits.packet.goes_on(left_ns + link.delay_ns);
@@ -257,10 +264,19 @@ impl Engine {
     /// What links lose on the way, and has been transmitted by now, is lost.
     pub fn settle(&mut self) {
         for l in 0..self.links.len() {
-            while let Some((left_ns, hop)) = self.links[l].next_doomed(self.now_ns) {
-                self.is_lost(hop, left_ns);
+            while let Some(packet) = self.links[l].next_doomed(self.now_ns) {
+                self.is_lost(packet.hop, packet.time_ns);
             }
         }
+    }
+}
+
+/// Bits of a packet on a hop.
+pub(crate) fn bits_of(transfers: &[Transfer], hop: &HopSpec, seq: i32) -> f64 {
+    match seq {
+        0 => hop.header_bits,
+        _ if hop.varied => 8.0 * transfers[hop.transfer as usize].wire_bytes(seq),
+        _ => hop.bits,
     }
 }
 

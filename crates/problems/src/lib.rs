@@ -27,7 +27,7 @@ pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};
 pub use shared_queue::SHARED_QUEUE;
-pub use specs::{connection, constant_users, link, one_way};
+pub use specs::{connection, constant_users, link, one_way, some_loss};
 pub use wide::{WideNetwork, wide_network};
 
 /// Bits of the packets in the reference cases.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::specs::{link, link_loss};
+use crate::specs::{link, link_loss, some_loss};
 use netflow_network::{
     Acks, Application, Change, ConnectionSpec, DropPolicy, EventSpec, LinkLoss, LinkSpec, Network,
     NetworkBuilder, NodeId, Red, Source, TcpVariant, WindowSource,
@@ -21,7 +21,7 @@ pub struct RandomNetwork {
     pub links: usize,
     /// Number of connections.
     pub connections: usize,
-    /// Number of events: bandwidth changes, failures and repairs.
+    /// Number of events: changes of bandwidth and loss, failures and repairs.
     pub events: usize,
     /// Seconds within which connections start and events happen.
     pub duration_s: f64,
@@ -108,7 +108,13 @@ pub fn random_network(r: RandomNetwork) -> Network {
             change: match rng.random_range(0..4) {
                 0 => Change::Down,
                 1 => Change::Up,
-                _ => Change::Bandwidth(8e4 * rng.random_range(1.0..20.0)),
+                _ => {
+                    let bps = 8e4 * rng.random_range(1.0..20.0);
+                    match !r.plain && losses.random_bool(0.3) {
+                        true => Change::Loss(some_loss(&mut losses)),
+                        false => Change::Bandwidth(bps),
+                    }
+                }
             },
         });
     }

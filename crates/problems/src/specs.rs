@@ -11,8 +11,17 @@ use rand::{Rng, RngExt};
 /// What a link loses on the way: of most links nothing, of others packets at random, in bursts or by bit
 /// errors.
 pub(crate) fn link_loss(rng: &mut impl Rng) -> LinkLoss {
+    loss_of(rng, 20)
+}
+
+/// The same, more often than not something.
+pub fn some_loss(rng: &mut impl Rng) -> LinkLoss {
+    loss_of(rng, 5)
+}
+
+fn loss_of(rng: &mut impl Rng, kinds: u32) -> LinkLoss {
     let rare = rng.random_range(1e-4_f64.ln()..0.03_f64.ln()).exp();
-    match rng.random_range(0..20) {
+    match rng.random_range(0..kinds) {
         0 | 1 => LinkLoss::from(rare),
         2 => LinkLoss {
             gilbert: GilbertElliott::new(rare, 0.3, 0.0, 0.5).ok(),

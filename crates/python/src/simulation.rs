@@ -203,6 +203,12 @@ impl Simulation {
         Ok((rates.committed_bps, rates.peak_bps))
     }
 
+    fn set_loss(&mut self, link: &str, loss: f64) -> PyResult<()> {
+        let id = self.link(link)?;
+        let set = self.simulation.set_loss(id, &loss.into());
+        set.map_err(|error| errors::value(error.to_string()))
+    }
+
     fn bandwidths_bps(&self, link: &str) -> PyResult<(f64, f64)> {
         Ok(self.network().bandwidths_bps(self.link(link)?))
     }

@@ -2,6 +2,7 @@
 
 use netflow_units::Probability;
 use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
 
 /// A number that a link's losses cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -33,7 +34,7 @@ fn ensure(
 
 /// What a link loses on the way, whatever its queue is like. A packet that is lost by any of these took
 /// its room in the buffer and its time on the link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoss {
     /// Probability with which a packet is lost, each independently.
     pub random: f64,
@@ -123,7 +124,7 @@ pub enum LossCause {
 
 /// Losses in bursts: a chain with a good and a bad state that moves once before every packet
 /// (Gilbert, 1960; Elliott, 1963). It starts in its stationary state.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GilbertElliott {
     to_bad: f64,
     to_good: f64,
@@ -183,7 +184,7 @@ impl GilbertElliott {
 /// Errors that are independent have bursts of b = 1/(1 − e) bits in the mean, therefore q = e and
 /// the familiar (1 − e)^n; that is what [`BitErrors::independent`] makes. Every packet meets the
 /// chain in its stationary state: bursts do not reach from one packet into the next.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BitErrors {
     rate: f64,
     /// Probability of an errored bit after a clean one, q.
@@ -240,36 +241,67 @@ fn checked_rate(rate: f64) -> Result<f64, LossError> {
 /// its size alone.
 #[derive(Clone, Debug)]
 pub struct Losses<R> {
-    random: Option<(f64, R)>,
-    gilbert: Option<(GilbertElliott, bool, R)>,
-    bit_errors: Option<(BitErrors, R)>,
+    loss: LinkLoss,
+    /// Of each cause that there is, or was once.
+    random: Option<R>,
+    /// With the state of the chain: whether it is bad, once a packet has met it.
+    gilbert: Option<(Option<bool>, R)>,
+    bit_errors: Option<R>,
 }
 
 impl<R: Rng> Losses<R> {
     /// With a stream of random numbers for each cause.
     pub fn new(loss: &LinkLoss, stream: impl Fn(LossCause) -> R) -> Losses<R> {
-        Losses {
-            random: (loss.random > 0.0).then(|| (loss.random, stream(LossCause::Random))),
-            gilbert: loss.gilbert.map(|chain| {
-                let mut stream = stream(LossCause::Gilbert);
-                let bad = happens(&mut stream, chain.bad_share());
-                (chain, bad, stream)
-            }),
-            bit_errors: loss
-                .bit_errors
-                .map(|errors| (errors, stream(LossCause::BitErrors))),
+        let mut losses = Losses {
+            loss: LinkLoss::NONE,
+            random: None,
+            gilbert: None,
+            bit_errors: None,
+        };
+        losses.set(loss, stream);
+        losses
+    }
+
+    /// What is lost at present.
+    pub fn loss(&self) -> &LinkLoss {
+        &self.loss
+    }
+
+    /// From now on packets are lost by these causes. One that is new gets its stream; one that there was goes on
+    /// with its own, and if it has no other numbers than before, nothing about it is different. Another chain of
+    /// bursts starts in its stationary state.
+    pub fn set(&mut self, loss: &LinkLoss, stream: impl Fn(LossCause) -> R) {
+        if loss.random > 0.0 {
+            (self.random).get_or_insert_with(|| stream(LossCause::Random));
         }
+        if loss.gilbert.is_some() {
+            let chain = (self.gilbert).get_or_insert_with(|| (None, stream(LossCause::Gilbert)));
+            if loss.gilbert != self.loss.gilbert {
+                chain.0 = None;
+            }
+        }
+        if loss.bit_errors.is_some() {
+            (self.bit_errors).get_or_insert_with(|| stream(LossCause::BitErrors));
+        }
+        self.loss = *loss;
     }
 
     /// The fate of the next packet.
     pub fn next(&mut self, bytes: f64) -> Option<LossCause> {
         let mut lost = None;
-        if let Some((loss, stream)) = &mut self.random
-            && happens(stream, *loss)
+        if self.loss.random > 0.0
+            && let Some(stream) = &mut self.random
+            && happens(stream, self.loss.random)
         {
             lost = Some(LossCause::Random);
         }
-        if let Some((chain, bad, stream)) = &mut self.gilbert {
+        if let Some(chain) = self.loss.gilbert
+            && let Some((bad, stream)) = &mut self.gilbert
+        {
+            let bad = match bad {
+                Some(bad) => bad,
+                None => bad.insert(happens(stream, chain.bad_share())),
+            };
             let moves = happens(stream, if *bad { chain.to_good } else { chain.to_bad });
             *bad ^= moves;
             let loss = if *bad {
@@ -281,7 +313,8 @@ impl<R: Rng> Losses<R> {
                 lost = lost.or(Some(LossCause::Gilbert));
             }
         }
-        if let Some((errors, stream)) = &mut self.bit_errors
+        if let Some(errors) = self.loss.bit_errors
+            && let Some(stream) = &mut self.bit_errors
             && happens(stream, errors.loss_probability(bytes))
         {
             lost = lost.or(Some(LossCause::BitErrors));
@@ -293,4 +326,93 @@ impl<R: Rng> Losses<R> {
 /// Draws always, so that streams stay in step.
 fn happens(stream: &mut impl Rng, probability: f64) -> bool {
     stream.random::<f64>() < probability
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_pcg::Pcg32;
+
+    use super::*;
+
+    fn stream(cause: LossCause) -> Pcg32 {
+        Pcg32::new(7, cause as u64)
+    }
+
+    fn all_causes(random: f64) -> LinkLoss {
+        LinkLoss {
+            random,
+            gilbert: GilbertElliott::new(0.1, 0.4, 0.0, 0.8).ok(),
+            bit_errors: BitErrors::independent(2e-5).ok(),
+        }
+    }
+
+    fn fates(losses: &mut Losses<Pcg32>, n: usize) -> Vec<Option<LossCause>> {
+        (0..n).map(|_| losses.next(1000.0)).collect()
+    }
+
+    /// Whatever came before the first packet.
+    #[test]
+    fn before_the_first_packet_it_is_as_if_it_had_always_been() {
+        let chain = GilbertElliott::new(0.9, 0.1, 0.0, 1.0).ok();
+        let first = [
+            LinkLoss::NONE,
+            LinkLoss::from(0.9),
+            LinkLoss {
+                gilbert: chain,
+                ..all_causes(0.0)
+            },
+        ];
+        let wanted = fates(&mut Losses::new(&all_causes(0.2), stream), 1000);
+        for first in first {
+            let mut losses = Losses::new(&first, stream);
+            losses.set(&all_causes(0.2), stream);
+            assert_eq!(fates(&mut losses, 1000), wanted);
+        }
+    }
+
+    /// Streams go on: one that began anew would draw the same numbers again.
+    #[test]
+    fn what_stays_goes_on_and_what_comes_back_does_not_begin_again() {
+        let mut always = Losses::new(&all_causes(0.2), stream);
+        let mut same = Losses::new(&all_causes(0.2), stream);
+        let mut wanted = fates(&mut always, 500);
+        let mut found = fates(&mut same, 500);
+        same.set(&all_causes(0.2), stream);
+        wanted.extend(fates(&mut always, 500));
+        found.extend(fates(&mut same, 500));
+        assert_eq!(found, wanted);
+
+        let mut paused = Losses::new(&LinkLoss::from(0.5), stream);
+        let before = fates(&mut paused, 200);
+        paused.set(&LinkLoss::NONE, stream);
+        assert_eq!(fates(&mut paused, 200), vec![None; 200]);
+        paused.set(&LinkLoss::from(0.5), stream);
+        let after = fates(&mut paused, 200);
+        assert_ne!(after, before);
+        let mut through = Losses::new(&LinkLoss::from(0.5), stream);
+        fates(&mut through, 200);
+        assert_eq!(after, fates(&mut through, 200));
+    }
+
+    /// Another chain starts in its stationary state: the first packet after the change is lost as often as any.
+    #[test]
+    fn another_chain_starts_in_its_stationary_state() {
+        let of = |loss_bad| LinkLoss {
+            gilbert: GilbertElliott::new(0.001, 0.003, 0.0, loss_bad).ok(),
+            ..LinkLoss::NONE
+        };
+        let runs = 4000;
+        let lost = (0..runs).filter(|&seed| {
+            let stream = |cause| Pcg32::new(seed, cause as u64);
+            let mut losses = Losses::new(&of(0.5), stream);
+            losses.next(1000.0);
+            losses.set(&of(1.0), stream);
+            losses.next(1000.0).is_some()
+        });
+        let share = lost.count() as f64 / runs as f64;
+        assert!(
+            (share - 0.25).abs() < 4.0 * (0.1875 / runs as f64).sqrt(),
+            "{share}"
+        );
+    }
 }

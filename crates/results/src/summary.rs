@@ -90,25 +90,30 @@ pub struct EventSummary {
     pub at_s: f64,
     /// `FROM->TO`.
     pub link: String,
-    /// What: `down`, `up` or `bandwidth`.
+    /// What: `down`, `up`, `bandwidth` or `loss`; several at one time to one link follow each other.
     pub change: String,
     /// The bandwidth in bit/s from then on, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_bps: Option<f64>,
+    /// What is lost on the way from then on, in words, if that changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<String>,
 }
 
 impl EventSummary {
     fn of(network: &Network, event: &EventSpec) -> EventSummary {
-        let (change, bandwidth_bps) = match event.change {
-            Change::Down => ("down", None),
-            Change::Up => ("up", None),
-            Change::Bandwidth(bps) => ("bandwidth", Some(bps)),
+        let (change, bandwidth_bps, loss) = match event.change {
+            Change::Down => ("down", None, None),
+            Change::Up => ("up", None, None),
+            Change::Bandwidth(bps) => ("bandwidth", Some(bps), None),
+            Change::Loss(loss) => ("loss", None, Some(loss.to_string())),
         };
         EventSummary {
             at_s: event.at_s,
             link: network.link_name(event.link).to_owned(),
             change: change.to_owned(),
             bandwidth_bps,
+            loss,
         }
     }
 }
@@ -677,6 +682,7 @@ mod tests {
                 link: "a->\"b\"".to_owned(),
                 change: "down".to_owned(),
                 bandwidth_bps: None,
+                loss: None,
             }],
             aggregates: vec![AggregateSummary {
                 aggregate: "F1".to_owned(),

@@ -231,11 +231,12 @@ fn sources(network: &Network, seen: &Seen, from_s: f64, to_s: f64) -> Vec<Option
         }
         let rate_pps = sent_pps / count;
         let rtt_s = rtts.iter().sum::<f64>() / rtts.len() as f64;
+        let losses = network.losses_at(from_s);
         let pass: f64 = network
             .path_at(members[0], from_s)
             .iter()
             .map(|&id| {
-                let on_way = network.link_spec(id).loss;
+                let on_way = losses[id.index()];
                 let lost = on_way.probability(spec.packet_size_bytes);
                 (1.0 - seen.links[id.index()].loss_probability) * (1.0 - lost)
             })

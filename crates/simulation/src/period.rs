@@ -115,10 +115,7 @@ impl Run for Simulation {
             offered_pkts: sums.offered_pkts,
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,
-            link_lost_pkts: match self.network().link_spec(id).loss.is_none() {
-                true => None,
-                false => Some(sums.link_lost_pkts),
-            },
+            link_lost_pkts: sums.link_lost_pkts,
             marked_pkts: sums.marked_pkts,
             queued_pkts: self.engine().queue_pkts(id),
             queue_is_estimate: match self.stepper() {

@@ -1,11 +1,11 @@
-//! What is set of a simulation between its steps, by a controller say: bandwidths, paths, rates and markers.
+//! What is set of a simulation between its steps, by a controller say: bandwidths, losses, paths, rates and markers.
 //!
 //! What may happen is announced before the start, since engines size what they keep by it.
 
 use netflow_network::tables::{NO_BRANCH, Way};
 use netflow_network::{
-    AggregateId, BuildError, Change, ConnectionId, EventSpec, LinkId, MarkerRates, Network, NodeId,
-    RunError, Set,
+    AggregateId, BuildError, Change, ConnectionId, EventSpec, LinkId, LinkLoss, MarkerRates,
+    Network, NodeId, RunError, Set,
 };
 
 use crate::simulation::{Simulation, Stepper};
@@ -97,6 +97,25 @@ impl Simulation {
             match &mut self.stepper {
                 Stepper::Fluid(fluid) => fluid.set_bandwidth(queue, bandwidth_bps),
                 Stepper::Packets(packets) => packets.set_bandwidth(queue, bandwidth_bps),
+            }
+        }
+        Ok(())
+    }
+
+    /// The link loses this on the way from now on, as after an event: of the packets whose transmission ends later.
+    /// What it loses already changes nothing.
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] if that is no loss ([`LinkLoss::check`]).
+    pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) -> Result<(), RunError> {
+        id.within(self.owner());
+        if let Err(error) = loss.check() {
+            return bad("loss", error.to_string());
+        }
+        for queue in self.engine().network().queues_of(id) {
+            match &mut self.stepper {
+                Stepper::Fluid(fluid) => fluid.set_loss(queue, loss),
+                Stepper::Packets(packets) => packets.set_loss(queue, loss),
             }
         }
         Ok(())

@@ -1,14 +1,14 @@
 //! A network as it is at one time: who sends over which links, and what each link is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_fluid::rest::{Queue, ack_bits_per_data, ln_pass, packets_per_data};
-use netflow_network::tables::Way;
+use netflow_network::tables::{LinkEvent, Way};
 use netflow_network::{
-    ACK_BYTES, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, Network, Rerouted,
-    Source,
+    ACK_BYTES, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss, Network,
+    Rerouted, Source,
 };
 use netflow_profile::Profile;
 
@@ -147,8 +147,16 @@ fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     Err(SteadyError::NotCovered { what, reason })
 }
 
+/// How many events these are: what happens to one link at one time is one.
+fn happenings(events: &[LinkEvent]) -> usize {
+    let each = events
+        .iter()
+        .map(|event| (event.at_s.to_bits(), event.link));
+    each.collect::<HashSet<_>>().len()
+}
+
 impl Problem {
-    /// The network with the bandwidths and senders of just before `at_s`, and these routes.
+    /// The network with the bandwidths, losses and senders of just before `at_s`, and these routes.
     pub fn new(network: &Network, at_s: f64, routes: &Rerouted) -> Result<Problem, SteadyError> {
         if at_s.is_nan() || at_s <= 0.0 {
             return Err(SteadyError::BadTime { at_s });
@@ -161,10 +169,14 @@ impl Problem {
             .zip(&inner.buffer_pkts)
             .map(link_of)
             .collect();
+        let mut losses: Vec<LinkLoss> = inner.links.iter().map(|link| link.loss).collect();
         let begun = inner.events.partition_point(|e| e.at_s < at_s);
         for event in &inner.events[..begun] {
-            if let Change::Bandwidth(bps) = event.change {
-                links[event.link as usize].bandwidth_bps = bps;
+            let link = event.link as usize;
+            match event.change {
+                Change::Bandwidth(bps) => links[link].bandwidth_bps = bps,
+                Change::Loss(loss) => losses[link] = loss,
+                Change::Down | Change::Up => {} // in the routes
             }
         }
         let epoch = inner.epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
@@ -178,7 +190,7 @@ impl Problem {
             groups: Vec::new(),
             flow_of: vec![None; inner.classes.len()],
             alone: BTreeMap::new(),
-            later_events: (inner.events.len() - begun).max(later),
+            later_events: happenings(&inner.events[begun..]).max(later),
             without_route: Vec::new(),
             used: Vec::new(),
         };
@@ -196,7 +208,7 @@ impl Problem {
             refuse_connection(spec)?;
             let branch = inner.epochs[epoch].branch_of[class];
             match routes.way(inner, class as u32, branch) {
-                Some(way) => problem.add_flow(network, class as u32, way, &mut known),
+                Some(way) => problem.add_flow(network, class as u32, way, &losses, &mut known),
                 None => *blocked = true,
             }
         }
@@ -214,6 +226,7 @@ impl Problem {
         network: &Network,
         class: u32,
         way: Way<'_>,
+        losses: &[LinkLoss],
         known: &mut HashMap<*const (), u32>,
     ) {
         let inner = network.tables();
@@ -233,7 +246,7 @@ impl Problem {
         if profile == NO_PROFILE && rate_pps <= 0.0 {
             return; // it is silent
         }
-        let pass = |l: u32, bytes: f64| 1.0 - inner.links[l as usize].loss.probability(bytes);
+        let pass = |l: u32, bytes: f64| 1.0 - losses[l as usize].probability(bytes);
         let first = self.hop_link.len() as u32;
         let middle = first + way.data.len() as u32;
         let end = middle + way.back.len() as u32;

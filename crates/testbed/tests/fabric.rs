@@ -133,6 +133,7 @@ fn some_link() -> impl Strategy<Value = LinkSpec> {
 fn some_change() -> impl Strategy<Value = Change> {
     prop_oneof![
         (1e5..1e8).prop_map(Change::Bandwidth),
+        (0.0..0.5).prop_map(|loss| Change::Loss(LinkLoss::from(loss))),
         Just(Change::Down),
         Just(Change::Up),
     ]

@@ -34,23 +34,17 @@ impl Divide for ArriveWork<'_> {
 pub(super) struct ForwardWork<'a> {
     pub first_hop: usize,
     pub forwarded: &'a mut [f64],
-    pub lost: &'a mut [f64],
 }
 
 impl Divide for ForwardWork<'_> {
     fn divide(self, block: &Block, _index: usize) -> (Self, Self) {
         let cut = block.first_hop as usize;
         let (left, right) = self.forwarded.split_at_mut(cut - self.first_hop);
-        let (lost_left, lost_right) = self.lost.split_at_mut(cut - self.first_hop);
-        let part = |first_hop, forwarded, lost| ForwardWork {
+        let part = |first_hop, forwarded| ForwardWork {
             first_hop,
             forwarded,
-            lost,
         };
-        (
-            part(self.first_hop, left, lost_left),
-            part(cut, right, lost_right),
-        )
+        (part(self.first_hop, left), part(cut, right))
     }
 }
 

@@ -41,7 +41,7 @@ impl Setup {
     /// Carries out all events that are due.
     pub fn apply_events(&self, state: &mut State, scratch: &mut Scratch) {
         let inner = self.network.tables();
-        let mut changed = false;
+        let (mut changed, mut lose_other) = (false, false);
         while let Some(e) = inner.events.get(state.next_event) {
             if e.at_s > state.time_s {
                 break;
@@ -49,6 +49,7 @@ impl Setup {
             let rank = self.plan.rank[e.link as usize] as usize;
             match e.change {
                 Change::Bandwidth(bps) => state.links[rank].bandwidth_bps = bps,
+                Change::Loss(loss) => lose_other |= state.set_loss(rank, loss),
                 Change::Down => self.fail(state, rank),
                 Change::Up => state.links[rank].down = false,
             }
@@ -64,6 +65,9 @@ impl Setup {
         }
         if changed {
             scratch.links_changed(self, state);
+        }
+        if lose_other {
+            scratch.on_the_way.update(&self.plan, state);
         }
     }
 

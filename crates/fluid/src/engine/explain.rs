@@ -4,7 +4,8 @@ use netflow_network::tables::NO_BRANCH;
 use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId};
 
 use super::Setup;
-use super::marked::ln_pass_marked;
+use super::marked::ln_pass_queues;
+use super::on_the_way::ln_pass_of;
 use super::plan::NO_PROFILE;
 use super::sources::Condition;
 use crate::state::State;
@@ -36,7 +37,7 @@ impl Setup {
                 Some(rio) => state.rio[rio as usize].loss(&marking, link.refused),
                 None => link.refused,
             };
-            let link_loss = inner.links[l.link as usize].loss.probability(bits / 8.0);
+            let link_loss = state.loss(rank as usize).probability(bits / 8.0);
             let mean_bits = match link.queue_pkts > 0.0 {
                 true => link.queue_bits / link.queue_pkts,
                 false => l.nominal_bits,
@@ -61,7 +62,8 @@ impl Setup {
         let mut explanation = Explanation::of_way(state.time_s, count, there.chain(back).collect());
         if branch.aggregate.is_some() {
             // Of its colours each has a loss of its own, all along the way.
-            let ln_pass = ln_pass_marked(&self.plan, state, b as usize, &of_data);
+            let ln_pass = ln_pass_of(&self.plan, state, branch)
+                + ln_pass_queues(&self.plan, state, b as usize, &of_data);
             explanation.loss_probability = -ln_pass.exp_m1();
         }
         let source = &state.branches[b as usize];

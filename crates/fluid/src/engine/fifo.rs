@@ -149,7 +149,6 @@ impl Moving<'_> {
                 let work = ForwardWork {
                     first_hop: hops.start,
                     forwarded: &mut state.forwarded[sources + hops.start..sources + hops.end],
-                    lost: &mut state.lost[hops],
                 };
                 self.scratch
                     .forward_block(plan, block, work, &state.fifo.flight_cells);
@@ -163,7 +162,6 @@ impl Moving<'_> {
         let work = ForwardWork {
             first_hop: 0,
             forwarded: &mut state.forwarded[sources..],
-            lost: &mut state.lost,
         };
         for_blocks(work, &plan.blocks, fork, &|work: ForwardWork<'_>, block| {
             if links[block.rank as usize].quiet_steps == 0 {
@@ -187,10 +185,6 @@ impl Scratch {
         let same_step = (l.next_step_hop.max(block.first_hop) - block.first_hop) as usize;
         let forwarded = &mut work.forwarded[..block.hops()];
         shares::forward(weights, cells, same_step, forwarded);
-        if let Some(pass) = plan.pass_of(block) {
-            let lost = &mut work.lost[same_step..block.hops()];
-            shares::lose_on_the_way(&pass[same_step..], &mut forwarded[same_step..], lost);
-        }
     }
 }
 

@@ -78,7 +78,7 @@ impl Moving<'_> {
             };
             *content = (*content + v - *forwarded).max(0.0);
         }
-        if let Some(pass) = plan.pass.get(hops.clone()) {
+        if let Some(pass) = self.scratch.on_the_way.pass_of(rank, hops.clone()) {
             let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
             shares::lose_on_the_way(pass, forwarded, &mut state.lost[hops.clone()]);
         }

@@ -188,7 +188,8 @@ impl Moving<'_> {
         };
         let marking = self.state.aggregates[aggregate.index()].marking;
         let now = Sight {
-            ln_pass: ln_pass_marked(plan, self.state, b, &marking),
+            ln_pass: self.scratch.on_the_way.ln_pass[b]
+                + ln_pass_queues(plan, self.state, b, &marking),
             ..self.look(b)
         };
         let own_pps = self.state.own_pps(branch);
@@ -239,8 +240,8 @@ impl Moving<'_> {
     }
 }
 
-/// ln of the probability that a packet of a branch gets through, over its colours.
-pub(crate) fn ln_pass_marked(plan: &Plan, state: &State, b: usize, marking: &[f64; 3]) -> f64 {
+/// ln of the probability that a packet of a branch gets through all queues, over its colours.
+pub(crate) fn ln_pass_queues(plan: &Plan, state: &State, b: usize, marking: &[f64; 3]) -> f64 {
     let branch = &plan.branches[b];
     let mut pass = [1.0; 3];
     for &rank in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
@@ -255,5 +256,5 @@ pub(crate) fn ln_pass_marked(plan: &Plan, state: &State, b: usize, marking: &[f6
     }
     let each = pass.iter().zip(marking);
     let through: f64 = each.map(|(pass, part)| pass * part).sum();
-    branch.ln_pass + ln_pass((1.0 - through).clamp(0.0, 1.0))
+    ln_pass((1.0 - through).clamp(0.0, 1.0))
 }

@@ -8,6 +8,7 @@ mod fifo;
 pub(crate) mod law;
 mod literal;
 pub(crate) mod marked;
+pub(crate) mod on_the_way;
 pub(crate) mod order;
 mod pace;
 mod parallel;

@@ -19,7 +19,6 @@ use super::order::Order;
 use super::queue::light_rho;
 use super::rio::RioQueue;
 use super::schedule::Schedule;
-use super::sources::ln_pass;
 use crate::delays::BranchDelays;
 use crate::ramp::Ramp;
 use crate::state::{Seen, State};
@@ -74,9 +73,6 @@ pub(crate) struct Plan {
     pub schedules: Vec<Schedule>,
     /// Whether there are any, or conditioners.
     pub has_precedences: bool,
-    /// By hop, the part of what leaves the queue that the link does not lose on the way; empty if no
-    /// link loses any.
-    pub pass: Vec<f64>,
     /// Whether routes form no cycle: everything is forwarded within the step. Of all ways, and of those that
     /// are used from the start.
     pub all_same_step: bool,
@@ -136,8 +132,6 @@ pub(crate) struct Block {
     pub end_hop: u32,
     pub first_run: u32,
     pub end_run: u32,
-    /// Whether the link loses some of it on the way.
-    pub loses: bool,
     /// FIFO: where its rings start.
     pub first_queue_cell: usize,
     pub first_flight_cell: usize,
@@ -196,8 +190,6 @@ pub(crate) struct BranchPlan {
     /// Hop where its acknowledgements leave; `u32::MAX` without.
     pub last_hop: u32,
     pub first_hop: u32,
-    /// ln of the part of its data that no link loses on the way.
-    pub ln_pass: f64,
     pub data_bits: f64,
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
@@ -344,7 +336,6 @@ impl Plan {
             branch_of: vec![0; hop_count],
             branches: Vec::new(),
             limited: Vec::new(),
-            pass: Vec::new(),
             rio: Vec::new(),
             schedules: Vec::new(),
             has_precedences: inner.has_precedences(),
@@ -396,7 +387,6 @@ impl Plan {
         plan.link_inputs(&ways);
         plan.add_levels(&level_of, &tied);
         plan.add_blocks(&kind_of, &kinds);
-        plan.lose_on_the_way(inner);
         plan.add_branches(inner, &ways);
         plan.add_rio_queues(inner);
         plan.add_schedules(inner);
@@ -436,18 +426,13 @@ impl Plan {
         first..self.links[ranks.end - 1].end_block as usize
     }
 
-    /// The parts of its hops that the link of a block does not lose on the way, if it loses any.
-    pub fn pass_of(&self, block: &Block) -> Option<&[f64]> {
-        block.loses.then(|| &self.pass[block.range()])
-    }
-
     /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses
-    /// among them.
-    pub fn link_lost_pkts(&self, state: &State, rank: usize) -> f64 {
-        let blocks = self.blocks_at(&self.links[rank]);
-        if !blocks.iter().any(|block| block.loses) {
-            return 0.0;
+    /// among them; `None` where it never loses any.
+    pub fn link_lost_pkts(&self, state: &State, rank: usize) -> Option<f64> {
+        if !state.has_loss(rank) {
+            return None;
         }
+        let blocks = self.blocks_at(&self.links[rank]);
         let of_run = |run: &Run| -> f64 {
             let hops = run.first_hop as usize..run.end_hop as usize;
             run.packets * state.lost[hops].iter().sum::<f64>()
@@ -458,23 +443,7 @@ impl Plan {
             .map(of_run)
             .sum();
         let queue = &state.links[rank];
-        (all - (queue.lost_pkts - queue.cut_off_pkts)).max(0.0)
-    }
-
-    fn lose_on_the_way(&mut self, inner: &Tables) {
-        if inner.links.iter().all(|link| link.loss.is_none()) {
-            return;
-        }
-        self.pass = vec![1.0; self.up.len()];
-        for block in &mut self.blocks {
-            let loss = &inner.links[self.links[block.rank as usize].link as usize].loss;
-            block.loses = !loss.is_none();
-            for run in &self.runs[block.first_run as usize..block.end_run as usize] {
-                let bytes = run.bits / run.packets / 8.0;
-                let hops = run.first_hop as usize..run.end_hop as usize;
-                self.pass[hops].fill(1.0 - loss.probability(bytes));
-            }
-        }
+        Some((all - (queue.lost_pkts - queue.cut_off_pkts)).max(0.0))
     }
 
     /// Where the queue cells of a block end.
@@ -587,7 +556,6 @@ impl Plan {
                     end_hop,
                     first_run,
                     end_run: self.runs.len() as u32,
-                    loses: false,
                     first_queue_cell: 0,
                     first_flight_cell: 0,
                 });
@@ -603,8 +571,6 @@ impl Plan {
             let class = inner.branches[b].class;
             let spec = inner.spec_of_class(class);
             let weight = inner.classes[class as usize].weight;
-            let ln_pass_on =
-                |l: u32, bytes: f64| ln_pass(inner.links[l as usize].loss.probability(bytes));
             let delay = |links: &[u32]| -> f64 {
                 links.iter().map(|&l| inner.links[l as usize].delay_s).sum()
             };
@@ -649,11 +615,6 @@ impl Plan {
                     _ => hops[hops.len() - 1],
                 },
                 first_hop: hops[0],
-                ln_pass: way
-                    .data
-                    .iter()
-                    .map(|&l| ln_pass_on(l, spec.packet_size_bytes))
-                    .sum(),
                 data_bits: 8.0 * spec.packet_size_bytes,
                 packets_per_data: packets_per_data(spec.acks),
                 ramp: match &spec.source {

@@ -2,6 +2,7 @@
 
 use netflow_network::Edge;
 
+use super::on_the_way::OnTheWay;
 use super::plan::Plan;
 use super::send::SentWithin;
 use super::shares::{Arrivals, Fate, Weight};
@@ -18,6 +19,8 @@ pub(crate) struct Scratch {
     pub active: ActiveSources,
     /// What does not change in each branch's round-trip time.
     pub fixed_s: Vec<f64>,
+    /// What links lose on the way.
+    pub on_the_way: OnTheWay,
     /// What each link does to a packet that arrives at the start of the step.
     pub conditions: Vec<Condition>,
     /// By block.
@@ -53,6 +56,7 @@ impl Scratch {
         let mut scratch = Scratch {
             active: ActiveSources::default(),
             fixed_s: Vec::new(),
+            on_the_way: OnTheWay::default(),
             conditions: vec![Condition::default(); plan.links.len()],
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],
@@ -71,6 +75,7 @@ impl Scratch {
                 .collect(),
         };
         scratch.links_changed(setup, state);
+        scratch.on_the_way.update(plan, state);
         scratch
     }
 

@@ -45,10 +45,12 @@ impl Moving<'_> {
         let Scratch {
             conditions,
             fixed_s,
+            on_the_way,
             ..
         } = &*self.scratch;
         let plan = &self.setup.plan;
-        look(plan, &plan.branches[b], conditions, fixed_s[b])
+        let ln_pass = on_the_way.ln_pass[b];
+        look(plan, &plan.branches[b], conditions, ln_pass, fixed_s[b])
     }
 
     fn send_at_rates(&mut self) {
@@ -265,6 +267,7 @@ impl SharedView<'_> {
                     plan,
                     &plan.branches[b],
                     &scratch.conditions,
+                    scratch.on_the_way.ln_pass[b],
                     scratch.fixed_s[b],
                 );
                 if learns {

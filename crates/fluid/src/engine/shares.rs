@@ -134,12 +134,14 @@ pub(crate) struct Weights<'a> {
 
 /// First in, first out: what departs has the mix of the arrival slots it came in with, and what
 /// is forwarded the mix of the steps it departed in. Only the first `same_step` hops of the block forward
-/// now, the others before the next step.
+/// now, the others before the next step. What is lost `on_the_way` (the part of every hop that is not, and what
+/// it has lost) is so when it departs, so that later losses have no part in it.
 pub(crate) fn first_in_first_out(
     fate: &Fate,
     inflow: &[f64],
     same_step: usize,
     weights: &Weights<'_>,
+    on_the_way: Option<(&[f64], &mut [f64])>,
     rings: Rings<'_>,
     forwarded: &mut [f64],
 ) {
@@ -163,7 +165,12 @@ pub(crate) fn first_in_first_out(
         }
     }
     let flight = &mut rings.flight[row(flight_row)];
-    if flight_adds {
+    if let Some((pass, lost)) = on_the_way {
+        if !flight_adds {
+            flight.fill(0.0);
+        }
+        add_rows_that_pass(weights.departures, rings.queue, pass, flight, lost);
+    } else if flight_adds {
         add_rows(weights.departures, rings.queue, n, flight);
     } else {
         weigh_rows(weights.departures, rings.queue, n, flight, 0);
@@ -200,6 +207,26 @@ fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offse
                 *out = a * wa + b * wb;
             }
             add_rows(rest, &rows[offset..], n, out);
+        }
+    }
+}
+
+/// `out[h] += Σ weight · rows[row][h] · pass[h]`, and to `lost[h]` the rest.
+fn add_rows_that_pass(
+    weights: &[Weight],
+    rows: &[f64],
+    pass: &[f64],
+    out: &mut [f64],
+    lost: &mut [f64],
+) {
+    let n = out.len();
+    for &(row, w) in weights {
+        let cells = &rows[row as usize * n..][..n];
+        for (((out, lost), cell), pass) in out.iter_mut().zip(&mut *lost).zip(cells).zip(pass) {
+            let departs = cell * w;
+            let passes = departs * pass;
+            *out += passes;
+            *lost += departs - passes;
         }
     }
 }

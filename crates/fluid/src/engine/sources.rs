@@ -192,14 +192,17 @@ impl Sight {
     }
 }
 
+/// What a source sees of its path, of which links pass on `ln_pass` after their queues and which takes `fixed_s`
+/// besides waiting.
 #[inline]
 pub(crate) fn look(
     plan: &Plan,
     branch: &BranchPlan,
     conditions: &[Condition],
+    mut ln_pass: f64,
     fixed_s: f64,
 ) -> Sight {
-    let (mut ln_pass, mut rtt_s) = (branch.ln_pass, fixed_s);
+    let mut rtt_s = fixed_s;
     let mut steepness_per_s = 0.0;
     for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
         let c = conditions[p as usize];

@@ -21,7 +21,7 @@ impl Scratch {
         let link = &setup.plan.links[block.rank as usize];
         let fate = &self.fates[block.rank as usize];
         shares::lose(fate, inflow, &mut work.lost[..n]);
-        let pass = setup.plan.pass_of(block);
+        let pass = (self.on_the_way).pass_of(block.rank as usize, block.range());
         if setup.fifo {
             self.share_fifo(link, block, work, inflow, pass);
             return;
@@ -59,10 +59,10 @@ impl Scratch {
         let same_step = link.next_step_hop.clamp(block.first_hop, block.end_hop) - block.first_hop;
         let forwarded = &mut work.forwarded[..n];
         let same_step = same_step as usize;
-        shares::first_in_first_out(fate, inflow, same_step, &weights, rings, forwarded);
-        if let Some(pass) = pass {
-            shares::lose_on_the_way(&pass[..same_step], forwarded, &mut work.lost[..n]);
-        }
+        let on_the_way = pass.map(|pass| (pass, &mut work.lost[..n]));
+        shares::first_in_first_out(
+            fate, inflow, same_step, &weights, on_the_way, rings, forwarded,
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 
 use netflow_diffserv::Error;
 use netflow_network::tables::NO_BRANCH;
-use netflow_network::{AggregateId, ConnectionId, LinkId, MarkerRates, Set};
+use netflow_network::{AggregateId, ConnectionId, LinkId, LinkLoss, MarkerRates, Set};
 
 use super::Fluid;
 use crate::engine::Setup;
@@ -15,6 +15,17 @@ impl Fluid {
         let rank = self.setup.plan.rank[id.index()] as usize;
         self.state.links[rank].bandwidth_bps = bandwidth_bps;
         self.scratch.links_changed(&self.setup, &self.state);
+    }
+
+    /// The link loses this on the way from now on, as after an event.
+    pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) {
+        let rank = self.rank(id);
+        if self.state.set_loss(rank, *loss) {
+            self.scratch.links_changed(&self.setup, &self.state);
+            self.scratch
+                .on_the_way
+                .update(&self.setup.plan, &self.state);
+        }
     }
 
     /// This is set of a connection from now on, of which it may be set. What is under way keeps to its path.

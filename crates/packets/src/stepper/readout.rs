@@ -93,7 +93,9 @@ impl Engine for Packets {
             let waiting_s = self.engine.waiting_ns(link.index()) as f64 * 1e-9;
             let sums = self.link_sums(link);
             let queue_loss = sums.lost_of(if back { OF_ACKS } else { marking });
-            let link_loss = of.loss.probability(bits / 8.0);
+            let link_loss = self.engine.links[link.index()]
+                .loss()
+                .probability(bits / 8.0);
             ExplainedHop {
                 link,
                 back,
@@ -178,7 +180,7 @@ impl Engine for Packets {
             offered_pkts: counts.offered() as f64,
             lost_pkts: counts.lost as f64,
             departed_pkts: (counts.accepted - queued as u64) as f64,
-            link_lost_pkts: self.engine.links[l].link_lost() as f64,
+            link_lost_pkts: self.engine.links[l].link_lost().map(|pkts| pkts as f64),
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             busy_s: self.network().over_queues(id, |queue| {

@@ -1,7 +1,7 @@
 //! What is set between steps.
 
 use netflow_diffserv::Error;
-use netflow_network::{AggregateId, ConnectionId, LinkId, MarkerRates, Set};
+use netflow_network::{AggregateId, ConnectionId, LinkId, LinkLoss, MarkerRates, Set};
 
 use super::Packets;
 use crate::engine::Engine;
@@ -12,6 +12,12 @@ impl Packets {
     pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
         self.under_way = Default::default();
         self.engine.change_bandwidth(id.index(), bandwidth_bps);
+    }
+
+    /// The link loses this on the way from now on, as after an event.
+    pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) {
+        self.under_way = Default::default();
+        self.engine.change_loss(id.index(), loss);
     }
 
     /// This is set of a connection from now on, of which it may be set. What is under way keeps to its path.

@@ -2,7 +2,7 @@
 
 use netflow_document::{Allowed, ProblemKind, Section, Spanned, table};
 
-use super::{RateSetting, Time, allowed};
+use super::{LossSetting, RateSetting, Time, allowed};
 
 /// What happens to links on the way: exactly one of `set`, `down` and `up`, to exactly one of `link`, `node` and
 /// `srlg`.
@@ -20,7 +20,7 @@ pub struct Event {
     /// To all links of this shared-risk group.
     #[key(example = "conduit-1")]
     pub srlg: Option<Spanned<String>>,
-    /// Other settings of the link from now on: `{ bandwidth = "4 Mbit/s" }`.
+    /// Other settings of the link from now on: `{ bandwidth = "4 Mbit/s" }`, `{ loss = "1 %" }`, or both.
     #[key(example = "{ bandwidth = \"4 Mbit/s\" }")]
     pub set: Option<Spanned<Set>>,
     /// `true`: the link fails. What is queued is lost, and routes are computed without it.
@@ -31,12 +31,16 @@ pub struct Event {
     pub up: Option<Spanned<bool>>,
 }
 
-/// Settings of a link that an event can change.
-#[table]
+/// Settings of a link that an event can change: one of them at least.
+#[table(check = something)]
 pub struct Set {
-    /// The bandwidth from now on.
+    /// The bandwidth from now on. What waits takes as much longer or shorter.
     #[key(allowed = allowed::RATE, example = "4 Mbit/s")]
-    pub bandwidth: RateSetting,
+    pub bandwidth: Option<RateSetting>,
+    /// What is lost on the way from now on, as a link's `loss` says it: of the packets whose transmission ends
+    /// later, those included that wait in the queue. `0` ends it.
+    #[key(example = "1 %")]
+    pub loss: Option<Spanned<LossSetting>>,
 }
 
 const TRUE: Allowed<bool> = Allowed {
@@ -80,6 +84,19 @@ fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
         s.findings
             .error(ProblemKind::Conflict, set.place(), message)
             .help("write an event for each link: `link = \"A->B\"`");
+    }
+}
+
+fn something(set: &mut Set, s: &mut Section<'_, '_>) {
+    let Set { bandwidth, loss } = &*set;
+    let keys = ["bandwidth", "loss"];
+    // What was refused, or misspelt, would have been one.
+    let is_meant = |key: &&str| s.get(key).is_some() || s.is_misspelt(key);
+    if bandwidth.is_none() && loss.is_none() && !keys.iter().any(is_meant) {
+        let place = s.place();
+        s.findings
+            .error(ProblemKind::Conflict, place, "`set` sets nothing")
+            .help("add `bandwidth = \"4 Mbit/s\"`, `loss = \"1 %\"`, or both");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `loss` in `[[link]]`
+//! `loss` in `[[link]]` and in what events set
 
 use netflow_document::{
     Findings, Key, Kind, ProblemKind, Read, Section, Spanned, Table, Value, read_table, table,
@@ -54,14 +54,11 @@ pub struct Gilbert {
 }
 
 impl LossSetting {
-    /// As links have it.
-    ///
-    /// # Errors
-    /// Numbers that do not go together.
-    pub fn link_loss(&self) -> Result<LinkLoss, LossError> {
+    /// As links have it; nothing where its numbers do not go together, which was refused when it was read.
+    pub fn of_link(&self) -> LinkLoss {
         match self {
-            LossSetting::Random(random) => Ok(LinkLoss::from(*random)),
-            LossSetting::Causes(causes) => causes.link_loss(),
+            LossSetting::Random(random) => LinkLoss::from(*random),
+            LossSetting::Causes(causes) => causes.link_loss().unwrap_or_default(),
         }
     }
 }

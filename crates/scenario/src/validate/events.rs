@@ -4,15 +4,16 @@ use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{Change, EventSpec, LinkId, NodeId};
 
 use super::Assembly;
-use crate::file::Event;
+use crate::file::{Event, Set};
 
-/// A failure or a repair and where it was given.
+/// What happens to links, and where it was given.
 pub(super) struct PlacedChange {
     at_s: f64,
     /// What messages call that to which it happens.
     what: String,
     links: Vec<LinkId>,
-    change: Change,
+    /// Whether they fail; `None` if they only get other settings.
+    fails: Option<bool>,
     place: Place,
 }
 
@@ -30,24 +31,33 @@ impl Assembly<'_> {
             let message = format!("happens at {}, when the run is over", **event.at);
             self.warning(ProblemKind::WithoutEffect, event.at.place(), message, "");
         }
-        let change = match (&event.set, &event.down, &event.up) {
-            (Some(set), ..) => Change::Bandwidth(self.rate_bps(set.bandwidth.0)),
-            (_, Some(_), _) => Change::Down,
-            (_, _, Some(_)) => Change::Up,
+        let (changes, fails) = match (&event.set, &event.down, &event.up) {
+            (Some(set), ..) => (self.settings_of(set), None),
+            (_, Some(_), _) => (vec![Change::Down], Some(true)),
+            (_, _, Some(_)) => (vec![Change::Up], Some(false)),
             _ => return, // refused by the reader
         };
         for (what, links) in self.changed_links(event) {
             for &link in &links {
-                self.builder.event(EventSpec { at_s, link, change });
+                let events = changes.iter();
+                let events = events.map(|&change| EventSpec { at_s, link, change });
+                events.for_each(|event| self.builder.event(event));
             }
             self.changes.push(PlacedChange {
                 at_s,
                 what,
                 links,
-                change,
+                fails,
                 place: event.at.place(),
             });
         }
+    }
+
+    fn settings_of(&mut self, set: &Set) -> Vec<Change> {
+        let Set { bandwidth, loss } = set;
+        let bandwidth = (bandwidth.as_ref()).map(|rate| Change::Bandwidth(self.rate_bps(rate.0)));
+        let loss = loss.as_ref().map(|loss| Change::Loss(loss.of_link()));
+        bandwidth.into_iter().chain(loss).collect()
     }
 
     /// What an event happens to, as messages call it: each direction of a link by itself, and what a node or a
@@ -191,10 +201,10 @@ impl Assembly<'_> {
         let mut changes = std::mem::take(&mut self.changes);
         changes.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         for event in &changes {
-            let (fails, state) = match event.change {
-                Change::Bandwidth(_) => continue,
-                Change::Down => (true, "has failed already"),
-                Change::Up => (false, "works already"),
+            let Some(fails) = event.fails else { continue };
+            let state = match fails {
+                true => "has failed already",
+                false => "works already",
             };
             let mut redundant = true;
             for link in &event.links {

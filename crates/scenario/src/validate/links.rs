@@ -104,11 +104,7 @@ impl Assembly<'_> {
             metric: metric.as_deref().copied(),
             buffer,
             queue: self.queue(queue.as_ref(), buffer),
-            // What does not go together was refused when it was read.
-            loss: loss
-                .as_ref()
-                .and_then(|loss| loss.link_loss().ok())
-                .unwrap_or_default(),
+            loss: loss.as_ref().map(|loss| loss.of_link()).unwrap_or_default(),
             // Nobody writes it: packets show it.
             calibration: Calibration::default(),
         }

@@ -92,7 +92,7 @@ echo-size = { table = [["1 B", 0.5], ["1 KB", 1]] }
 [[event]]
 at = "5 s"
 link = "A<->B"
-set = { bandwidth = "4 Mbit/s" }
+set = { bandwidth = "4 Mbit/s", loss = { random = "1 %", ber = 1e-6, burst = 16 } }
 "#;
 
 const LINKS: &str = "# links\nfrom,to,bandwidth,delay,buffer,queue.discipline,queue.min,queue.max\n\

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use netflow_scenario::{Prepared, ProblemKind, Problems, load};
+use netflow_simulation::{Change, GilbertElliott, LinkLoss};
 
 const SCENARIO: &str = "[simulation]\nduration = \"10 s\"\n[include]\nlinks = \"links.csv\"\nconnections = \"connections.csv\"\n";
 
@@ -46,7 +47,8 @@ fn tables_say_what_toml_says() {
         ),
         (
             "events.csv",
-            "at,link,down,set.bandwidth\n5 s,B->C,true,\n6 s,A->B,,4 Mbit/s\n",
+            "at,link,down,set.bandwidth,set.loss,set.loss.gilbert.p,set.loss.gilbert.r\n\
+             5 s,B->C,true,,,,\n6 s,A->B,,4 Mbit/s,1 %,,\n7 s,A->B,,,,0.01,25 %\n",
         ),
     ]);
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
@@ -65,6 +67,19 @@ fn tables_say_what_toml_says() {
         .map(|id| network.connection_name(id))
         .collect();
     assert_eq!(names, ["c1", "c2", "c3"]);
+    let changes: Vec<Change> = network.events().map(|event| event.change).collect();
+    let gilbert = GilbertElliott::new(0.01, 0.25, 0.0, 1.0).ok();
+    let in_bursts = LinkLoss {
+        gilbert,
+        ..LinkLoss::NONE
+    };
+    let wanted = [
+        Change::Down,
+        Change::Bandwidth(4e6),
+        Change::Loss(LinkLoss::from(0.01)),
+        Change::Loss(in_bursts),
+    ];
+    assert_eq!(changes, wanted);
     let link = network.link_spec(network.link_by_name("B->C").expect("the link B->C"));
     assert_eq!((link.bandwidth_bps, link.delay_s), (4e6, 0.02));
     assert!(matches!(

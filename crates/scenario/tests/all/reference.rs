@@ -76,6 +76,9 @@ fn every_example_is_allowed() {
                 if element.name == "demand" {
                     lines += "rate = \"1 Mbit/s\"\n";
                 }
+                if element.name == "event" {
+                    lines += "link = \"A->B\"\n";
+                }
                 let what = format!("{}.{}.{}", element.name, key.name, kind.name);
                 try_one(element, &lines, &what);
                 tried += 1;

@@ -328,9 +328,10 @@ prop_compose! {
 
 prop_compose! {
     fn event()(
-        at in time(0.0..1e6), name in text(), place in 0..3, bandwidth in rate(), which in 0..3,
+        at in time(0.0..1e6), name in text(), place in 0..3, bandwidth in of(rate()), loss in loss(), also in any::<bool>(),
+        which in 0..3,
     ) -> Event {
-        // One link can get another bandwidth; all links of something cannot.
+        // One link can get other settings; all links of something cannot.
         let place = if which == 0 { 0 } else { place };
         let at_place = |it| (place == it).then(|| name.clone());
         let given = || Some(true.into());
@@ -339,7 +340,10 @@ prop_compose! {
             link: at_place(0),
             node: at_place(1),
             srlg: at_place(2),
-            set: (which == 0).then(|| Set { bandwidth }.into()),
+            set: (which == 0).then(|| {
+                let loss = (also || bandwidth.is_none()).then_some(loss);
+                Set { bandwidth, loss }.into()
+            }),
             down: if which == 1 { given() } else { None },
             up: if which == 2 { given() } else { None },
         }

@@ -3,8 +3,8 @@
 use netflow_scenario::{Prepared, Problem, Problems, from_str};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Acks, Adaptive, Application, Buffer, Coupling, DropPolicy, FluidOptions, Model, ModelName,
-    Simulation, Source, Step,
+    Acks, Adaptive, Application, Buffer, Change, Coupling, DropPolicy, FluidOptions, LinkLoss,
+    Model, ModelName, Simulation, Source, Step,
 };
 use netflow_tcpmodel::CongestionControl;
 
@@ -184,6 +184,37 @@ fn events_reach_one_or_both_directions() {
     assert!(!delivers("B<->A"));
     assert!(!delivers("A->B"));
     assert!(delivers("B->A"));
+}
+
+/// All that `loss` of a link says, `loss` of an event says as well.
+#[test]
+fn events_set_what_links_lose() {
+    for loss in [
+        "0.02",
+        "\"2 %\"",
+        "0",
+        "{ random = 0.01, gilbert = { p = 0.01, r = 0.25, good = 0.001, bad = 0.5 } }",
+        "{ ber = 1e-6 }",
+        "{ ber = 1e-6, burst = 16 }",
+    ] {
+        let link = LINK.replace("bandwidth", &format!("loss = {loss}\nbandwidth"));
+        let network = good(&[START, &link, CONNECTION].concat()).network;
+        let of_link = network.link_spec(network.links().next().unwrap()).loss;
+        for (set, changes) in [
+            (format!("loss = {loss}"), vec![Change::Loss(of_link)]),
+            (
+                format!("loss = {loss}, bandwidth = \"1 Mbit/s\""),
+                vec![Change::Bandwidth(1e6), Change::Loss(of_link)],
+            ),
+        ] {
+            let event = format!("\n[[event]]\nat = \"2 s\"\nlink = \"A->B\"\nset = {{ {set} }}\n");
+            let network = good(&[START, LINK, CONNECTION, &event].concat()).network;
+            let found: Vec<Change> = network.events().map(|event| event.change).collect();
+            assert_eq!(found, changes);
+            let last = *network.losses_at(2.0).first().unwrap();
+            assert_eq!((network.losses_at(1.9)[0], last), (LinkLoss::NONE, of_link));
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod diffserv;
 mod estimates;
 mod explain;
 mod link_loss;
+mod loss_events;
 mod metamorphic;
 mod misuse;
 mod mm1k;

@@ -1,5 +1,6 @@
 //! Steady states, from outside. One binary: it builds in a fraction of the time of one for each file.
 
+mod events;
 mod failures;
 mod headroom;
 mod known;

@@ -274,6 +274,13 @@ impl<P> Fabric<P> {
         let link = &mut self.links[l as usize];
         match change {
             Change::Bandwidth(bps) => link.set_bandwidth(self.now_ns, bps, &mut self.outcomes),
+            Change::Loss(loss) => {
+                for packet in link.set_loss(&loss) {
+                    if let Some(parcel) = &mut self.parcels[packet as usize] {
+                        parcel.doomed = link.dooms(parcel.bytes);
+                    }
+                }
+            }
             Change::Down => link.fail(self.now_ns, &mut self.outcomes),
             Change::Up => link.repair(),
         }

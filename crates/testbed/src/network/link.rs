@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{Early, RedAverage};
-use netflow_network::{DropPolicy, LinkSpec};
-use netflow_queues::{Buffer, DropTail, Losses, Managed};
+use netflow_network::{DropPolicy, LinkLoss, LinkSpec};
+use netflow_queues::{Buffer, DropTail, LossCause, Losses, Managed};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -74,7 +74,8 @@ pub(crate) struct Link {
     queue: Queue,
     bandwidth_bps: f64,
     pub delay_ns: u64,
-    losses: Option<Losses<ChaCha8Rng>>,
+    losses: Losses<ChaCha8Rng>,
+    loss_seed: u64,
     down: bool,
     /// Goes up when what is scheduled is void.
     pub generation: u32,
@@ -86,6 +87,15 @@ pub(crate) struct Link {
 
 /// A packet of mean size in bits, to random early detection: as in packets' engine and ns-2.
 const MEAN_BITS: f64 = 8000.0;
+
+/// The random numbers of what a link with this seed loses.
+fn streams(seed: u64) -> impl Fn(LossCause) -> ChaCha8Rng {
+    move |cause| {
+        let mut stream = ChaCha8Rng::seed_from_u64(seed);
+        stream.set_stream(cause as u64);
+        stream
+    }
+}
 
 impl Link {
     /// The link with this number. The seed gives it its losses and what its queue draws.
@@ -121,13 +131,8 @@ impl Link {
             queue,
             bandwidth_bps: spec.bandwidth_bps,
             delay_ns: (spec.delay_s * 1e9).round() as u64,
-            losses: (!spec.loss.is_none()).then(|| {
-                Losses::new(&spec.loss, |cause| {
-                    let mut stream = ChaCha8Rng::seed_from_u64(loss_seed);
-                    stream.set_stream(cause as u64);
-                    stream
-                })
-            }),
+            losses: Losses::new(&spec.loss, streams(loss_seed)),
+            loss_seed,
             down: false,
             generation: 0,
             there: 0,
@@ -161,8 +166,7 @@ impl Link {
     pub fn arrive(&mut self, now_ns: u64, told: Told, out: &mut Vec<Outcome>) {
         self.settle(now_ns);
         self.counts.arrived_pkts += 1;
-        let doomed =
-            (self.losses.as_mut()).is_some_and(|it| it.next(f64::from(told.bytes)).is_some());
+        let doomed = self.dooms(told.bytes);
         if self.down {
             self.counts.lost_pkts += 1;
             return out.push(Outcome::Dropped(told.packet));
@@ -303,6 +307,29 @@ impl Link {
                         at_ns: *at_ns,
                     });
                 }
+            }
+        }
+    }
+
+    /// Whether the next packet, of so many bytes, is lost on the way.
+    pub fn dooms(&mut self, bytes: u32) -> bool {
+        self.losses.next(f64::from(bytes)).is_some()
+    }
+
+    /// From now on it loses this on the way. Those are returned whose fate is to be asked for anew, with
+    /// [`Link::dooms`]: all that have not been sent, if what is lost is another thing.
+    pub fn set_loss(&mut self, loss: &LinkLoss) -> Vec<u32> {
+        if self.losses.loss() == loss {
+            return Vec::new();
+        }
+        self.losses.set(loss, streams(self.loss_seed));
+        match &self.queue {
+            Queue::Fifo { there, .. } => there.iter().copied().collect(),
+            Queue::Managed { waiting, sending } => {
+                let sending = sending.iter().map(|&(packet, _)| packet);
+                sending
+                    .chain(waiting.iter().map(|it| it.packet.packet))
+                    .collect()
             }
         }
     }

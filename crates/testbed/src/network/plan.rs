@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use netflow_network::{Change, ConnectionId, ConnectionSpec, LinkId, Network, NodeId, Source};
+use netflow_network::{ConnectionId, ConnectionSpec, LinkId, Network, NodeId, Source};
 use netflow_units::ns;
 
 use super::NetworkError;
@@ -187,9 +187,7 @@ fn between(network: &Network, from: NodeId, to: NodeId) -> ConnectionSpec {
 
 /// The way of a connection's data and the way back, over time.
 fn ways(network: &Network, id: ConnectionId) -> [Way; 2] {
-    let failures = network
-        .events()
-        .filter(|event| !matches!(event.change, Change::Bandwidth(_)));
+    let failures = network.events().filter(|event| event.change.reroutes());
     let mut times_s: Vec<f64> = std::iter::once(0.0)
         .chain(failures.map(|event| event.at_s))
         .collect();

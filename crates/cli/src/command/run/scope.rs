@@ -58,6 +58,7 @@ pub fn print_heading(network: &Network, summary: &Summary, out: &mut dyn Write) 
         match event.change {
             Change::Down => format!("{link} fails"),
             Change::Up => format!("{link} is back"),
+            Change::Loss(loss) => format!("{link} loses {loss}"),
             Change::Bandwidth(bps) => format!("{link} has {} Mbit/s", short(bps / 1e6)),
         }
     });

@@ -3,16 +3,21 @@
 use netflow_network::{Acks, Change, DropPolicy, EventSpec, LinkId};
 use std::collections::BTreeSet;
 
+use super::super::ExportError;
 use super::super::tcl::word;
 use super::connections::is_tcp;
+use super::links::UNITS;
 use super::{Export, Warnings};
 
 impl Export<'_> {
     /// Empty if nothing happens.
-    pub(super) fn events(&self, warnings: &mut Warnings) -> String {
+    ///
+    /// # Errors
+    /// Losses that ns-2 does not know.
+    pub(super) fn events(&self, warnings: &mut Warnings) -> Result<String, ExportError> {
         let events: Vec<EventSpec> = self.events_in_time().collect();
         if events.is_empty() {
-            return String::new();
+            return Ok(String::new());
         }
         let mut text = String::from("\n# ---- what happens on the way\n\n");
         let breakable: BTreeSet<LinkId> = self.reroutings().map(|event| event.link).collect();
@@ -25,22 +30,31 @@ impl Export<'_> {
                 continue;
             };
             for event in at_once {
-                text += &format!("$ns at {at_s} {{{}}}\n", self.change(event));
+                for command in self.change(event)? {
+                    text += &format!("$ns at {at_s} {{{command}}}\n");
+                }
             }
             text += &self.new_routes(before_s, at_s);
             before_s = at_s;
         }
         self.warn_of_events(&events, warnings);
-        text
+        Ok(text)
     }
 
-    fn change(&self, event: &EventSpec) -> String {
+    fn change(&self, event: &EventSpec) -> Result<Vec<String>, ExportError> {
         let ends = self.ends(event.link);
-        match event.change {
-            Change::Bandwidth(bps) => format!("bandwidth {ends} {bps}"),
-            Change::Down => format!("down {ends}"),
-            Change::Up => format!("up {ends}"),
-        }
+        Ok(match event.change {
+            Change::Bandwidth(bps) => vec![format!("bandwidth {ends} {bps}")],
+            Change::Loss(loss) => {
+                let rates = self.loss_rates(event.link, &loss)?;
+                let each = UNITS.iter().zip(rates).zip(self.ever_lost(event.link)?);
+                let each = each.filter(|(_, ever)| *ever);
+                let each = each.map(|((unit, rate), _)| format!("loses {ends} {unit} {rate}"));
+                each.collect()
+            }
+            Change::Down => vec![format!("down {ends}")],
+            Change::Up => vec![format!("up {ends}")],
+        })
     }
 
     /// The routes that are not what they were.
@@ -76,6 +90,15 @@ impl Export<'_> {
                     word(network.link_name(event.link))
                 ));
             }
+        }
+        if events
+            .iter()
+            .any(|event| matches!(event.change, Change::Loss(_)) && event.at_s > 0.0)
+        {
+            warnings.add(
+                "when a link's loss changes, it is the new one for packets that are on the way over it, too"
+                    .to_owned(),
+            );
         }
         let reroutes = self.reroutings().next().is_some();
         if reroutes && self.acks_beside().next().is_some() {

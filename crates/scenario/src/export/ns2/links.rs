@@ -2,13 +2,16 @@
 
 use std::fmt::Write;
 
-use netflow_network::{Buffer, DropPolicy, LinkId, LinkSpec, Red};
+use netflow_network::{Buffer, Change, DropPolicy, LinkId, LinkLoss, LinkSpec, Red};
 
 use super::super::ExportError;
 use super::super::tcl::word;
 use super::{Export, Warnings};
 
 const LOSSY: &str = include_str!("lossy.tcl");
+
+/// Of what the error model loses some.
+pub(super) const UNITS: [&str; 2] = ["pkt", "byte"];
 
 /// The largest `limit_` of a queue.
 const MOST_LIMIT: f64 = i32::MAX as f64;
@@ -63,29 +66,13 @@ impl Export<'_> {
         let network = self.network;
         let mut lines = String::new();
         for id in network.links() {
-            let &LinkSpec { from, to, loss, .. } = network.link_spec(id);
-            if loss.is_none() {
-                continue;
-            }
-            let ends = [from, to].map(|node| word(network.node_name(node)));
-            let mut lossy = |unit: &str, rate: f64| {
-                let [from, to] = &ends;
-                let _ = writeln!(lines, "lossy {from} {to} {unit} {rate}");
-            };
-            if loss.random > 0.0 {
-                lossy("pkt", loss.random);
-            }
-            let in_bursts = || ExportError::LossInBursts {
-                link: network.link_name(id).to_owned(),
-            };
-            if loss.gilbert.is_some() {
-                return Err(in_bursts());
-            }
-            match loss.bit_errors.map(|errors| errors.rate()) {
-                None => {}
-                // The same for whole bytes, which is what the error model counts.
-                Some((rate, true)) => lossy("byte", -(8.0 * (-rate).ln_1p()).exp_m1()),
-                Some((_, false)) => return Err(in_bursts()),
+            let (ends, rates) = (
+                self.ends(id),
+                self.loss_rates(id, &network.link_spec(id).loss)?,
+            );
+            let ever = self.ever_lost(id)?;
+            for ((unit, rate), _) in UNITS.iter().zip(rates).zip(ever).filter(|(_, ever)| *ever) {
+                let _ = writeln!(lines, "lossy {ends} {unit} {rate}");
             }
         }
         match lines.is_empty() {
@@ -94,6 +81,39 @@ impl Export<'_> {
                 "\n# ---- what links lose on the way, after the queue\n{LOSSY}\n{lines}"
             )),
         }
+    }
+
+    /// At which rate a link loses [`UNITS`].
+    pub(super) fn loss_rates(&self, id: LinkId, loss: &LinkLoss) -> Result<[f64; 2], ExportError> {
+        let in_bursts = || ExportError::LossInBursts {
+            link: self.network.link_name(id).to_owned(),
+        };
+        let byte = match loss.bit_errors.map(|errors| errors.rate()) {
+            None => 0.0,
+            // The same for whole bytes, which is what the error model counts.
+            Some((rate, true)) => -(8.0 * (-rate).ln_1p()).exp_m1(),
+            Some((_, false)) => return Err(in_bursts()),
+        };
+        match loss.gilbert {
+            Some(_) => Err(in_bursts()),
+            None => Ok([loss.random, byte]),
+        }
+    }
+
+    /// Which of [`UNITS`] a link loses at any time.
+    pub(super) fn ever_lost(&self, id: LinkId) -> Result<[bool; 2], ExportError> {
+        let later = self.events_in_time().filter(|event| event.link == id);
+        let later = later.filter_map(|event| match event.change {
+            Change::Loss(loss) => Some(loss),
+            Change::Bandwidth(_) | Change::Down | Change::Up => None,
+        });
+        let mut ever = [false; 2];
+        for loss in std::iter::once(self.network.link_spec(id).loss).chain(later) {
+            for (ever, rate) in ever.iter_mut().zip(self.loss_rates(id, &loss)?) {
+                *ever |= rate > 0.0;
+            }
+        }
+        Ok(ever)
     }
 
     fn loads(&self) -> Vec<Load> {

@@ -1,7 +1,7 @@
 
 # Each packet (unit pkt), or each of its bytes (unit byte), is lost at this rate at the end of the link.
 proc lossy {from to unit rate} {
-    global ns links id
+    global ns links id lossy
     set delay [$links($id($from):$id($to)) link]
     set errors [new ErrorModel]
     $errors unit $unit
@@ -10,4 +10,11 @@ proc lossy {from to unit rate} {
     $errors target [$delay target]
     $errors drop-target [$ns set nullAgent_]
     $delay target $errors
+    set lossy($id($from):$id($to):$unit) $errors
+}
+
+# It is lost at this rate from now on.
+proc loses {from to unit rate} {
+    global id lossy
+    $lossy($id($from):$id($to):$unit) set rate_ $rate
 }

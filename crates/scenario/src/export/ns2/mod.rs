@@ -145,7 +145,7 @@ pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportEr
     let links = export.links(&mut warnings)?;
     let losses = export.losses()?;
     let connections = export.connections(&mut warnings)?;
-    let events = export.events(&mut warnings);
+    let events = export.events(&mut warnings)?;
     let trace = export.trace()?;
 
     let mut script = header(scenario, &warnings);
@@ -366,7 +366,7 @@ impl Export<'_> {
     /// Events that change routes.
     fn reroutings(&self) -> impl Iterator<Item = EventSpec> + '_ {
         let events = self.events_in_time();
-        events.filter(|event| matches!(event.change, Change::Down | Change::Up))
+        events.filter(|event| event.change.reroutes())
     }
 
     /// TCP connections whose acknowledgements are no traffic.

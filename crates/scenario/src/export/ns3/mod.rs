@@ -153,6 +153,10 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
                 text,
                 format_args!("net.SetBandwidth({}, {}, {bps});", event.at_s, quoted(name)),
             ),
+            Change::Loss(_) => {
+                let what = "losses that change on the way cannot be exported to ns-3 yet";
+                return no(format!("link {name}"), what);
+            }
             Change::Down | Change::Up => {
                 let what = "links that fail cannot be exported to ns-3 yet";
                 return no(format!("link {name}"), what);

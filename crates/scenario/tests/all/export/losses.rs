@@ -58,14 +58,43 @@ fn ns_loses_what_the_link_loses() {
     }
 }
 
+/// Of 16 000 packets before the loss changes and of 24 000 after, on a link that loses something at first and on
+/// one that loses nothing.
+#[test]
+fn ns_loses_another_part_from_some_time_on() {
+    let by_bits = 1.0 - (1.0 - 1e-5_f64).powi(8000);
+    for (first, before) in [("0", 0.0), ("\"10 %\"", 0.1)] {
+        for (then, after) in [("0.02", 0.02), ("{ ber = 1e-5 }", by_bits), ("0", 0.0)] {
+            let event = "[[event]]\nat = \"40 s\"\nlink = \"A->R\"\nset = { loss = ";
+            let text = format!("{}\n{event}{then} }}\n", lossy(first));
+            let Some(run) = run(&prepared(&text), &Ns2Options::default(), 3) else {
+                return;
+            };
+            let sums = sums(&run.links);
+            let lost = sums["A->R"][2] - sums["R->B"][0];
+            let wanted = 16e3 * before + 24e3 * after;
+            let variance = 16e3 * before * (1.0 - before) + 24e3 * after * (1.0 - after);
+            // What is under way at the end, and when it changes, is 8 packets.
+            assert!(
+                (lost - wanted).abs() < 16.0 + 4.0 * variance.sqrt(),
+                "{lost} of {wanted} for {first}, then {then}"
+            );
+        }
+    }
+}
+
 #[test]
 fn losses_in_bursts_are_refused() {
     for loss in [
         "{ gilbert = { p = 0.01, r = 0.25 } }",
         "{ ber = 1e-5, burst = 16 }",
     ] {
-        let error = ns2(&prepared(&lossy(loss)), &Ns2Options::default()).unwrap_err();
-        let link = "A->R".to_owned();
-        assert_eq!(error, ExportError::LossInBursts { link });
+        let event = "[[event]]\nat = \"40 s\"\nlink = \"A->R\"\nset = { loss = ";
+        let later = format!("{}\n{event}{loss} }}\n", lossy("0"));
+        for text in [lossy(loss), later] {
+            let error = ns2(&prepared(&text), &Ns2Options::default()).unwrap_err();
+            let link = "A->R".to_owned();
+            assert_eq!(error, ExportError::LossInBursts { link });
+        }
     }
 }

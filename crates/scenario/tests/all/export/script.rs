@@ -59,7 +59,12 @@ acks = false
 [[event]]
 at = "20 s"
 link = "A->R"
-set = { bandwidth = "5 Mbit/s" }
+set = { bandwidth = "5 Mbit/s", loss = "1 %" }
+
+[[event]]
+at = "25 s"
+link = "A->R"
+set = { loss = { ber = 1e-6 } }
 "#;
 
 /// The description of the network stands as it is in `tests/export/script.tcl`; with

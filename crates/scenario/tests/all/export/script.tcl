@@ -6,6 +6,7 @@
 #
 # Not quite as in the scenario:
 # - acknowledgements that are no traffic (1 of the connections) do not wait in any queue
+# - when a link's loss changes, it is the new one for packets that are on the way over it, too
 
 set seed 1
 set duration 60         ;# s
@@ -32,6 +33,31 @@ link R          A          10000000 0.005   {DropTail limit_ 96}
 link R          "new york" 1500000  0.03    {DropTail limit_ 24001 queue_in_bytes_ true mean_pktsize_ 1}
 link "new york" R          1500000  0.03    {RED limit_ 79 thresh_ 10 maxthresh_ 40 linterm_ 10 q_weight_ 0.002 gentle_ true mean_pktsize_ 40 bytes_ false queue_in_bytes_ false adaptive_ 0}
 
+# ---- what links lose on the way, after the queue
+
+# Each packet (unit pkt), or each of its bytes (unit byte), is lost at this rate at the end of the link.
+proc lossy {from to unit rate} {
+    global ns links id lossy
+    set delay [$links($id($from):$id($to)) link]
+    set errors [new ErrorModel]
+    $errors unit $unit
+    $errors set rate_ $rate
+    $errors ranvar [new RandomVariable/Uniform]
+    $errors target [$delay target]
+    $errors drop-target [$ns set nullAgent_]
+    $delay target $errors
+    set lossy($id($from):$id($to):$unit) $errors
+}
+
+# It is lost at this rate from now on.
+proc loses {from to unit rate} {
+    global id lossy
+    $lossy($id($from):$id($to):$unit) set rate_ $rate
+}
+
+lossy A R pkt 0
+lossy A R byte 0
+
 # ---- connections and their routes
 
 tcp web A "new york" {Agent/TCP/Sack1 packetSize_ 960 window_ 64} {Agent/TCPSink/Sack1/DelAck interval_ 0.1} {start 1 stop 50 count 3}
@@ -48,6 +74,10 @@ beside typing "new york" A 0.03524533333333333
 # ---- what happens on the way
 
 $ns at 20 {bandwidth A R 5000000}
+$ns at 20 {loses A R pkt 0.01}
+$ns at 20 {loses A R byte 0}
+$ns at 25 {loses A R pkt 0}
+$ns at 25 {loses A R byte 0.000007999972000056}
 
 # ---- the trace
 

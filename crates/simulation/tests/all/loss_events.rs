@@ -1,0 +1,361 @@
+//! Links that lose something else on the way from some time on, by events and by hand.
+
+use std::convert::Infallible;
+
+use netflow_problems::{RandomNetwork, link, one_way, random_network, some_loss};
+use netflow_simulation::*;
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::cases;
+
+struct Nobody;
+
+impl Recorder for Nobody {
+    type Error = Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+const DURATION_S: f64 = 4.0;
+
+fn models() -> [Model; 5] {
+    let step = Step::auto(0.05);
+    [
+        Model::PACKETS,
+        Model::FLUID,
+        FluidOptions::new(Transport::WellMixed, Coupling::Learned, step).into(),
+        FluidOptions::Adaptive {
+            step: Adaptive {
+                tolerance: 1e-2,
+                min_s: 1e-3,
+                max_s: 0.05,
+            },
+            coupling: Coupling::Learned,
+        }
+        .into(),
+        FluidOptions::Literal { step_s: 0.01 }.into(),
+    ]
+}
+
+/// Those in which it hardly matters which of two links of a cycle has its turn first: that follows from what
+/// happens to links, too.
+fn without_turns() -> impl Iterator<Item = Model> {
+    let literal = |model: &Model| matches!(model, Model::Fluid(FluidOptions::Literal { .. }));
+    models().into_iter().filter(move |model| !literal(model))
+}
+
+fn is_of_packets(model: Model) -> bool {
+    matches!(model, Model::Packets(_))
+}
+
+fn network(seed: u64, model: Model) -> Network {
+    random_network(RandomNetwork {
+        nodes: 6,
+        links: 8,
+        connections: 8,
+        events: 3,
+        duration_s: DURATION_S,
+        seed,
+        plain: false,
+        windows: is_of_packets(model),
+    })
+}
+
+fn begin(network: Network, model: Model) -> Simulation {
+    let options = Options {
+        duration_s: DURATION_S,
+        model,
+        ..Options::default()
+    };
+    Simulation::new(network, options).unwrap()
+}
+
+fn run_until(simulation: &mut Simulation, time_s: f64) {
+    simulation.run_until(time_s, &mut Nobody, || false).unwrap();
+}
+
+fn with_events(network: &Network, events: &[(f64, usize, Change)]) -> Network {
+    let links: Vec<LinkId> = network.links().collect();
+    let mut builder = network.to_builder();
+    for &(at_s, link, change) in events {
+        let link = links[link];
+        builder.event(EventSpec { at_s, link, change });
+    }
+    builder.build().unwrap()
+}
+
+/// What the links and the connections have come to.
+fn told(simulation: &Simulation) -> Vec<f64> {
+    let network = simulation.network();
+    let mut all = Vec::new();
+    for id in network.links() {
+        let totals = simulation.link_totals(id);
+        all.extend([totals.offered_pkts, totals.lost_pkts, totals.departed_pkts]);
+        all.extend([totals.mean_queue_pkts, simulation.queue_pkts(id)]);
+        all.push(totals.link_lost_pkts.unwrap_or_default());
+    }
+    for id in network.connections() {
+        let totals = simulation.connection_totals(id);
+        all.extend([totals.offered_pkts, totals.delivered_pkts, totals.lost_pkts]);
+        all.push(totals.mean_rtt_s.unwrap_or_default());
+        let hops = simulation.explain(id).hops.into_iter();
+        all.extend(hops.map(|hop| hop.link_loss_probability));
+    }
+    all
+}
+
+/// The same bits of packets; of fluids the same but for the order in which sums are formed, which follows from
+/// what happens to links.
+fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(), TestCaseError> {
+    let (one, other) = (told(one), told(other));
+    prop_assert_eq!(one.len(), other.len());
+    let tolerance = match model {
+        Model::Packets(_) => 0.0,
+        // It chooses its steps by differences of queues, whose last digits are rounding.
+        Model::Fluid(FluidOptions::Adaptive { .. }) => 1e-6,
+        Model::Fluid(_) => 1e-9,
+    };
+    for (one, other) in one.into_iter().zip(other) {
+        let near = (one - other).abs() <= tolerance * (1.0 + one.abs());
+        prop_assert!(near, "{} {} by {:?}", one, other, model);
+    }
+    Ok(())
+}
+
+fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    #[test]
+    fn at_the_start_it_is_a_link_that_loses_so(seed in 0..100_000_u64) {
+        for model in without_turns() {
+            let network = network(seed, model);
+            let mut random = rng(seed);
+            let losses: Vec<_> = network.links().map(|_| some_loss(&mut random)).collect();
+            let mut builder = network.to_builder();
+            let mut each = losses.iter();
+            builder.each_link(|link| link.loss = *each.next().unwrap());
+            let built = builder.build().unwrap();
+            let events = losses.iter().enumerate();
+            let events: Vec<_> = events.map(|(l, &loss)| (0.0, l, Change::Loss(loss))).collect();
+            let changed = with_events(&network, &events);
+            let mut both = [built, changed].map(|network| begin(network, model));
+            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+            compare(&both[0], &both[1], model)?;
+        }
+    }
+
+    #[test]
+    fn by_hand_it_is_what_events_do_and_before_them_nothing_differs(
+        seed in 0..100_000_u64,
+        at_ms in 200..3000_u32,
+    ) {
+        let at_s = f64::from(at_ms) / 1e3;
+        for model in without_turns() {
+            let network = network(seed, model);
+            let mut random = rng(seed);
+            let l = random.random_range(0..network.link_count());
+            let loss = LinkLoss { random: 0.07, ..some_loss(&mut random) };
+            let changed = with_events(&network, &[(at_s, l, Change::Loss(loss))]);
+            let mut both = [network, changed].map(|network| begin(network, model));
+            both.iter_mut().for_each(|it| run_until(it, at_s));
+            if is_of_packets(model) {
+                // The event belongs to the moment at which it stands.
+                both[0].set_loss(both[0].network().links().nth(l).unwrap(), &loss).unwrap();
+                compare(&both[0], &both[1], model)?;
+            } else {
+                compare(&both[0], &both[1], model)?;
+                both[0].set_loss(both[0].network().links().nth(l).unwrap(), &loss).unwrap();
+            }
+            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+            compare(&both[0], &both[1], model)?;
+        }
+    }
+
+    #[test]
+    fn what_it_loses_already_changes_no_bit(seed in 0..100_000_u64, at_ms in 200..3000_u32) {
+        let at_s = f64::from(at_ms) / 1e3;
+        for model in models() {
+            let network = network(seed, model);
+            let mut both = [0, 1].map(|_| begin(network.clone(), model));
+            both.iter_mut().for_each(|it| run_until(it, at_s));
+            for (id, loss) in network.links().zip(network.losses_at(at_s)) {
+                both[1].set_loss(id, &loss).unwrap();
+            }
+            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+            prop_assert_eq!(told(&both[0]), told(&both[1]));
+            if is_of_packets(model) {
+                let losses = network.losses_at(at_s).into_iter().enumerate();
+                let again: Vec<_> = losses.map(|(l, it)| (at_s, l, Change::Loss(it))).collect();
+                let mut again = begin(with_events(&network, &again), model);
+                run_until(&mut again, DURATION_S);
+                prop_assert_eq!(told(&both[0]), told(&again));
+            }
+        }
+    }
+
+    /// Of all models, where no link's turn depends on another's.
+    #[test]
+    fn in_a_row_of_links_the_start_is_like_any_other_time(
+        parts in proptest::array::uniform2(0.0..1.0_f64),
+        load in 0.2..2.0_f64,
+    ) {
+        let row = |losses: [f64; 2]| {
+            let mut builder = NetworkBuilder::new();
+            let nodes = ["a", "b", "c"].map(|name| builder.node(name));
+            for (ends, loss) in nodes.windows(2).zip(losses) {
+                builder.link(LinkSpec {
+                    loss: loss.into(),
+                    ..link(ends[0], ends[1], 8e6, 0.01, 50.0)
+                });
+            }
+            for (name, to) in [("long", nodes[2]), ("short", nodes[1])] {
+                let source = Source::Poisson { rate_pps: 500.0 * load };
+                builder.connection(one_way(name, nodes[0], to, source));
+            }
+            builder.build().unwrap()
+        };
+        for model in models() {
+            let change = |i: usize| (0.0, i, Change::Loss(parts[i].into()));
+            let changed = with_events(&row([0.0, 0.5]), &[change(0), change(1)]);
+            let mut both = [row(parts), changed].map(|network| begin(network, model));
+            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+            compare(&both[0], &both[1], model)?;
+        }
+    }
+
+    /// Of one event that sets both, and of two at the same moment.
+    #[test]
+    fn of_packets_bandwidth_and_loss_at_one_moment_have_no_order(
+        seed in 0..100_000_u64,
+        at_ms in 200..3000_u32,
+    ) {
+        let network = network(seed, Model::PACKETS);
+        let l = rng(seed).random_range(0..network.link_count());
+        let at_s = f64::from(at_ms) / 1e3;
+        let mut events = [
+            (at_s, l, Change::Bandwidth(3e5)),
+            (at_s, l, Change::Loss(LinkLoss::from(0.2))),
+        ];
+        let one = with_events(&network, &events);
+        events.reverse();
+        let other = with_events(&network, &events);
+        let mut both = [one, other].map(|network| begin(network, Model::PACKETS));
+        both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+        prop_assert_eq!(told(&both[0]), told(&both[1]));
+    }
+
+    /// Of a light link and of one whose queue is full when its loss changes: what has been transmitted before is
+    /// lost by the one probability, what comes later by the other. Nothing goes missing.
+    #[test]
+    fn as_many_are_lost_as_the_probability_says(
+        seed in 0..100_000_u64,
+        parts in proptest::array::uniform3(0.0..1.0_f64),
+        load in 0.2..2.0_f64,
+        room in 1..300_u32,
+        bits in any::<bool>(),
+    ) {
+        let loss_of = |part: f64| match bits {
+            // 8000 bits are without error with the probability 1 - part.
+            true => LinkLoss {
+                bit_errors: BitErrors::independent(1.0 - (1.0 - part).powf(1.0 / 8000.0)).ok(),
+                ..LinkLoss::NONE
+            },
+            false => LinkLoss::from(part),
+        };
+        let mut builder = NetworkBuilder::new();
+        let (a, b) = (builder.node("a"), builder.node("b"));
+        let id = builder.link(LinkSpec {
+            loss: loss_of(parts[0]),
+            ..link(a, b, 8e6, 0.013, room.into())
+        });
+        let rate_pps = 1000.0 * load;
+        builder.connection(one_way("c", a, b, Source::Poisson { rate_pps }));
+        for (at_s, part) in [(1.3, parts[1]), (2.7, parts[2])] {
+            let change = Change::Loss(loss_of(part));
+            builder.event(EventSpec { at_s, link: id, change });
+        }
+        let network = builder.build().unwrap();
+        for model in models() {
+            let options = Options { duration_s: DURATION_S, seed, model };
+            let mut simulation = Simulation::new(network.clone(), options).unwrap();
+            let mut before = (0.0, 0.0);
+            for (until_s, part) in [1.3, 2.7, DURATION_S].into_iter().zip(parts) {
+                run_until(&mut simulation, until_s);
+                let totals = simulation.link_totals(id);
+                let lost = totals.link_lost_pkts.unwrap_or_default();
+                let departed = totals.departed_pkts - before.1;
+                let found = lost - before.0;
+                let tolerance = match is_of_packets(model) {
+                    // Half a packet, and five standard deviations: one of 2 million goes astray.
+                    true => 0.5 + 5.0 * (departed * part * (1.0 - part)).sqrt().max(1.0),
+                    false => 1e-6 * departed,
+                };
+                prop_assert!(
+                    (found - part * departed).abs() <= tolerance,
+                    "{} of {} until {} s, not {} of them, by {:?}", found, departed, until_s, part, model
+                );
+                before = (lost, totals.departed_pkts);
+            }
+            if matches!(model, Model::Fluid(FluidOptions::Literal { .. })) {
+                continue; // of what it cuts off it keeps no account
+            }
+            let all = simulation.totals();
+            let ended = all.delivered_pkts + all.lost_pkts + all.queued_pkts + all.in_flight_pkts;
+            prop_assert!((ended - all.offered_pkts).abs() <= 1e-9 * all.offered_pkts, "{:?}", all);
+        }
+    }
+
+    /// What links lose belongs to the state of a fluid.
+    #[test]
+    fn a_fluid_goes_on_from_a_state_with_the_same_bits(seed in 0..100_000_u64) {
+        for model in models().into_iter().filter(|model| !is_of_packets(*model)) {
+            let network = network(seed, model);
+            let l = rng(seed).random_range(0..network.link_count());
+            let loss = LinkLoss { random: 0.05, ..some_loss(&mut rng(seed)) };
+            let network = with_events(&network, &[(1.0, l, Change::Loss(loss))]);
+            let mut simulation = begin(network.clone(), model);
+            run_until(&mut simulation, 2.0);
+            let json = serde_json::to_string(simulation.state().unwrap()).unwrap();
+            let state = serde_json::from_str(&json).unwrap();
+            let options = Options { duration_s: DURATION_S, model, ..Options::default() };
+            let mut resumed = Simulation::resume(network, options, state).unwrap();
+            for it in [&mut simulation, &mut resumed] {
+                run_until(it, DURATION_S);
+            }
+            prop_assert_eq!(told(&simulation), told(&resumed));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_loss_is_refused() {
+    for model in models() {
+        let network = network(1, model);
+        let id = network.links().next().unwrap();
+        let mut simulation = begin(network.clone(), model);
+        for random in [-0.1, 1.1, f64::NAN] {
+            let error = simulation.set_loss(id, &LinkLoss::from(random));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("option loss: loss is"), "{error}");
+            let mut builder = network.to_builder();
+            builder.event(EventSpec {
+                at_s: 1.0,
+                link: id,
+                change: Change::Loss(LinkLoss::from(random)),
+            });
+            let errors = builder.build().unwrap_err();
+            assert!(
+                errors[0].to_string().contains("event on link"),
+                "{errors:?}"
+            );
+        }
+    }
+}
