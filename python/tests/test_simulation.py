@@ -290,3 +290,21 @@ def test_a_marker_is_set_by_the_name_of_its_aggregate_or_of_a_member(model):
         simulation.set_marker("gg", 1e6)
     assert simulation.marker_rates_bps("g") == (7e5, 1.2e6)
     simulation.run_until(20)
+
+
+@pytest.mark.parametrize("model", ["fluid", "packets"])
+def test_a_loss_that_is_set_is_that_of_an_event(model):
+    source = {"fluid": 'profile = "ns-reno"', "packets": 'window = "reno"'}[model]
+    text = BOTTLENECK.replace('profile = "ns-reno"', source)
+    event = '\nevent = [{ link = "A->B", at = "5 s", set = { loss = "2 %" } }]\n'
+    options = {"set": {"simulation.model": model}}
+    by_event = nf.Scenario.from_toml(text + event, **options).simulation()
+    by_hand = nf.Scenario.from_toml(text, **options).simulation()
+    for simulation in (by_event, by_hand):
+        simulation.run_until(5)
+    by_hand.set_loss("A->B", 0.02)
+    for simulation in (by_event, by_hand):
+        simulation.run_until(10)
+    assert by_hand.totals == pytest.approx(by_event.totals, rel=1e-9)
+    with pytest.raises(ValueError, match="loss is 2, allowed is from 0 to 1"):
+        by_hand.set_loss("A->B", 2)

@@ -195,3 +195,72 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// At the start an event makes of a link what it would be if it had been built so.
+    #[test]
+    fn a_loss_that_is_set_at_the_start_is_the_link_s_own(
+        links in proptest::collection::vec(some_link(), 1..4),
+        losses in proptest::array::uniform3(0.0..1.0_f64),
+        mut packets in proptest::collection::vec((0..500_000_000_u64, 40..1500_u32), 0..400),
+    ) {
+        packets.sort_unstable();
+        let built = links.iter().zip(losses).map(|(link, loss)| LinkSpec {
+            loss: loss.into(),
+            ..*link
+        });
+        let built: Vec<LinkSpec> = built.collect();
+        let changes = losses.into_iter().enumerate().take(links.len());
+        let changes: Vec<_> = changes.map(|(l, loss)| (0.0, l, Change::Loss(loss.into()))).collect();
+        let (built, _) = play(row(&built, &[], 5), &packets, &[]);
+        let (changed, _) = play(row(&links, &changes, 5), &packets, &[]);
+        prop_assert_eq!(built, changed);
+    }
+
+    /// With every queue, full or not: of what is sent before the loss changes the one part is lost, of what is sent
+    /// later, those that waited included, the other. What is set already changes nothing.
+    #[test]
+    fn a_loss_that_is_set_is_that_of_what_is_sent_later(
+        queue in discipline(),
+        room in 5..300_u32,
+        load in 0.3..2.0_f64,
+        parts in proptest::array::uniform2(0.0..1.0_f64),
+        seed in any::<u64>(),
+    ) {
+        // 1000 B take 1 ms.
+        let link = LinkSpec { queue, loss: parts[0].into(), ..link(8e6, 0.02, room.into()) };
+        let change = (2.0, 0, Change::Loss(parts[1].into()));
+        let same = (1.0, 0, Change::Loss(parts[0].into()));
+        let packets: Vec<_> = (0..(4000.0 * load) as u32)
+            .map(|number| ((f64::from(number) * 1e6 / load) as u64, number))
+            .collect();
+        let told = |changes: &[(f64, usize, Change)]| {
+            let mut fabric = row(&[link.clone()], changes, seed);
+            let mut looks = vec![(0, 0.0)];
+            let mut out = 0;
+            let mut entering = packets.iter().copied().peekable();
+            // What has been sent until 2 s has come out 20 ms later.
+            for until_ns in [2_000_000_000, 2_020_000_000, 9_000_000_000] {
+                while let Some((at_ns, number)) = entering.next_if(|&(at_ns, _)| at_ns <= until_ns) {
+                    fabric.advance(at_ns, &mut |_, _, _| {}, &mut |_| out += 1);
+                    enter(&mut fabric, at_ns, number, 1000);
+                }
+                fabric.advance(until_ns, &mut |_, _, _| {}, &mut |_| out += 1);
+                looks.push((out, fabric.counts()[0].sent_pkts as f64));
+            }
+            (looks, fabric.under_way_pkts())
+        };
+        let (looks, left) = told(&[change]);
+        prop_assert_eq!(left, 0);
+        prop_assert_eq!(&looks, &told(&[same, change]).0);
+        let before = (looks[2].0, looks[1].1);
+        let after = (looks[3].0 - looks[2].0, looks[3].1 - looks[1].1);
+        for ((out, sent), part) in [before, after].into_iter().zip(parts) {
+            let lost = sent - f64::from(out);
+            let deviation = (sent * part * (1.0 - part)).sqrt();
+            prop_assert!((lost - part * sent).abs() <= 1.0 + 5.0 * deviation, "{} of {}, not {}", lost, sent, part);
+        }
+    }
+}

@@ -359,3 +359,58 @@ fn what_is_no_loss_is_refused() {
         }
     }
 }
+
+/// Small packets of users have fewer bit errors than large ones, which is asked for by itself.
+#[test]
+fn users_meet_the_losses_of_the_time() {
+    let loss = LinkLoss {
+        bit_errors: BitErrors::independent(1e-5).ok(),
+        ..LinkLoss::from(0.01)
+    };
+    for model in [Model::PACKETS, Model::FLUID] {
+        let waits_s = |first: LinkLoss, event: Option<LinkLoss>| {
+            let mut builder = NetworkBuilder::new();
+            let (a, b) = (builder.node("a"), builder.node("b"));
+            let mut ids = Vec::new();
+            for (from, to) in [(a, b), (b, a)] {
+                let spec = link(from, to, 8e6, 0.02, 100.0);
+                ids.push(builder.link(LinkSpec {
+                    loss: first,
+                    ..spec
+                }));
+            }
+            let users = netflow_problems::constant_users(&mut builder);
+            builder.workload(WorkloadSpec {
+                clients: vec![a],
+                servers: vec![b],
+                start_s: 0.0,
+                stop_s: None,
+                ..users
+            });
+            for (&link, loss) in ids.iter().zip(event.iter().cycle()) {
+                let (at_s, change) = (0.0, Change::Loss(*loss));
+                builder.event(EventSpec { at_s, link, change });
+            }
+            let options = Options {
+                duration_s: 60.0,
+                model,
+                ..Options::default()
+            };
+            let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+            run_until(&mut simulation, 60.0);
+            let experience = &simulation.experiences(&|| false).unwrap()[0];
+            let waits = experience.waits.iter().map(|wait| wait.wait_s);
+            let waits: Vec<f64> = waits.collect();
+            assert!(waits.len() > 200, "{} by {model:?}", waits.len());
+            waits
+        };
+        let mean = |waits: &[f64]| waits.iter().sum::<f64>() / waits.len() as f64;
+        let built = waits_s(loss, None);
+        let changed = waits_s(LinkLoss::NONE, Some(loss));
+        assert_eq!(built.len(), changed.len());
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6;
+        assert!(built.iter().zip(&changed).all(near), "by {model:?}");
+        let (lossy_s, clean_s) = (mean(&built), mean(&waits_s(LinkLoss::NONE, None)));
+        assert!(lossy_s > 1.1 * clean_s, "{lossy_s} {clean_s} by {model:?}");
+    }
+}
