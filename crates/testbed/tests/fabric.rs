@@ -237,7 +237,7 @@ proptest! {
             .map(|number| ((f64::from(number) * 1e6 / load) as u64, number))
             .collect();
         let told = |changes: &[(f64, usize, Change)]| {
-            let mut fabric = row(&[link.clone()], changes, seed);
+            let mut fabric = row(std::slice::from_ref(&link), changes, seed);
             let mut looks = vec![(0, 0.0)];
             let mut out = 0;
             let mut entering = packets.iter().copied().peekable();
