@@ -10,7 +10,7 @@ use std::sync::Arc;
 use netflow_network::readout::{Engine as _, fraction};
 use netflow_network::{
     Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy, Experience,
-    FluidOptions, LinkId, LinkLoss, Network, RunError, Source, Step, Totals,
+    FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
 };
 use netflow_units::Ragged;
 

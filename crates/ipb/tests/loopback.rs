@@ -74,6 +74,7 @@ fn users_do_what_the_workload_says() {
         let expected = match users.kind {
             Kind::Http => [exchanges, turns, 0],
             Kind::Telnet => [0, 0, exchanges],
+            Kind::Video => [exchanges, 0, 0],
         };
         let found = [&waits.file_s, &waits.page_s, &waits.echo_s].map(|w| w.len() as u64);
         assert_eq!(found, expected);

@@ -30,17 +30,15 @@ pub struct ClassedLink {
 }
 
 impl Network {
-    /// The queues of a link, of which each is a link to the engines: those of its classes and itself.
+    /// The queues of a link, of which each is a link to the engines: itself, as events see it first, then those of its
+    /// classes.
     pub fn queues_of(&self, link: LinkId) -> Vec<LinkId> {
-        let link = link.within(self.inner.owner) as u32;
+        let own = link.within(self.inner.owner) as u32;
         let mut shared = self.inner.shared.iter();
-        match shared.find(|it| it.links.last() == Some(&link)) {
-            Some(shared) => {
-                let queues = shared.links.iter();
-                queues.map(|&l| LinkId(l, self.inner.owner)).collect()
-            }
-            None => vec![LinkId(link, self.inner.owner)],
-        }
+        let shared = shared.find(|it| it.links.last() == Some(&own));
+        let classes = shared.map_or(&[][..], |shared| &shared.links[..shared.links.len() - 1]);
+        let classes = classes.iter().map(|&l| LinkId(l, self.inner.owner));
+        std::iter::once(link).chain(classes).collect()
     }
 
     /// Something of all queues of a link together.

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use netflow_network::readout::Engine as _;
 use netflow_network::{
-    ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, LinkLoss, Network,
-    PacketOptions, RunError, Set, Source, TcpVariant,
+    ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, PacketOptions,
+    RunError, Set, Source, TcpVariant,
 };
 
 use crate::delays::Delays;

@@ -52,7 +52,7 @@ impl Engine for Fluid {
             .filter_map(|event| match event.change {
                 Change::Down => Some(true),
                 Change::Up => Some(false),
-                Change::Bandwidth(_) => None,
+                Change::Bandwidth(_) | Change::Loss(_) => None,
             });
         changes
             .last()

@@ -406,23 +406,39 @@ prop_compose! {
             text(), time(1e-6..1e6), of(places()), of(places()), of(time(0.0..1e6)), of(time(0.0..1e6)),
             of((41.0..1e6).prop_map(|size| Quantity(Bytes(size)).into())), of(text()),
         ),
-        http in any::<bool>(),
+        application in 0..3,
+        (bitrate, chunk, ahead) in (
+            of((1.0..1e9).prop_map(|bps| Quantity(Rate::BitsPerSecond(BitsPerSecond(bps))).into())),
+            of(time(0.01..60.0)), of(time(0.0..3600.0)),
+        ),
         (a, b) in (of(distribution(|x| Quantity(Bytes(x)))), of(distribution(|x| Quantity(Bytes(x))))),
         (c, d) in (of(distribution(|x| Quantity(Seconds(x)))), of(distribution(|x| x))),
         e in of(distribution(|x| x)),
     ) -> Workload {
-        let application = if http { ApplicationName::Http } else { ApplicationName::Telnet };
+        let application = match application {
+            0 => ApplicationName::Http,
+            1 => ApplicationName::Telnet,
+            _ => ApplicationName::Video,
+        };
         let mut workload = Workload {
-            name, application: application.into(), interarrival, clients, servers, start, stop, source: None,
+            name, application: application.clone().into(), interarrival, clients, servers, start, stop, source: None,
             packet_size, stack, request_size: None, reply_size: None, files_per_page: None, think_time: None,
             pages_per_visit: None, keystrokes: None, keystroke_gap: None, keystroke_size: None, echo_size: None,
+            bitrate: None, chunk: None, ahead: None, video_length: None,
         };
-        if http {
-            (workload.request_size, workload.reply_size) = (a, b);
-            (workload.think_time, workload.files_per_page, workload.pages_per_visit) = (c, d, e);
-        } else {
-            (workload.keystroke_size, workload.echo_size) = (a, b);
-            (workload.keystroke_gap, workload.keystrokes) = (c, d);
+        match application {
+            ApplicationName::Http => {
+                (workload.request_size, workload.reply_size) = (a, b);
+                (workload.think_time, workload.files_per_page, workload.pages_per_visit) = (c, d, e);
+            }
+            ApplicationName::Telnet => {
+                (workload.keystroke_size, workload.echo_size) = (a, b);
+                (workload.keystroke_gap, workload.keystrokes) = (c, d);
+            }
+            ApplicationName::Video => {
+                (workload.bitrate, workload.chunk, workload.ahead) = (bitrate, chunk, ahead);
+                (workload.request_size, workload.video_length) = (a, c);
+            }
         }
         workload
     }

@@ -133,7 +133,7 @@ fn queues_get_what_the_schedulers_say() {
             let link = simulation.network().classed_links().next().unwrap();
             let queues = simulation.network().queues_of(link);
             let used = |id: LinkId| simulation.link_totals(id).utilization;
-            for (&queue, wanted) in queues.iter().zip(&wanted).take(n - 1) {
+            for (&queue, wanted) in queues.iter().skip(1).zip(&wanted) {
                 *worst = f64::max(*worst, (used(queue) - wanted).abs());
             }
             let off = (used(link) - wanted.iter().sum::<f64>()).abs();
@@ -297,5 +297,84 @@ fn a_bandwidth_set_by_hand_holds_for_all_queues() {
             results(&simulation)
         };
         assert_eq!(lab(true), lab(false), "{model:?} {scheduler:?}");
+    }
+}
+
+/// What a link loses on the way holds for all its queues: by an event at the start as built so, set by hand as by an
+/// event, and as much as it says.
+#[test]
+fn losses_on_the_way_hold_for_all_queues() {
+    const LOSS: f64 = 0.05;
+    enum How {
+        Built,
+        ByEvent(f64),
+        ByHand(f64),
+    }
+    let run = |model, scheduler, how: How| {
+        let mut builder = NetworkBuilder::new();
+        let (from, to) = (builder.node("A"), builder.node("B"));
+        let mut spec = netflow_problems::link(from, to, BPS, 0.01, 50.0);
+        if let How::Built = how {
+            spec.loss = LinkLoss::from(LOSS);
+        }
+        let link = builder.link(spec);
+        let class = QueueClass {
+            name: "first".to_owned(),
+            weight: 2.0,
+            buffer: Buffer::Packets(50.0),
+            queue: DropPolicy::DropTail,
+        };
+        builder.schedule(ClassedLink {
+            link,
+            scheduler,
+            classes: vec![class],
+        });
+        for (name, rate_pps) in [("a", 350.0), ("b", 450.0)] {
+            let source = Source::Constant { rate_pps };
+            let id = builder.connection(ConnectionSpec {
+                acks: Acks::None,
+                packet_size_bytes: 1000.0,
+                ..netflow_problems::connection(name, from, to, source)
+            });
+            if name == "a" {
+                builder.classify(id, "first");
+            }
+        }
+        if let How::ByEvent(at_s) = how {
+            let change = Change::Loss(LinkLoss::from(LOSS));
+            builder.event(EventSpec { at_s, link, change });
+        }
+        let options = Options {
+            model,
+            duration_s: 40.0,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+        simulation.run_until(10.0, &mut Nobody, || false).unwrap();
+        if let How::ByHand(at_s) = how {
+            assert_eq!(at_s, 10.0);
+            simulation.set_loss(link, &LinkLoss::from(LOSS)).unwrap();
+        }
+        simulation.run_until(40.0, &mut Nobody, || false).unwrap();
+        simulation
+    };
+    for scheduler in [Scheduler::Priority, Scheduler::Wfq] {
+        let packets = |how| run(Model::PACKETS, scheduler, how);
+        let built = packets(How::Built);
+        assert!(results(&built) == results(&packets(How::ByEvent(0.0))));
+        let later = packets(How::ByEvent(10.0));
+        assert!(results(&later) == results(&packets(How::ByHand(10.0))));
+        for (model, built) in [
+            (Model::PACKETS, built),
+            (Model::FLUID, run(Model::FLUID, scheduler, How::Built)),
+        ] {
+            for id in built.network().connections() {
+                let totals = built.connection_totals(id);
+                let share = totals.lost_pkts / totals.offered_pkts;
+                // Five standard deviations of 14 000 packets.
+                assert!((share - LOSS).abs() < 0.01, "{model:?} {totals:?}");
+            }
+            assert!(built.totals().imbalance() < 1e-9);
+        }
     }
 }
