@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._native import Results, Table
+    from ._native import Failures, Results, Table
 
 SHOWN = 10
 
@@ -44,6 +44,22 @@ def results(it: Results) -> str:
     ]
     if it.warnings:
         parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in it.warnings) + "</ul>")
+    return "".join(parts)
+
+
+def failures(it: Failures) -> str:
+    """The failures that are worst, and which of them have no rest."""
+    cases = it.cases.to_rows()
+    parts = [
+        f"<p><b>{len(cases)} of {it.possible_cases} cases at {it.at_s:g} s</b>; ",
+        f"{it.goodput_bps / 1e6:.4g} Mbit/s of goodput where nothing fails</p>",
+    ]
+    if it.down_already:
+        parts.append(f"<p>down already: {escape(', '.join(it.down_already))}</p>")
+    if it.cases_not_at_rest:
+        parts.append(f"<p>{it.cases_not_at_rest} do not come to rest: nothing is known of those</p>")
+    columns = ["failure", "max_utilization", "max_utilization_link", "max_loss", "lost_goodput", "blocked_connections", "hardest_hit"]
+    parts.append(_some(cases, columns, "cases"))
     return "".join(parts)
 
 

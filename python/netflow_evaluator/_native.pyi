@@ -294,6 +294,7 @@ class Failures:
     """The worst first."""
     links: Table
     down_already: list[str]
+    def _repr_html_(self) -> str: ...
 
 @final
 class Simulation:

@@ -74,4 +74,9 @@ impl Failures {
             self.cases_not_at_rest
         )
     }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let html = slf.py().import("netflow_evaluator._html")?;
+        html.getattr("failures")?.call1((slf,))?.extract()
+    }
 }

@@ -57,7 +57,7 @@ fn what_held_holds() {
     let study = study();
     for congestion in CONGESTION {
         let queue = study.queue_error(congestion);
-        assert!(queue <= QUEUE_ERROR / 2.0, "{congestion}: {queue}");
+        assert!(queue <= 0.6 * QUEUE_ERROR, "{congestion}: {queue}");
         for rule in Rule::ALL {
             let (held, all) = study.holds(congestion, rule);
             println!("{congestion} {rule:?}: {held} of {all}");

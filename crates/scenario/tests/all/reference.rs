@@ -42,10 +42,7 @@ fn every_example_is_allowed() {
             // An event changes one thing of one thing; the others need what they need.
             let mut lines = required(&keys, key.name);
             lines += &format!("{} = {}\n", key.name, key.example);
-            let telnet = ["keystroke", "echo"];
-            if telnet.iter().any(|start| key.name.starts_with(start)) {
-                lines = lines.replace("\"http\"", "\"telnet\"");
-            }
+            lines = with_application_of(key.name, &lines);
             let is_one_of = |names: &[&str]| names.contains(&key.name);
             if element.name == "event" && !is_one_of(&["set", "down", "up"]) {
                 lines += "down = true\n";
@@ -70,9 +67,7 @@ fn every_example_is_allowed() {
                     continue;
                 }
                 lines += &format!("{} = {{ {} = {example} }}\n", key.name, kind.name);
-                if telnet.iter().any(|start| key.name.starts_with(start)) {
-                    lines = lines.replace("\"http\"", "\"telnet\"");
-                }
+                lines = with_application_of(key.name, &lines);
                 if element.name == "demand" {
                     lines += "rate = \"1 Mbit/s\"\n";
                 }
@@ -86,6 +81,16 @@ fn every_example_is_allowed() {
         }
     }
     assert!(tried > 80, "only {tried} examples");
+}
+
+/// A workload whose application is that which has this key.
+fn with_application_of(key: &str, lines: &str) -> String {
+    let application = match key {
+        key if key.starts_with("keystroke") || key == "echo-size" => "\"telnet\"",
+        "bitrate" | "chunk" | "ahead" | "video-length" => "\"video\"",
+        _ => return lines.to_owned(),
+    };
+    lines.replace("\"http\"", application)
 }
 
 fn try_one(element: &Key, lines: &str, what: &str) {
