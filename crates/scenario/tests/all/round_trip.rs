@@ -421,7 +421,7 @@ prop_compose! {
             _ => ApplicationName::Video,
         };
         let mut workload = Workload {
-            name, application: application.clone().into(), interarrival, clients, servers, start, stop, source: None,
+            name, application: application.into(), interarrival, clients, servers, start, stop, source: None,
             packet_size, stack, request_size: None, reply_size: None, files_per_page: None, think_time: None,
             pages_per_visit: None, keystrokes: None, keystroke_gap: None, keystroke_size: None, echo_size: None,
             bitrate: None, chunk: None, ahead: None, video_length: None,
