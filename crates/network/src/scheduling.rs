@@ -41,6 +41,13 @@ impl Network {
         std::iter::once(link).chain(classes).collect()
     }
 
+    /// Whether it is the queue of a class: then another link sends for it.
+    pub fn is_of_class(&self, link: LinkId) -> bool {
+        let link = link.within(self.inner.owner) as u32;
+        let mut shared = self.inner.shared.iter();
+        shared.any(|it| it.links.contains(&link) && it.links.last() != Some(&link))
+    }
+
     /// Something of all queues of a link together.
     pub fn over_queues(&self, link: LinkId, of: impl Fn(LinkId) -> f64) -> f64 {
         match self.inner.shared.is_empty() {

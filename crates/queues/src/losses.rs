@@ -82,10 +82,10 @@ impl LinkLoss {
     }
 }
 
-/// In words: `1% at random, bit errors 1e-6`.
+/// In words: `1 % at random, bit errors 1e-6`.
 impl std::fmt::Display for LinkLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let share = |part: f64| Probability(part).to_string();
+        let share = |part: f64| Probability(part).to_string().replace('%', " %");
         let random = (self.random > 0.0).then(|| format!("{} at random", share(self.random)));
         let gilbert = self
             .gilbert

@@ -547,7 +547,9 @@ impl Summary {
             seeds: 1,
             links,
             connections,
+            // What happens to a link happens to the queues of its classes.
             events: happened()
+                .filter(|event| !network.is_of_class(event.link))
                 .map(|event| EventSummary::of(network, &event))
                 .collect(),
             aggregates: network.aggregates().map(aggregate).collect(),

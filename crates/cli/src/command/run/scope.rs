@@ -52,7 +52,8 @@ pub fn print_heading(network: &Network, summary: &Summary, out: &mut dyn Write) 
     let (from_s, to_s) = (summary.from_s, summary.from_s + summary.duration_s);
     let happened = network
         .events()
-        .filter(|event| (event.at_s - from_s).abs() < 1e-9);
+        .filter(|event| (event.at_s - from_s).abs() < 1e-9)
+        .filter(|event| !network.is_of_class(event.link));
     let happened = happened.map(|event| {
         let link = network.link_name(event.link);
         match event.change {
