@@ -342,7 +342,7 @@ impl Queue {
         Some(left_ns)
     }
 
-    /// A packet arrives at a queue that takes turns; those that are dropped for it are pushed to `dropped`.
+    /// A packet arrives at a queue that is managed or takes turns; those that are dropped for it are pushed to `dropped`.
     pub fn enter(&mut self, mut waits: Waits, spec: &HopSpec, dropped: &mut Vec<Waits>) {
         let now_ns = waits.packet.time_ns;
         self.counts.accepted += 1;

@@ -137,11 +137,7 @@ impl Engine {
             _ => (hop.service_ns, spec.bits),
         };
         if link.queue.managed.is_some() {
-            let waits = Waits { packet, bits };
-            return match &link.turn {
-                Turn::Alone => self.serve_managed(l, waits),
-                Turn::Class | Turn::Sharing(_) => self.serve_in_turn(sender, l, waits),
-            };
+            return self.serve_managed(sender, l, Waits { packet, bits });
         }
         let left_ns = match link.queue.has_rio() {
             false => {
@@ -170,25 +166,24 @@ impl Engine {
         }
     }
 
-    /// A packet arrives at a link whose queue is managed.
-    fn serve_managed(&mut self, l: usize, waits: Waits) {
+    /// A packet arrives at link `l`, whose queue is managed or takes turns with others that `sender` sends for.
+    fn serve_managed(&mut self, sender: usize, l: usize, waits: Waits) {
         let now_ns = waits.packet.time_ns;
         // Who is sent at this moment makes room first.
-        self.send_managed(l, now_ns);
+        self.send_waiting(sender, now_ns);
         let link = &mut self.links[l];
         if link.queue.is_down() {
             link.queue.counts.lost += 1;
             return self.is_lost(waits.packet.hop, now_ns);
         }
         let spec = &self.plan.specs[waits.packet.hop as usize];
-        link.queue.counts.accepted += 1;
         let mut dropped = Vec::new();
-        if let Some(managed) = &mut link.queue.managed {
-            let ecn = spec.may_be_marked(&waits.packet);
-            managed.enqueue(waits, spec.flow(), ecn, &mut dropped);
+        link.queue.enter(waits, spec, &mut dropped);
+        if let Turn::Sharing(sharing) = &mut self.links[sender].turn {
+            sharing.came(now_ns, l, waits.bits, dropped.len());
         }
         self.drop_managed(l, now_ns, dropped);
-        self.send_managed(l, now_ns);
+        self.send_waiting(sender, now_ns);
         if let Some(managed) = &mut self.links[l].queue.managed {
             managed.note_length(now_ns);
         }

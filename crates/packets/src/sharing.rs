@@ -4,7 +4,6 @@ use netflow_network::{LinkId, Network};
 use netflow_queues::Turns;
 
 use crate::engine::Engine;
-use crate::managed::Waits;
 use crate::queue::{Link, service_ns, stretched};
 use crate::tcp::NEVER;
 
@@ -24,7 +23,7 @@ pub(crate) enum Turn {
 pub(crate) struct Sharing {
     turns: Turns,
     /// The links that they are; its own is the last.
-    pub links: Vec<u32>,
+    links: Vec<u32>,
     /// When what is being sent will have been.
     pub free_ns: u64,
 }
@@ -36,14 +35,14 @@ impl Sharing {
     }
 
     /// A packet of so many bits came to the queue of this link, which dropped so many for it: itself or others.
-    fn came(&mut self, now_ns: u64, link: usize, bits: f64, dropped: usize) {
+    pub fn came(&mut self, now_ns: u64, link: usize, bits: f64, dropped: usize) {
         if self.turns.is_empty() {
             // If nothing is being sent, this can be at once.
             self.free_ns = self.free_ns.max(now_ns);
         }
         let number = self.number(link);
         self.turns.enqueue(now_ns, number, bits);
-        self.turns.drop(now_ns, number, dropped);
+        self.turns.dropped(now_ns, number, dropped);
     }
 
     /// When the next of those that wait is sent.
@@ -107,10 +106,9 @@ impl Engine {
     /// Has the queues of classes take turns with those of their links.
     pub fn share_links(&mut self) {
         let inner = self.network.tables().clone();
-        let id = |&l: &u32| LinkId::new(l, inner.owner);
         for shared in &inner.shared {
-            for (&l, id) in shared.links.iter().zip(shared.links.iter().map(id)) {
-                let buffer = self.network.packet_buffer(id);
+            for &l in &shared.links {
+                let buffer = self.network.packet_buffer(LinkId::new(l, inner.owner));
                 let link = &mut self.links[l as usize];
                 link.queue.take_turns(buffer);
                 link.turn = Turn::Class;
@@ -127,29 +125,6 @@ impl Engine {
         }
     }
 
-    /// A packet arrives at link `l`, one of those that `sender` sends for.
-    pub fn serve_in_turn(&mut self, sender: usize, l: usize, waits: Waits) {
-        let now_ns = waits.packet.time_ns;
-        // Who is sent at this moment makes room first.
-        self.send_in_turns(sender, now_ns);
-        let link = &mut self.links[l];
-        if link.queue.is_down() {
-            link.queue.counts.lost += 1;
-            return self.is_lost(waits.packet.hop, now_ns);
-        }
-        let spec = &self.plan.specs[waits.packet.hop as usize];
-        let mut dropped = Vec::new();
-        link.queue.enter(waits, spec, &mut dropped);
-        if let Turn::Sharing(sharing) = &mut self.links[sender].turn {
-            sharing.came(now_ns, l, waits.bits, dropped.len());
-        }
-        self.drop_managed(l, now_ns, dropped);
-        self.send_in_turns(sender, now_ns);
-        if let Some(managed) = &mut self.links[l].queue.managed {
-            managed.note_length(now_ns);
-        }
-    }
-
     /// A link sends what it can for all its queues, one packet after the other, until `until_ns`.
     pub fn send_in_turns(&mut self, sender: usize, until_ns: u64) {
         while let Turn::Sharing(sharing) = &mut self.links[sender].turn
@@ -163,7 +138,7 @@ impl Engine {
             let more = dropped.len() + usize::from(next.is_some()) - 1;
             let left_ns = next.map(|next| self.transmit(sender, l, now_ns, next));
             if let Turn::Sharing(sharing) = &mut self.links[sender].turn {
-                sharing.turns.drop(now_ns, number, more);
+                sharing.turns.dropped(now_ns, number, more);
                 sharing.free_ns = left_ns.unwrap_or(now_ns);
             }
             self.drop_managed(l, now_ns, dropped);

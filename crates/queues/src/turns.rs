@@ -15,6 +15,9 @@ pub enum Scheduler {
 impl Scheduler {
     /// So many bits are sent until all that waits in this queue has been, if nothing more comes; with
     /// [`Scheduler::Wfq`] as if all were served at the same time.
+    ///
+    /// # Panics
+    /// If there is no such queue.
     pub fn bits_until_sent(self, queue: usize, waiting_bits: &[f64], weights: &[f64]) -> f64 {
         match self {
             Scheduler::Priority => waiting_bits[..=queue].iter().sum(),
@@ -68,6 +71,9 @@ impl Turns {
     }
 
     /// A packet of so many bits has been taken by this queue.
+    ///
+    /// # Panics
+    /// If there is no such queue.
     pub fn enqueue(&mut self, now_ns: u64, queue: usize, bits: f64) {
         self.waiting[queue] += 1;
         if let Some(fair) = &mut self.fair {
@@ -95,10 +101,13 @@ impl Turns {
     }
 
     /// A queue has dropped so many packets of those that it had taken; so has GPS those that it would serve last.
-    pub fn drop(&mut self, now_ns: u64, queue: usize, packets: usize) {
+    ///
+    /// # Panics
+    /// If there is no such queue, or so many do not wait in it.
+    pub fn dropped(&mut self, now_ns: u64, queue: usize, packets: usize) {
         self.waiting[queue] -= packets;
         if let Some(fair) = &mut self.fair {
-            fair.drop(now_ns, queue, packets);
+            fair.dropped(now_ns, queue, packets);
         }
     }
 
@@ -204,7 +213,7 @@ impl Fair {
         queue.sent = queue.finish.pop_front().unwrap_or(queue.sent);
     }
 
-    fn drop(&mut self, now_ns: u64, queue: usize, packets: usize) {
+    fn dropped(&mut self, now_ns: u64, queue: usize, packets: usize) {
         self.advance(now_ns);
         let queue = &mut self.queues[queue];
         queue.finish.truncate(queue.finish.len() - packets);
@@ -418,7 +427,7 @@ mod tests {
         for queue in [2, 0, 1, 0, 2] {
             turns.enqueue(0, queue, 1000.0);
         }
-        turns.drop(0, 2, 1);
+        turns.dropped(0, 2, 1);
         let sent: Vec<usize> = std::iter::from_fn(|| turns.dequeue()).collect();
         assert_eq!(sent, [0, 0, 1, 2]);
         assert!(turns.is_empty());
@@ -429,7 +438,7 @@ mod tests {
     fn dropped_packets_do_not_count() {
         let mut turns = Turns::new(Scheduler::Wfq, &[1.0, 1.0], 1e6);
         (0..50).for_each(|_| turns.enqueue(0, 0, 1000.0));
-        turns.drop(0, 0, 49);
+        turns.dropped(0, 0, 49);
         turns.enqueue(0, 1, 1000.0);
         turns.enqueue(0, 0, 1000.0);
         turns.enqueue(0, 1, 1000.0);

@@ -1,6 +1,19 @@
 //! Whether two runs tell the same.
 
-use netflow_simulation::{Model, Run, Simulation};
+use std::convert::Infallible;
+
+use netflow_simulation::{Interval, Model, Recorder, Run, Simulation};
+
+/// Who takes nothing down.
+pub struct Nobody;
+
+impl Recorder for Nobody {
+    type Error = Infallible;
+
+    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
 
 /// What differs by more than it may: the utilization of a link by 2 points, what is delivered by 2 %
 /// (or `few_pkts`), what is lost by 15 % or 20 packets, and, of fluids, a queue by 10 % or one packet.
@@ -33,4 +46,21 @@ pub fn compare(one: &Simulation, two: &Simulation, few_pkts: f64) -> (Vec<String
     check("delivered", a, b, (0.02 * b).max(few_pkts));
     check("lost", a_lost, b_lost, (0.15 * b_lost).max(20.0));
     (found, largest)
+}
+
+/// What the links and the connections have come to.
+pub fn told(simulation: &Simulation) -> Vec<f64> {
+    let network = simulation.network();
+    let mut all = Vec::new();
+    for id in network.links() {
+        let totals = simulation.link_totals(id);
+        all.extend([totals.offered_pkts, totals.lost_pkts, totals.departed_pkts]);
+        all.extend([totals.mean_queue_pkts, simulation.queue_pkts(id)]);
+    }
+    for id in network.connections() {
+        let totals = simulation.connection_totals(id);
+        all.extend([totals.offered_pkts, totals.delivered_pkts]);
+        all.push(totals.mean_rtt_s.unwrap_or_default());
+    }
+    all
 }

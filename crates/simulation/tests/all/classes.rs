@@ -4,7 +4,7 @@ use netflow_simulation::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::control::Nobody;
+use crate::alike::{Nobody, told};
 use crate::metamorphic::{SHORT, network, results};
 
 const BPS: f64 = 8e6;
@@ -376,5 +376,81 @@ fn losses_on_the_way_hold_for_all_queues() {
             }
             assert!(built.totals().imbalance() < 1e-9);
         }
+    }
+}
+
+/// A path that is set leads through the queues of classes as one that was built so: packets do the same.
+#[test]
+fn a_path_that_is_set_leads_through_the_queues_of_classes() {
+    for scheduler in [Scheduler::Priority, Scheduler::Wfq] {
+        let run = |set: bool| {
+            let mut builder = NetworkBuilder::new();
+            let nodes = ["A", "B", "C"].map(|name| builder.node(name));
+            let [a, b, c] = nodes;
+            for (from, to, delay_s) in [(a, c, 0.01), (a, b, 0.01), (b, c, 0.01)] {
+                let link = builder.link(netflow_problems::link(from, to, BPS, delay_s, 50.0));
+                if from == a && to == b {
+                    let class = QueueClass {
+                        name: "first".to_owned(),
+                        weight: 3.0,
+                        buffer: Buffer::Packets(20.0),
+                        queue: DropPolicy::DropTail,
+                    };
+                    builder.schedule(ClassedLink {
+                        link,
+                        scheduler,
+                        classes: vec![class],
+                    });
+                }
+            }
+            let constant = |name, to, rate_pps| ConnectionSpec {
+                acks: Acks::None,
+                packet_size_bytes: 1000.0,
+                ..netflow_problems::connection(name, a, to, Source::Constant { rate_pps })
+            };
+            let detour = [a, b, c];
+            let moved = builder.connection(ConnectionSpec {
+                path: (!set).then(|| detour.to_vec()),
+                ..constant("moved", c, 400.0)
+            });
+            builder.classify(moved, "first");
+            builder.connection(constant("beside", b, 900.0));
+            let network = builder.build().unwrap();
+            let network = match set {
+                true => {
+                    let id = network.connection_by_name("moved").unwrap();
+                    with_paths(&network, &[(id, network.nodes().collect())]).unwrap()
+                }
+                false => network,
+            };
+            let options = Options {
+                model: Model::PACKETS,
+                duration_s: 20.0,
+                ..Options::default()
+            };
+            let mut simulation = Simulation::new(network, options).unwrap();
+            if set {
+                let network = simulation.network();
+                let id = network.connection_by_name("moved").unwrap();
+                let nodes: Vec<NodeId> = network.nodes().collect();
+                simulation.set_route(id, Some(&nodes)).unwrap();
+            }
+            simulation.run_until(20.0, &mut Nobody, || false).unwrap();
+            simulation
+        };
+        let (built, set) = (run(false), run(true));
+        // Percentiles are in units of the shortest path that a connection may take.
+        assert_eq!(told(&built), told(&set), "{scheduler:?}");
+        let delays_s = |simulation: &Simulation| -> Vec<Option<f64>> {
+            let connections = simulation.network().connections();
+            let delay_s = |id| simulation.connection_totals(id).mean_delay_s;
+            connections.map(delay_s).collect()
+        };
+        assert_eq!(delays_s(&built), delays_s(&set), "{scheduler:?}");
+        // Of 1000 packets/s the class has what it asks for.
+        let id = set.network().connection_by_name("moved").unwrap();
+        assert_eq!(set.connection_totals(id).lost_pkts, 0.0);
+        let queue = set.network().link_by_name("A->B/first").unwrap();
+        assert!((set.link_totals(queue).utilization - 0.4).abs() < 1e-3);
     }
 }

@@ -1,11 +1,10 @@
 //! Links whose bandwidth is set between steps, as events set it.
 
-use std::convert::Infallible;
-
 use netflow_problems::{RandomNetwork, link, one_way, random_network};
 use netflow_simulation::*;
 use proptest::prelude::*;
 
+use crate::alike::{Nobody, told};
 use crate::cases;
 
 fn network(seed: u64) -> Network {
@@ -19,16 +18,6 @@ fn network(seed: u64) -> Network {
         plain: false,
         windows: false,
     })
-}
-
-pub(crate) struct Nobody;
-
-impl Recorder for Nobody {
-    type Error = Infallible;
-
-    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
-        Ok(())
-    }
 }
 
 /// To the end, with a bandwidth that an event sets.
@@ -56,23 +45,6 @@ fn by_hand(network: &Network, options: Options, link: usize, at_s: f64, bps: f64
     simulation.set_bandwidth(id, bps).unwrap();
     simulation.run_until(1e9, &mut Nobody, || false).unwrap();
     simulation
-}
-
-/// What the links and the connections have come to.
-fn told(simulation: &Simulation) -> Vec<f64> {
-    let network = simulation.network();
-    let mut all = Vec::new();
-    for id in network.links() {
-        let totals = simulation.link_totals(id);
-        all.extend([totals.offered_pkts, totals.lost_pkts, totals.departed_pkts]);
-        all.extend([totals.mean_queue_pkts, simulation.queue_pkts(id)]);
-    }
-    for id in network.connections() {
-        let totals = simulation.connection_totals(id);
-        all.extend([totals.offered_pkts, totals.delivered_pkts]);
-        all.push(totals.mean_rtt_s.unwrap_or_default());
-    }
-    all
 }
 
 proptest! {

@@ -1,24 +1,13 @@
 //! Links that lose something else on the way from some time on, by events and by hand.
 
-use std::convert::Infallible;
-
 use netflow_problems::{RandomNetwork, link, one_way, random_network, some_loss};
 use netflow_simulation::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::alike::{self, Nobody};
 use crate::cases;
-
-struct Nobody;
-
-impl Recorder for Nobody {
-    type Error = Infallible;
-
-    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
 
 const DURATION_S: f64 = 4.0;
 
@@ -88,20 +77,16 @@ fn with_events(network: &Network, events: &[(f64, usize, Change)]) -> Network {
     builder.build().unwrap()
 }
 
-/// What the links and the connections have come to.
+/// What the links and the connections have come to, and what is lost on the way.
 fn told(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
-    let mut all = Vec::new();
+    let mut all = alike::told(simulation);
     for id in network.links() {
         let totals = simulation.link_totals(id);
-        all.extend([totals.offered_pkts, totals.lost_pkts, totals.departed_pkts]);
-        all.extend([totals.mean_queue_pkts, simulation.queue_pkts(id)]);
         all.push(totals.link_lost_pkts.unwrap_or_default());
     }
     for id in network.connections() {
-        let totals = simulation.connection_totals(id);
-        all.extend([totals.offered_pkts, totals.delivered_pkts, totals.lost_pkts]);
-        all.push(totals.mean_rtt_s.unwrap_or_default());
+        all.push(simulation.connection_totals(id).lost_pkts);
         let hops = simulation.explain(id).hops.into_iter();
         all.extend(hops.map(|hop| hop.link_loss_probability));
     }

@@ -1,7 +1,5 @@
 //! Paths and rates of connections and markers of aggregates, set between steps.
 
-use std::convert::Infallible;
-
 use netflow_diffserv::{Conditioner, ConditionerSpec, Curve, Discipline, Kind, SrTcm, TrTcm};
 use netflow_problems::{RandomNetwork, connection, link, one_way, random_network};
 use netflow_simulation::*;
@@ -9,19 +7,10 @@ use proptest::{prelude::*, sample};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::alike::{self, Nobody};
 use crate::cases;
 
 const DURATION_S: f64 = 3.0;
-
-struct Nobody;
-
-impl Recorder for Nobody {
-    type Error = Infallible;
-
-    fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
 
 fn network(seed: u64, windows: bool, events: usize) -> Network {
     random_network(RandomNetwork {
@@ -77,20 +66,13 @@ fn go_on(simulation: &mut Simulation, time_s: f64) {
     simulation.run_until(time_s, &mut Nobody, || false).unwrap();
 }
 
-/// What links and connections have come to.
+/// What links, connections and aggregates have come to.
 fn told(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
-    let mut all = Vec::new();
-    for id in network.links() {
-        let totals = simulation.link_totals(id);
-        all.extend([totals.offered_pkts, totals.lost_pkts, totals.departed_pkts]);
-        all.extend([totals.mean_queue_pkts, simulation.queue_pkts(id)]);
-    }
+    let mut all = alike::told(simulation);
     for id in network.connections() {
         let totals = simulation.connection_totals(id);
-        all.extend([totals.offered_pkts, totals.delivered_pkts]);
         all.extend([totals.lost_pkts, totals.blocked_pkts]);
-        all.push(totals.mean_rtt_s.unwrap_or_default());
         all.push(simulation.send_pps(id));
     }
     for id in network.aggregates() {

@@ -6,7 +6,7 @@ use netflow_workload::{Application as Behaviour, Distribution, Playback, Video};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::control::Nobody;
+use crate::alike::Nobody;
 
 const CHUNK_S: f64 = 2.0;
 const LENGTH_S: f64 = 60.0;
