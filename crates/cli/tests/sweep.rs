@@ -34,6 +34,17 @@ fn sweep(place: &Workplace, more: &[&str]) -> Command {
     place.netflow(SWEEP.iter().chain(more))
 }
 
+/// How many files are whole, while others come.
+fn finished(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .fold(0, |all, path| match path.is_dir() {
+            true => all + finished(&path),
+            false => all + usize::from(path.extension().is_none_or(|it| it != "partial")),
+        })
+}
+
 fn done(mut command: Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -69,22 +80,28 @@ fn killed_at_any_moment_it_goes_on_to_the_same_tables() {
     done(sweep(&place, &["-o", "whole", "--threads", "1"]));
     let took = began.elapsed();
     let whole = files(&place.path("whole"));
+    let parts = place.path("parts");
     let mut random = 0x9e37_79b9_u32;
     let mut killed = 0;
     for kill in 0..20 {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let part = f64::from(random >> 8) / f64::from(1 << 24);
+        // Somewhere in the next sixteenth of the files, in the middle of one: however fast this machine is, some
+        // are left for the next time.
+        let enough = finished(&parts) + (part * whole.len() as f64 / 16.0) as usize;
         let mut child = sweep(&place, &["-o", "parts", "--threads", "2"]);
         let mut child = child.stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(took.mul_f64(0.3 * part));
+        while finished(&parts) < enough && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(took.mul_f64(part / whole.len() as f64));
         if child.try_wait().unwrap().is_none() {
             child.kill().unwrap(); // -9
             killed += 1;
         }
         child.wait().unwrap();
         // Whatever has its name is as it will be.
-        let parts = place.path("parts");
-        for (name, bytes) in files(&parts).into_iter().filter(|_| parts.exists()) {
+        for (name, bytes) in parts.exists().then(|| files(&parts)).into_iter().flatten() {
             let is_partial = name.to_string_lossy().ends_with(".partial");
             assert!(
                 is_partial || whole.contains(&(name.clone(), bytes)),
