@@ -203,3 +203,84 @@ fn the_data_of_a_figure_are_its_points() {
     assert_eq!(data.lines().next(), Some("panel,curve,x,y,low,high"));
     assert_eq!(drawn.collect::<Vec<(f64, f64)>>(), own.collect::<Vec<_>>());
 }
+
+/// With several seeds a point of the figure of throughput has a bar: Student's t with two degrees of freedom is 4.303.
+#[test]
+fn throughput_over_seeds_has_bars() {
+    let place = tempfile::tempdir().unwrap();
+    let results = run(place.path(), &scenario("topology.toml"), "one", 2.0);
+    let file = results.join("summary.json");
+    let mut summary: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    summary["seeds"] = 3.into();
+    summary["connections"][0]["mean_goodput_pps_std"] = 2.0.into();
+    let mean = summary["connections"][0]["mean_goodput_pps"]
+        .as_f64()
+        .unwrap();
+    fs::write(&file, summary.to_string()).unwrap();
+    let of = std::slice::from_ref(&results);
+    let only = [summary["connections"][0]["connection"]
+        .as_str()
+        .unwrap()
+        .to_owned()];
+    let figure = results_figure(Figure::Throughput, of, &only, &Style::default()).unwrap();
+    let row = figure.data.lines().nth(1).unwrap();
+    let mut cells = row.rsplit(',').map(|cell| cell.parse::<f64>().unwrap());
+    let (high, low) = (cells.next().unwrap(), cells.next().unwrap());
+    let half = 4.302_653 * 2.0 / 3_f64.sqrt();
+    assert!(
+        (high - mean - half).abs() < 1e-3 && (mean - low - half).abs() < 1e-3,
+        "{row}"
+    );
+    assert_eq!(
+        figure.svg.matches("<polyline").count(),
+        1 + axes(place.path())
+    );
+}
+
+/// Lines of a figure that has no bars.
+fn axes(place: &Path) -> usize {
+    let plain = run(place, &scenario("topology.toml"), "plain", 2.0);
+    let figure = results_figure(
+        Figure::Throughput,
+        &[plain],
+        &["c1".to_owned()],
+        &Style::default(),
+    );
+    figure.unwrap().svg.matches("<polyline").count()
+}
+
+/// A panel in which there would be nothing is left out, unless it is asked for.
+#[test]
+fn panels_with_nothing_are_left_out() {
+    const CONSTANT: &str = r#"
+        [simulation]
+        duration = "4 s"
+        [[link]]
+        from = "a"
+        to = "b"
+        bandwidth = "1 Mbit/s"
+        delay = "5 ms"
+        [[connection]]
+        from = "a"
+        to = "b"
+        source = { constant = "10 pkt/s" }
+    "#;
+    let place = tempfile::tempdir().unwrap();
+    let results = run_text(place.path(), CONSTANT, "constant", 1.0);
+    let with = |panels: &[&str]| {
+        let panels = panels.iter().map(|it| (*it).to_owned()).collect();
+        let style = Style {
+            panels,
+            ..Style::default()
+        };
+        results_figure(
+            Figure::Connections,
+            std::slice::from_ref(&results),
+            &[],
+            &style,
+        )
+        .unwrap()
+    };
+    assert!(with(&[]).svg.contains("goodput in pkt/s") && !with(&[]).svg.contains("round-trip"));
+    assert!(with(&["sent", "rtt"]).svg.contains("round-trip"));
+}

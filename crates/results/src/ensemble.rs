@@ -239,7 +239,7 @@ fn mean(all: &[&Summary]) -> Option<Summary> {
 }
 
 /// Half the width of the 95 % confidence interval of a mean over `n` runs, in standard deviations.
-fn half_width(n: usize) -> f64 {
+pub(crate) fn half_width(n: usize) -> f64 {
     let quantile = StudentsT::new(0.0, 1.0, n as f64 - 1.0);
     quantile.map_or(f64::NAN, |t| t.inverse_cdf(0.975)) / (n as f64).sqrt()
 }

@@ -76,7 +76,7 @@ pub use rows::write_csv;
 pub use scope::{Scope, Users, Watch, Watched};
 pub use summary::{
     AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
-    PrecedenceSummary, Spread, Summary, TotalsSummary, rounded_time,
+    PrecedenceSummary, Spread, Summary, TotalsSummary, ci95_of, rounded_time, std_of,
 };
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode, TopologyWay};

@@ -8,6 +8,7 @@ use netflow_network::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::ensemble::half_width;
 use crate::lines::to_lines;
 use crate::trust::Within;
 use crate::users::{self, WorkloadSummary};
@@ -15,6 +16,20 @@ use crate::users::{self, WorkloadSummary};
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
 /// with `_std` behind it; and, if not all runs have it, how many do, with `_seeds` behind it.
 pub type Spread = BTreeMap<String, Beside>;
+
+/// The standard deviation over the seeds of the number with this name, if it is known.
+pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
+    spread.get(&format!("{name}_std")).and_then(Beside::one)
+}
+
+/// Half the width of the 95 % confidence interval of the mean over so many seeds, by Student's t, of the number with
+/// this name, if it is known.
+pub fn ci95_of(spread: &Spread, name: &str, seeds: u32) -> Option<f64> {
+    let counted = spread.get(&format!("{name}_seeds")).and_then(Beside::one);
+    let seeds = counted.map_or(seeds as usize, |counted| counted as usize);
+    let half = std_of(spread, name)? * half_width(seeds);
+    half.is_finite().then_some(half)
+}
 
 /// What stands beside a number, or a list of numbers; null where one run alone has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -42,6 +42,13 @@ pub struct Panel {
     pub curves: Vec<Curve>,
 }
 
+impl Panel {
+    /// Whether there is anything in it.
+    pub fn has_points(&self) -> bool {
+        self.curves.iter().any(|curve| !curve.points.is_empty())
+    }
+}
+
 const GREY: RGBColor = RGBColor(130, 130, 130);
 
 /// Points of the drawing in one of the figure: the backend only knows whole ones.
@@ -239,9 +246,18 @@ where
             let positive = (!panel.log_x || p.0 > 0.0) && (!panel.log_y || p.1 > 0.0);
             drawable(p.0) && drawable(p.1) && positive
         };
-        for piece in bands(curve, usable) {
-            let band = Polygon::new(piece, colour.mix(0.2).filled());
-            chart.draw_series([band]).map_err(failed)?;
+        match curve.look {
+            Look::Dots => {
+                let bars = bars(curve, usable).into_iter();
+                let bars = bars.map(|bar| PathElement::new(bar, colour.stroke_width(FINE)));
+                chart.draw_series(bars).map_err(failed)?;
+            }
+            Look::Line | Look::Grey => {
+                for piece in bands(curve, usable) {
+                    let band = Polygon::new(piece, colour.mix(0.2).filled());
+                    chart.draw_series([band]).map_err(failed)?;
+                }
+            }
         }
         let points = curve.points.iter().filter(usable).copied();
         let drawn = match curve.look {
@@ -294,6 +310,14 @@ where
         .border_style(BLACK.mix(0.3))
         .draw()
         .map_err(failed)
+}
+
+/// From the lowest to the highest that each of the points may be.
+fn bars(curve: &Curve, usable: impl Fn(&&(f64, f64)) -> bool) -> Vec<[(f64, f64); 2]> {
+    let edges = curve.points.iter().zip(curve.band.iter().flatten());
+    let bars = edges.map(|(&(x, _), &(low, high))| [(x, low), (x, high)]);
+    bars.filter(|[low, high]| usable(&low) && usable(&high))
+        .collect()
 }
 
 /// The outlines of a curve's band, one for each stretch without a gap.

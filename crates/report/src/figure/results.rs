@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use netflow_results::{Results, Topology};
+use netflow_results::{Results, Topology, ci95_of};
 
 use super::draw::{Curve, Look, Panel, draw};
 use super::names::chosen;
@@ -56,21 +56,24 @@ pub fn results_figure(
     if all.is_empty() {
         return Err(Error::NoResults);
     }
-    let panels = match figure {
+    let mut panels = match figure {
         Figure::Links => links(&all, only)?,
         Figure::Connections => connections(&all, only)?,
         Figure::Delay => delay(&all, only)?,
         Figure::Throughput => throughput(&all, only)?,
         Figure::Burstiness => burstiness(&all, only)?,
     };
-    let points = |panel: &Panel| panel.curves.iter().any(|curve| !curve.points.is_empty());
-    if !panels.iter().any(points) {
+    if !panels.iter().any(Panel::has_points) {
         return Err(Error::NothingToShow(match figure {
             Figure::Burstiness => {
                 "the results count no arrivals: only the window model does".to_owned()
             }
             _ => "the results are empty".to_owned(),
         }));
+    }
+    // One that is asked for by its name is drawn, empty or not.
+    if style.panels.is_empty() {
+        panels.retain(Panel::has_points);
     }
     draw(&panels, style)
 }
@@ -284,22 +287,26 @@ fn throughput(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
         _ => Some(connection_names(all, only)?),
     };
     let curve = |(name, results, _): &Read| {
+        let seeds = results.summary.seeds;
         let connections = results.summary.connections.iter();
         let wanted = connections
             .filter(|it| (shown.as_ref()).is_none_or(|shown| shown.contains(&it.connection)));
+        let (mut points, mut band) = (Vec::new(), Vec::new());
+        for it in wanted {
+            let Some(rtt_s) = it.mean_rtt_s.filter(|s| *s > 0.0) else {
+                continue;
+            };
+            let goodput = it.mean_goodput_pps;
+            let half = ci95_of(&it.spread, "mean_goodput_pps", seeds).unwrap_or(f64::NAN);
+            points.push((1e3 * rtt_s, goodput));
+            band.push(((goodput - half).max(0.0), goodput + half));
+        }
         Curve {
             label: name.clone(),
             look: Look::Dots,
-            points: wanted
-                .filter_map(|it| {
-                    Some((
-                        1e3 * it.mean_rtt_s.filter(|s| *s > 0.0)?,
-                        it.mean_goodput_pps,
-                    ))
-                })
-                .collect(),
+            points,
             colour: None,
-            band: None,
+            band: (seeds > 1).then_some(band),
         }
     };
     Ok(vec![Panel {

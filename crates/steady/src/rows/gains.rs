@@ -1,5 +1,7 @@
 //! What a little more of a link changes.
 
+use std::cmp::Reverse;
+
 use netflow_network::{LinkId, Network};
 use serde::Serialize;
 
@@ -30,7 +32,8 @@ pub struct GainRow<'a> {
     pub loss_per_pkt: f64,
 }
 
-/// The rows of all links by what they change of goodput, delay and loss; what gains most goodput stands first.
+/// The rows of all links by what they change of goodput, delay and loss; what gains most goodput stands first, and of
+/// what gains the same (to 10⁻⁹ bit/s by a bit/s) what shortens the delay most.
 pub fn gains<'a>(
     network: &'a Network,
     goodput: &Sensitivities,
@@ -57,7 +60,11 @@ pub fn gains<'a>(
         }
     });
     let mut rows: Vec<GainRow<'_>> = rows.collect();
-    rows.sort_by(|a, b| b.goodput_bps_per_bps.total_cmp(&a.goodput_bps_per_bps));
+    let steps = |row: &GainRow<'_>| steps(row.goodput_bps_per_bps, 1e-9);
+    rows.sort_by(|a, b| {
+        let by_goodput = steps(b).cmp(&steps(a));
+        by_goodput.then(a.delay_s_per_bps.total_cmp(&b.delay_s_per_bps))
+    });
     rows
 }
 
@@ -77,7 +84,8 @@ pub struct UpgradeRow<'a> {
 }
 
 /// The rows of links that have more in a steady state of their own than in this one; what gains most goodput stands
-/// first, and of what gains the same, to a millionth of all goodput, in the network's order.
+/// first, and of what gains the same, to a millionth of all goodput, what shortens the mean delay most, to a millionth
+/// of it.
 pub fn upgrades<'a>(
     network: &'a Network,
     without: &Steady,
@@ -91,8 +99,14 @@ pub fn upgrades<'a>(
         utilization: with.link(*link).utilization,
     });
     let mut rows: Vec<UpgradeRow<'_>> = rows.collect();
-    let step_bps = 1e-6 * without.totals.goodput_bps.max(1.0);
-    let steps = |row: &UpgradeRow<'_>| (row.goodput_bps / step_bps).round();
-    rows.sort_by(|a, b| steps(b).total_cmp(&steps(a)));
+    let (goodput_bps, delay_s) = (without.totals.goodput_bps, without.totals.delay_s);
+    let gain = |row: &UpgradeRow<'_>| steps(row.goodput_bps, 1e-6 * goodput_bps.max(1.0));
+    let delay = |row: &UpgradeRow<'_>| steps(row.delay_s, 1e-6 * delay_s.max(1e-9));
+    rows.sort_by_key(|row| (Reverse(gain(row)), delay(row)));
     rows
+}
+
+/// How many such steps it is.
+fn steps(value: f64, step: f64) -> i64 {
+    (value / step).round() as i64
 }

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use netflow::number::{percent, short};
-use netflow::results::{LinkSummary, Summary};
+use netflow::results::{LinkSummary, Summary, std_of};
 
-use super::spread::{beside, std_of};
+use super::spread::beside;
 use crate::output::table::Table;
 
 pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {

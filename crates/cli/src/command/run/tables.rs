@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::ProfileUse;
-use netflow::results::{ConnectionSummary, ESTIMATE, LinkSummary, Summary, TotalsSummary};
+use netflow::results::{ConnectionSummary, ESTIMATE, LinkSummary, Summary, TotalsSummary, std_of};
 use netflow::simulation::Network;
 
-use super::spread::{beside, std_of};
+use super::spread::beside;
 use super::{diffserv, users};
 use crate::output::table::{Table, known};
 
