@@ -328,7 +328,7 @@ fn of_fluids_what_is_announced_changes_nothing() {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(20))]
 
     /// The same bits, of all sources.
     #[test]
