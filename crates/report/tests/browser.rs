@@ -164,6 +164,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
     browser.ask("document.querySelector('#links tbody tr').click()");
     for (name, width, height) in [
         ("wide", 1440, 1100),
+        ("laptop", 1200, 900),
         ("tablet", 820, 1180),
         ("phone", 390, 844),
     ] {
@@ -179,6 +180,8 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
                 true,
                 "{name}"
             );
+            let cut = "[...document.querySelectorAll('.scroll')].filter((it) => it.scrollWidth > it.clientWidth).length";
+            assert_eq!(browser.ask(cut), 0, "{name}");
         }
     }
     is_innocent(&browser, &file);
