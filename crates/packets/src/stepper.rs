@@ -230,7 +230,7 @@ impl Packets {
     fn finished_s(&self, id: ConnectionId) -> Option<f64> {
         let ends = self.transfers(id).map(|t| t.receiving.finished_ns);
         let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
-        Some(last as f64 * 1e-9)
+        Some(last as f64 / 1e9)
     }
 
     /// What users met with since then, by workload.

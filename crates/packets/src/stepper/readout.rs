@@ -19,7 +19,7 @@ impl Engine for Packets {
     }
 
     fn time_s(&self) -> f64 {
-        self.engine.now_ns() as f64 * 1e-9
+        self.engine.now_ns() as f64 / 1e9
     }
 
     fn is_done(&self) -> bool {
