@@ -272,7 +272,20 @@ pub struct Video {
     pub playback: Playback,
 }
 
+impl Default for Video {
+    /// Of [`Video::BITRATE_BPS`], [`Video::LENGTH_S`] long.
+    fn default() -> Self {
+        let length_s = Distribution::Constant(Self::LENGTH_S);
+        Video::new(Self::BITRATE_BPS, length_s, Playback::default())
+    }
+}
+
 impl Video {
+    /// Bits of a second of video, without headers, unless somebody says otherwise.
+    pub const BITRATE_BPS: f64 = 2.5e6;
+    /// Seconds of a video, likewise.
+    pub const LENGTH_S: f64 = 120.0;
+
     /// Of so many bits in a second, without headers; requests have 300 B.
     pub fn new(bitrate_bps: f64, length_s: Distribution, playback: Playback) -> Video {
         Video {

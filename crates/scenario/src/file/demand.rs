@@ -21,7 +21,7 @@ pub struct Demand {
     #[key(example = "B")]
     pub to: Spanned<String>,
     /// The mean of what is sent, headers included; with `users` for each of them. `demand-scale` of the
-    /// simulation multiplies it. Default, of voice with `users` only: 80 kbit/s.
+    /// simulation multiplies it. Default, with `users` only: of voice 80 kbit/s, of video what a viewer loads.
     #[key(allowed = allowed::RATE, example = "200 Mbit/s")]
     pub rate: Option<RateSetting>,
     /// So many times that rate. Default: 1.
@@ -60,6 +60,8 @@ pub enum DemandKind {
     Poisson,
     /// Calls: each 50 packets/s of 200 B (G.711 over RTP, UDP and IP, 80 kbit/s).
     Voice,
+    /// Viewers, who come at random moments: each of two minutes of video of 2.5 Mbit/s, in chunks of 4 s.
+    Video,
 }
 
 impl Demand {
@@ -80,9 +82,7 @@ impl Demand {
     fn default_name(from: &str, to: &str, kind: DemandKind) -> String {
         match kind {
             DemandKind::Tcp => format!("{from}->{to}"),
-            DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice => {
-                format!("{from}->{to}/{}", kind.name())
-            }
+            _ => format!("{from}->{to}/{}", kind.name()),
         }
     }
 }
@@ -113,7 +113,10 @@ fn what_goes_together(demand: &mut Demand, s: &mut Section<'_, '_>) {
             .error(ProblemKind::Conflict, size.place(), message);
         finding.help("leave out `size` or `flows`");
     }
-    let of_users = demand.kind() == DemandKind::Voice && demand.users.is_some();
+    let of_users = match demand.kind() {
+        DemandKind::Voice | DemandKind::Video => demand.users.is_some(),
+        DemandKind::Tcp | DemandKind::Constant | DemandKind::Poisson => false,
+    };
     if demand.rate.is_none() && !of_users && s.is_sound() {
         s.missing("rate", "\"200 Mbit/s\"");
     }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use netflow_document::{Place, ProblemKind, Quantity, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionSpec, FlowHash, Model, NodeId, Source, WorkloadSpec,
+    Acks, Application, ConnectionId, ConnectionSpec, FlowHash, Model, NodeId, Source, WorkloadSpec,
 };
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
-use netflow_workload::{Application as Users, Distribution, Http, Transfers};
+use netflow_workload::{Application as Users, Distribution, Http, Transfers, Video};
 
 use super::Assembly;
 use super::connections::Ends;
@@ -18,7 +18,7 @@ use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribu
 use crate::memory;
 use crate::prepared::DemandNote;
 
-/// Transfers that a run among packets may have: all of their times are kept.
+/// Transfers, or chunks of video, that a run among packets may have: all of their times are kept.
 const MOST_TRANSFERS: f64 = 1e6;
 
 /// The TCP of long connections as it was measured; packet by packet it is [`STACK`].
@@ -211,6 +211,11 @@ impl Assembly<'_> {
                     }
                 }
             },
+            DemandKind::Video => {
+                for part in self.by_shares(checked) {
+                    self.add_video(part);
+                }
+            }
         }
     }
 
@@ -275,15 +280,23 @@ impl Assembly<'_> {
             (None, DemandKind::Voice) => VOICE_PACKET,
             (None, _) => self.packet_size(),
         };
-        if kind == DemandKind::Tcp && demand.flows.is_none() && packet.get() <= HEADER_BYTES {
+        let has_users = match kind {
+            DemandKind::Tcp => demand.flows.is_none(),
+            DemandKind::Video => true,
+            DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice => false,
+        };
+        if has_users && packet.get() <= HEADER_BYTES {
             let message = format!("packets of {packet} have no room for the data of transfers");
             let help = "40 B of a packet are headers: add `packet-size = \"1500 B\"`";
             self.error(ProblemKind::OutOfRange, place, message, help);
             return None;
         }
         let (start_s, stop_s) = self.times(&demand.start, &demand.stop);
-        let call = Rate::BitsPerSecond(BitsPerSecond(8.0 * VOICE_PPS * VOICE_PACKET.get()));
-        let of_each = demand.rate.as_ref().map_or(call, |rate| rate.0);
+        let of_each = match (&demand.rate, kind) {
+            (Some(rate), _) => rate.0,
+            (None, DemandKind::Video) => bits_per_s(viewer_bps(packet)),
+            (None, _) => bits_per_s(8.0 * VOICE_PPS * VOICE_PACKET.get()),
+        };
         let users = demand.users.as_deref().copied().unwrap_or(1);
         let scale = self.settings.demand_scale;
         let (from, to) = (from?, to?);
@@ -353,31 +366,10 @@ impl Assembly<'_> {
         let transfers = self.demands.transfers(&size, payload_bytes, &stack);
         // As many bits are sent in packets as they are, the last of a transfer is not full.
         let packets = transfers.mean_pkts();
-        let wire_bytes = transfers.mean_wire_bytes(HEADER_BYTES) / packets;
-        let rate_pps = demand.rate.packets_per_second(Bytes(wire_bytes)).get();
-        let per_s = rate_pps / packets;
-        let Model::Packets(_) = self.settings.options.model else {
-            let acks = self.demand_acks();
-            let name = demand.name.clone();
-            let spec = spec(demand, Source::Poisson { rate_pps }, wire_bytes);
-            let connection = self.builder.connection(ConnectionSpec { acks, ..spec });
-            return self.demands.notes.push(DemandNote {
-                name,
-                connection,
-                transfers,
-            });
+        let mean = Mean {
+            packets,
+            wire_bytes: transfers.mean_wire_bytes(HEADER_BYTES) / packets,
         };
-        let run_s = self.settings.options.duration_s;
-        let open_s = demand.stop_s.map_or(run_s, |stop_s| stop_s.min(run_s)) - demand.start_s;
-        let expected = per_s * open_s.max(0.0);
-        if expected > MOST_TRANSFERS {
-            let message = format!(
-                "demand `{}` is about {expected:.1e} transfers, at most {MOST_TRANSFERS:e} can be followed packet by packet",
-                demand.name
-            );
-            let help = "make `size` larger, `rate` smaller or the run shorter, or write `model = \"fluid\"` in [simulation]";
-            return self.error(ProblemKind::TooLarge, demand.place, message, help);
-        }
         let one = || Distribution::Constant(1.0);
         let application = Users::Http(Http {
             request_bytes: Distribution::Constant(REQUEST_BYTES),
@@ -386,11 +378,45 @@ impl Assembly<'_> {
             think_s: Distribution::Constant(0.0),
             pages: one(),
         });
-        let (name, place) = (demand.name, demand.place);
-        let added = self.builder.workload(WorkloadSpec {
-            name,
+        let name = demand.name.clone();
+        if let Some(connection) = self.add_users(demand, application, stack, &mean) {
+            self.demands.notes.push(DemandNote {
+                name,
+                connection,
+                transfers,
+            });
+        }
+    }
+
+    /// Adds viewers of videos, likewise.
+    fn add_video(&mut self, demand: Checked) {
+        let Some(stack) = Stack::builtin(STACK) else {
+            return;
+        };
+        let (video, mean) = viewer(demand.packet);
+        self.add_users(demand, video, stack, &mean);
+    }
+
+    /// Adds users whom the receiver has, of whom each is sent so much; which connection their mean is, where they are not
+    /// followed one by one.
+    fn add_users(
+        &mut self,
+        demand: Checked,
+        application: Users,
+        stack: Stack,
+        mean: &Mean,
+    ) -> Option<ConnectionId> {
+        let wire = Bytes(mean.wire_bytes);
+        let rate_pps = demand.rate.packets_per_second(wire).get();
+        let Model::Packets(_) = self.settings.options.model else {
+            let acks = self.demand_acks();
+            let spec = spec(demand, Source::Poisson { rate_pps }, mean.wire_bytes);
+            return Some(self.builder.connection(ConnectionSpec { acks, ..spec }));
+        };
+        let workload = WorkloadSpec {
+            name: demand.name,
             application,
-            users_per_s: per_s,
+            users_per_s: rate_pps / mean.packets,
             clients: vec![demand.to],
             servers: vec![demand.from],
             start_s: demand.start_s,
@@ -400,10 +426,31 @@ impl Assembly<'_> {
             packet_size_bytes: demand.packet.get(),
             stack,
             flow: demand.flow,
-        });
-        for name in added {
+        };
+        let place = demand.place;
+        let run_s = self.settings.options.duration_s;
+        let asked = workload.application.mean_exchanges();
+        let expected = asked * workload.expected_users(run_s);
+        if expected > MOST_TRANSFERS {
+            let (what, help) = match &workload.application {
+                Users::Video(_) => ("chunks of video", "make `rate` smaller or the run shorter"),
+                _ => (
+                    "transfers",
+                    "make `size` larger, `rate` smaller or the run shorter",
+                ),
+            };
+            let message = format!(
+                "demand `{}` is about {expected:.1e} {what}, at most {MOST_TRANSFERS:e} can be followed packet by packet",
+                workload.name
+            );
+            let help = format!("{help}, or write `model = \"fluid\"` in [simulation]");
+            self.error(ProblemKind::TooLarge, place, message, &help);
+            return None;
+        }
+        for name in self.builder.workload(workload) {
             self.name_users_connection(&name, place, [place; 2]);
         }
+        None
     }
 
     fn demand_acks(&mut self) -> Acks {
@@ -434,6 +481,38 @@ fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSp
         flow: demand.flow,
         acks: Acks::None,
     }
+}
+
+/// What a user is sent in all, on average: so many packets of so many bytes on the wire.
+struct Mean {
+    packets: f64,
+    wire_bytes: f64,
+}
+
+/// What a viewer of a video does, and is sent in packets of at most this size.
+fn viewer(packet: Bytes) -> (Users, Mean) {
+    let video = Users::Video(Video::default());
+    let payload_bytes = packet.get() - HEADER_BYTES;
+    let (_, chunk_bytes) = video.lengths();
+    let (chunks, packets) = (
+        video.mean_exchanges(),
+        chunk_bytes.mean_packets(payload_bytes),
+    );
+    let mean = Mean {
+        packets: chunks * packets,
+        wire_bytes: chunk_bytes.mean() / packets + HEADER_BYTES,
+    };
+    (video, mean)
+}
+
+/// Bits that a viewer is sent in a second of the video.
+fn viewer_bps(packet: Bytes) -> f64 {
+    let (_, mean) = viewer(packet);
+    8.0 * mean.packets * mean.wire_bytes / Video::LENGTH_S
+}
+
+fn bits_per_s(bps: f64) -> Rate {
+    Rate::BitsPerSecond(BitsPerSecond(bps))
 }
 
 fn times(rate: Rate, factor: f64) -> Rate {

@@ -230,9 +230,12 @@ pub(crate) fn application(
             };
             let bitrate_bps = match workload.bitrate.as_ref().map(|rate| rate.0) {
                 Some(Rate::BitsPerSecond(rate)) => rate.get(),
-                Some(Rate::PacketsPerSecond(_)) | None => 2.5e6,
+                Some(Rate::PacketsPerSecond(_)) | None => Video::BITRATE_BPS,
             };
-            let length_s = or(&workload.video_length, Distribution::Constant(120.0));
+            let length_s = or(
+                &workload.video_length,
+                Distribution::Constant(Video::LENGTH_S),
+            );
             let mut video = Video::new(bitrate_bps, length_s, playback);
             video.request_bytes = or(&workload.request_size, video.request_bytes);
             Application::Video(video)

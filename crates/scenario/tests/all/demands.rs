@@ -79,13 +79,22 @@ from = "B"
 to = "C"
 rate = "6 Mbit/s"
 flows = 4
+
+[[demand]]
+from = "B"
+to = "C"
+kind = "video"
+users = 10
 "#;
+
+/// What ten viewers load: in 4 s a chunk of 2.5 Mbit/s, in packets of 1460 B of it and 40 B of headers.
+const VIEWERS_BPS: f64 = 10.0 * 8.0 * (1.25e6 + 857.0 * 40.0) / 4.0;
 
 #[test]
 fn every_kind_sends_its_rate() {
     for (scale, options) in [(1.0, vec![]), (2.5, vec!["simulation.demand-scale=2.5"])] {
         let prepared = good(&[START, LINKS, DEMANDS], &options);
-        assert_eq!(prepared.network.connection_count(), 5);
+        assert_eq!(prepared.network.connection_count(), 6);
         let of = |name: &str| spec(&prepared, name).clone();
         near(own_bps(&of("A->C")), 20e6 * scale);
         assert!(matches!(of("A->C").source, Source::Poisson { .. }));
@@ -96,6 +105,8 @@ fn every_kind_sends_its_rate() {
         near(own_bps(&of("C->A/constant")), 2e6 * scale);
         near(own_bps(&of("C->A/poisson")), 300.0 * 12e3 * scale);
         near(own_bps(&of("backup")), 6e6 * scale);
+        near(own_bps(&of("B->C/video")), VIEWERS_BPS * scale);
+        assert_eq!(of("B->C/video").acks, Acks::EveryPacket);
         assert_eq!(of("backup").count, 4);
         assert!(matches!(of("backup").source, Source::Profile(_)));
         let [note] = prepared.demands.as_slice() else {
@@ -126,6 +137,20 @@ fn packets_have_transfers() {
     assert_eq!(workload.stack.name, "linux-6");
     assert!(matches!(spec(&prepared, "backup").source, Source::Stack(_)));
     assert!(prepared.demands.is_empty());
+    near(own_bps(spec(&prepared, "B->C/video/replies")), VIEWERS_BPS);
+    let video = prepared.network.workloads().nth(1).expect("viewers");
+    // Videos of two minutes: as many come as go.
+    near(video.users_per_s, 10.0 / 120.0);
+    near(
+        own_bps(spec(
+            &good(
+                &[START, LINKS, DEMANDS],
+                &["demand.B->C/video.rate=3 Mbit/s"],
+            ),
+            "B->C/video",
+        )),
+        30e6,
+    );
 }
 
 fn gravity(text: &str) -> BTreeMap<String, f64> {

@@ -106,8 +106,8 @@ prop_compose! {
 }
 
 fn demand_kind() -> impl Strategy<Value = Spanned<DemandKind>> {
-    use DemandKind::{Constant, Poisson, Tcp, Voice};
-    prop::sample::select(vec![Tcp, Constant, Poisson, Voice]).prop_map(Spanned::from)
+    use DemandKind::{Constant, Poisson, Tcp, Video, Voice};
+    prop::sample::select(vec![Tcp, Constant, Poisson, Voice, Video]).prop_map(Spanned::from)
 }
 
 prop_compose! {
