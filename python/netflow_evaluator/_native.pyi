@@ -160,12 +160,13 @@ class Scenario:
         *,
         model: str | None = None,
         bandwidths: Mapping[str, Iterable[_Quantity]] | None = None,
+        delays: Mapping[str, Iterable[_Quantity]] | None = None,
         routes: Mapping[str, Iterable[Iterable[str]]] | None = None,
         rates: Mapping[str, Iterable[_Quantity]] | None = None,
     ) -> Simulation:
         """The scenario at time 0, to be moved step by step.
 
-        `bandwidths` has, of links whose bandwidth is to be set on the way, the least and the most of it; `routes` the
+        `bandwidths` has, of links whose bandwidth is to be set on the way, the least and the most of it; `delays` the same of delays; `routes` the
         paths that connections may take besides their own, each the names of its nodes from sender to receiver; `rates` the
         least and the most of constant and Poisson sources: packets/s, or texts as in scenario files, of each of their `count`.
         """
@@ -320,6 +321,10 @@ class Simulation:
         """The link has this bandwidth from now on, within `bandwidths_bps`: what is queued takes longer or shorter."""
     def set_loss(self, link: str, loss: float) -> None:
         """The link loses packets on the way with this probability from now on, and by nothing else."""
+    def set_delay(self, link: str, delay: _Quantity) -> None:
+        """The link has this delay from now on, within `delays_s`: of what leaves its queue later, which may overtake what is on the way."""
+    def delays_s(self, link: str) -> tuple[float, float]:
+        """The shortest and the longest delay that a link may have."""
     def bandwidths_bps(self, link: str) -> tuple[float, float]:
         """The least and the most bandwidth that a link may have."""
     def set_route(self, connection: str, path: Iterable[str] | None) -> None:

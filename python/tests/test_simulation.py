@@ -308,3 +308,30 @@ def test_a_loss_that_is_set_is_that_of_an_event(model):
     assert by_hand.totals == pytest.approx(by_event.totals, rel=1e-9)
     with pytest.raises(ValueError, match="loss is 2, allowed is from 0 to 1"):
         by_hand.set_loss("A->B", 2)
+
+
+@pytest.mark.parametrize("model", ["fluid", "packets"])
+def test_a_delay_that_is_set_is_that_of_an_event(model):
+    source = {"fluid": 'profile = "ns-reno"', "packets": 'window = "reno"'}[model]
+    text = BOTTLENECK.replace('profile = "ns-reno"', source)
+    event = '\nevent = [{ link = "A->B", at = "5 s", set = { delay = "80 ms" } }]\n'
+    options = {"set": {"simulation.model": model}}
+    by_event = nf.Scenario.from_toml(text + event, **options).simulation()
+    by_hand = nf.Scenario.from_toml(text, **options).simulation(delays={"A->B": ["80 ms"]})
+    for simulation in (by_event, by_hand):
+        simulation.run_until(5)
+    by_hand.set_delay("A->B", 0.08)
+    for simulation in (by_event, by_hand):
+        simulation.run_until(10)
+    assert by_hand.totals == pytest.approx(by_event.totals, rel=1e-9)
+    assert by_hand.delays_s("A->B")[1] == 0.08
+
+
+def test_a_delay_that_was_not_announced(bottleneck):
+    simulation = bottleneck.simulation()
+    with pytest.raises(ValueError, match=r"delays=\{LINK"):
+        simulation.set_delay("A->B", "1 s")
+    with pytest.raises(ValueError, match="no link"):
+        bottleneck.simulation(delays={"A-B": ["1 s"]})
+    with pytest.raises(ValueError, match="delay"):
+        bottleneck.simulation(delays={"A->B": [-1]})

@@ -363,3 +363,79 @@ fn buffers_in_bytes_are_those_of_ns2() {
     assert!(wrong < 0.1 * queues);
     assert!((lost[0] / lost[1] - 1.0).abs() < 0.15);
 }
+
+/// One link whose delay goes from 10 to 60 and to 20 ms, under TCP that fills it: goodput and queue of each 40 s, the
+/// first 5 s after a change aside.
+#[test]
+fn windows_follow_delays_that_change_as_in_ns2() {
+    let Some(ns) = installed() else { return };
+    for variant in ["reno", "newreno", "sack"] {
+        let text = format!(
+            r#"
+            [simulation]
+            duration = "120 s"
+            model = "packets"
+            packet-size = "1000 B"
+            [[link]]
+            from = "a"
+            to = "b"
+            bandwidth = "3 Mbit/s"
+            delay = "10 ms"
+            buffer = "12 pkt"
+            [[connection]]
+            name = "c"
+            from = "a"
+            to = "b"
+            count = 2
+            source = {{ window = "{variant}" }}
+            [[event]]
+            at = "40 s"
+            link = "a<->b"
+            set = {{ delay = "60 ms" }}
+            [[event]]
+            at = "80 s"
+            link = "a<->b"
+            set = {{ delay = "20 ms" }}
+            "#
+        );
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("scenario.toml");
+        std::fs::write(&path, text).unwrap();
+        let scenario = load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let jittered = Settings {
+            seeds: 5,
+            start_jitter_s: 1.0,
+            ..settings()
+        };
+        let runs = ns
+            .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
+            .unwrap();
+        let side = Side::evaluate(&scenario, &jittered).unwrap();
+        for from_s in [0.0, 40.0, 80.0] {
+            // Packets that were delivered in a second, and the mean queue.
+            let told = |run: &Run| {
+                let within = |time_s: &f64| *time_s > from_s + 5.0 && *time_s <= from_s + 40.0;
+                let times = run.times_s.iter().map(within);
+                let each = times.zip(&run.links[0].1).zip(&run.connections[0].1);
+                let each: Vec<_> = each.filter(|((within, _), _)| *within).collect();
+                let n = each.len() as f64;
+                let queue = each
+                    .iter()
+                    .map(|((_, link), _)| link.queue_pkts)
+                    .sum::<f64>()
+                    / n;
+                let delivered = each.iter().map(|(_, it)| it.delivered_pkts).sum::<f64>();
+                [delivered / 35.0, queue]
+            };
+            let theirs: Vec<[f64; 2]> = runs.iter().map(told).collect();
+            let mean = |i: usize| theirs.iter().map(|it| it[i]).sum::<f64>() / theirs.len() as f64;
+            let ours = told(&side.run);
+            println!("{variant} from {from_s} s: {ours:?}, ns-2 {theirs:?}");
+            assert!(
+                (ours[0] / mean(0) - 1.0).abs() < 0.02,
+                "{ours:?} {theirs:?}"
+            );
+            assert!((ours[1] - mean(1)).abs() < 1.0, "{ours:?} {theirs:?}");
+        }
+    }
+}

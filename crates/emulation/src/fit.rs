@@ -271,10 +271,7 @@ fn wanted_pps(network: &Network, id: ConnectionId) -> f64 {
                 .chain(&network.return_path(id))
                 .copied()
                 .collect::<Vec<_>>();
-            let rtt_s: f64 = links
-                .iter()
-                .map(|&link| network.link_spec(link).delay_s)
-                .sum();
+            let rtt_s: f64 = links.iter().map(|&link| network.delays_s(link).0).sum();
             spec.max_window_pkts
                 .map_or(f64::INFINITY, |window| window / rtt_s)
         }

@@ -262,3 +262,46 @@ fn windows_are_not_exceeded() {
         );
     }
 }
+
+/// A delay that is set on the way is that of the round trips from then on: of 20 packets in each.
+#[test]
+fn delays_that_are_set_are_those_of_round_trips() {
+    let text = r#"
+        [simulation]
+        duration = "9 s"
+        packet-size = "1000 B"
+        [[link]]
+        from = "a"
+        to = "b"
+        bandwidth = "1 Gbit/s"
+        delay = "10 ms"
+        buffer = "1000 pkt"
+        [[connection]]
+        name = "c"
+        from = "a"
+        to = "b"
+        max-window = "20 pkt"
+        source = { stack = "linux-6", congestion = "reno" }
+        [[event]]
+        at = "3 s"
+        link = "a<->b"
+        set = { delay = "50 ms" }
+        [[event]]
+        at = "6 s"
+        link = "a->b"
+        set = { delay = "20 ms" }
+    "#;
+    let Some(report) = run(&scenario(text), &Settings::default()) else {
+        return;
+    };
+    // Marks are half a second apart; losses that packets overtaking others look like are over after one.
+    for (from, to, rtt_s) in [(2, 5, 0.02), (7, 11, 0.1), (14, 17, 0.07)] {
+        let (then, now) = (&report.marks[from], &report.marks[to]);
+        let read_bytes = now.pairs[0].read_bytes - then.pairs[0].read_bytes;
+        let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
+        assert!(
+            (pps * rtt_s / 20.0 - 1.0).abs() < 0.04,
+            "{pps} packets/s with {rtt_s} s"
+        );
+    }
+}

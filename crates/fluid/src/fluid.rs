@@ -187,8 +187,7 @@ impl Fluid {
                 self.take_step(if all { limit_s } else { next_s })
             }
         };
-        let waits = &mut self.scratch.waits;
-        self.state.look_at_delays(&self.setup.plan, waits);
+        (self.state).look_at_delays(&self.setup.plan, &mut self.scratch);
         if self.state.told.paths.are_due(self.state.time_s) {
             self.look_at_paths();
         }

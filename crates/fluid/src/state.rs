@@ -83,6 +83,9 @@ pub(crate) struct Told {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LinkState {
     pub bandwidth_bps: f64,
+    /// The delay, if an event has set it.
+    #[serde(default)]
+    pub delay_s: Option<f64>,
     /// Part of the bandwidth that this queue has.
     pub share: f64,
     pub down: bool,
@@ -109,6 +112,8 @@ pub(crate) struct LinkState {
     pub cut_off_pkts: f64,
     pub departed_pkts: f64,
     pub queue_time: f64,
+    #[serde(default)]
+    pub longer_time: f64,
     pub busy_s: f64,
     pub max_queue_pkts: f64,
 }
@@ -182,6 +187,26 @@ pub(crate) struct FifoState {
     /// When each batch on the way began to leave its queue, link by link.
     pub batch_start_s: Vec<f64>,
     pub flights: Vec<Flight>,
+    /// What is on the way with other delays than those of now; usually nothing.
+    #[serde(default)]
+    pub earlier: Vec<Earlier>,
+}
+
+/// What was on the way over one link when its delay changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Earlier {
+    pub rank: u32,
+    /// The delay with which it left.
+    pub delay_s: f64,
+    /// The first batch that is not among them, and when the last ended.
+    pub begun: u64,
+    pub end_s: f64,
+    /// How much was forwarded, as of [`Flight`].
+    pub same_step: Forwarded,
+    pub next_step: Forwarded,
+    /// When each batch began, as a ring; and packets by batch and hop, block by block.
+    pub starts_s: Vec<f64>,
+    pub cells: Vec<f64>,
 }
 
 /// What is on the way over one link, in batches that left its queue one after the other.
@@ -237,6 +262,7 @@ impl State {
         let (inner, plan) = (&**setup.network.tables(), &setup.plan);
         let link = |l: &crate::engine::plan::LinkPlan| LinkState {
             bandwidth_bps: inner.links[l.link as usize].bandwidth_bps,
+            delay_s: None,
             share: 1.0,
             down: false,
             queue_pkts: 0.0,
@@ -252,6 +278,7 @@ impl State {
             cut_off_pkts: 0.0,
             departed_pkts: 0.0,
             queue_time: 0.0,
+            longer_time: 0.0,
             busy_s: 0.0,
             max_queue_pkts: 0.0,
         };
@@ -432,6 +459,7 @@ impl State {
             half.offered_pkts = ahead(half.offered_pkts, whole.offered_pkts);
             half.lost_pkts = ahead(half.lost_pkts, whole.lost_pkts);
             half.departed_pkts = ahead(half.departed_pkts, whole.departed_pkts);
+            half.longer_time = ahead(half.longer_time, whole.longer_time);
         }
         for (half, whole) in self.branches.iter_mut().zip(&whole.branches) {
             half.sent_pkts = ahead(half.sent_pkts, whole.sent_pkts);
@@ -478,6 +506,7 @@ impl FifoState {
             flight_cells: vec![0.0; plan.flight_cells],
             batch_start_s: vec![0.0; plan.flight_batches],
             flights: vec![Flight::default(); plan.links.len()],
+            earlier: Vec::new(),
         }
     }
 }

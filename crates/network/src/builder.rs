@@ -591,6 +591,14 @@ impl NetworkBuilder {
                         errors.extend(check_range(&subject, field, value, Allowed::UnitInterval));
                     }
                 }
+                Change::Delay(delay_s) => {
+                    errors.extend(check_range(
+                        &subject,
+                        "delay",
+                        delay_s,
+                        Allowed::NotNegative,
+                    ));
+                }
                 Change::Down | Change::Up => {}
             }
         }

@@ -82,8 +82,9 @@ impl Network {
         let packet_bits = 8.0 * spec.packet_size_bytes;
         let window_pps = |window: Option<f64>| {
             let (there, back) = (self.path_at(id, at_s), self.return_path_at(id, at_s));
+            let delays_s = self.inner.delays_at_s(at_s);
             let links = there.iter().chain(&back);
-            let rtt_s: f64 = links.map(|&link| self.link_spec(link).delay_s).sum();
+            let rtt_s: f64 = links.map(|&link| delays_s[link.index()]).sum();
             let widths = there.iter().map(|link| bandwidths_bps[link.index()]);
             let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
             let queues_pkts: f64 = there.iter().map(|&link| self.buffer_pkts(link)).sum();

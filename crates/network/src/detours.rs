@@ -33,7 +33,7 @@ impl Rerouted {
             match event.change {
                 Change::Down => down[event.link as usize] = true,
                 Change::Up => down[event.link as usize] = false,
-                Change::Bandwidth(_) | Change::Loss(_) => {}
+                Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => {}
             }
         }
         Rerouted {

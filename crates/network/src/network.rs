@@ -104,9 +104,21 @@ impl Network {
         events.fold((own_bps, own_bps), |(least, most), event| {
             match event.change {
                 Change::Bandwidth(bps) => (least.min(bps), most.max(bps)),
-                Change::Loss(_) | Change::Down | Change::Up => (least, most),
+                Change::Loss(_) | Change::Delay(_) | Change::Down | Change::Up => (least, most),
             }
         })
+    }
+
+    /// The propagation delay of every link in seconds at this time (s), in the order of the links; the events of that
+    /// moment included.
+    pub fn delays_at_s(&self, time_s: f64) -> Vec<f64> {
+        self.inner.delays_at_s(time_s)
+    }
+
+    /// The shortest and the longest propagation delay that the link ever has, in seconds: its own, unless an event at
+    /// 0 s sets another, and those of events.
+    pub fn delays_s(&self, id: LinkId) -> (f64, f64) {
+        self.inner.delays_s(id.within(self.inner.owner) as u32)
     }
 
     /// What every link loses on the way at this time (s), in the order of the links; the events of that moment

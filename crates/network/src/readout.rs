@@ -104,6 +104,9 @@ pub struct LinkSums {
     pub marked_pkts: f64,
     /// Packets in the queue times seconds.
     pub queue_time: f64,
+    /// Packets that left the queue times the seconds by which the propagation delay was longer than that of the link's
+    /// [`LinkSpec`](crate::LinkSpec). Where packets are followed it is in what they took.
+    pub longer_time: f64,
     /// Seconds for which the link was busy.
     pub busy_s: f64,
     /// By drop precedence, where the queue tells them apart.
@@ -121,11 +124,19 @@ impl LinkSums {
                 .map(|pkts| pkts - before.link_lost_pkts.unwrap_or(0.0)),
             marked_pkts: self.marked_pkts - before.marked_pkts,
             queue_time: self.queue_time - before.queue_time,
+            longer_time: self.longer_time - before.longer_time,
             busy_s: self.busy_s - before.busy_s,
             precedences: self
                 .precedences
                 .map(|now| PrecedenceTotals::since(now, before.precedences.unwrap_or_default())),
         }
+    }
+
+    /// Seconds that packets took on average from the queue on until the link had transmitted them and carried them; its own
+    /// delay is that of its [`LinkSpec`](crate::LinkSpec).
+    pub fn delay_s(&self, own_delay_s: f64) -> Option<f64> {
+        let longer_s = mean(self.longer_time, self.departed_pkts)?;
+        Some(mean(self.queue_time, self.departed_pkts)? + (own_delay_s + longer_s))
     }
 
     /// Which part was lost of all packets; at most 1, though some may have been offered before.

@@ -308,6 +308,9 @@ pub enum Change {
     Bandwidth(f64),
     /// What is lost on the way is this from now on: of the packets whose transmission ends later.
     Loss(LinkLoss),
+    /// The propagation delay in seconds is this from now on: of the packets whose transmission ends later, which may
+    /// overtake those that are on the way.
+    Delay(f64),
     /// The link fails: what is queued is lost, and routes are computed anew without it.
     Down,
     /// The link works again, and routes are computed anew with it.
@@ -319,7 +322,7 @@ impl Change {
     pub fn reroutes(&self) -> bool {
         match self {
             Change::Down | Change::Up => true,
-            Change::Bandwidth(_) | Change::Loss(_) => false,
+            Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => false,
         }
     }
 }

@@ -123,6 +123,32 @@ impl Tables {
         begun - 1
     }
 
+    /// The propagation delay of every link in seconds at this time (s), the events of that moment included.
+    pub fn delays_at_s(&self, time_s: f64) -> Vec<f64> {
+        let mut delays_s: Vec<f64> = self.links.iter().map(|link| link.delay_s).collect();
+        for event in self.events.iter().take_while(|event| event.at_s <= time_s) {
+            if let Change::Delay(delay_s) = event.change {
+                delays_s[event.link as usize] = delay_s;
+            }
+        }
+        delays_s
+    }
+
+    /// The shortest and the longest propagation delay that a link has at any time, in seconds.
+    pub fn delays_s(&self, link: u32) -> (f64, f64) {
+        let own_s = self.links[link as usize].delay_s;
+        let mut between = (own_s, own_s);
+        for event in self.events.iter().filter(|event| event.link == link) {
+            if let Change::Delay(delay_s) = event.change {
+                between = match event.at_s <= 0.0 {
+                    true => (delay_s, delay_s),
+                    false => (between.0.min(delay_s), between.1.max(delay_s)),
+                };
+            }
+        }
+        between
+    }
+
     /// The aggregate of a connection.
     pub fn aggregate_of(&self, connection: u32) -> Option<u32> {
         let class = self.class_of[connection as usize];

@@ -4,6 +4,7 @@ use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::{NO_BRANCH, Tables};
 use netflow_network::{DropPolicy, LinkId, Network, Set};
 use netflow_queues::{LossCause, Losses};
+use netflow_units::Fifo;
 use rand::RngExt;
 
 use crate::delays::{Delays, OneWay, Times, there};
@@ -118,6 +119,7 @@ impl Engine {
                 turn: Turn::Alone,
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_ns: ns(spec.delay_s),
+                earlier: Fifo::default(),
                 arrivals: Arrivals::new(burstiness_interval_ns),
             }
         };
@@ -394,8 +396,8 @@ impl Engine {
             }
             for packet in self.plan.wires.waiting(w) {
                 let hop = &self.plan.specs[packet.hop as usize - 1];
-                let delay_ns = self.links[hop.link as usize].delay_ns;
-                each(hop, packet.time_ns - delay_ns > self.now_ns);
+                let left_ns = self.links[hop.link as usize].left_ns(packet);
+                each(hop, left_ns.is_some_and(|left_ns| left_ns > self.now_ns));
             }
         }
         let doomed = self.links.iter().flat_map(Link::doomed);
@@ -421,11 +423,11 @@ fn branch_of(inner: &Tables, set: &[Set], epoch: usize, connection: u32) -> u32 
     inner.branch_of(epoch, inner.class_of[connection as usize], path)
 }
 
-/// Nanoseconds that the links of a connection's way take there, and there and back: at least, of all the paths that it
-/// may be set to.
+/// Nanoseconds that the links of a connection's way take there, and there and back: at least, at any time, of all the
+/// paths that it may be set to.
 fn least_ns(network: &Network, set: &[Set], epoch: usize, connection: usize) -> (u64, u64) {
     let inner = network.tables();
-    let delay_ns = |&l: &u32| ns(inner.links[l as usize].delay_s);
+    let delay_ns = |&l: &u32| ns(inner.delays_s(l).0);
     let of = |links: &[u32]| -> u64 { links.iter().map(delay_ns).sum() };
     let own = branch_of(inner, set, epoch, connection as u32);
     let place = inner.settable_of(connection as u32);

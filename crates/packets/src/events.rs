@@ -29,6 +29,7 @@ impl Engine {
             match event.change {
                 Change::Bandwidth(bps) => self.set_bandwidth(l, bps),
                 Change::Loss(loss) => self.set_loss(l, &loss),
+                Change::Delay(delay_s) => self.set_delay(l, ns(delay_s)),
                 Change::Down => self.fail(l),
                 Change::Up => self.links[l].queue.repair(),
             }
@@ -77,6 +78,12 @@ impl Engine {
         self.make_schedule();
     }
 
+    /// The link has this delay from now on, as after an event.
+    pub fn change_delay(&mut self, link: usize, delay_ns: u64) {
+        self.set_delay(link, delay_ns);
+        self.make_schedule();
+    }
+
     /// Routes every transfer whose way is another than in the epoch before.
     pub fn route(&mut self, before: Option<usize>) {
         for t in 0..self.transfers.len() {
@@ -94,7 +101,6 @@ impl Engine {
         let now_ns = self.now_ns;
         let ratio = self.links[l].bandwidth_bps / bps;
         self.links[l].bandwidth_bps = bps;
-        let delay_ns = self.links[l].delay_ns;
         self.links[l].queue.stretch(now_ns, ratio);
         if let Turn::Sharing(sharing) = &mut self.links[l].turn {
             sharing.stretch(now_ns, ratio, bps);
@@ -106,13 +112,15 @@ impl Engine {
             specs,
             ..
         } = &mut self.plan;
+        let link = &self.links[l];
         for wire in behind(origins, sender) {
             wires.retime(wire, |packet| {
-                let left_ns = packet.time_ns.saturating_sub(delay_ns);
                 let of_link = specs[packet.hop as usize - 1].link == l as u32;
-                match of_link && left_ns > now_ns {
-                    true => stretched(left_ns, now_ns, ratio) + delay_ns,
-                    false => packet.time_ns,
+                match link.left_ns(packet) {
+                    Some(left_ns) if of_link && left_ns > now_ns => {
+                        stretched(left_ns, now_ns, ratio) + link.delay_ns
+                    }
+                    _ => packet.time_ns,
                 }
             });
         }
@@ -166,7 +174,7 @@ impl Engine {
     /// when it will have transmitted them.
     fn take_queued(&mut self, l: usize) -> Vec<Packet> {
         let now_ns = self.now_ns;
-        let delay_ns = self.links[l].delay_ns;
+        let link = &self.links[l];
         let sender = self.plan.sender(l as u32);
         let Plan {
             wires,
@@ -179,19 +187,62 @@ impl Engine {
             wires.remove(wire, |packet| {
                 let hop = packet.hop - 1;
                 let here = specs[hop as usize].link == l as u32;
-                let time_ns = packet.time_ns.saturating_sub(delay_ns);
-                let queued = here && time_ns > now_ns;
-                if queued {
-                    taken.push(Packet {
-                        time_ns,
-                        hop,
-                        ..*packet
-                    });
+                let left_ns = link.left_ns(packet);
+                match left_ns.filter(|&left_ns| here && left_ns > now_ns) {
+                    Some(time_ns) => {
+                        taken.push(Packet {
+                            time_ns,
+                            hop,
+                            ..*packet
+                        });
+                        true
+                    }
+                    None => false,
                 }
-                queued
             });
         }
         taken
+    }
+
+    /// What has not left yet takes another time on the way. What has left keeps its time, so that others may overtake
+    /// it.
+    fn set_delay(&mut self, l: usize, delay_ns: u64) {
+        let now_ns = self.now_ns;
+        let before_ns = self.links[l].delay_ns;
+        if delay_ns == before_ns {
+            return;
+        }
+        let sender = self.plan.sender(l as u32);
+        let Plan {
+            wires,
+            origins,
+            specs,
+            ..
+        } = &mut self.plan;
+        let link = &self.links[l];
+        let mut on_the_way = Vec::new();
+        for wire in behind(origins, sender) {
+            wires.mix(wire);
+            wires.retime(wire, |packet| {
+                let of_link = specs[packet.hop as usize - 1].link == l as u32;
+                match link.left_ns(packet).filter(|_| of_link) {
+                    Some(left_ns) if left_ns > now_ns => left_ns + delay_ns,
+                    Some(_) => {
+                        on_the_way.push(*packet);
+                        packet.time_ns
+                    }
+                    None => packet.time_ns,
+                }
+            });
+        }
+        self.links[l].set_delay_ns(delay_ns, &on_the_way);
+        let network = self.network.clone();
+        if (self.plan).retime_answers(network.tables(), l as u32, before_ns, delay_ns) {
+            for t in 0..self.transfers.len() as u32 {
+                let connection = self.plan.ends[t as usize].connection;
+                self.route_transfer(t, self.branch_of(self.epoch, connection));
+            }
+        }
     }
 
     /// The link fails: what is queued is lost. What is on the way over it arrives.

@@ -242,6 +242,13 @@ fn random_network(seed: u64) -> Network {
         });
         builder.event(EventSpec { at_s, link, change });
     }
+    for _ in 0..one_of(rng, &[0, 1, 2, 4]) {
+        let other_s = 2.0 * rng.random::<f64>();
+        let at_s = one_of(rng, &[0.0, 0.7, 1.1, other_s]);
+        let (link, other) = (one_of(rng, &links), one_of(rng, &[0.0, 0.0003, 0.04, 0.15]));
+        let change = Change::Delay(one_of(rng, &[delays[0], delays[1], other]));
+        builder.event(EventSpec { at_s, link, change });
+    }
     builder.build().unwrap()
 }
 
@@ -338,8 +345,8 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
     }
 }
 
-/// Same packets, same times, same drops: 200 networks with ties, zero delays, failures, early and random
-/// losses, queues that take turns, users; driven by horizons or by moments, as the engine chooses, always by moments, and plainly.
+/// Same packets, same times, same drops: 200 networks with ties, zero delays, delays that change, failures, early and
+/// random losses, queues that take turns, users; driven by horizons or by moments, as the engine chooses, always by moments, and plainly.
 #[test]
 fn nothing_differs_from_a_plain_simulator() {
     let (mut sweeps, mut divided, mut classed) = (0, 0, 0);

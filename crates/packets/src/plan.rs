@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
-use netflow_network::tables::NO_BRANCH;
+use netflow_network::tables::{NO_BRANCH, Tables};
 use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
 
 use crate::managed::SENT_AGAIN;
-use crate::ns;
 use crate::numbers::Numbers;
 use crate::queue::{Link, service_ns};
 use crate::sharing::senders;
@@ -221,9 +220,8 @@ impl Plan {
             match spec.source {
                 Source::Constant { .. } | Source::Poisson { .. } => {}
                 _ if spec.acks == Acks::None => {
-                    let way = if back.is_empty() { data } else { back };
-                    let delay_s: f64 = way.iter().map(|&l| inner.links[l as usize].delay_s).sum();
-                    ends.beside_ns = ns(delay_s);
+                    let way = answered_over(inner, branch).iter();
+                    ends.beside_ns = way.map(|&l| links[l as usize].delay_ns).sum();
                     ends.acks_in = self.wire(None, target);
                     ends.acks = Way {
                         hop: 0,
@@ -248,6 +246,22 @@ impl Plan {
         if branch != NO_BRANCH {
             self.known.insert((transfer, branch), ends);
         }
+    }
+
+    /// Answers that travel beside the network, over a link among others, take another time from now on; whether there
+    /// are any.
+    pub fn retime_answers(&mut self, inner: &Tables, link: u32, from_ns: u64, to_ns: u64) -> bool {
+        let mut any = false;
+        for (&(_, branch), ends) in &mut self.known {
+            if ends.acks.wire == NOWHERE || ends.acks.wire != ends.acks_in {
+                continue; // none, or they are traffic
+            }
+            if answered_over(inner, branch).contains(&link) {
+                ends.beside_ns = ends.beside_ns - from_ns + to_ns;
+                any = true;
+            }
+        }
+        any
     }
 
     fn way(&mut self, path: &[u32], packets: &Packets, links: &[Link]) -> (Way, u32) {
@@ -353,5 +367,13 @@ impl Plan {
             self.wires.mix(wire);
         }
         wire
+    }
+}
+
+/// The links whose delays the answers to a branch take that are no traffic.
+fn answered_over(inner: &Tables, branch: u32) -> &[u32] {
+    match inner.back_path(branch) {
+        [] => inner.data_path(branch),
+        back => back,
     }
 }

@@ -23,7 +23,14 @@ pub(crate) struct Link {
     pub lossy: Option<Box<Lossy>>,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
+    /// Packets on the way that have left with another delay, as they will arrive, in [this order](place).
+    pub earlier: Fifo<Packet>,
     pub arrivals: Arrivals,
+}
+
+/// What tells packets of one link apart, by the time of their arrival first.
+fn place(packet: &Packet) -> (u64, u32, i32, u64) {
+    (packet.time_ns, packet.hop, packet.seq, packet.tells)
 }
 
 impl Link {
@@ -33,8 +40,33 @@ impl Link {
             queue: Queue::new(Buffer::Packets(1)),
             turn: Turn::Alone,
             lossy: None,
+            earlier: Fifo::default(),
             ..*self
         }
+    }
+
+    /// When a packet that is on its way to the next place has left, or will have, if it has not left with another
+    /// delay than that of now.
+    #[inline]
+    pub fn left_ns(&self, packet: &Packet) -> Option<u64> {
+        match self.earlier.binary_search_by_key(&place(packet), place) {
+            Ok(_) => None,
+            Err(_) => Some(packet.time_ns.saturating_sub(self.delay_ns)),
+        }
+    }
+
+    /// From now on the delay is another; these have left already and have not arrived.
+    pub fn set_delay_ns(&mut self, delay_ns: u64, on_the_way: &[Packet]) {
+        self.delay_ns = delay_ns;
+        on_the_way.iter().for_each(|&it| self.earlier.push(it));
+        self.earlier.sort_unstable_by_key(place);
+    }
+
+    /// Forgets those that have arrived before now.
+    #[inline]
+    pub fn forget_arrived(&mut self, now_ns: u64) {
+        let arrived = self.earlier.iter().take_while(|it| it.time_ns < now_ns);
+        self.earlier.skip(arrived.count());
     }
 
     /// Whether it serves packets without a look at anything but its length.

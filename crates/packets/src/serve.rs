@@ -259,6 +259,7 @@ impl Engine {
     /// What links lose on the way, and has been transmitted by now, is lost.
     pub fn settle(&mut self) {
         for l in 0..self.links.len() {
+            self.links[l].forget_arrived(self.now_ns);
             while let Some(packet) = self.links[l].next_doomed(self.now_ns) {
                 self.is_lost(packet.hop, packet.time_ns);
             }

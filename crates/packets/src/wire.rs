@@ -212,7 +212,7 @@ impl Wires {
     }
 
     /// Packets arrive at another time than was thought.
-    pub fn retime(&mut self, wire: u32, time_ns: impl Fn(&Packet) -> u64) {
+    pub fn retime(&mut self, wire: u32, mut time_ns: impl FnMut(&Packet) -> u64) {
         let it = &mut self.each[wire as usize];
         for packet in &mut *it.packets {
             packet.time_ns = time_ns(packet);

@@ -21,7 +21,7 @@ pub struct RandomNetwork {
     pub links: usize,
     /// Number of connections.
     pub connections: usize,
-    /// Number of events: changes of bandwidth and loss, failures and repairs.
+    /// Number of events: changes of bandwidth, loss and delay, failures and repairs.
     pub events: usize,
     /// Seconds within which connections start and events happen.
     pub duration_s: f64,
@@ -36,9 +36,11 @@ pub struct RandomNetwork {
 /// A network of this kind; the same for the same values.
 pub fn random_network(r: RandomNetwork) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(r.seed);
-    // The other numbers are what they would be if nobody lost anything.
+    // The other numbers are what they would be if nobody lost anything, and delays stayed.
     let mut losses = rng.clone();
     losses.set_stream(1);
+    let mut delays = rng.clone();
+    delays.set_stream(2);
     let mut b = NetworkBuilder::new();
     let nodes: Vec<NodeId> = (0..r.nodes).map(|i| b.node(&format!("n{i}"))).collect();
     let mut pairs = std::collections::BTreeSet::new();
@@ -110,9 +112,12 @@ pub fn random_network(r: RandomNetwork) -> Network {
                 1 => Change::Up,
                 _ => {
                     let bps = 8e4 * rng.random_range(1.0..20.0);
-                    match !r.plain && losses.random_bool(0.3) {
-                        true => Change::Loss(some_loss(&mut losses)),
-                        false => Change::Bandwidth(bps),
+                    let loses = !r.plain && losses.random_bool(0.3);
+                    let takes = !r.plain && delays.random_bool(0.3);
+                    match (loses, takes) {
+                        (true, _) => Change::Loss(some_loss(&mut losses)),
+                        (false, true) => Change::Delay(1e-3 * delays.random_range(0..150) as f64),
+                        (false, false) => Change::Bandwidth(bps),
                     }
                 }
             },

@@ -420,17 +420,18 @@ impl Scenario {
         Failures::find(py, &prepared, self.at_s(at)?, &options, threads)
     }
 
-    #[pyo3(signature = (*, model = None, bandwidths = None, routes = None, rates = None))]
+    #[pyo3(signature = (*, model = None, bandwidths = None, delays = None, routes = None, rates = None))]
     fn simulation(
         &self,
         py: Python<'_>,
         model: Option<&str>,
         bandwidths: Option<&Bound<'_, PyDict>>,
+        delays: Option<&Bound<'_, PyDict>>,
         routes: Option<&Bound<'_, PyDict>>,
         rates: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Simulation> {
         let prepared = Self::calibrated(py, self.with_model(py, model)?)?;
-        let settable = Settable::read(&prepared.network, bandwidths, routes, rates)?;
+        let settable = Settable::read(&prepared.network, bandwidths, delays, routes, rates)?;
         Simulation::begin(py, prepared, &settable)
     }
 

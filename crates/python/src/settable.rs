@@ -1,7 +1,8 @@
 //! What may be set of a simulation on the way, as it is said at the start.
 
 use netflow::simulation::{
-    BuildError, ConnectionId, LinkId, Network, NodeId, with_bandwidths, with_paths, with_rates,
+    BuildError, ConnectionId, LinkId, Network, NodeId, with_bandwidths, with_delays, with_paths,
+    with_rates,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -9,19 +10,21 @@ use pyo3::types::{PyAnyMethods, PyDict, PyString};
 
 use crate::{convert, errors, names};
 
-/// Bandwidths of links, paths and rates of connections.
+/// Bandwidths and delays of links, paths and rates of connections.
 #[derive(Default)]
 pub struct Settable {
     bandwidths: Vec<(LinkId, f64)>,
+    delays: Vec<(LinkId, f64)>,
     paths: Vec<(ConnectionId, Vec<NodeId>)>,
     rates: Vec<(ConnectionId, f64)>,
 }
 
 impl Settable {
-    /// `{LINK: [BANDWIDTH, ...]}`, `{CONNECTION: [[NODE, ...], ...]}`, `{CONNECTION: [RATE, ...]}`.
+    /// `{LINK: [BANDWIDTH, ...]}`, `{LINK: [DELAY, ...]}`, `{CONNECTION: [[NODE, ...], ...]}`, `{CONNECTION: [RATE, ...]}`.
     pub fn read(
         network: &Network,
         bandwidths: Option<&Bound<'_, PyDict>>,
+        delays: Option<&Bound<'_, PyDict>>,
         routes: Option<&Bound<'_, PyDict>>,
         rates: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Settable> {
@@ -30,6 +33,11 @@ impl Settable {
             let link = names::link(network, &name)?;
             let bps = convert::bandwidth("bandwidths", &item)?;
             all.bandwidths.push((link, bps));
+        }
+        for (name, item) in each("delays", "[LEAST, MOST]", delays)? {
+            let link = names::link(network, &name)?;
+            let delay_s = convert::seconds("delays", &item)?;
+            all.delays.push((link, delay_s));
         }
         for (name, item) in each("routes", "[[NODE, NODE, ...], ...]", routes)? {
             let connection = names::connection(network, &name)?;
@@ -52,6 +60,9 @@ impl Settable {
         let mut network = network.clone();
         if !self.bandwidths.is_empty() {
             network = with_bandwidths(&network, &self.bandwidths).map_err(first)?;
+        }
+        if !self.delays.is_empty() {
+            network = with_delays(&network, &self.delays).map_err(first)?;
         }
         if !self.paths.is_empty() {
             network = with_paths(&network, &self.paths).map_err(first)?;

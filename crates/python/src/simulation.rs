@@ -209,6 +209,20 @@ impl Simulation {
         set.map_err(|error| errors::value(error.to_string()))
     }
 
+    fn set_delay(&mut self, link: &str, delay: &Bound<'_, PyAny>) -> PyResult<()> {
+        let delay_s = convert::seconds("delay", delay)?;
+        let id = self.link(link)?;
+        let set = self.simulation.set_delay(id, delay_s);
+        set.map_err(|error| {
+            let help = "simulation(delays={LINK: [LEAST, MOST]}) says what a link may have";
+            refused(&error, Some(help))
+        })
+    }
+
+    fn delays_s(&self, link: &str) -> PyResult<(f64, f64)> {
+        Ok(self.network().delays_s(self.link(link)?))
+    }
+
     fn bandwidths_bps(&self, link: &str) -> PyResult<(f64, f64)> {
         Ok(self.network().bandwidths_bps(self.link(link)?))
     }

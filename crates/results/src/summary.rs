@@ -105,7 +105,7 @@ pub struct EventSummary {
     pub at_s: f64,
     /// `FROM->TO`.
     pub link: String,
-    /// What: `down`, `up`, `bandwidth` or `loss`; several at one time to one link follow each other.
+    /// What: `down`, `up`, `bandwidth`, `loss` or `delay`; several at one time to one link follow each other.
     pub change: String,
     /// The bandwidth in bit/s from then on, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,22 +113,36 @@ pub struct EventSummary {
     /// What is lost on the way from then on, in words, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
+    /// The propagation delay in seconds from then on, if that changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_s: Option<f64>,
 }
 
 impl EventSummary {
     fn of(network: &Network, event: &EventSpec) -> EventSummary {
-        let (change, bandwidth_bps, loss) = match event.change {
-            Change::Down => ("down", None, None),
-            Change::Up => ("up", None, None),
-            Change::Bandwidth(bps) => ("bandwidth", Some(bps), None),
-            Change::Loss(loss) => ("loss", None, Some(loss.to_string())),
+        let change = match event.change {
+            Change::Down => "down",
+            Change::Up => "up",
+            Change::Bandwidth(_) => "bandwidth",
+            Change::Loss(_) => "loss",
+            Change::Delay(_) => "delay",
         };
         EventSummary {
             at_s: event.at_s,
             link: network.link_name(event.link).to_owned(),
             change: change.to_owned(),
-            bandwidth_bps,
-            loss,
+            bandwidth_bps: match event.change {
+                Change::Bandwidth(bps) => Some(bps),
+                _ => None,
+            },
+            loss: match event.change {
+                Change::Loss(loss) => Some(loss.to_string()),
+                _ => None,
+            },
+            delay_s: match event.change {
+                Change::Delay(delay_s) => Some(delay_s),
+                _ => None,
+            },
         }
     }
 }
@@ -700,6 +714,7 @@ mod tests {
                 change: "down".to_owned(),
                 bandwidth_bps: None,
                 loss: None,
+                delay_s: None,
             }],
             aggregates: vec![AggregateSummary {
                 aggregate: "F1".to_owned(),

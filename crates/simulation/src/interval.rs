@@ -70,12 +70,17 @@ impl Between<'_> {
         self.now.time_s - self.before.time_s
     }
 
+    fn sums_of(&self, id: LinkId) -> LinkSums {
+        let i = id.within(self.simulation.owner());
+        self.now.links[i].since(&self.before.links[i])
+    }
+
     /// What the links of a connection's way cost on average: queueing and propagation.
     fn path_delay_s(&self, id: ConnectionId) -> Option<f64> {
         let path = self.simulation.engine().path(id);
         let of = |l: &LinkId| {
-            let spec = self.network().link_spec(*l);
-            Some(self.link(*l).queueing_delay_s? + spec.delay_s)
+            let own_s = self.network().link_spec(*l).delay_s;
+            self.sums_of(*l).delay_s(own_s)
         };
         path.iter().map(of).sum()
     }
@@ -83,8 +88,7 @@ impl Between<'_> {
 
 impl Teller for Between<'_> {
     fn link(&self, id: LinkId) -> LinkInterval {
-        let i = id.within(self.simulation.owner());
-        let sums = self.now.links[i].since(&self.before.links[i]);
+        let sums = self.sums_of(id);
         let per_s = 1.0 / self.length_s();
         LinkInterval {
             arrival_pps: sums.offered_pkts * per_s,

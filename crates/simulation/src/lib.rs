@@ -61,5 +61,5 @@ mod simulation;
 pub use calibrate::{calibrated, uncalibrated};
 pub use netflow_fluid::{State, mm1k};
 pub use netflow_network::*;
-pub use setting::{with_bandwidths, with_paths, with_rates};
+pub use setting::{with_bandwidths, with_delays, with_paths, with_rates};
 pub use simulation::{Outcome, Simulation, check_interval};

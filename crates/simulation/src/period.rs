@@ -270,8 +270,7 @@ impl Simulation {
             let inner = &self.network().tables();
             let of = |&l: &u32| {
                 let sums = self.sums_of(LinkId::new(l, inner.owner));
-                let queueing_s = mean(sums.queue_time, sums.departed_pkts)?;
-                Some(queueing_s + inner.links[l as usize].delay_s)
+                sums.delay_s(inner.links[l as usize].delay_s)
             };
             // Of those that left a link before the period, and nothing since, it is not known.
             if pkts > 0.0

@@ -1,4 +1,5 @@
-//! What is set of a simulation between its steps, by a controller say: bandwidths, losses, paths, rates and markers.
+//! What is set of a simulation between its steps, by a controller say: bandwidths, losses, delays, paths, rates and
+//! markers.
 //!
 //! What may happen is announced before the start, since engines size what they keep by it.
 
@@ -20,12 +21,35 @@ pub fn with_bandwidths(
     network: &Network,
     bandwidths: &[(LinkId, f64)],
 ) -> Result<Network, Vec<BuildError>> {
+    announce(network, bandwidths, Change::Bandwidth)
+}
+
+/// The network, in which links may have these delays besides, in seconds: between the shortest and the longest of each
+/// [`Simulation::set_delay`] may set it. Until that happens packets go as they would, and only the percentiles of delays may
+/// differ, within what they are exact to; fluids may take shorter steps, and sum in another order. (The ids of its links are its
+/// own.)
+///
+/// # Errors
+/// If a delay is none.
+pub fn with_delays(
+    network: &Network,
+    delays: &[(LinkId, f64)],
+) -> Result<Network, Vec<BuildError>> {
+    announce(network, delays, Change::Delay)
+}
+
+/// The network, in which this may happen to links.
+fn announce(
+    network: &Network,
+    values: &[(LinkId, f64)],
+    change: fn(f64) -> Change,
+) -> Result<Network, Vec<BuildError>> {
     let mut builder = network.to_builder();
-    for &(link, bandwidth_bps) in bandwidths {
+    for &(link, value) in values {
         builder.event(EventSpec {
             at_s: EventSpec::NEVER_S,
             link,
-            change: Change::Bandwidth(bandwidth_bps),
+            change: change(value),
         });
     }
     builder.build()
@@ -116,6 +140,32 @@ impl Simulation {
             match &mut self.stepper {
                 Stepper::Fluid(fluid) => fluid.set_loss(queue, loss),
                 Stepper::Packets(packets) => packets.set_loss(queue, loss),
+            }
+        }
+        Ok(())
+    }
+
+    /// The link has this propagation delay from now on, in seconds, as after an event: of the packets whose transmission
+    /// ends later. What is on the way arrives as it would have. The delay that it has already changes nothing.
+    ///
+    /// # Errors
+    /// [`RunError::BadOption`] if it is not between the shortest and the longest delay that the network says the
+    /// link ever has ([`Network::delays_s`]); see [`with_delays`].
+    pub fn set_delay(&mut self, id: LinkId, delay_s: f64) -> Result<(), RunError> {
+        id.within(self.owner());
+        let network = self.engine().network();
+        let (least, most) = network.delays_s(id);
+        if !(least..=most).contains(&delay_s) {
+            let link = network.link_name(id);
+            return bad(
+                "delay",
+                format!("{delay_s} s are not between {least} and {most} s, which {link} may have"),
+            );
+        }
+        for queue in network.queues_of(id) {
+            match &mut self.stepper {
+                Stepper::Fluid(fluid) => fluid.set_delay(queue, delay_s),
+                Stepper::Packets(packets) => packets.set_delay(queue, delay_s),
             }
         }
         Ok(())

@@ -156,7 +156,7 @@ fn happenings(events: &[LinkEvent]) -> usize {
 }
 
 impl Problem {
-    /// The network with the bandwidths, losses and senders of just before `at_s`, and these routes.
+    /// The network with the bandwidths, losses, delays and senders of just before `at_s`, and these routes.
     pub fn new(network: &Network, at_s: f64, routes: &Rerouted) -> Result<Problem, SteadyError> {
         if at_s.is_nan() || at_s <= 0.0 {
             return Err(SteadyError::BadTime { at_s });
@@ -176,6 +176,7 @@ impl Problem {
             match event.change {
                 Change::Bandwidth(bps) => links[link].bandwidth_bps = bps,
                 Change::Loss(loss) => losses[link] = loss,
+                Change::Delay(delay_s) => links[link].delay_s = delay_s,
                 Change::Down | Change::Up => {} // in the routes
             }
         }

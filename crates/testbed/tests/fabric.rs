@@ -134,6 +134,7 @@ fn some_change() -> impl Strategy<Value = Change> {
     prop_oneof![
         (1e5..1e8).prop_map(Change::Bandwidth),
         (0.0..0.5).prop_map(|loss| Change::Loss(LinkLoss::from(loss))),
+        (0.0..0.05).prop_map(Change::Delay),
         Just(Change::Down),
         Just(Change::Up),
     ]
@@ -262,5 +263,33 @@ proptest! {
             let deviation = (sent * part * (1.0 - part)).sqrt();
             prop_assert!((lost - part * sent).abs() <= 1.0 + 5.0 * deviation, "{} of {}, not {}", lost, sent, part);
         }
+    }
+
+    /// The first link of a row carries what it has transmitted by then with the first delay, what follows with the second:
+    /// it may overtake. At the start an event makes of a link what it would be if it had been built so.
+    #[test]
+    fn a_delay_that_is_set_is_that_of_what_is_sent_later(
+        queue in discipline(),
+        delays_ms in proptest::array::uniform2(0..300_u32),
+        at_ms in 0..400_u32,
+        packets in 1..300_u32,
+    ) {
+        // 1000 B take 1 ms, and one comes every 1.25 ms.
+        let delays_s = delays_ms.map(|ms| f64::from(ms) / 1e3);
+        let link_of = |delay_s| LinkSpec { queue, ..link(8e6, delay_s, 100.0) };
+        let change = |at_s| (at_s, 0, Change::Delay(delays_s[1]));
+        let packets: Vec<_> = (0..packets).map(|number| (u64::from(number) * 1_250_000, 1000)).collect();
+        let play = |delay_s, change: &[_]| play(row(&[link_of(delay_s)], change, 5), &packets, &[]).0.0;
+        let mut out = play(delays_s[0], &[change(f64::from(at_ms) / 1e3)]);
+        out.sort_unstable();
+        prop_assert_eq!(out.len(), packets.len());
+        for ((number, due_ns, _), (at_ns, _)) in out.into_iter().zip(&packets) {
+            let left_ns = at_ns + 1_000_000;
+            // What happens at one moment happens before packets leave.
+            let is_later = left_ns >= u64::from(at_ms) * 1_000_000;
+            let delay_ns = u64::from(delays_ms[usize::from(is_later)]) * 1_000_000;
+            prop_assert_eq!(due_ns, left_ns + delay_ns, "packet {}", number);
+        }
+        prop_assert_eq!(play(delays_s[1], &[]), play(delays_s[0], &[change(0.0)]));
     }
 }

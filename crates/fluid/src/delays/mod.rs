@@ -18,8 +18,9 @@ use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
 use serde::{Deserialize, Serialize};
 
+use crate::engine::Scratch;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
-use crate::engine::sources::Condition;
+use crate::engine::sources::{Condition, Fixed};
 use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::state::{LinkState, State};
 
@@ -172,8 +173,9 @@ impl Way {
 }
 
 impl State {
-    /// Looks at what packets meet that are sent now, if it is time for that; `waits` is scratch.
-    pub(crate) fn look_at_delays(&mut self, plan: &Plan, waits: &mut Vec<Wait>) {
+    /// Looks at what packets meet that are sent now, if it is time for that.
+    pub(crate) fn look_at_delays(&mut self, plan: &Plan, scratch: &mut Scratch) {
+        let Scratch { waits, fixed, .. } = scratch;
         let state = self;
         let every = (state.steps / RARER).next_power_of_two().min(EVERY);
         if !state.steps.is_multiple_of(every) {
@@ -192,6 +194,7 @@ impl State {
             let (there, round) = ways(
                 plan,
                 branch,
+                &fixed[b],
                 &state.links,
                 waits,
                 1.0 / now.rate_pps.max(1e-9),
@@ -213,6 +216,7 @@ impl State {
 fn ways(
     plan: &Plan,
     branch: &BranchPlan,
+    fixed: &Fixed,
     links: &[LinkState],
     waits: &[Wait],
     gap_s: f64,
@@ -226,8 +230,8 @@ fn ways(
         }
         way
     };
-    let there = over(branch.path, branch.data_bits, branch.forward_s);
-    let round = over(branch.way_back, 8.0 * ACK_BYTES, branch.back_s);
+    let there = over(branch.path, branch.data_bits, fixed.forward_s);
+    let round = over(branch.way_back, 8.0 * ACK_BYTES, fixed.back_s);
     (there, round)
 }
 

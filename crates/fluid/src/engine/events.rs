@@ -48,6 +48,9 @@ impl Setup {
             }
             let rank = self.plan.rank[e.link as usize] as usize;
             match e.change {
+                Change::Delay(delay_s) => {
+                    self.set_delay(state, rank, delay_s);
+                }
                 Change::Bandwidth(bps) => state.links[rank].bandwidth_bps = bps,
                 Change::Loss(loss) => lose_other |= state.set_loss(rank, loss),
                 Change::Down => self.fail(state, rank),
@@ -149,7 +152,10 @@ impl Setup {
                 part * cells[row * n + hop - block.first_hop as usize]
             })
             .sum();
-        pending + on_the_way
+        let earlier = state.fifo.earlier.iter();
+        let earlier = earlier.filter(|it| it.rank as usize == rank);
+        let earlier: f64 = earlier.map(|it| it.in_flight(&self.plan, hop)).sum();
+        pending + on_the_way + earlier
     }
 
     fn block_of(&self, hop: usize) -> (usize, &super::plan::Block) {

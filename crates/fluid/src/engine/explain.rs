@@ -51,7 +51,7 @@ impl Setup {
                 service_pps: link.bandwidth_bps * link.share / mean_bits,
                 waiting_s: Condition::of(link).waiting_s,
                 transmission_s: bits / link.bandwidth_bps,
-                propagation_s: l.delay_s,
+                propagation_s: link.propagation_s(l),
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
                 link_loss_probability: link_loss,
             }

@@ -205,7 +205,7 @@ impl BranchState {
         }
         learnt.begin(span.start_s, step);
         let now = learnt.look(looks, &sight, span.start_s);
-        let ago_s = sight.rtt_s - branch.forward_s;
+        let ago_s = sight.rtt_s - sight.forward_s;
         learnt.before_rtt_s = learnt.rtt_s;
         let mut newer = 0;
         let last = learnt.at(looks, now, span.end_s - ago_s, &mut newer);

@@ -93,7 +93,9 @@ impl Moving<'_> {
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
         let flight = &mut self.state.fifo.flights[rank];
         let starts = &mut self.state.fifo.batch_start_s[range.clone()];
-        fate.flight_adds = flight.takes_more(l, starts, span.end_s);
+        let delay_s = self.state.links[rank].propagation_s(l);
+        let batch_s = self.setup.plan.batch_s(delay_s);
+        fate.flight_adds = flight.takes_more(l, starts, span.end_s, batch_s);
         if !fate.flight_adds {
             starts[l.flight_row(flight.begun) as usize] = span.start_s;
             flight.begun += 1;
@@ -108,12 +110,11 @@ impl Moving<'_> {
         }
         let batches = Batches {
             starts,
-            link: l,
             begun: flight.begun,
             end_s: span.end_s,
         };
         let weights = &mut self.scratch.same_step[range.clone()];
-        fate.same_step = batches.forward(span.end_s - l.delay_s, &mut flight.same_step, weights);
+        fate.same_step = batches.forward(span.end_s - delay_s, &mut flight.same_step, weights);
     }
 
     /// What links whose turn comes in the same or a later level than that of the next link forward
@@ -133,11 +134,11 @@ impl Moving<'_> {
             let flight = &mut state.fifo.flights[rank];
             let batches = Batches {
                 starts: &state.fifo.batch_start_s[range.clone()],
-                link: l,
                 begun: flight.begun,
                 end_s: span.start_s,
             };
-            let until_s = (span.end_s - l.delay_s).min(span.start_s);
+            let delay_s = state.links[rank].propagation_s(l);
+            let until_s = (span.end_s - delay_s).min(span.start_s);
             let weights = &mut self.scratch.next_step[range];
             self.scratch.next_step_rows[rank] =
                 batches.forward(until_s, &mut flight.next_step, weights);
@@ -155,7 +156,7 @@ impl Moving<'_> {
             }
         }
         if !fork {
-            return;
+            return self.forward_earlier_for_next_step();
         }
         let (links, scratch) = (&state.links, &*self.scratch);
         let cells = &state.fifo.flight_cells;
@@ -168,6 +169,7 @@ impl Moving<'_> {
                 scratch.forward_block(plan, block, work, cells);
             }
         });
+        self.forward_earlier_for_next_step();
     }
 }
 
@@ -189,8 +191,8 @@ impl Scratch {
 }
 
 impl Flight {
-    /// Whether what leaves until `end_s` belongs to the last batch.
-    fn takes_more(&self, l: &LinkPlan, starts: &[f64], end_s: f64) -> bool {
+    /// Whether what leaves until `end_s` belongs to the last batch, if none is longer than `batch_s`.
+    fn takes_more(&self, l: &LinkPlan, starts: &[f64], end_s: f64, batch_s: f64) -> bool {
         let Some(last) = self.begun.checked_sub(1) else {
             return false;
         };
@@ -198,13 +200,13 @@ impl Flight {
             forwarded.batch < self.begun && (forwarded.batch < last || forwarded.fraction == 0.0)
         };
         let length_s = end_s - starts[l.flight_row(last) as usize];
-        length_s <= l.batch_s * (1.0 + 1e-9)
+        length_s <= batch_s * (1.0 + 1e-9)
             && untouched(&self.same_step)
             && (l.next_step_hop == l.end_hop || untouched(&self.next_step))
     }
 
     /// The first batch that has not been forwarded as a whole.
-    fn oldest(&self, l: &LinkPlan) -> u64 {
+    pub(super) fn oldest(&self, l: &LinkPlan) -> u64 {
         match l.next_step_hop < l.end_hop {
             true => self.same_step.batch.min(self.next_step.batch),
             false => self.same_step.batch,
@@ -235,12 +237,12 @@ impl LinkPlan {
 }
 
 /// The batches on the way over one link.
-struct Batches<'a> {
-    starts: &'a [f64],
-    link: &'a LinkPlan,
-    begun: u64,
+pub(super) struct Batches<'a> {
+    /// As a ring, whose length is a power of two.
+    pub starts: &'a [f64],
+    pub begun: u64,
     /// When the last one ends.
-    end_s: f64,
+    pub end_s: f64,
 }
 
 impl Batches<'_> {
@@ -249,12 +251,16 @@ impl Batches<'_> {
         if batch >= self.begun {
             return self.end_s;
         }
-        self.starts[self.link.flight_row(batch) as usize]
+        self.starts[self.row(batch) as usize]
+    }
+
+    fn row(&self, batch: u64) -> u32 {
+        batch as u32 & (self.starts.len() as u32 - 1)
     }
 
     /// Forwards everything that left the queue before `until_s` and was not forwarded yet, as
     /// weights of rows; returns how many.
-    fn forward(&self, until_s: f64, done: &mut Forwarded, weights: &mut [Weight]) -> u32 {
+    pub fn forward(&self, until_s: f64, done: &mut Forwarded, weights: &mut [Weight]) -> u32 {
         let mut n = 0;
         let mut start_s = self.start_s(done.batch);
         while done.batch < self.begun {
@@ -266,7 +272,7 @@ impl Batches<'_> {
                 false => (until_s - start_s) / (end_s - start_s),
             };
             if fraction > done.fraction {
-                let row = self.link.flight_row(done.batch);
+                let row = self.row(done.batch);
                 weights[n as usize] = (row, fraction - done.fraction);
                 n += 1;
                 done.fraction = fraction;

@@ -96,6 +96,7 @@ impl Moving<'_> {
         link.cut_off_pkts += removed;
         link.departed_pkts += departed;
         link.queue_time += 0.5 * (before + after) * span.length_s;
+        link.longer_time += departed * (link.propagation_s(l) - l.delay_s);
         link.busy_s += link.utilization * span.length_s;
         link.max_queue_pkts = link.max_queue_pkts.max(after);
         link.queue_pkts = after;

@@ -1,6 +1,7 @@
 //! How a step moves the network.
 
 mod arrays;
+mod earlier;
 mod events;
 mod explain;
 pub(crate) mod feedback;

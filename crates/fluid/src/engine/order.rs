@@ -146,12 +146,13 @@ fn feeds<'a>(inner: &Tables, ways: impl Iterator<Item = &'a Way<'a>>) -> Vec<Fee
             *known.entry((pair[0], pair[1])).or_insert(false) |= data;
         }
     }
+    let delays_s = inner.delays_at_s(0.0);
     let feed = |((from, to), data)| Feed {
         from,
         to,
         importance: Importance {
             data,
-            delay_s: inner.links[from as usize].delay_s,
+            delay_s: delays_s[from as usize],
         },
     };
     let mut feeds: Vec<Feed> = known.into_iter().map(feed).collect();

@@ -4,7 +4,7 @@ use netflow_network::Step;
 use netflow_network::tables::Tables;
 
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
-use super::sources::{self, ActiveSources};
+use super::sources::{ActiveSources, Fixed};
 use crate::state::State;
 
 /// No step is shorter than this, in seconds, whatever the round-trip times.
@@ -67,7 +67,8 @@ fn quickness_s(branch: &BranchPlan, own_pps: f64, round_trip_s: impl Fn() -> f64
     }
 }
 
-/// The shortest round-trip time of all sources with profiles while nobody queues.
+/// The shortest round-trip time of all sources with profiles while nobody queues and delays are as short as they ever
+/// are.
 fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
     let bandwidth_bps = |rank: u32| {
         let link = plan.links[rank as usize].link;
@@ -79,7 +80,10 @@ fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
         rates_pps.map_or(b.rate_pps, |(_, most)| most)
     };
     let branches = plan.branches.iter();
-    let round_trip_s = |b| sources::fixed_round_trip_s(plan, b, bandwidth_bps);
+    let links = plan.links.iter();
+    let delays_s: Vec<f64> = links.map(|l| inner.delays_s(l.link).0).collect();
+    let delay_s = |rank: u32| delays_s[rank as usize];
+    let round_trip_s = |b| Fixed::new(plan, b, bandwidth_bps, delay_s).round_trip_s;
     let quickness = branches.map(|b| quickness_s(b, most_pps(b), || round_trip_s(b)));
     quickness.fold(f64::INFINITY, f64::min)
 }
@@ -133,7 +137,7 @@ impl Pace {
         plan: &Plan,
         active: &ActiveSources,
         state: &State,
-        fixed_s: &[f64],
+        fixed: &[Fixed],
     ) -> f64 {
         let lagged = active.lagged.iter().flat_map(|(_, members)| members);
         let others = active.marked.iter().chain(&active.rates);
@@ -149,7 +153,7 @@ impl Pace {
             }
             let least = self.per_round_trip * AT_REST;
             if learnt.since_s.is_none() || learnt.last_step + 1 != state.steps {
-                most_s = most_s.min(fixed_s[b] / least);
+                most_s = most_s.min(fixed[b].round_trip_s / least);
                 continue;
             }
             most_s = most_s.min(learnt.rtt_s / least);

@@ -82,6 +82,8 @@ pub(crate) struct Plan {
     pub flight_cells: usize,
     pub queue_slots: usize,
     pub flight_batches: usize,
+    /// The shortest step that they are made for.
+    pub shortest_step_s: f64,
     /// Looks at their paths that sources keep, if they learn.
     pub looks: usize,
 }
@@ -110,6 +112,7 @@ pub(crate) struct LinkPlan {
     pub red: Option<Red>,
     /// Index among the queues that tell precedences apart.
     pub rio: Option<u32>,
+    /// The delay of the link itself.
     pub delay_s: f64,
     /// FIFO: slots in the queue, and the index of their descriptions.
     pub queue_slots: u32,
@@ -119,8 +122,6 @@ pub(crate) struct LinkPlan {
     /// FIFO: batches on the way over the link, a power of two, and where their weights lie.
     pub flight_slots: u32,
     pub first_flight: u32,
-    /// FIFO: what leaves within this time is one batch.
-    pub batch_s: f64,
 }
 
 /// A piece of one link's hops.
@@ -182,9 +183,6 @@ pub(crate) struct BranchPlan {
     pub size_pkts: f64,
     /// Packets/s that the application of one connection makes; infinite if it always has some.
     pub application_pps: f64,
-    /// Propagation to the receiver and back.
-    pub forward_s: f64,
-    pub back_s: f64,
     /// Hop where its data leaves the network.
     pub last_data_hop: u32,
     /// Hop where its acknowledgements leave; `u32::MAX` without.
@@ -345,6 +343,7 @@ impl Plan {
             flight_cells: 0,
             queue_slots: 0,
             flight_batches: 0,
+            shortest_step_s: 0.0,
             looks: 0,
         };
 
@@ -446,6 +445,20 @@ impl Plan {
         Some((all - (queue.lost_pkts - queue.cut_off_pkts)).max(0.0))
     }
 
+    /// What leaves within so many seconds is one batch, over a link with this delay.
+    pub fn batch_s(&self, delay_s: f64) -> f64 {
+        let parts = parts_of(delay_s, self.shortest_step_s);
+        (delay_s / parts).max(self.shortest_step_s)
+    }
+
+    /// Propagation to the receiver and back over a branch, where links of these ranks have these delays.
+    pub fn propagation_s(&self, branch: &BranchPlan, delay_s: impl Fn(u32) -> f64) -> [f64; 2] {
+        [branch.path, branch.way_back].map(|(from, to)| {
+            let ranks = &self.path[from as usize..to as usize];
+            ranks.iter().map(|&rank| delay_s(rank)).sum()
+        })
+    }
+
     /// Where the queue cells of a block end.
     pub fn queue_cells_end(&self, block: &Block) -> usize {
         let slots = self.links[block.rank as usize].queue_slots as usize;
@@ -501,7 +514,6 @@ impl Plan {
             slot_pkts: 0.0,
             flight_slots: 0,
             first_flight: 0,
-            batch_s: 0.0,
         });
     }
 
@@ -571,9 +583,6 @@ impl Plan {
             let class = inner.branches[b].class;
             let spec = inner.spec_of_class(class);
             let weight = inner.classes[class as usize].weight;
-            let delay = |links: &[u32]| -> f64 {
-                links.iter().map(|&l| inner.links[l as usize].delay_s).sum()
-            };
             let (profile, rate_pps) = match &spec.source {
                 Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                     (NO_PROFILE, *rate_pps)
@@ -607,8 +616,6 @@ impl Plan {
                     NO_PROFILE => f64::INFINITY,
                     _ => spec.application.mean_pps(),
                 },
-                forward_s: delay(way.data),
-                back_s: delay(way.back),
                 last_data_hop: hops[way.data.len() - 1],
                 last_hop: match way.acks.len() {
                     0 => u32::MAX,
@@ -644,6 +651,7 @@ impl Plan {
     /// Makes room for what FIFO transport remembers, with steps of `step_s` or more; those that end
     /// early, on an event or because somebody wants to look, may be shorter.
     pub fn size_rings(&mut self, inner: &Tables, step_s: f64) {
+        self.shortest_step_s = step_s;
         for l in &mut self.links {
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
             let longest_wait_s = l.buffer_pkts * bits / slowest_bps(inner, l.link);
@@ -651,10 +659,9 @@ impl Plan {
             l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
             l.slot_pkts = l.buffer_pkts / PARTS;
             l.first_slot = self.queue_slots as u32;
-            let parts = (l.delay_s / step_s).ceil().clamp(1.0, PARTS);
-            l.batch_s = (l.delay_s / parts).max(step_s);
+            let parts = parts_of(inner.delays_s(l.link).1, step_s);
             // A batch ends when the next step would make it too long, so any two that follow each
-            // other are longer than `batch_s`, however short steps are; a delay holds as many as
+            // other are longer than a batch may be, however short steps are; a delay holds as many as
             // there are parts, and at either end one may stick out.
             l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
             l.first_flight = self.flight_batches as u32;
@@ -722,6 +729,11 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
         all.push(end);
     }
     all
+}
+
+/// Into how many batches a delay is cut, where no step is shorter than this.
+fn parts_of(delay_s: f64, step_s: f64) -> f64 {
+    (delay_s / step_s).ceil().clamp(1.0, PARTS)
 }
 
 /// The lowest bandwidth that a link ever has.

@@ -6,7 +6,7 @@ use super::on_the_way::OnTheWay;
 use super::plan::Plan;
 use super::send::SentWithin;
 use super::shares::{Arrivals, Fate, Weight};
-use super::sources::{self, ActiveSources, Condition};
+use super::sources::{ActiveSources, Condition, Fixed};
 use super::{Setup, windows};
 use crate::delays::Wait;
 use crate::filling::Filling;
@@ -17,8 +17,8 @@ use crate::state::State;
 pub(crate) struct Scratch {
     /// The sources that may send.
     pub active: ActiveSources,
-    /// What does not change in each branch's round-trip time.
-    pub fixed_s: Vec<f64>,
+    /// What does not change in each branch's times.
+    pub fixed: Vec<Fixed>,
     /// What links lose on the way.
     pub on_the_way: OnTheWay,
     /// What each link does to a packet that arrives at the start of the step.
@@ -55,7 +55,7 @@ impl Scratch {
         let inner = setup.network.tables();
         let mut scratch = Scratch {
             active: ActiveSources::default(),
-            fixed_s: Vec::new(),
+            fixed: Vec::new(),
             on_the_way: OnTheWay::default(),
             conditions: vec![Condition::default(); plan.links.len()],
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
@@ -79,9 +79,9 @@ impl Scratch {
         scratch
     }
 
-    /// Bandwidths or routes are others than before.
+    /// Bandwidths, delays or routes are others than before.
     pub fn links_changed(&mut self, setup: &Setup, state: &State) {
-        sources::fixed_round_trips(&setup.plan, &state.links, &mut self.fixed_s);
+        Fixed::of_all(&setup.plan, state, &mut self.fixed);
         self.active.until_s = f64::NEG_INFINITY;
     }
 
@@ -89,7 +89,7 @@ impl Scratch {
     pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
         let pace = setup.pace?;
         self.update_sources(setup, state, state.time_s + pace.longest_s);
-        Some(pace.next_s(&setup.plan, &self.active, state, &self.fixed_s))
+        Some(pace.next_s(&setup.plan, &self.active, state, &self.fixed))
     }
 
     /// Makes the list of sources that may send before `end_s` anew, if that is due.

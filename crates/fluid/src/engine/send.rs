@@ -44,13 +44,13 @@ impl Moving<'_> {
     pub(super) fn look(&self, b: usize) -> Sight {
         let Scratch {
             conditions,
-            fixed_s,
+            fixed,
             on_the_way,
             ..
         } = &*self.scratch;
         let plan = &self.setup.plan;
         let ln_pass = on_the_way.ln_pass[b];
-        look(plan, &plan.branches[b], conditions, ln_pass, fixed_s[b])
+        look(plan, &plan.branches[b], conditions, ln_pass, &fixed[b])
     }
 
     fn send_at_rates(&mut self) {
@@ -268,7 +268,7 @@ impl SharedView<'_> {
                     &plan.branches[b],
                     &scratch.conditions,
                     scratch.on_the_way.ln_pass[b],
-                    scratch.fixed_s[b],
+                    &scratch.fixed[b],
                 );
                 if learns {
                     let mine = b - work.first;

@@ -190,6 +190,11 @@ pub(crate) fn forward(weights: &[Weight], flight: &[f64], first: usize, forwarde
     weigh_rows(weights, flight, n, &mut forwarded[first..], first);
 }
 
+/// Adds to what hops forward: `flight` begins at the first of them, in rows of `n` cells.
+pub(crate) fn forward_more(weights: &[Weight], flight: &[f64], n: usize, forwarded: &mut [f64]) {
+    add_rows(weights, flight, n, forwarded);
+}
+
 /// `out[h] = Σ weight · rows[row][offset + h]` for rows of `n` cells.
 #[inline]
 fn weigh_rows(weights: &[Weight], rows: &[f64], n: usize, out: &mut [f64], offset: usize) {

@@ -148,31 +148,47 @@ impl ActiveSources {
     }
 }
 
-/// Part of each branch's round-trip time that does not change from step to step.
-pub(crate) fn fixed_round_trips(plan: &Plan, links: &[LinkState], out: &mut Vec<f64>) {
-    let bandwidth_bps = |rank: u32| links[rank as usize].bandwidth_bps;
-    out.clear();
-    out.extend(
-        plan.branches
-            .iter()
-            .map(|b| fixed_round_trip_s(plan, b, bandwidth_bps)),
-    );
+/// What does not change in a branch's times from step to step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fixed {
+    /// Propagation to the receiver, and back.
+    pub forward_s: f64,
+    pub back_s: f64,
+    /// Both, and the transmission of the source's own packet and acknowledgement.
+    pub round_trip_s: f64,
 }
 
-/// Propagation, and the transmission of the source's own packet and acknowledgement.
-pub(crate) fn fixed_round_trip_s(
-    plan: &Plan,
-    branch: &BranchPlan,
-    bandwidth_bps: impl Fn(u32) -> f64,
-) -> f64 {
-    let transmission = |ways: (u32, u32), bits: f64| -> f64 {
-        let ranks = &plan.path[ways.0 as usize..ways.1 as usize];
-        ranks.iter().map(|&p| bits / bandwidth_bps(p)).sum()
-    };
-    branch.forward_s
-        + branch.back_s
-        + transmission(branch.path, branch.data_bits)
-        + transmission(branch.way_back, 8.0 * ACK_BYTES)
+impl Fixed {
+    /// Where links of these ranks have these bandwidths and delays.
+    pub fn new(
+        plan: &Plan,
+        branch: &BranchPlan,
+        bandwidth_bps: impl Fn(u32) -> f64,
+        delay_s: impl Fn(u32) -> f64,
+    ) -> Fixed {
+        let transmission = |ways: (u32, u32), bits: f64| -> f64 {
+            let ranks = &plan.path[ways.0 as usize..ways.1 as usize];
+            ranks.iter().map(|&p| bits / bandwidth_bps(p)).sum()
+        };
+        let [forward_s, back_s] = plan.propagation_s(branch, delay_s);
+        Fixed {
+            forward_s,
+            back_s,
+            round_trip_s: forward_s
+                + back_s
+                + transmission(branch.path, branch.data_bits)
+                + transmission(branch.way_back, 8.0 * ACK_BYTES),
+        }
+    }
+
+    /// By branch, as links are now.
+    pub fn of_all(plan: &Plan, state: &State, out: &mut Vec<Fixed>) {
+        let bandwidth_bps = |rank: u32| state.links[rank as usize].bandwidth_bps;
+        let delay_s = |rank: u32| state.delay_s(plan, rank);
+        let branches = plan.branches.iter();
+        out.clear();
+        out.extend(branches.map(|branch| Fixed::new(plan, branch, bandwidth_bps, delay_s)));
+    }
 }
 
 /// What a source sees of its path at one time.
@@ -181,6 +197,8 @@ pub(crate) struct Sight {
     /// ln of the probability that a packet gets through.
     pub ln_pass: f64,
     pub rtt_s: f64,
+    /// Of that, the propagation to the receiver.
+    pub forward_s: f64,
     /// By how much the loss rises with each second that packets wait.
     pub steepness_per_s: f64,
 }
@@ -192,7 +210,7 @@ impl Sight {
     }
 }
 
-/// What a source sees of its path, of which links pass on `ln_pass` after their queues and which takes `fixed_s`
+/// What a source sees of its path, of which links pass on `ln_pass` after their queues and which takes what is `fixed`
 /// besides waiting.
 #[inline]
 pub(crate) fn look(
@@ -200,9 +218,9 @@ pub(crate) fn look(
     branch: &BranchPlan,
     conditions: &[Condition],
     mut ln_pass: f64,
-    fixed_s: f64,
+    fixed: &Fixed,
 ) -> Sight {
-    let mut rtt_s = fixed_s;
+    let mut rtt_s = fixed.round_trip_s;
     let mut steepness_per_s = 0.0;
     for &p in &plan.path[branch.path.0 as usize..branch.path.1 as usize] {
         let c = conditions[p as usize];
@@ -216,6 +234,7 @@ pub(crate) fn look(
     Sight {
         ln_pass,
         rtt_s,
+        forward_s: fixed.forward_s,
         steepness_per_s,
     }
 }

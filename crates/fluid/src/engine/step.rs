@@ -141,7 +141,10 @@ impl Moving<'_> {
         for rank in ranks.clone() {
             self.move_queue(rank, self.arriving(rank))?;
         }
-        self.share(ranks);
+        self.share(ranks.clone());
+        for rank in ranks {
+            self.forward_earlier(rank);
+        }
         Ok(())
     }
 
@@ -154,7 +157,8 @@ impl Moving<'_> {
             && self.scratch.active.runs_at(rank).is_empty()
             && l.rio.is_none()
             && self.scratch.next_step_rows[rank] == 0
-            && !(self.setup.fifo && self.state.fifo.flights[rank].carries(l));
+            && !(self.setup.fifo && self.state.fifo.flights[rank].carries(l))
+            && !self.state.fifo.has_earlier(rank);
         if quiet && link.quiet_steps > 0 {
             return Ok(()); // nothing here, nothing on the way, and the hops know it
         }
@@ -164,6 +168,7 @@ impl Moving<'_> {
         link.quiet_steps = u32::from(quiet);
         self.move_queue(rank, arriving)?;
         self.share_at(l);
+        self.forward_earlier(rank);
         Ok(())
     }
 
@@ -308,6 +313,7 @@ impl Moving<'_> {
         link.lost_pkts += arriving.pkts * solution.refused;
         link.departed_pkts += departed;
         link.queue_time += 0.5 * (link.queue_pkts + solution.queue_pkts) * span.length_s;
+        link.longer_time += departed * (link.propagation_s(l) - l.delay_s);
         link.busy_s += solution.utilization * link.share * span.length_s;
         link.max_queue_pkts = link.max_queue_pkts.max(solution.queue_pkts);
         link.queue_pkts = solution.queue_pkts;

@@ -10,13 +10,15 @@ use crate::state::State;
 impl Plan {
     fn crosser(&self, state: &State, branch: &BranchPlan) -> Crosser<'_> {
         let ranks = |(from, to): (u32, u32)| &self.path[from as usize..to as usize];
+        let delay_s = |rank: u32| state.delay_s(self, rank);
+        let [forward_s, back_s] = self.propagation_s(branch, delay_s);
         Crosser {
             sender: Sender {
                 count: branch.weight,
                 rate_pps: (branch.profile == NO_PROFILE).then_some(state.own_pps(branch)),
                 application_pps: branch.application_pps,
                 window_pkts: branch.window_pkts,
-                round_trip_s: branch.forward_s + branch.back_s,
+                round_trip_s: forward_s + back_s,
                 data_bits: branch.data_bits,
                 acks: match branch.last_hop {
                     u32::MAX => 0.0,

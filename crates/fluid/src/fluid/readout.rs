@@ -52,7 +52,7 @@ impl Engine for Fluid {
             .filter_map(|event| match event.change {
                 Change::Down => Some(true),
                 Change::Up => Some(false),
-                Change::Bandwidth(_) | Change::Loss(_) => None,
+                Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => None,
             });
         changes
             .last()
@@ -111,6 +111,7 @@ impl Engine for Fluid {
             link_lost_pkts: self.setup.plan.link_lost_pkts(&self.state, rank),
             marked_pkts: 0.0,
             queue_time: link.queue_time,
+            longer_time: link.longer_time,
             busy_s: (self.network())
                 .over_queues(id, |queue| self.state.links[self.rank(queue)].busy_s),
             precedences: self.precedence_totals(id),

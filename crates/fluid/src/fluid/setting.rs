@@ -17,6 +17,15 @@ impl Fluid {
         self.scratch.links_changed(&self.setup, &self.state);
     }
 
+    /// The link has this propagation delay from now on, in seconds, as after an event; one that the network knows of from
+    /// the start ([`Network::delays_s`](netflow_network::Network::delays_s)).
+    pub fn set_delay(&mut self, id: LinkId, delay_s: f64) {
+        let rank = self.rank(id);
+        if self.setup.set_delay(&mut self.state, rank, delay_s) {
+            self.scratch.links_changed(&self.setup, &self.state);
+        }
+    }
+
     /// The link loses this on the way from now on, as after an event.
     pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) {
         let rank = self.rank(id);
@@ -75,8 +84,10 @@ impl Fluid {
         let setup = Setup::new(network, self.setup.options, &paths);
         let mut state = State::new(&setup, self.duration_s, before.next_step_s);
         for (l, &rank) in self.setup.plan.rank.iter().enumerate() {
-            let bandwidth_bps = before.links[rank as usize].bandwidth_bps;
-            state.links[setup.plan.rank[l] as usize].bandwidth_bps = bandwidth_bps;
+            let (from, to) = (rank as usize, setup.plan.rank[l] as usize);
+            state.links[to].bandwidth_bps = before.links[from].bandwidth_bps;
+            state.links[to].delay_s = before.links[from].delay_s;
+            state.set_loss(to, before.loss(from));
         }
         state.set.clone_from(&before.set);
         state.aggregates.clone_from(&before.aggregates);

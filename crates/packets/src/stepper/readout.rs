@@ -83,7 +83,6 @@ impl Engine for Packets {
         let spec = network.connection_spec(id);
         let marking = self.marking_of(id);
         let hop = |link: LinkId, back: bool| {
-            let of = network.link_spec(link);
             let bandwidth_bps = self.engine.links[link.index()].bandwidth_bps;
             let bits = match back {
                 true => 8.0 * ACK_BYTES,
@@ -108,7 +107,7 @@ impl Engine for Packets {
                 },
                 waiting_s,
                 transmission_s: bits / bandwidth_bps,
-                propagation_s: of.delay_s,
+                propagation_s: self.engine.links[link.index()].delay_ns as f64 / 1e9,
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
                 link_loss_probability: link_loss,
             }
@@ -183,6 +182,7 @@ impl Engine for Packets {
             link_lost_pkts: self.engine.links[l].link_lost().map(|pkts| pkts as f64),
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
+            longer_time: 0.0,
             busy_s: self.network().over_queues(id, |queue| {
                 let l = queue.index();
                 let service_ns = self.engine.link_counts(l).service_ns;

@@ -20,6 +20,12 @@ impl Packets {
         self.engine.change_loss(id.index(), loss);
     }
 
+    /// The link has this propagation delay from now on, in seconds, as after an event.
+    pub fn set_delay(&mut self, id: LinkId, delay_s: f64) {
+        self.under_way = Default::default();
+        self.engine.change_delay(id.index(), ns(delay_s));
+    }
+
     /// This is set of a connection from now on, of which it may be set. What is under way keeps to its path.
     pub fn set(&mut self, id: ConnectionId, set: Set) {
         let connection = id.index() as u32;
@@ -62,9 +68,15 @@ impl Packets {
         engine.edges = std::mem::take(&mut before.edges);
         engine.parts.threads = before.parts.threads;
         for l in 0..engine.links.len() {
-            let bps = before.links[l].bandwidth_bps;
-            if engine.links[l].bandwidth_bps != bps {
-                engine.change_bandwidth(l, bps);
+            let link = &before.links[l];
+            if engine.links[l].bandwidth_bps != link.bandwidth_bps {
+                engine.change_bandwidth(l, link.bandwidth_bps);
+            }
+            if engine.links[l].loss() != link.loss() {
+                engine.change_loss(l, link.loss());
+            }
+            if engine.links[l].delay_ns != link.delay_ns {
+                engine.change_delay(l, link.delay_ns);
             }
         }
         *before = engine;

@@ -146,7 +146,7 @@ pub fn way_holds_bytes(
 ) -> f64 {
     let (there, back) = (network.path(id), network.return_path(id));
     let both = there.iter().chain(&back);
-    let rtt_s: f64 = both.map(|&link| network.link_spec(link).delay_s).sum();
+    let rtt_s: f64 = both.map(|&link| network.delays_s(link).1).sum();
     let widths = there.iter().map(|&link| network.bandwidths_bps(link).1);
     let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
     let size_bytes = network.connection_spec(id).packet_size_bytes;

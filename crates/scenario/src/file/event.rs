@@ -20,7 +20,8 @@ pub struct Event {
     /// To all links of this shared-risk group.
     #[key(example = "conduit-1")]
     pub srlg: Option<Spanned<String>>,
-    /// Other settings of the link from now on: `{ bandwidth = "4 Mbit/s" }`, `{ loss = "1 %" }`, or both.
+    /// Other settings of the link from now on: `{ bandwidth = "4 Mbit/s" }`, `{ loss = "1 %" }`, `{ delay = "80 ms" }`, or
+    /// several of them.
     #[key(example = "{ bandwidth = \"4 Mbit/s\" }")]
     pub set: Option<Spanned<Set>>,
     /// `true`: the link fails. What is queued is lost, and routes are computed without it.
@@ -41,6 +42,11 @@ pub struct Set {
     /// later, those included that wait in the queue. `0` ends it.
     #[key(example = "1 %")]
     pub loss: Option<Spanned<LossSetting>>,
+    /// The propagation delay from now on: of the packets whose transmission ends later, those included that wait in the
+    /// queue. What has left the queue before keeps its old delay, so that packets may overtake it. Routes, default
+    /// buffers and what else follows from delays at the start stay.
+    #[key(allowed = allowed::DELAY, example = "80 ms")]
+    pub delay: Option<Time>,
 }
 
 const TRUE: Allowed<bool> = Allowed {
@@ -88,15 +94,20 @@ fn one_change(event: &mut Event, s: &mut Section<'_, '_>) {
 }
 
 fn something(set: &mut Set, s: &mut Section<'_, '_>) {
-    let Set { bandwidth, loss } = &*set;
-    let keys = ["bandwidth", "loss"];
+    let Set {
+        bandwidth,
+        loss,
+        delay,
+    } = &*set;
+    let keys = ["bandwidth", "loss", "delay"];
     // What was refused, or misspelt, would have been one.
     let is_meant = |key: &&str| s.get(key).is_some() || s.is_misspelt(key);
-    if bandwidth.is_none() && loss.is_none() && !keys.iter().any(is_meant) {
+    let is_empty = bandwidth.is_none() && loss.is_none() && delay.is_none();
+    if is_empty && !keys.iter().any(is_meant) {
         let place = s.place();
         s.findings
             .error(ProblemKind::Conflict, place, "`set` sets nothing")
-            .help("add `bandwidth = \"4 Mbit/s\"`, `loss = \"1 %\"`, or both");
+            .help("add `bandwidth = \"4 Mbit/s\"`, `loss = \"1 %\"` or `delay = \"80 ms\"`, or several of them");
     }
 }
 

@@ -54,10 +54,15 @@ impl Assembly<'_> {
     }
 
     fn settings_of(&mut self, set: &Set) -> Vec<Change> {
-        let Set { bandwidth, loss } = set;
+        let Set {
+            bandwidth,
+            loss,
+            delay,
+        } = set;
         let bandwidth = (bandwidth.as_ref()).map(|rate| Change::Bandwidth(self.rate_bps(rate.0)));
         let loss = loss.as_ref().map(|loss| Change::Loss(loss.of_link()));
-        bandwidth.into_iter().chain(loss).collect()
+        let delay = delay.as_ref().map(|delay| Change::Delay(delay.get()));
+        bandwidth.into_iter().chain(loss).chain(delay).collect()
     }
 
     /// What an event happens to, as messages call it: each direction of a link by itself, and what a node or a

@@ -3,6 +3,7 @@
 mod ns;
 
 mod counts;
+mod delays;
 mod errors;
 mod losses;
 mod names;

@@ -329,7 +329,7 @@ prop_compose! {
 prop_compose! {
     fn event()(
         at in time(0.0..1e6), name in text(), place in 0..3, bandwidth in of(rate()), loss in loss(), also in any::<bool>(),
-        which in 0..3,
+        delay in of(time(0.0..10.0)), which in 0..3,
     ) -> Event {
         // One link can get other settings; all links of something cannot.
         let place = if which == 0 { 0 } else { place };
@@ -341,8 +341,8 @@ prop_compose! {
             node: at_place(1),
             srlg: at_place(2),
             set: (which == 0).then(|| {
-                let loss = (also || bandwidth.is_none()).then_some(loss);
-                Set { bandwidth, loss }.into()
+                let loss = (also || (bandwidth.is_none() && delay.is_none())).then_some(loss);
+                Set { bandwidth, loss, delay }.into()
             }),
             down: if which == 1 { given() } else { None },
             up: if which == 2 { given() } else { None },

@@ -218,6 +218,33 @@ fn events_set_what_links_lose() {
 }
 
 #[test]
+fn events_set_the_delays_of_links() {
+    let ms = |delay_ms: f64| Change::Delay(delay_ms / 1e3);
+    for (set, changes) in [
+        ("delay = \"80 ms\"", vec![ms(80.0)]),
+        ("delay = \"0 s\"", vec![ms(0.0)]),
+        (
+            "delay = \"5 ms\", loss = 0.1, bandwidth = \"1 Mbit/s\"",
+            vec![Change::Bandwidth(1e6), Change::Loss(0.1.into()), ms(5.0)],
+        ),
+    ] {
+        let event = format!("\n[[event]]\nat = \"2 s\"\nlink = \"A->B\"\nset = {{ {set} }}\n");
+        let network = good(&[START, LINK, CONNECTION, &event].concat()).network;
+        let found: Vec<Change> = network.events().map(|event| event.change).collect();
+        assert_eq!(found, changes);
+        let Some(Change::Delay(delay_s)) = changes.last() else {
+            unreachable!()
+        };
+        assert_eq!(network.delays_at_s(2.0)[0], *delay_s);
+        let first = network.links().next().unwrap();
+        assert_eq!(
+            network.delays_at_s(1.9)[0],
+            network.link_spec(first).delay_s
+        );
+    }
+}
+
+#[test]
 fn nodes_have_labels_and_places() {
     let nodes = "\n[[node]]\nname = \"A\"\nlabel = \"Amsterdam\"\nx = 1\ny = 2.5\n\n[[node]]\nname = \"B\"\n";
     let prepared = good(&[START, nodes, LINK, CONNECTION].concat());

@@ -1,119 +1,15 @@
 //! Links that lose something else on the way from some time on, by events and by hand.
 
-use netflow_problems::{RandomNetwork, link, one_way, random_network, some_loss};
+use netflow_problems::{link, one_way, some_loss};
 use netflow_simulation::*;
 use proptest::prelude::*;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::RngExt;
 
-use crate::alike::{self, Nobody};
 use crate::cases;
-
-const DURATION_S: f64 = 4.0;
-
-fn models() -> [Model; 5] {
-    let step = Step::auto(0.05);
-    [
-        Model::PACKETS,
-        Model::FLUID,
-        FluidOptions::new(Transport::WellMixed, Coupling::Learned, step).into(),
-        FluidOptions::Adaptive {
-            step: Adaptive {
-                tolerance: 1e-2,
-                min_s: 1e-3,
-                max_s: 0.05,
-            },
-            coupling: Coupling::Learned,
-        }
-        .into(),
-        FluidOptions::Literal { step_s: 0.01 }.into(),
-    ]
-}
-
-/// Those in which it hardly matters which of two links of a cycle has its turn first: that follows from what
-/// happens to links, too.
-fn without_turns() -> impl Iterator<Item = Model> {
-    let literal = |model: &Model| matches!(model, Model::Fluid(FluidOptions::Literal { .. }));
-    models().into_iter().filter(move |model| !literal(model))
-}
-
-fn is_of_packets(model: Model) -> bool {
-    matches!(model, Model::Packets(_))
-}
-
-fn network(seed: u64, model: Model) -> Network {
-    random_network(RandomNetwork {
-        nodes: 6,
-        links: 8,
-        connections: 8,
-        events: 3,
-        duration_s: DURATION_S,
-        seed,
-        plain: false,
-        windows: is_of_packets(model),
-    })
-}
-
-fn begin(network: Network, model: Model) -> Simulation {
-    let options = Options {
-        duration_s: DURATION_S,
-        model,
-        ..Options::default()
-    };
-    Simulation::new(network, options).unwrap()
-}
-
-fn run_until(simulation: &mut Simulation, time_s: f64) {
-    simulation.run_until(time_s, &mut Nobody, || false).unwrap();
-}
-
-fn with_events(network: &Network, events: &[(f64, usize, Change)]) -> Network {
-    let links: Vec<LinkId> = network.links().collect();
-    let mut builder = network.to_builder();
-    for &(at_s, link, change) in events {
-        let link = links[link];
-        builder.event(EventSpec { at_s, link, change });
-    }
-    builder.build().unwrap()
-}
-
-/// What the links and the connections have come to, and what is lost on the way.
-fn told(simulation: &Simulation) -> Vec<f64> {
-    let network = simulation.network();
-    let mut all = alike::told(simulation);
-    for id in network.links() {
-        let totals = simulation.link_totals(id);
-        all.push(totals.link_lost_pkts.unwrap_or_default());
-    }
-    for id in network.connections() {
-        all.push(simulation.connection_totals(id).lost_pkts);
-        let hops = simulation.explain(id).hops.into_iter();
-        all.extend(hops.map(|hop| hop.link_loss_probability));
-    }
-    all
-}
-
-/// The same bits of packets; of fluids the same but for the order in which sums are formed, which follows from
-/// what happens to links.
-fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(), TestCaseError> {
-    let (one, other) = (told(one), told(other));
-    prop_assert_eq!(one.len(), other.len());
-    let tolerance = match model {
-        Model::Packets(_) => 0.0,
-        // It chooses its steps by differences of queues, whose last digits are rounding.
-        Model::Fluid(FluidOptions::Adaptive { .. }) => 1e-6,
-        Model::Fluid(_) => 1e-9,
-    };
-    for (one, other) in one.into_iter().zip(other) {
-        let near = (one - other).abs() <= tolerance * (1.0 + one.abs());
-        prop_assert!(near, "{} {} by {:?}", one, other, model);
-    }
-    Ok(())
-}
-
-fn rng(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(seed)
-}
+use crate::link_events::{
+    DURATION_S, begin, compare, is_of_packets, models, network, rng, run_until, told, with_events,
+    without_turns,
+};
 
 proptest! {
     #![proptest_config(cases(40))]

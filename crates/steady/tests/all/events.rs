@@ -39,6 +39,36 @@ fn losses_are_those_of_the_time() {
     assert!(solved >= 20, "{solved}");
 }
 
+/// A link that takes longer or shorter from some time on has always done so, to who looks later; routes aside.
+#[test]
+fn delays_are_those_of_the_time() {
+    let (mut solved, mut others) = (0, 0);
+    for seed in 0..30 {
+        let (network, _, duration_s) = endless(seed);
+        let mut network = network.to_builder();
+        network.each_link(|link| link.metric = Some(1.0));
+        let network = network.build().unwrap();
+        let delays = (0..network.link_count() as u64).map(|l| 0.02 * ((seed + l) % 5) as f64);
+        let delays_s: Vec<f64> = delays.collect();
+        let mut built = network.to_builder();
+        let mut each = delays_s.iter();
+        built.each_link(|link| link.delay_s = *each.next().unwrap());
+        let built = built.build().unwrap();
+        let mut changed = network.to_builder();
+        for (link, &delay_s) in network.links().zip(&delays_s) {
+            let (at_s, change) = (0.5 * duration_s, Change::Delay(delay_s));
+            changed.event(EventSpec { at_s, link, change });
+        }
+        let changed = changed.build().unwrap();
+        let [before, later] = [0.4, 0.6].map(|part| part * duration_s);
+        assert_eq!(told(&network, before), told(&changed, before));
+        assert_eq!(told(&built, later), told(&changed, later));
+        solved += usize::from(told(&built, later).is_some());
+        others += usize::from(told(&built, later) != told(&network, later));
+    }
+    assert!(solved >= 20 && others >= 15, "{solved} {others}");
+}
+
 /// What happens to one link at one time is one event that is left out.
 #[test]
 fn what_comes_later_is_counted_by_links_and_times() {

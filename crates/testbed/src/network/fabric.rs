@@ -281,6 +281,7 @@ impl<P> Fabric<P> {
                     }
                 }
             }
+            Change::Delay(delay_s) => link.set_delay(delay_s),
             Change::Down => link.fail(self.now_ns, &mut self.outcomes),
             Change::Up => link.repair(),
         }

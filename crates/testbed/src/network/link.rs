@@ -88,6 +88,10 @@ pub(crate) struct Link {
 /// A packet of mean size in bits, to random early detection: as in packets' engine and ns-2.
 const MEAN_BITS: f64 = 8000.0;
 
+fn delay_ns(delay_s: f64) -> u64 {
+    (delay_s * 1e9).round() as u64
+}
+
 /// The random numbers of what a link with this seed loses.
 fn streams(seed: u64) -> impl Fn(LossCause) -> ChaCha8Rng {
     move |cause| {
@@ -130,7 +134,7 @@ impl Link {
         Ok(Link {
             queue,
             bandwidth_bps: spec.bandwidth_bps,
-            delay_ns: (spec.delay_s * 1e9).round() as u64,
+            delay_ns: delay_ns(spec.delay_s),
             losses: Losses::new(&spec.loss, streams(loss_seed)),
             loss_seed,
             down: false,
@@ -309,6 +313,11 @@ impl Link {
                 }
             }
         }
+    }
+
+    /// From now on it takes this time on the way, in seconds: what has not been sent yet.
+    pub fn set_delay(&mut self, delay_s: f64) {
+        self.delay_ns = delay_ns(delay_s);
     }
 
     /// Whether the next packet, of so many bytes, is lost on the way.

@@ -210,11 +210,12 @@ impl Export<'_> {
     }
 
     fn beside(&self, spec: &ConnectionSpec, back: &[LinkId]) -> String {
+        let delays_s = self.network.delays_at_s(0.0);
         let delay_s: f64 = back
             .iter()
-            .map(|&link| {
-                let link = self.network.link_spec(link);
-                link.delay_s + ACK_BYTES * 8.0 / link.bandwidth_bps
+            .map(|&id| {
+                let link = self.network.link_spec(id);
+                delays_s[id.index()] + ACK_BYTES * 8.0 / link.bandwidth_bps
             })
             .sum();
         let name = |node| word(self.network.node_name(node));

@@ -45,6 +45,7 @@ impl Export<'_> {
         let ends = self.ends(event.link);
         Ok(match event.change {
             Change::Bandwidth(bps) => vec![format!("bandwidth {ends} {bps}")],
+            Change::Delay(delay_s) => vec![format!("delay {ends} {delay_s}")],
             Change::Loss(loss) => {
                 let rates = self.loss_rates(event.link, &loss)?;
                 let each = UNITS.iter().zip(rates).zip(self.ever_lost(event.link)?);
@@ -100,12 +101,28 @@ impl Export<'_> {
                     .to_owned(),
             );
         }
-        let reroutes = self.reroutings().next().is_some();
-        if reroutes && self.acks_beside().next().is_some() {
+        let later = |event: &&EventSpec| event.at_s > 0.0;
+        let delays = || {
+            let all = events.iter().filter(later);
+            all.filter(|event| matches!(event.change, Change::Delay(_)))
+        };
+        if delays().next().is_some() {
             warnings.add(
-                "acknowledgements that are no traffic take as long after failures as before"
+                "when a link's delay changes, the packet that is being transmitted keeps the one before"
                     .to_owned(),
             );
+        }
+        let reroutes = self.reroutings().next().is_some();
+        let what = match (reroutes, delays().next().is_some()) {
+            (false, false) => return,
+            (true, false) => "failures",
+            (false, true) => "changes of delays",
+            (true, true) => "failures and changes of delays",
+        };
+        if self.acks_beside().next().is_some() {
+            warnings.add(format!(
+                "acknowledgements that are no traffic take as long after {what} as before"
+            ));
         }
     }
 }

@@ -5,6 +5,12 @@ proc bandwidth {from to bandwidth} {
     [$links($id($from):$id($to)) link] set bandwidth_ $bandwidth
 }
 
+# The delay in seconds is this for what is transmitted from now on.
+proc delay {from to delay} {
+    global links id
+    [$links($id($from):$id($to)) link] set delay_ $delay
+}
+
 # A link that `down` and `up` work on.
 proc breakable {from to} {
     global links id gates

@@ -105,7 +105,7 @@ impl Export<'_> {
         let later = self.events_in_time().filter(|event| event.link == id);
         let later = later.filter_map(|event| match event.change {
             Change::Loss(loss) => Some(loss),
-            Change::Bandwidth(_) | Change::Down | Change::Up => None,
+            Change::Bandwidth(_) | Change::Delay(_) | Change::Down | Change::Up => None,
         });
         let mut ever = [false; 2];
         for loss in std::iter::once(self.network.link_spec(id).loss).chain(later) {

@@ -157,6 +157,10 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
                 let what = "losses that change on the way cannot be exported to ns-3 yet";
                 return no(format!("link {name}"), what);
             }
+            Change::Delay(delay_s) => line(
+                text,
+                format_args!("net.SetDelay({}, {}, {delay_s});", event.at_s, quoted(name)),
+            ),
             Change::Down | Change::Up => {
                 let what = "links that fail cannot be exported to ns-3 yet";
                 return no(format!("link {name}"), what);

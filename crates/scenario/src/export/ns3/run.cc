@@ -257,6 +257,12 @@ class Network {
         Simulator::Schedule(Seconds(at), [device, bps] { device->SetDataRate(DataRate(std::llround(bps))); });
     }
 
+    // Of what is transmitted from then on.
+    void SetDelay(double at, std::string link, double delay) {
+        auto channel = links.at(link)->device->GetChannel();
+        Simulator::Schedule(Seconds(at), [channel, delay] { channel->SetAttribute("Delay", TimeValue(Seconds(delay))); });
+    }
+
     // `count` transfers over TCP between the ends of a way, with packets of `bytes` on the wire. A window
     // of 0 is none.
     void AddTcp(std::string name, std::vector<std::string> way, std::vector<std::string> back, uint32_t bytes,

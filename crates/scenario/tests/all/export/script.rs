@@ -65,6 +65,11 @@ set = { bandwidth = "5 Mbit/s", loss = "1 %" }
 at = "25 s"
 link = "A->R"
 set = { loss = { ber = 1e-6 } }
+
+[[event]]
+at = "30 s"
+link = "A<->R"
+set = { delay = "80 ms" }
 "#;
 
 /// The description of the network stands as it is in `tests/export/script.tcl`; with

@@ -7,6 +7,8 @@
 # Not quite as in the scenario:
 # - acknowledgements that are no traffic (1 of the connections) do not wait in any queue
 # - when a link's loss changes, it is the new one for packets that are on the way over it, too
+# - when a link's delay changes, the packet that is being transmitted keeps the one before
+# - acknowledgements that are no traffic take as long after changes of delays as before
 
 set seed 1
 set duration 60         ;# s
@@ -78,6 +80,8 @@ $ns at 20 {loses A R pkt 0.01}
 $ns at 20 {loses A R byte 0}
 $ns at 25 {loses A R pkt 0}
 $ns at 25 {loses A R byte 0.000007999972000056}
+$ns at 30 {delay A R 0.08}
+$ns at 30 {delay R A 0.08}
 
 # ---- the trace
 

@@ -1,0 +1,208 @@
+//! Delays of links that change.
+//!
+//! What has left a queue keeps the delay of that moment. So at a change all that is on the way is set aside, with the
+//! batches that it left in, and arrives as it would have; what leaves from then on is in new batches. If the delay
+//! became shorter, both arrive for a while, as packets overtake.
+
+use super::fifo::Batches;
+use super::plan::{LinkPlan, Plan};
+use super::shares::{self, Weight};
+use super::{Moving, Setup};
+use crate::state::{Earlier, FifoState, Flight, Forwarded, LinkState, State};
+
+impl LinkState {
+    /// What the link takes now to carry what has left its queue, in seconds.
+    pub(crate) fn propagation_s(&self, l: &LinkPlan) -> f64 {
+        self.delay_s.unwrap_or(l.delay_s)
+    }
+}
+
+impl State {
+    /// The same of the link of this rank.
+    pub(crate) fn delay_s(&self, plan: &Plan, rank: u32) -> f64 {
+        self.links[rank as usize].propagation_s(&plan.links[rank as usize])
+    }
+}
+
+impl Setup {
+    /// From now on the link has this delay; whether that is another.
+    pub(crate) fn set_delay(&self, state: &mut State, rank: usize, delay_s: f64) -> bool {
+        let l = &self.plan.links[rank];
+        let link = &mut state.links[rank];
+        let before_s = link.propagation_s(l);
+        if delay_s == before_s {
+            return false;
+        }
+        link.delay_s = Some(delay_s);
+        if self.fifo {
+            let is_known = link.quiet_steps == 0;
+            let flight = state.fifo.flights[rank];
+            if is_known && flight.carries(l) {
+                let earlier = Earlier::new(&self.plan, &state.fifo, rank, state.time_s, before_s);
+                state.fifo.earlier.push(earlier);
+            }
+            state.fifo.flights[rank].restart();
+        }
+        true
+    }
+}
+
+impl FifoState {
+    /// Whether something is on the way over the link that left with another delay.
+    pub(super) fn has_earlier(&self, rank: usize) -> bool {
+        self.earlier.iter().any(|it| it.rank as usize == rank)
+    }
+}
+
+/// Which hops of a link are meant: those that forward within the step, or the others.
+#[derive(Clone, Copy, PartialEq)]
+enum Hops {
+    SameStep,
+    NextStep,
+}
+
+impl Earlier {
+    /// All that is on the way over a link by now.
+    fn new(plan: &Plan, fifo: &FifoState, rank: usize, now_s: f64, delay_s: f64) -> Earlier {
+        let l = &plan.links[rank];
+        let Flight {
+            begun,
+            same_step,
+            next_step,
+            ..
+        } = fifo.flights[rank];
+        let batches = fifo.flights[rank].oldest(l)..begun;
+        let slots = (begun - batches.start).next_power_of_two() as usize;
+        let hops = (l.end_hop - l.first_hop) as usize;
+        let mut earlier = Earlier {
+            rank: rank as u32,
+            delay_s,
+            begun,
+            end_s: now_s,
+            same_step,
+            next_step,
+            starts_s: vec![0.0; slots],
+            cells: vec![0.0; slots * hops],
+        };
+        for batch in batches {
+            let (from, to) = (l.flight_row(batch) as usize, earlier.row(batch));
+            earlier.starts_s[to] = fifo.batch_start_s[l.first_flight as usize + from];
+            for block in plan.blocks_at(l) {
+                let n = block.hops();
+                let first = earlier.first_cell(l, block.first_hop) + to * n;
+                let cells = &fifo.flight_cells[block.first_flight_cell + from * n..][..n];
+                earlier.cells[first..first + n].copy_from_slice(cells);
+            }
+        }
+        earlier
+    }
+
+    fn row(&self, batch: u64) -> usize {
+        batch as usize & (self.starts_s.len() - 1)
+    }
+
+    /// Packets of one hop that are still on the way.
+    pub(super) fn in_flight(&self, plan: &Plan, hop: usize) -> f64 {
+        let l = &plan.links[self.rank as usize];
+        let done = match hop < l.next_step_hop as usize {
+            true => self.same_step,
+            false => self.next_step,
+        };
+        let blocks = plan.blocks_at(l);
+        let Some(block) = blocks.iter().find(|block| block.range().contains(&hop)) else {
+            return 0.0;
+        };
+        let cells = &self.cells[self.first_cell(l, block.first_hop)..];
+        let batches = done.batch..self.begun;
+        let parts = batches.map(|batch| {
+            let cell = cells[self.row(batch) * block.hops() + hop - block.first_hop as usize];
+            match batch == done.batch {
+                true => (1.0 - done.fraction) * cell,
+                false => cell,
+            }
+        });
+        parts.sum()
+    }
+
+    /// Where the cells of the block with this first hop begin.
+    fn first_cell(&self, l: &LinkPlan, first_hop: u32) -> usize {
+        self.starts_s.len() * (first_hop - l.first_hop) as usize
+    }
+
+    /// Adds what arrives until `end_s` to what hops forward; `weights` is scratch.
+    fn forward(
+        &mut self,
+        plan: &Plan,
+        which: Hops,
+        end_s: f64,
+        weights: &mut [Weight],
+        forwarded: &mut [f64],
+    ) {
+        let l = &plan.links[self.rank as usize];
+        let batches = Batches {
+            starts: &self.starts_s,
+            begun: self.begun,
+            end_s: self.end_s,
+        };
+        let done = match which {
+            Hops::SameStep => &mut self.same_step,
+            Hops::NextStep => &mut self.next_step,
+        };
+        let rows = batches.forward(end_s - self.delay_s, done, weights) as usize;
+        for block in plan.blocks_at(l) {
+            let middle = l.next_step_hop.clamp(block.first_hop, block.end_hop) as usize;
+            let hops = match which {
+                Hops::SameStep => block.range().start..middle,
+                Hops::NextStep => middle..block.range().end,
+            };
+            let cells = &self.cells[self.first_cell(l, block.first_hop)..];
+            let cells = &cells[hops.start - block.range().start..];
+            shares::forward_more(&weights[..rows], cells, block.hops(), &mut forwarded[hops]);
+        }
+    }
+
+    fn is_over(&self, l: &LinkPlan) -> bool {
+        let is_over = |done: Forwarded| done.batch == self.begun;
+        is_over(self.same_step) && (l.next_step_hop == l.end_hop || is_over(self.next_step))
+    }
+}
+
+impl Moving<'_> {
+    /// What a link forwards within the step of what left with another delay.
+    pub(super) fn forward_earlier(&mut self, rank: usize) {
+        if !self.state.fifo.has_earlier(rank) {
+            return;
+        }
+        self.forward_each(Hops::SameStep, |it| it.rank as usize == rank);
+        let l = &self.setup.plan.links[rank];
+        let earlier = &mut self.state.fifo.earlier;
+        earlier.retain(|it| it.rank as usize != rank || !it.is_over(l));
+    }
+
+    /// The same of all links for hops that forward before the step.
+    pub(super) fn forward_earlier_for_next_step(&mut self) {
+        let plan = &self.setup.plan;
+        self.forward_each(Hops::NextStep, |it| {
+            let l = &plan.links[it.rank as usize];
+            l.next_step_hop < l.end_hop
+        });
+    }
+
+    fn forward_each(&mut self, which: Hops, of: impl Fn(&Earlier) -> bool) {
+        let (plan, end_s) = (&self.setup.plan, self.span.end_s);
+        let State {
+            fifo, forwarded, ..
+        } = &mut *self.state;
+        let forwarded = &mut forwarded[plan.branches.len()..];
+        for it in fifo.earlier.iter_mut().filter(|it| of(it)) {
+            let l = &plan.links[it.rank as usize];
+            let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
+            // Those of the link itself have been used.
+            let weights = match which {
+                Hops::SameStep => &mut self.scratch.same_step[range],
+                Hops::NextStep => &mut self.scratch.next_step[range],
+            };
+            it.forward(plan, which, end_s, weights, forwarded);
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Links that take longer or shorter from some time on, by events and by hand.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use netflow_problems::{link, one_way};
+use netflow_simulation::*;
+use proptest::prelude::*;
+use rand::RngExt;
+
+use crate::cases;
+use crate::link_events::{
+    DURATION_S, begin, compare, is_of_packets, models, network, rng, run_until, told, with_events,
+    without_turns,
+};
+
+/// The same network, whose routes do not follow delays.
+fn with_metrics(network: &Network, seed: u64) -> NetworkBuilder {
+    let mut random = rng(seed);
+    let mut builder = network.to_builder();
+    builder.each_link(|link| link.metric = Some(f64::from(random.random_range(1..5_u32))));
+    builder
+}
+
+fn some_delay(random: &mut impl rand::Rng) -> f64 {
+    1e-3 * f64::from(random.random_range(0..200_u32))
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn at_the_start_it_is_a_link_with_that_delay(seed in 0..100_000_u64) {
+        for model in without_turns() {
+            let network = with_metrics(&network(seed, model), seed).build().unwrap();
+            let mut random = rng(seed);
+            let delays_s: Vec<f64> = network.links().map(|_| some_delay(&mut random)).collect();
+            let mut builder = network.to_builder();
+            let mut each = delays_s.iter();
+            builder.each_link(|link| link.delay_s = *each.next().unwrap());
+            let built = builder.build().unwrap();
+            let events = delays_s.iter().enumerate();
+            // By way of another, which no packet meets.
+            let events = events.flat_map(|(l, &delay_s)| [1.0, delay_s].map(|it| (0.0, l, Change::Delay(it))));
+            let changed = with_events(&network, &events.collect::<Vec<_>>());
+            let mut both = [built, changed].map(|network| begin(network, model));
+            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+            compare(&both[0], &both[1], model)?;
+        }
+    }
+
+    #[test]
+    fn by_hand_it_is_what_events_do_and_before_them_nothing_differs(
+        seed in 0..100_000_u64,
+        at_ms in 200..3000_u32,
+    ) {
+        let at_s = f64::from(at_ms) / 1e3;
+        for model in without_turns() {
+            let network = network(seed, model);
+            let mut random = rng(seed);
+            let l = random.random_range(0..network.link_count());
+            let delay_s = some_delay(&mut random);
+            let announced = [(network.links().nth(l).unwrap(), delay_s)];
+            let hand = with_delays(&network, &announced).unwrap();
+            let changed = with_events(&network, &[(at_s, l, Change::Delay(delay_s))]);
+            let mut both = [hand, changed].map(|network| begin(network, model));
+            both.iter_mut().for_each(|it| run_until(it, at_s));
+            let id = both[0].network().links().nth(l).unwrap();
+            if is_of_packets(model) {
+                // The event belongs to the moment at which it stands.
+                both[0].set_delay(id, delay_s).unwrap();
+                compare(&both[0], &both[1], model)?;
+            } else {
+                compare(&both[0], &both[1], model)?;
+                both[0].set_delay(id, delay_s).unwrap();
+            }
+            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+            compare(&both[0], &both[1], model)?;
+        }
+    }
+
+    #[test]
+    fn the_delay_that_it_has_changes_no_bit(seed in 0..100_000_u64, at_ms in 200..3000_u32) {
+        let at_s = f64::from(at_ms) / 1e3;
+        for model in models() {
+            let network = network(seed, model);
+            let mut both = [0, 1].map(|_| begin(network.clone(), model));
+            both.iter_mut().for_each(|it| run_until(it, at_s));
+            // A fluid carries out what is due at the start of its next step.
+            let delays_s = network.delays_at_s(at_s);
+            for (id, &delay_s) in network.links().zip(&delays_s) {
+                both[1].set_delay(id, delay_s).unwrap();
+            }
+            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+            prop_assert_eq!(told(&both[0]), told(&both[1]));
+            if is_of_packets(model) {
+                let again = delays_s.into_iter().enumerate();
+                let again: Vec<_> = again.map(|(l, it)| (at_s, l, Change::Delay(it))).collect();
+                let mut again = begin(with_events(&network, &again), model);
+                run_until(&mut again, DURATION_S);
+                prop_assert_eq!(told(&both[0]), told(&again));
+            }
+        }
+    }
+
+    /// What is on the way with other delays belongs to the state of a fluid.
+    #[test]
+    fn a_fluid_goes_on_from_a_state_with_the_same_bits(seed in 0..100_000_u64) {
+        for model in models().into_iter().filter(|model| !is_of_packets(*model)) {
+            let network = network(seed, model);
+            let mut random = rng(seed);
+            let changes = (0..network.link_count()).map(|l| (1.0, l, Change::Delay(some_delay(&mut random))));
+            let network = with_events(&network, &changes.collect::<Vec<_>>());
+            let mut simulation = begin(network.clone(), model);
+            run_until(&mut simulation, 1.01);
+            let json = serde_json::to_string(simulation.state().unwrap()).unwrap();
+            let state = serde_json::from_str(&json).unwrap();
+            let options = Options { duration_s: DURATION_S, model, ..Options::default() };
+            let mut resumed = Simulation::resume(network, options, state).unwrap();
+            for it in [&mut simulation, &mut resumed] {
+                run_until(it, DURATION_S);
+            }
+            prop_assert_eq!(told(&simulation), told(&resumed));
+        }
+    }
+
+    /// With changes of every kind, at any time: what was offered has arrived, is lost, or is somewhere. And what packets
+    /// are told to be in queues is what queues hold.
+    #[test]
+    fn nothing_goes_missing(seed in 0..100_000_u64) {
+        for model in models() {
+            if matches!(model, Model::Fluid(FluidOptions::Literal { .. })) {
+                continue; // of what it cuts off it keeps no account
+            }
+            let network = network(seed, model);
+            let mut random = rng(seed);
+            let changes = (0..8).map(|_| {
+                let at_s = random.random_range(0.0..DURATION_S);
+                let l = random.random_range(0..network.link_count());
+                (at_s, l, Change::Delay(some_delay(&mut random)))
+            });
+            let network = with_events(&network, &changes.collect::<Vec<_>>());
+            let mut simulation = begin(network.clone(), model);
+            for i in 1..=40 {
+                run_until(&mut simulation, DURATION_S * f64::from(i) / 40.0);
+                let (data, acks) = (simulation.totals(), simulation.ack_totals());
+                for all in [data, acks] {
+                    let ended = all.delivered_pkts + all.lost_pkts + all.blocked_pkts;
+                    let there = all.queued_pkts + all.in_flight_pkts;
+                    let tolerance = if is_of_packets(model) { 0.0 } else { 1e-9 * (1.0 + all.offered_pkts) };
+                    prop_assert!(
+                        (ended + there - all.offered_pkts).abs() <= tolerance,
+                        "{:?} by {:?}", all, model
+                    );
+                }
+                if is_of_packets(model) {
+                    let queues = network.links().map(|id| simulation.queue_pkts(id));
+                    prop_assert_eq!(data.queued_pkts + acks.queued_pkts, queues.sum::<f64>());
+                }
+            }
+        }
+    }
+
+    /// Packets at a constant rate over links in a row whose delays and bandwidths change, against a simulation that knows
+    /// nothing but that: what has arrived, is on the way and waits at any time, and what packets took.
+    #[test]
+    fn packets_arrive_when_they_should(seed in 0..100_000_u64) {
+        let random = &mut rng(seed);
+        let row = Row::random(random);
+        let network = row.network();
+        let model = Model::PACKETS;
+        let mut simulation = begin(network.clone(), model);
+        let id = network.connections().next().unwrap();
+        for i in 1..=50 {
+            let until_ns = 77_000_000 * i;
+            run_until(&mut simulation, until_ns as f64 / 1e9);
+            let wanted = row.follow(until_ns);
+            let totals = simulation.connection_totals(id);
+            let queues = network.links().map(|link| simulation.queue_pkts(link) as u64);
+            let found = Told {
+                took_ns: (totals.mean_delay_s.unwrap_or_default() * totals.delivered_pkts * 1e9).round() as u64,
+                arrived: totals.delivered_pkts as u64,
+                lost: totals.lost_pkts as u64,
+                on_the_way: totals.in_flight_pkts as u64,
+                queues: queues.collect(),
+            };
+            prop_assert_eq!(found, wanted, "{} {:?}", until_ns, row);
+        }
+    }
+
+    /// The same row as a fluid: what has arrived by any time is what packets would, but for those that the fluid cuts.
+    /// No queue is in the way of delays.
+    #[test]
+    fn fluids_overtake_as_packets_do(seed in 0..100_000_u64) {
+        let mut row = Row {
+            rate_pps: 250.0,
+            room: 1000,
+            ..Row::random(&mut rng(seed))
+        };
+        row.bandwidths_bps.fill(8e8);
+        row.events.retain(|event| matches!(event.2, Change::Delay(_)));
+        let network = row.network();
+        let id = network.connections().next().unwrap();
+        let step = Step::auto(0.001);
+        let model = Model::Fluid(FluidOptions::new(Transport::Fifo, Coupling::Learned, step));
+        let mut simulation = begin(network, model);
+        for i in 1..=50 {
+            let until_ns = 77_000_000 * i;
+            run_until(&mut simulation, until_ns as f64 / 1e9);
+            let arrived = simulation.connection_totals(id).delivered_pkts;
+            let wanted = row.follow(until_ns).arrived as f64;
+            // A packet is there as a whole, and one begins at 0; a step is a quarter of one.
+            prop_assert!((arrived - wanted).abs() < 2.0, "{} {} at {} {:?}", arrived, wanted, until_ns, row);
+        }
+        run_until(&mut simulation, DURATION_S);
+        let wanted = row.follow((DURATION_S * 1e9) as u64);
+        let mean_s = simulation.connection_totals(id).mean_delay_s.unwrap();
+        let wanted_s = wanted.took_ns as f64 / wanted.arrived as f64 * 1e-9;
+        // At each change a packet may be on the other side; and a fluid tells what links made those take that have left
+        // them, not only those that have arrived.
+        let others = (2 * row.events.len() as u64 + wanted.on_the_way) as f64;
+        let allowed_s = 0.15 * others / wanted.arrived as f64 + 1e-4;
+        prop_assert!((mean_s - wanted_s).abs() < allowed_s, "{} {} {:?}", mean_s, wanted_s, row);
+    }
+}
+
+/// One source and links in a row.
+#[derive(Clone, Debug)]
+struct Row {
+    rate_pps: f64,
+    room: usize,
+    bandwidths_bps: Vec<f64>,
+    delays_ns: Vec<u64>,
+    /// In order of time.
+    events: Vec<(u64, usize, Change)>,
+}
+
+/// What a row has come to.
+#[derive(Debug, PartialEq)]
+struct Told {
+    took_ns: u64,
+    arrived: u64,
+    lost: u64,
+    on_the_way: u64,
+    queues: Vec<u64>,
+}
+
+/// What happens at a moment, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Happens {
+    /// A link has transmitted the packet that was first in its queue, if nothing changed since.
+    Left {
+        link: usize,
+        generation: u32,
+    },
+    Event(usize),
+    Arrives {
+        link: usize,
+        sent_ns: u64,
+    },
+}
+
+impl Row {
+    fn random(random: &mut impl rand::Rng) -> Row {
+        let n = random.random_range(1..4);
+        let mut one_of = |all: &[f64]| all[random.random_range(0..all.len())];
+        let bandwidths_bps: Vec<f64> = (0..n).map(|_| one_of(&[1e6, 2e6, 8e6])).collect();
+        let delays = [0.0, 1e6, 10e6, 60e6, 150e6];
+        let mut events = Vec::new();
+        let mut now_bps = bandwidths_bps.clone();
+        let (rate_pps, room) = (one_of(&[50.0, 125.0, 200.0]), one_of(&[2.0, 7.0, 100.0]));
+        let delays_ns = (0..n).map(|_| one_of(&delays) as u64).collect();
+        let mut at_ns = 0.0;
+        for _ in 0..one_of(&[1.0, 3.0, 8.0]) as usize {
+            at_ns += one_of(&[0.0, 1e6, 8e6, 37e6, 400e6, 1300e6]);
+            let link = one_of(&[0.0, 1.0, 2.0]) as usize % n;
+            let change = match one_of(&[0.0, 0.0, 0.0, 0.5, 2.0]) {
+                0.0 => Change::Delay(one_of(&delays) / 1e9),
+                // Times stay whole.
+                factor => {
+                    now_bps[link] = (factor * now_bps[link]).clamp(5e5, 1.6e7);
+                    Change::Bandwidth(now_bps[link])
+                }
+            };
+            events.push((at_ns as u64, link, change));
+        }
+        Row {
+            rate_pps,
+            room: room as usize,
+            bandwidths_bps,
+            delays_ns,
+            events,
+        }
+    }
+
+    fn network(&self) -> Network {
+        let mut builder = NetworkBuilder::new();
+        let nodes = (0..=self.delays_ns.len()).map(|i| builder.node(&format!("n{i}")));
+        let nodes: Vec<NodeId> = nodes.collect();
+        let mut links = Vec::new();
+        for (l, ends) in nodes.windows(2).enumerate() {
+            let delay_s = self.delays_ns[l] as f64 / 1e9;
+            let room = self.room as f64;
+            links.push(builder.link(link(
+                ends[0],
+                ends[1],
+                self.bandwidths_bps[l],
+                delay_s,
+                room,
+            )));
+        }
+        for &(at_ns, l, change) in &self.events {
+            builder.event(EventSpec {
+                at_s: at_ns as f64 / 1e9,
+                link: links[l],
+                change,
+            });
+        }
+        let source = Source::Constant {
+            rate_pps: self.rate_pps,
+        };
+        builder.connection(one_way("c", nodes[0], nodes[nodes.len() - 1], source));
+        builder.build().unwrap()
+    }
+
+    /// What happens before this time.
+    fn follow(&self, until_ns: u64) -> Told {
+        let n = self.delays_ns.len();
+        let mut heap = BinaryHeap::new();
+        for (i, event) in self.events.iter().enumerate() {
+            heap.push(Reverse((event.0, Happens::Event(i))));
+        }
+        let gap_ns = (1e9 / self.rate_pps) as u64;
+        for sent_ns in (0..)
+            .map(|i| i * gap_ns)
+            .take_while(|&at_ns| at_ns < until_ns)
+        {
+            heap.push(Reverse((sent_ns, Happens::Arrives { link: 0, sent_ns })));
+        }
+        let (mut bps, mut delays_ns) = (self.bandwidths_bps.clone(), self.delays_ns.clone());
+        // When those that wait were sent, and when the first of them has left.
+        let mut queues = vec![VecDeque::new(); n];
+        let mut leaves_ns = vec![0; n];
+        let mut generations = vec![0; n];
+        let mut told = Told {
+            took_ns: 0,
+            arrived: 0,
+            lost: 0,
+            on_the_way: 0,
+            queues: Vec::new(),
+        };
+        let service_ns = |bps: f64| (8e12 / bps) as u64;
+        while let Some(Reverse((now_ns, what))) = heap.pop() {
+            // Events at the end belong to it, as what has left by then does.
+            if now_ns > until_ns || (now_ns == until_ns && matches!(what, Happens::Arrives { .. }))
+            {
+                told.on_the_way += u64::from(matches!(what, Happens::Arrives { .. }));
+                continue;
+            }
+            match what {
+                Happens::Arrives { link, sent_ns } if link == n => {
+                    told.arrived += 1;
+                    told.took_ns += now_ns - sent_ns;
+                }
+                Happens::Arrives { link, .. } if queues[link].len() == self.room => told.lost += 1,
+                Happens::Arrives { link, sent_ns } => {
+                    queues[link].push_back(sent_ns);
+                    if queues[link].len() == 1 {
+                        leaves_ns[link] = now_ns + service_ns(bps[link]);
+                        let left = Happens::Left {
+                            link,
+                            generation: generations[link],
+                        };
+                        heap.push(Reverse((leaves_ns[link], left)));
+                    }
+                }
+                Happens::Left { link, generation } => {
+                    if generation != generations[link] {
+                        continue;
+                    }
+                    let sent_ns = queues[link].pop_front().unwrap();
+                    let next = Happens::Arrives {
+                        link: link + 1,
+                        sent_ns,
+                    };
+                    heap.push(Reverse((now_ns + delays_ns[link], next)));
+                    if !queues[link].is_empty() {
+                        leaves_ns[link] = now_ns + service_ns(bps[link]);
+                        heap.push(Reverse((leaves_ns[link], what)));
+                    }
+                }
+                Happens::Event(i) => match self.events[i] {
+                    (_, link, Change::Delay(delay_s)) => {
+                        delays_ns[link] = (delay_s * 1e9).round() as u64
+                    }
+                    (_, link, Change::Bandwidth(to_bps)) => {
+                        let ratio = bps[link] / to_bps;
+                        bps[link] = to_bps;
+                        generations[link] += 1;
+                        if !queues[link].is_empty() {
+                            leaves_ns[link] =
+                                now_ns + ((leaves_ns[link] - now_ns) as f64 * ratio) as u64;
+                            let left = Happens::Left {
+                                link,
+                                generation: generations[link],
+                            };
+                            heap.push(Reverse((leaves_ns[link], left)));
+                        }
+                    }
+                    _ => {}
+                },
+            }
+        }
+        told.queues = queues.iter().map(|queue| queue.len() as u64).collect();
+        told
+    }
+}
+
+#[test]
+fn a_delay_that_a_link_cannot_have_is_refused() {
+    for model in models() {
+        let network = network(1, model);
+        let id = network.links().next().unwrap();
+        let network = with_delays(&network, &[(id, 0.5)]).unwrap();
+        let id = network.links().next().unwrap();
+        let mut simulation = begin(network.clone(), model);
+        assert!(simulation.set_delay(id, 0.5).is_ok());
+        for delay_s in [0.6, -0.1, f64::NAN, f64::INFINITY] {
+            let error = simulation.set_delay(id, delay_s).unwrap_err().to_string();
+            assert!(
+                error.contains("option delay: ") && error.contains("s are not between"),
+                "{error}"
+            );
+        }
+        for delay_s in [-0.1, f64::NAN, f64::INFINITY] {
+            let errors = with_delays(&network, &[(id, delay_s)]).unwrap_err();
+            assert!(
+                errors[0].to_string().contains("event on link"),
+                "{errors:?}"
+            );
+        }
+    }
+}

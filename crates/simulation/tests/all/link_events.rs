@@ -1,0 +1,116 @@
+//! Networks whose links become others on the way, and what is told of them.
+
+use netflow_problems::{RandomNetwork, random_network};
+use netflow_simulation::*;
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::alike::{self, Nobody};
+
+pub const DURATION_S: f64 = 4.0;
+
+pub fn models() -> [Model; 5] {
+    let step = Step::auto(0.05);
+    [
+        Model::PACKETS,
+        Model::FLUID,
+        FluidOptions::new(Transport::WellMixed, Coupling::Learned, step).into(),
+        FluidOptions::Adaptive {
+            step: Adaptive {
+                tolerance: 1e-2,
+                min_s: 1e-3,
+                max_s: 0.05,
+            },
+            coupling: Coupling::Learned,
+        }
+        .into(),
+        FluidOptions::Literal { step_s: 0.01 }.into(),
+    ]
+}
+
+/// Those in which it hardly matters which of two links of a cycle has its turn first: that follows from what
+/// happens to links, too.
+pub fn without_turns() -> impl Iterator<Item = Model> {
+    let literal = |model: &Model| matches!(model, Model::Fluid(FluidOptions::Literal { .. }));
+    models().into_iter().filter(move |model| !literal(model))
+}
+
+pub fn is_of_packets(model: Model) -> bool {
+    matches!(model, Model::Packets(_))
+}
+
+pub fn network(seed: u64, model: Model) -> Network {
+    random_network(RandomNetwork {
+        nodes: 6,
+        links: 8,
+        connections: 8,
+        events: 3,
+        duration_s: DURATION_S,
+        seed,
+        plain: false,
+        windows: is_of_packets(model),
+    })
+}
+
+pub fn begin(network: Network, model: Model) -> Simulation {
+    let options = Options {
+        duration_s: DURATION_S,
+        model,
+        ..Options::default()
+    };
+    Simulation::new(network, options).unwrap()
+}
+
+pub fn run_until(simulation: &mut Simulation, time_s: f64) {
+    simulation.run_until(time_s, &mut Nobody, || false).unwrap();
+}
+
+pub fn with_events(network: &Network, events: &[(f64, usize, Change)]) -> Network {
+    let links: Vec<LinkId> = network.links().collect();
+    let mut builder = network.to_builder();
+    for &(at_s, link, change) in events {
+        let link = links[link];
+        builder.event(EventSpec { at_s, link, change });
+    }
+    builder.build().unwrap()
+}
+
+/// What the links and the connections have come to, what is lost on the way and how long that is.
+pub fn told(simulation: &Simulation) -> Vec<f64> {
+    let network = simulation.network();
+    let mut all = alike::told(simulation);
+    for id in network.links() {
+        let totals = simulation.link_totals(id);
+        all.push(totals.link_lost_pkts.unwrap_or_default());
+    }
+    for id in network.connections() {
+        let totals = simulation.connection_totals(id);
+        all.extend([totals.lost_pkts, totals.mean_delay_s.unwrap_or_default()]);
+        let hops = simulation.explain(id).hops.into_iter();
+        all.extend(hops.flat_map(|hop| [hop.link_loss_probability, hop.propagation_s]));
+    }
+    all
+}
+
+/// The same bits of packets; of fluids the same but for the order in which sums are formed, which follows from
+/// what happens to links.
+pub fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(), TestCaseError> {
+    let (one, other) = (told(one), told(other));
+    prop_assert_eq!(one.len(), other.len());
+    let tolerance = match model {
+        Model::Packets(_) => 0.0,
+        // It chooses its steps by differences of queues, whose last digits are rounding.
+        Model::Fluid(FluidOptions::Adaptive { .. }) => 1e-6,
+        Model::Fluid(_) => 1e-9,
+    };
+    for (one, other) in one.into_iter().zip(other) {
+        let near = (one - other).abs() <= tolerance * (1.0 + one.abs());
+        prop_assert!(near, "{} {} by {:?}", one, other, model);
+    }
+    Ok(())
+}
+
+pub fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
