@@ -12,6 +12,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`evaluate`](mod@evaluate) | scenarios evaluated in one call: seeds, summaries, results directories |
+//! | [`failures`] | what failures do to a network, in sentences, tables and a page |
 //! | [`latency`](mod@latency) | how long a short TCP transfer takes, by several models |
 //! | [`network`] | networks: what they are made of |
 //! | [`simulation`] | networks on their way through time |
@@ -85,6 +86,7 @@
 //! ```
 
 pub mod evaluate;
+pub mod failures;
 pub mod find;
 pub mod latency;
 pub mod mark;

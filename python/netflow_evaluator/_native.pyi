@@ -295,6 +295,8 @@ class Failures:
     """The worst first."""
     links: Table
     down_already: list[str]
+    def report(self, path: _Path) -> None:
+        """Writes a page, as `netflow failures -o` does: maps of what a failure costs and of how busy links get, and tables."""
     def _repr_html_(self) -> str: ...
 
 @final

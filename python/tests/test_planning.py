@@ -70,6 +70,28 @@ def test_failures(triangle):
     assert len(found.links) == 6
 
 
+@pytest.mark.parametrize("file, options", [("topology.toml", {}), ("abilene.toml", {"links": True}), ("topology.toml", {"pairs": True, "sample": 9})])
+def test_the_page_of_failures_is_that_of_the_command(file, options, tmp_path):
+    flags = [f"--{name}" if value is True else f"--{name}={value}" for name, value in options.items()]
+    command("failures", SCENARIOS / file, *flags, "-o", tmp_path / "command.html")
+    found = nf.load(SCENARIOS / file).failures(**options)
+    page = tmp_path / "python.html"
+    found.report(page)
+    found.report(page)
+    assert page.read_bytes() == (tmp_path / "command.html").read_bytes()
+    assert f"Failures of {file}" in page.read_text()
+
+
+def test_a_page_of_failures_replaces_nothing_of_others(triangle, tmp_path):
+    found = triangle.failures(links=True)
+    file = tmp_path / "thesis.html"
+    file.write_text("mine")
+    for path in (file, tmp_path, tmp_path / "nowhere" / "page.html"):
+        with pytest.raises(OSError, match="cannot write"):
+            found.report(path)
+    assert file.read_text() == "mine"
+
+
 def test_a_time_that_is_none(triangle):
     for at in (0, -1, float("nan"), float("inf"), "soon"):
         with pytest.raises(ValueError):

@@ -1,8 +1,15 @@
 //! What failures do to a network.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use netflow::failures::FailuresSeen;
+use netflow::report::PAGE_MARK;
 use netflow::scenario::Prepared;
 use netflow::steady::rows::{self, FailureRow, LinkUnderFailureRow};
-use netflow::steady::{FailureOptions, failures};
+use netflow::steady::{FailureOptions, Failures as Found, failures};
+use netflow_files::write_own;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -11,27 +18,41 @@ use crate::table::Table;
 use crate::work::work;
 
 /// A network under failures.
-#[pyclass(frozen, get_all, module = "netflow_evaluator")]
+#[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Failures {
+    /// Where the scenario was read from.
+    path: PathBuf,
+    prepared: Arc<Prepared>,
+    found: Found,
+    #[pyo3(get)]
     at_s: f64,
+    #[pyo3(get)]
     possible_cases: usize,
+    #[pyo3(get)]
     cases_not_at_rest: usize,
+    #[pyo3(get)]
     goodput_bps: f64,
+    #[pyo3(get)]
     max_utilization: Option<f64>,
+    #[pyo3(get)]
     cases: Table,
+    #[pyo3(get)]
     links: Table,
+    #[pyo3(get)]
     down_already: Vec<String>,
 }
 
 impl Failures {
+    /// Of a scenario that was read from `path`.
     pub fn find(
         py: Python<'_>,
-        scenario: &Prepared,
+        path: PathBuf,
+        prepared: Arc<Prepared>,
         at_s: f64,
         options: &FailureOptions,
         threads: Option<usize>,
     ) -> PyResult<Failures> {
-        let network = &scenario.network;
+        let network = &prepared.network;
         let worked = work(py, threads, None, |wish| {
             failures(network, at_s, options, &|| wish.stop())
         })?;
@@ -45,21 +66,26 @@ impl Failures {
         let Some(found) = found else {
             return Err(interrupted(py, "nothing is told".to_owned(), None));
         };
-        let cases = rows::failures(network, &found);
+        let seen = FailuresSeen::new(network, &found, at_s);
         let intact = rows::intact(network, &found);
+        let (goodput_bps, max_utilization) = (intact.goodput_bps, intact.max_utilization);
+        let cases_not_at_rest = seen.not_at_rest();
+        let cases = Table::of(&FailureRow::with_all_columns(), &seen.cases)?;
+        let links = Table::of(&LinkUnderFailureRow::with_all_columns(), &seen.links)?;
         let down = found.down_already.iter().map(|it| it.name(network));
+        let down_already = down.collect();
         Ok(Failures {
+            path,
             at_s,
             possible_cases: found.possible,
-            cases_not_at_rest: cases.iter().filter(|case| !case.rests).count(),
-            goodput_bps: intact.goodput_bps,
-            max_utilization: intact.max_utilization,
-            cases: Table::of(&FailureRow::with_all_columns(), &cases)?,
-            links: Table::of(
-                &LinkUnderFailureRow::with_all_columns(),
-                &rows::under_failures(network, &found),
-            )?,
-            down_already: down.collect(),
+            cases_not_at_rest,
+            goodput_bps,
+            max_utilization,
+            cases,
+            links,
+            down_already,
+            prepared,
+            found,
         })
     }
 }
@@ -73,6 +99,17 @@ impl Failures {
             self.possible_cases,
             self.cases_not_at_rest
         )
+    }
+
+    /// Writes the page that `netflow failures -o` writes.
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let worked = work(py, Some(1), None, |_| {
+            let seen = FailuresSeen::new(&self.prepared.network, &self.found, self.at_s);
+            let page = seen.page(&self.path, &self.prepared.notes).html();
+            write_own(&path, page.as_bytes(), Some(PAGE_MARK))
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))
+        })?;
+        worked.whole()?.map_err(PyOSError::new_err)
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {

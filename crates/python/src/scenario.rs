@@ -44,6 +44,14 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// The path, or the name instead of one, by which messages call it.
+    pub fn path(&self) -> &Path {
+        match &self.source {
+            Source::File(path) => path,
+            Source::Text { name, .. } => name.as_ref(),
+        }
+    }
+
     /// Reads it with more settings.
     pub fn load(&self, more: &[String]) -> Result<Prepared, Problems> {
         let all: Vec<String> = self.settings.iter().chain(more).cloned().collect();
@@ -406,7 +414,9 @@ impl Scenario {
         at: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Failures> {
-        let prepared = Self::calibrated(py, self.prepared())?;
+        let State { spec, prepared } = self.state();
+        let prepared = Self::calibrated(py, prepared)?;
+        let at_s = self.at_s(at)?;
         let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
         let options = netflow::steady::FailureOptions {
             links: links.unwrap_or(all),
@@ -417,7 +427,8 @@ impl Scenario {
             seed: seed.unwrap_or(prepared.options.seed),
             ..netflow::steady::FailureOptions::default()
         };
-        Failures::find(py, &prepared, self.at_s(at)?, &options, threads)
+        let path = spec.path().to_owned();
+        Failures::find(py, path, prepared, at_s, &options, threads)
     }
 
     #[pyo3(signature = (*, model = None, bandwidths = None, delays = None, routes = None, rates = None))]
@@ -437,10 +448,7 @@ impl Scenario {
 
     fn __repr__(&self) -> String {
         let State { spec, prepared } = self.state();
-        let name = match &spec.source {
-            Source::File(path) => path.display().to_string(),
-            Source::Text { name, .. } => name.clone(),
-        };
+        let name = spec.path().display();
         let network = &prepared.network;
         format!(
             "<Scenario {name}: {} nodes, {} links, {} connections, {} s of {}>",

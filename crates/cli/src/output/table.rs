@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, presets};
 use netflow::number::plural;
+use netflow::report::Rows;
 
 use super::visible::visible;
 
@@ -71,22 +72,6 @@ impl<'a, T> Table<'a, T> {
         rest(self.rows.len(), top, noun, out)
     }
 
-    /// Its titles, whether numbers stand below them, and the cells of its first rows.
-    pub fn cells(&self, rows: usize) -> (Vec<(String, bool)>, Vec<Vec<String>>) {
-        let columns = self
-            .columns
-            .iter()
-            .map(|it| (it.title.clone(), it.is_number));
-        let cells = |row: &T| self.columns.iter().map(|it| (it.cell)(row)).collect();
-        let rows = self.rows.iter().take(rows).map(cells);
-        (columns.collect(), rows.collect())
-    }
-
-    /// How many rows it has.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     fn print_first(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let mut table = comfy_table::Table::new();
         table
@@ -104,6 +89,22 @@ impl<'a, T> Table<'a, T> {
         }
         Ok(())
     }
+}
+
+/// Prints cells that were made elsewhere, and says how many rows there are besides.
+pub fn print_cells(cells: &Rows, noun: &str, out: &mut dyn Write) -> io::Result<()> {
+    let columns = cells.columns.iter().enumerate();
+    let mut table = Table::of(&cells.rows);
+    for (place, (title, is_number)) in columns {
+        table = table.column(title, *is_number, move |row| row[place].clone());
+    }
+    table.print(out)?;
+    rest(
+        cells.rows.len() + cells.left_out,
+        cells.rows.len(),
+        noun,
+        out,
+    )
 }
 
 /// A number as `text` writes it; `otherwise`, if it is not known.

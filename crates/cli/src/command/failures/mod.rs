@@ -1,6 +1,5 @@
 //! `netflow failures SCENARIO`
 
-mod page;
 mod print;
 
 use std::io::Write;
@@ -8,9 +7,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::evaluate::steady_notes;
+use netflow::failures::FailuresSeen;
 use netflow::report::PAGE_MARK;
 use netflow::simulation::Network;
-use netflow::steady::{FailureOptions, Failures, failures as analyse, rows};
+use netflow::steady::{FailureOptions, failures as analyse, rows};
 
 use super::solve::cannot;
 use crate::failure::Failure;
@@ -113,30 +113,19 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         let (kind, name) = (failing.kind().name(), failing.name(network));
         problems::warn_of(&format!("{kind} {name} is down already, and left out"));
     }
-    let seen = Seen {
-        network,
-        found: &found,
-        at_s,
-        top: arguments.top,
-    };
-    let cases = rows::failures(network, &found);
-    let links = rows::under_failures(network, &found);
+    let seen = FailuresSeen::new(network, &found, at_s);
     let hurt = rows::hurt(network, &found);
     if let Some(path) = &arguments.output {
-        let title = match arguments.scenario.path.file_name() {
-            Some(name) => format!("Failures of {}", name.display()),
-            None => "Failures".to_owned(),
-        };
-        let page = page::page(&seen, title, &scenario.notes, &cases, &links);
+        let page = seen.page(&arguments.scenario.path, &scenario.notes);
         file::write(path, page.html(), Some(PAGE_MARK))?;
     }
     let answer = object! {
         at_s: at_s,
         possible_cases: found.possible,
-        cases_not_at_rest: cases.iter().filter(|case| !case.rests).count(),
+        cases_not_at_rest: seen.not_at_rest(),
         intact: rows::intact(network, &found),
-        cases: &cases,
-        links: &links,
+        cases: &seen.cases,
+        links: &seen.links,
         hurt: &hurt,
     };
     let format = if arguments.json {
@@ -148,23 +137,15 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         out,
         &answer,
         |out| {
-            csv::write_any_named("cases", &cases, out)?;
-            csv::write_any_named("links", &links, out)?;
+            csv::write_any_named("cases", &seen.cases, out)?;
+            csv::write_any_named("links", &seen.links, out)?;
             match arguments.who {
                 0 => Ok(()),
                 _ => csv::write_any_named("hurt", &hurt, out),
             }
         },
-        |out| print::print(&seen, &cases, &links, &hurt, out),
+        |out| print::print(&seen, &hurt, arguments.top, out),
     )?)
-}
-
-/// What was found, and how it is to be told.
-struct Seen<'a> {
-    network: &'a Network,
-    found: &'a Failures,
-    at_s: f64,
-    top: usize,
 }
 
 impl FailuresArguments {

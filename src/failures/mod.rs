@@ -1,0 +1,63 @@
+//! What failures do to a network, for people: sentences, tables and a page, as `netflow failures` has them.
+//!
+//! ```
+//! use netflow::failures::FailuresSeen;
+//! use netflow::steady::{FailureOptions, failures};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = r#"
+//!     link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms" }]
+//!     connection = [{ from = "A", to = "B", source = { constant = "1 Mbit/s" } }]
+//! "#;
+//! let scenario = netflow::scenario::from_str("two.toml", text, ".".as_ref(), &[])
+//!     .map_err(|problems| problems.into_vec().remove(0).message)?;
+//! let network = &scenario.network;
+//! let at_s = scenario.options.duration_s;
+//! let found = failures(network, at_s, &FailureOptions::default(), &|| false)?.ok_or("it was stopped")?;
+//! let seen = FailuresSeen::new(network, &found, at_s);
+//! assert!(seen.summary().iter().any(|line| line.contains("A<->B costs 100.0 % of the goodput")));
+//! let page = seen.page("two.toml".as_ref(), &scenario.notes).html();
+//! assert!(page.contains("Failures of two.toml"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod page;
+mod tables;
+mod told;
+
+use netflow_network::Network;
+use netflow_steady::Failures;
+use netflow_steady::rows::{self, FailureRow, LinkUnderFailureRow};
+
+pub use tables::lost;
+
+/// What was found of a network under failures, and the rows that tell of it.
+#[derive(Debug)]
+pub struct FailuresSeen<'a> {
+    network: &'a Network,
+    found: &'a Failures,
+    at_s: f64,
+    /// The cases in the order of their rank, the worst first.
+    pub cases: Vec<FailureRow<'a>>,
+    /// Every link, in the network's order.
+    pub links: Vec<LinkUnderFailureRow<'a>>,
+}
+
+impl<'a> FailuresSeen<'a> {
+    /// Of what was found of this network, with what sends just before `at_s` seconds.
+    pub fn new(network: &'a Network, found: &'a Failures, at_s: f64) -> FailuresSeen<'a> {
+        FailuresSeen {
+            network,
+            found,
+            at_s,
+            cases: rows::failures(network, found),
+            links: rows::under_failures(network, found),
+        }
+    }
+
+    /// How many cases come to no rest.
+    pub fn not_at_rest(&self) -> usize {
+        self.cases.iter().filter(|case| !case.rests).count()
+    }
+}

@@ -1,0 +1,128 @@
+//! Failures as a page.
+
+use std::path::Path;
+
+use netflow_network::{LinkId, NodeId};
+use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, Strength};
+use netflow_scenario::NodeNote;
+use netflow_steady::Failing;
+use netflow_steady::rows::LinkUnderFailureRow;
+
+use super::FailuresSeen;
+use super::told::told;
+use crate::number::percent;
+
+/// Rows of a table at most: more make a page slow, and nobody reads them.
+const MOST_ROWS: usize = 2000;
+
+impl FailuresSeen<'_> {
+    /// A page with maps of what a failure costs and of how busy links get: of a scenario that was read from here, with
+    /// the places of its nodes.
+    pub fn page(&self, scenario: &Path, notes: &[NodeNote]) -> FailuresPage {
+        let network = self.network;
+        let effects = Effects {
+            seen: self,
+            ranked: self.found.ranked(),
+        };
+        let note = |id: NodeId| notes.iter().find(|it| it.node == id);
+        let nodes = network.nodes().map(|id| FailingNode {
+            name: network.node_name(id).to_owned(),
+            position: note(id).and_then(|it| it.position),
+            effect: effects.of(network.node_name(id), |failing| {
+                failing == Failing::Node(id)
+            }),
+        });
+        let nodes: Vec<FailingNode> = nodes.collect();
+        let failing = network.physical_links().map(|(id, other)| MapLine {
+            ends: ends(self, id),
+            effect: effects.of(&network.physical_link_name(id), |failing| {
+                effects.takes_down(failing, id)
+                    || other.is_some_and(|it| effects.takes_down(failing, it))
+            }),
+        });
+        let failing: Vec<MapLine> = failing.collect();
+        let busy = network.links().zip(&self.links).map(|(id, row)| MapLine {
+            ends: ends(self, id),
+            effect: Effect {
+                strength: Strength::Part(row.max_utilization),
+                text: busy(row),
+                case: row.case.filter(|&case| case < MOST_ROWS),
+            },
+        });
+        let strengths = nodes.iter().map(|it| it.effect.strength);
+        let strengths = strengths.chain(failing.iter().map(|it| it.effect.strength));
+        let most_lost = strengths.fold(0.0, |most: f64, strength| match strength {
+            Strength::Part(part) => most.max(part),
+            Strength::Untried | Strength::Restless => most,
+        });
+        FailuresPage {
+            title: match scenario.file_name() {
+                Some(name) => format!("Failures of {}", name.display()),
+                None => "Failures".to_owned(),
+            },
+            told: self.summary(),
+            busy: busy.collect(),
+            nodes,
+            failing,
+            most_lost,
+            most_lost_text: format!("{} lost", percent(most_lost)),
+            cases: self.case_table(MOST_ROWS),
+            links: self.link_table(MOST_ROWS),
+        }
+    }
+}
+
+fn ends(seen: &FailuresSeen<'_>, id: LinkId) -> (usize, usize) {
+    let spec = seen.network.link_spec(id);
+    (spec.from.index(), spec.to.index())
+}
+
+fn busy(row: &LinkUnderFailureRow<'_>) -> String {
+    let (now, worst) = (percent(row.utilization), percent(row.max_utilization));
+    match &row.failure {
+        Some(failure) => format!("{}: {now} busy, {worst} if {failure} fails", row.link),
+        None => format!("{}: {now} busy, and no failure makes it busier", row.link),
+    }
+}
+
+/// What failures do, by what fails.
+struct Effects<'a> {
+    seen: &'a FailuresSeen<'a>,
+    ranked: Vec<usize>,
+}
+
+impl Effects<'_> {
+    /// Of the worst case in which something like this fails.
+    fn of(&self, name: &str, fails: impl Fn(Failing) -> bool) -> Effect {
+        let cases = self.ranked.iter().map(|&i| &self.seen.found.cases[i]);
+        let mut cases = cases.zip(&self.seen.cases).enumerate();
+        let found = cases.find(|(_, (case, _))| case.failing.iter().any(|&it| fails(it)));
+        let Some((row, (_, case))) = found else {
+            return Effect {
+                strength: Strength::Untried,
+                text: format!("{name} does not fail here"),
+                case: None,
+            };
+        };
+        Effect {
+            strength: match case.lost_goodput {
+                Some(part) => Strength::Part(part.max(0.0)),
+                None => Strength::Restless,
+            },
+            text: told(case),
+            case: Some(row).filter(|&row| row < MOST_ROWS),
+        }
+    }
+
+    /// Whether it is a failure of this link, or of a group that it is in.
+    fn takes_down(&self, failing: Failing, link: LinkId) -> bool {
+        match failing {
+            Failing::Link(id) => id == link,
+            Failing::Node(_) => false,
+            Failing::Group(place) => {
+                let group = self.seen.network.risk_groups().nth(place);
+                group.is_some_and(|(_, links)| links.contains(&link))
+            }
+        }
+    }
+}

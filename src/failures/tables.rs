@@ -1,0 +1,114 @@
+//! Failures and links as tables to read.
+
+use netflow_report::Rows;
+use netflow_steady::rows::{FailureRow, LinkUnderFailureRow};
+
+use super::FailuresSeen;
+use crate::number::{percent, short};
+
+/// Of what there is not.
+pub const NOTHING: &str = "-";
+
+impl FailuresSeen<'_> {
+    /// The cases, in the order of their rank; at most so many.
+    pub fn case_table(&self, most: usize) -> Rows {
+        let columns: [Column<FailureRow<'_>>; 13] = [
+            text("failure", |it| it.failure.clone()),
+            text("kind", |it| it.kind.clone()),
+            number("lost goodput", |it| known(it.lost_goodput, lost, "no rest")),
+            number("blocked", |it| match it.blocked_connections {
+                0 => "0".to_owned(),
+                n => format!("{n} ({})", percent(it.blocked_goodput)),
+            }),
+            number("max utilization", |it| {
+                known(it.max_utilization, percent, NOTHING)
+            }),
+            text("at", |it| named(it.max_utilization_link)),
+            number("links above 90 %", |it| {
+                known(it.links_above_90_percent, |n| n.to_string(), NOTHING)
+            }),
+            number("max delay ms", |it| known(it.max_delay_s, ms, NOTHING)),
+            text("of", |it| named(it.max_delay_connection)),
+            number("max loss", |it| known(it.max_loss, percent, NOTHING)),
+            text("at", |it| named(it.max_loss_link)),
+            number("hurt", |it| {
+                known(it.hurt_connections, |n| n.to_string(), NOTHING)
+            }),
+            text("hit hardest", |it| {
+                match (it.hardest_hit, it.hardest_hit_lost) {
+                    (Some(name), Some(part)) => format!("{name}: {}", percent(-part)),
+                    _ => String::new(),
+                }
+            }),
+        ];
+        table(&self.cases, &columns, most)
+    }
+
+    /// The links with traffic, the busiest first, in hundredths of a percent; then by what they are offered, then by
+    /// name; at most so many.
+    pub fn link_table(&self, most: usize) -> Rows {
+        let links = self.links.iter();
+        let mut used: Vec<_> = links.filter(|it| it.max_utilization > 0.0).collect();
+        let steps = |it: &LinkUnderFailureRow<'_>| (it.max_utilization * 1e4).round();
+        let kbps = |it: &LinkUnderFailureRow<'_>| (it.offered_bps * 1e-3).round();
+        used.sort_by(|a, b| {
+            let by_use = steps(b).total_cmp(&steps(a));
+            let by_offer = kbps(b).total_cmp(&kbps(a));
+            by_use.then(by_offer).then_with(|| a.link.cmp(b.link))
+        });
+        let columns: [Column<&LinkUnderFailureRow<'_>>; 5] = [
+            text("link", |it| it.link.to_owned()),
+            number("utilization", |it| percent(it.utilization)),
+            number("under failures", |it| percent(it.max_utilization)),
+            number("offered Mbit/s", |it| short(it.offered_bps / 1e6)),
+            text("if this fails", |it| {
+                known(it.failure.clone(), |it| it, NOTHING)
+            }),
+        ];
+        table(&used, &columns, most)
+    }
+}
+
+/// A part of the goodput; of so little nobody can tell whether it is lost.
+pub fn lost(part: f64) -> String {
+    match part.abs() < 1e-7 {
+        true => percent(0.0),
+        false => percent(part),
+    }
+}
+
+/// A title, whether numbers stand below it, and what stands in a row.
+type Column<T> = (&'static str, bool, fn(&T) -> String);
+
+fn text<T>(title: &'static str, cell: fn(&T) -> String) -> Column<T> {
+    (title, false, cell)
+}
+
+fn number<T>(title: &'static str, cell: fn(&T) -> String) -> Column<T> {
+    (title, true, cell)
+}
+
+fn table<T>(rows: &[T], columns: &[Column<T>], most: usize) -> Rows {
+    let shown = &rows[..most.min(rows.len())];
+    let titles = columns.iter();
+    let titles = titles.map(|&(title, is_number, _)| (title.to_owned(), is_number));
+    let cells = |row: &T| columns.iter().map(|(_, _, cell)| cell(row)).collect();
+    Rows {
+        columns: titles.collect(),
+        rows: shown.iter().map(cells).collect(),
+        left_out: rows.len() - shown.len(),
+    }
+}
+
+fn ms(delay_s: f64) -> String {
+    short(delay_s * 1e3)
+}
+
+fn named(name: Option<&str>) -> String {
+    name.unwrap_or_default().to_owned()
+}
+
+/// A value as `text` writes it; `otherwise`, if it is not known.
+pub fn known<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
+    value.map_or_else(|| otherwise.to_owned(), text)
+}
