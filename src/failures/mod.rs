@@ -6,6 +6,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let text = r#"
+//!     simulation = { duration = "10 s" }
 //!     link = [{ from = "A", to = "B", bandwidth = "2 Mbit/s", delay = "10 ms" }]
 //!     connection = [{ from = "A", to = "B", source = { constant = "1 Mbit/s" } }]
 //! "#;
