@@ -72,7 +72,7 @@ impl Engine {
     }
 
     /// From now on it is followed in three parts, where that can be.
-    fn divide(&mut self) {
+    pub(crate) fn divide(&mut self) {
         (self.parts.threads, self.parts.pkts_a_round) = (3, 0.0);
         self.parts.choice.several = true;
     }
@@ -87,53 +87,60 @@ impl Engine {
                 drive(&mut self, end_ns.min(event_ns));
                 self.apply_events();
             }
-            for (l, link) in self.links.iter().enumerate() {
-                let counts = (link.queue.counts, link.queue.most_pkts(), link.link_lost());
-                let now = (
-                    self.queue_pkts(l),
-                    self.work_ns(l),
-                    self.queue_time_ns(l).to_bits(),
-                );
-                let arrivals = link
-                    .arrivals
-                    .until(self.now_ns, link.queue.counts.offered());
-                told.push(format!(
-                    "{end_ns}: link {l}: {counts:?} {now:?} {arrivals:?}"
-                ));
-            }
-            let under_way = self.data_under_way();
-            for (t, transfer) in self.transfers.iter().enumerate() {
-                let receiving = &transfer.receiving;
-                let sent = (transfer.sent(), receiving.arrived, receiving.delivered);
-                let acks = (
-                    receiving.acks_stranded,
-                    receiving.acks_sent,
-                    transfer.acks_arrived,
-                    transfer.losses_found(),
-                );
-                let account = self.accounts[t];
-                let times = (transfer.rtt_sum(), receiving.finished_ns, under_way[t]);
-                told.push(format!(
-                    "{end_ns}: transfer {t}: {sent:?} {acks:?} {account:?} {times:?}"
-                ));
-            }
-            for (c, delays) in self.delays.iter().enumerate() {
-                let there = delays.one_way.as_ref();
-                let there = there.map(|it| (it.times.count, it.times.sum_ns, it.steps_ns));
-                let round = delays.round_trip.as_ref();
-                let round = round.map(|it| (it.count, it.sum_ns));
-                told.push(format!("{end_ns}: connection {c}: {there:?} {round:?}"));
-            }
-            for crowd in &self.visits.crowds {
-                let mut waits = crowd.waits.clone();
-                waits.sort_by_key(|wait| wait.user);
-                told.push(format!(
-                    "{end_ns}: users {} {} {waits:?}",
-                    crowd.came, crowd.gone
-                ));
-            }
-            told.push(format!("{end_ns}: acknowledgements {}", self.lost_acks()));
+            told.extend(self.told_now());
         }
+        told
+    }
+
+    /// All that is known now.
+    pub(crate) fn told_now(&self) -> Vec<String> {
+        let (mut told, end_ns) = (Vec::new(), self.now_ns);
+        for (l, link) in self.links.iter().enumerate() {
+            let counts = (link.queue.counts, link.queue.most_pkts(), link.link_lost());
+            let now = (
+                self.queue_pkts(l),
+                self.work_ns(l),
+                self.queue_time_ns(l).to_bits(),
+            );
+            let arrivals = link
+                .arrivals
+                .until(self.now_ns, link.queue.counts.offered());
+            told.push(format!(
+                "{end_ns}: link {l}: {counts:?} {now:?} {arrivals:?}"
+            ));
+        }
+        let under_way = self.data_under_way();
+        for (t, transfer) in self.transfers.iter().enumerate() {
+            let receiving = &transfer.receiving;
+            let sent = (transfer.sent(), receiving.arrived, receiving.delivered);
+            let acks = (
+                receiving.acks_stranded,
+                receiving.acks_sent,
+                transfer.acks_arrived,
+                transfer.losses_found(),
+            );
+            let account = self.accounts[t];
+            let times = (transfer.rtt_sum(), receiving.finished_ns, under_way[t]);
+            told.push(format!(
+                "{end_ns}: transfer {t}: {sent:?} {acks:?} {account:?} {times:?}"
+            ));
+        }
+        for (c, delays) in self.delays.iter().enumerate() {
+            let there = delays.one_way.as_ref();
+            let there = there.map(|it| (it.times.count, it.times.sum_ns, it.steps_ns));
+            let round = delays.round_trip.as_ref();
+            let round = round.map(|it| (it.count, it.sum_ns));
+            told.push(format!("{end_ns}: connection {c}: {there:?} {round:?}"));
+        }
+        for crowd in &self.visits.crowds {
+            let mut waits = crowd.waits.clone();
+            waits.sort_by_key(|wait| wait.user);
+            told.push(format!(
+                "{end_ns}: users {} {} {waits:?}",
+                crowd.came, crowd.gone
+            ));
+        }
+        told.push(format!("{end_ns}: acknowledgements {}", self.lost_acks()));
         told
     }
 }

@@ -2,6 +2,8 @@
 
 mod readout;
 mod setting;
+#[cfg(test)]
+mod steered;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -78,6 +78,7 @@ impl Packets {
             if engine.links[l].delay_ns != link.delay_ns {
                 engine.change_delay(l, link.delay_ns);
             }
+            engine.change_loss(l, before.links[l].loss());
         }
         *before = engine;
     }

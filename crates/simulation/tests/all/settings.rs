@@ -1,8 +1,9 @@
 //! Paths and rates of connections and markers of aggregates, set between steps.
 
 use netflow_diffserv::{Conditioner, ConditionerSpec, Curve, Discipline, Kind, SrTcm, TrTcm};
-use netflow_problems::{RandomNetwork, connection, link, one_way, random_network};
+use netflow_problems::{RandomNetwork, connection, constant_users, link, one_way, random_network};
 use netflow_simulation::*;
+use netflow_workload::{Application as Wishes, Telnet};
 use proptest::{prelude::*, sample};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -265,10 +266,43 @@ fn bound(fluid: FluidOptions) -> f64 {
     }
 }
 
+/// The same with users of the web and of terminals, whose connections nobody else has.
+fn with_users(seed: u64, model: Model) -> Network {
+    let network = network(seed, model == Model::PACKETS, 3);
+    let mut builder = network.to_builder();
+    let nodes: Vec<NodeId> = network.nodes().collect();
+    let mut web = constant_users(&mut NetworkBuilder::new());
+    web.start_s = 0.0;
+    web.stop_s = None;
+    web.clients = nodes[..2].to_vec();
+    web.servers = nodes[3..5].to_vec();
+    let terminals = WorkloadSpec {
+        name: "terminals".to_owned(),
+        application: Wishes::Telnet(Telnet::default()),
+        clients: vec![nodes[2]],
+        servers: vec![nodes[5]],
+        ..web.clone()
+    };
+    builder.workload(WorkloadSpec {
+        users_per_s: 30.0,
+        ..web
+    });
+    builder.workload(terminals);
+    builder.build().unwrap()
+}
+
 /// Set at the start, and built so.
 fn both(seed: u64, model: Model) -> [Simulation; 2] {
+    both_of(network(seed, model == Model::PACKETS, 3), seed, model)
+}
+
+/// The same, with users.
+fn both_with_users(seed: u64, model: Model) -> [Simulation; 2] {
+    both_of(with_users(seed, model), seed, model)
+}
+
+fn both_of(network: Network, seed: u64, model: Model) -> [Simulation; 2] {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let network = network(seed, model == Model::PACKETS, 3);
     let (paths, rates) = (
         some_paths(&network, &mut rng),
         some_rates(&network, &mut rng),
@@ -320,6 +354,57 @@ fn are_alike(both: fn(u64, Model) -> [Simulation; 2]) {
 #[test]
 fn of_fluids_what_is_set_at_the_start_is_as_if_it_was_built_so() {
     are_alike(both);
+}
+
+/// Of users, too, whose requests and replies are set each by itself: what they wait for is the same to the bit.
+#[test]
+fn what_is_set_of_users_at_the_start_is_as_if_it_was_built_so() {
+    let (mut moved, mut waits) = (0, 0);
+    for seed in 0..12 {
+        let [set, built] = both_with_users(seed, Model::PACKETS);
+        assert_eq!(bits(&set), bits(&built), "{seed}");
+        let network = set.network();
+        let users = network.connections().filter(|&id| {
+            let spec = network.connection_spec(id);
+            matches!(spec.source, Source::Users(_))
+        });
+        let own = begin(&with_users(seed, Model::PACKETS), Model::PACKETS);
+        let own_ids: Vec<ConnectionId> = own.network().connections().collect();
+        moved += users
+            .filter(|&id| {
+                let sent = set.connection_totals(id).delivered_pkts > 0.0;
+                sent && names(&set, id) != names(&own, own_ids[id.index()])
+            })
+            .count();
+        for (a, b) in experiences(&set).iter().zip(&experiences(&built)) {
+            assert_eq!((a.came, a.gone), (b.came, b.gone), "{seed}");
+            // Not the time in an empty network: it is told of the paths that the network was built with.
+            let told = |it: &Wait| (it.user, it.came_s, it.kind, it.wait_s);
+            let both = [a, b].map(|it| it.waits.iter().map(told).collect::<Vec<_>>());
+            assert_eq!(both[0], both[1], "{seed}");
+            waits += a.waits.len();
+        }
+    }
+    assert!(moved > 10 && waits > 500, "{moved} {waits}");
+    let Model::Fluid(fluid) = Model::FLUID else {
+        unreachable!()
+    };
+    for seed in 0..3 {
+        let [set, built] = both_with_users(seed, Model::FLUID);
+        let difference = difference(&set, &built);
+        assert!(difference <= bound(fluid), "{seed}: {difference:e}");
+    }
+}
+
+fn experiences(simulation: &Simulation) -> Vec<Experience> {
+    simulation.experiences(&|| false).unwrap()
+}
+
+/// The nodes that a connection's data passes now.
+fn names(simulation: &Simulation, id: ConnectionId) -> Vec<String> {
+    let nodes = simulation.path(id).into_iter();
+    let name = |node| simulation.network().node_name(node).to_owned();
+    nodes.map(name).collect()
 }
 
 #[test]
@@ -485,6 +570,37 @@ fn what_is_under_way_keeps_to_its_path() {
                 "{model:?} {link}: {departed} {wanted}"
             );
         }
+    }
+}
+
+/// In whatever order it is set before the first step.
+#[test]
+fn a_loss_that_is_set_before_a_path_stays() {
+    let (mut builder, [a, b, c, d]) = square();
+    let source = Source::Constant { rate_pps: 50.0 };
+    let id = builder.connection(over(one_way("c", a, c, source), &[a, b, c]));
+    let network = with_paths(&builder.build().unwrap(), &[(id, vec![a, d, c])]).unwrap();
+    let lossy = network.links().find(|&link| {
+        let spec = network.link_spec(link);
+        spec.from == a && spec.to == d
+    });
+    let loss = LinkLoss::from(0.5);
+    for model in all_models() {
+        let [first, last] = [true, false].map(|loss_first| {
+            let mut simulation = begin(&network, model);
+            if loss_first {
+                simulation.set_loss(lossy.unwrap(), &loss).unwrap();
+            }
+            simulation.set_route(id, Some(&[a, d, c])).unwrap();
+            if !loss_first {
+                simulation.set_loss(lossy.unwrap(), &loss).unwrap();
+            }
+            go_on(&mut simulation, DURATION_S);
+            simulation
+        });
+        assert_eq!(bits(&first), bits(&last), "{model:?}");
+        let lost = first.connection_totals(id).lost_pkts;
+        assert!((40.0..110.0).contains(&lost), "{model:?} {lost}");
     }
 }
 

@@ -1,0 +1,109 @@
+//! What is set between steps is the same in parts, by as many threads as there are.
+
+use netflow_network::readout::Engine as _;
+use netflow_network::{
+    Change, ConnectionId, EventSpec, LinkId, LinkLoss, Network, NetworkBuilder, NodeId,
+    PacketOptions, Set, Source, WindowSource,
+};
+use netflow_problems::{connection, link};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg32;
+
+use super::Packets;
+
+const NODES: usize = 12;
+const SLOWEST_BPS: f64 = 10e6;
+const FASTEST_BPS: f64 = 40e6;
+const FASTEST_PPS: f64 = 1500.0;
+
+/// A ring with so much traffic that threads have something to do while its links let them: half of it TCP, half with
+/// rates that may be set. All of it may go either way around.
+fn ring() -> Network {
+    let mut builder = NetworkBuilder::new();
+    let nodes: Vec<NodeId> = (0..NODES).map(|i| builder.node(&format!("n{i}"))).collect();
+    let node = |i: usize| nodes[i % NODES];
+    for i in 0..NODES {
+        for (from, to) in [(i, i + 1), (i + 1, i)] {
+            let spec = link(node(from), node(to), 2.0 * SLOWEST_BPS, 0.01, 60.0);
+            let link = builder.link(spec);
+            for bps in [SLOWEST_BPS, FASTEST_BPS] {
+                builder.event(EventSpec {
+                    at_s: EventSpec::NEVER_S,
+                    link,
+                    change: Change::Bandwidth(bps),
+                });
+            }
+        }
+    }
+    for i in 0..NODES {
+        let source = match i % 2 {
+            0 => Source::Window(WindowSource::default()),
+            _ => Source::Poisson { rate_pps: 1000.0 },
+        };
+        let spec = connection(&format!("c{i}"), node(i), node(i + 3), source);
+        let id = builder.connection(spec);
+        let far = (0..=NODES - 3).map(|hop| node(i + NODES - hop));
+        builder.may_take(id, far.collect());
+        if i % 2 == 1 {
+            builder.may_send(id, 0.0);
+            builder.may_send(id, FASTEST_PPS);
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// Sets something at random.
+fn steer(packets: &mut Packets, rng: &mut Pcg32) {
+    let links: Vec<LinkId> = packets.network().links().collect();
+    let connections: Vec<ConnectionId> = packets.network().connections().collect();
+    let link = links[rng.random_range(0..links.len())];
+    let place = rng.random_range(0..connections.len());
+    let (id, before) = (connections[place], packets.set_of(connections[place]));
+    match rng.random_range(0..4) {
+        0 => packets.set_bandwidth(link, rng.random_range(SLOWEST_BPS..FASTEST_BPS)),
+        1 => packets.set_loss(link, &LinkLoss::from(rng.random_range(0.0..0.03))),
+        2 if place % 2 == 1 => {
+            let rate_pps = Some(rng.random_range(0.0..FASTEST_PPS));
+            packets.set(id, Set { rate_pps, ..before });
+        }
+        _ => {
+            let path = [None, Some(0), Some(1)][rng.random_range(0..3)];
+            packets.set(id, Set { path, ..before });
+        }
+    }
+}
+
+/// What is told after each stretch of a steered run, and after how many of them it was in parts.
+fn steered(seed: u64, prepare: fn(&mut Packets)) -> (Vec<String>, usize) {
+    let mut packets = Packets::new(ring(), 10.0, seed, PacketOptions::default()).unwrap();
+    let mut rng = Pcg32::seed_from_u64(seed);
+    let (mut told, mut in_parts) = (Vec::new(), 0);
+    for i in 1..=30 {
+        prepare(&mut packets);
+        steer(&mut packets, &mut rng);
+        packets.reach(0.04 * f64::from(i)).unwrap();
+        in_parts += usize::from(packets.engine.parts.are_there());
+        told.extend(packets.engine.told_now());
+    }
+    (told, in_parts)
+}
+
+#[test]
+fn what_is_set_is_the_same_in_parts() {
+    for seed in 0..2 {
+        let (alone, never) = steered(seed, |packets| packets.set_threads(1));
+        // As it chooses itself: which way is faster is not asked before both were tried.
+        let (two, in_two) = steered(seed, |packets| packets.set_threads(2));
+        let (three, in_three) = steered(seed, |packets| packets.engine.divide());
+        assert_eq!(never, 0);
+        assert!(
+            in_two >= 10 && in_three >= 25,
+            "{seed}: {in_two} {in_three}"
+        );
+        for (name, other) in [("two threads", two), ("three parts", three)] {
+            let differs = alone.iter().zip(&other).find(|(a, b)| a != b);
+            assert_eq!(differs, None, "{seed}: {name}");
+            assert_eq!(alone.len(), other.len());
+        }
+    }
+}
