@@ -4,7 +4,7 @@
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
 use netflow_tcpmodel::rounds::{self, Rounds};
-use netflow_tcpmodel::rto::{ExactDistribution, MonteCarlo};
+use netflow_tcpmodel::rto::{ExactDistribution, MonteCarlo, MonteCarloUnless};
 use netflow_tcpmodel::short::{Exponent, Short};
 use netflow_tcpmodel::{Error, Stack, Transfer};
 use serde::Serialize;
@@ -147,22 +147,41 @@ pub struct Answer {
 /// # Errors
 /// If the model does not know such transfers.
 pub fn latency(method: &Method, question: &Question) -> Result<Answer, Error> {
+    latency_unless(method, question, &|| false)
+}
+
+/// The same, but once `stop` says so no more transfers are played: [`Answer::samples`] says how many were.
+///
+/// # Errors
+/// As [`latency`].
+pub fn latency_unless(
+    method: &Method,
+    question: &Question,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Answer, Error> {
     match method.model {
-        Model::Short => short(method, question),
-        Model::Rounds => rounds(method, question),
+        Model::Short => short(method, question, stop),
+        Model::Rounds => rounds(method, question, stop),
         Model::ModelC => model_c(method, question),
         Model::Csa => csa(method, question),
     }
 }
 
-fn short(method: &Method, question: &Question) -> Result<Answer, Error> {
+fn short(
+    method: &Method,
+    question: &Question,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Answer, Error> {
     let short = Short::new(&method.stack, &question.transfer(), Exponent::Printed)?;
     let latency = match method.samples {
         None => short.latency(&ExactDistribution)?,
-        Some(trials) => short.latency(&MonteCarlo {
-            trials,
-            ..MonteCarlo::default()
-        })?,
+        Some(trials) => {
+            let monte_carlo = MonteCarlo {
+                trials,
+                ..MonteCarlo::default()
+            };
+            short.latency(&MonteCarloUnless { monte_carlo, stop })?
+        }
     };
     let quantile = |q| {
         let distribution = latency.distribution.as_ref();
@@ -183,7 +202,11 @@ fn short(method: &Method, question: &Question) -> Result<Answer, Error> {
     })
 }
 
-fn rounds(method: &Method, question: &Question) -> Result<Answer, Error> {
+fn rounds(
+    method: &Method,
+    question: &Question,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Answer, Error> {
     let transfer = rounds::Transfer {
         loss_forward: question.loss,
         loss_back: question.loss,
@@ -196,7 +219,7 @@ fn rounds(method: &Method, question: &Question) -> Result<Answer, Error> {
     };
     let mut options = rounds::Options::default();
     options.trials = method.samples.unwrap_or(options.trials);
-    let latency = rounds.solve(&options)?;
+    let latency = rounds.solve_unless(&options, stop)?;
     Ok(Answer {
         mean_s: latency.mean_s(),
         standard_error_s: latency.standard_error_s(),

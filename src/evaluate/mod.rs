@@ -308,6 +308,9 @@ impl Task<'_> {
         let (mut steps, mut time_s) = (0, 0.0);
         let (mut users, mut waits) = (Vec::new(), Vec::new());
         for first in (0..seeds).step_by(some as usize) {
+            if (self.stop)() {
+                break;
+            }
             let last = seeds.min(first + some);
             let runs: Vec<_> = (first..last).into_par_iter().map(run).collect();
             for run in runs {

@@ -6,7 +6,7 @@ use netflow::results::{Format, UnknownFormat};
 use netflow::units::{BitsPerSecond, Bytes, Rate, Seconds, UnitError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyDict};
 
 use crate::errors::value;
 
@@ -64,16 +64,35 @@ fn quantity<T: FromStr<Err = UnitError>>(
 
 /// A number, which true and false are not.
 fn number(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let number = match given.is_instance_of::<PyBool>() {
-        true => None,
-        false => given.extract::<f64>().ok(),
-    };
-    number.ok_or_else(|| {
+    let wrong = || {
         let kind = given.get_type();
         PyTypeError::new_err(format!(
             "`{what}` must be a number or a text with a unit, not {kind}"
         ))
-    })
+    };
+    match given.is_instance_of::<PyBool>() {
+        true => Err(wrong()),
+        false => given
+            .extract::<f64>()
+            .map_err(|error| instead_of_type(given.py(), error, wrong)),
+    }
+}
+
+/// Another error where something is of a wrong type; what else went wrong, such as a number beyond all floats or
+/// whatever the caller's own object raises, is told as it is.
+fn instead_of_type(py: Python<'_>, error: PyErr, wrong: impl Fn() -> PyErr) -> PyErr {
+    match error.is_instance_of::<PyTypeError>(py) {
+        true => wrong(),
+        false => error,
+    }
+}
+
+/// What a dict has now: taking its items may run code of the caller's that changes it.
+pub fn items<'py>(
+    dict: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let items = dict.map(|dict| dict.items().extract());
+    Ok(items.transpose()?.unwrap_or_default())
 }
 
 /// A value as scenario files write it: what `--set` takes after the `=`.
@@ -90,11 +109,11 @@ pub fn setting(given: &Bound<'_, PyAny>) -> PyResult<String> {
     match given.extract::<f64>() {
         Ok(number) if number.is_finite() => Ok(format!("{number:?}")),
         Ok(number) => Err(value(format!("{number} is no value of a setting"))),
-        Err(_) => {
+        Err(error) => Err(instead_of_type(given.py(), error, || {
             let kind = given.get_type();
             let message = format!("a setting is a text, a number, True or False, not {kind}");
-            Err(PyTypeError::new_err(message))
-        }
+            PyTypeError::new_err(message)
+        })),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How long short transfers take.
 
 use netflow::find;
-use netflow::latency::{Answer, Method, Model, Question, latency as answer};
+use netflow::latency::{Answer, Method, Model, Question, latency_unless as answer};
 use netflow::units::{Bytes, Size};
 use pyo3::prelude::*;
 
@@ -57,7 +57,7 @@ pub fn latency(
             if wish.stop() {
                 break;
             }
-            answers.push(answer(&method, question)?);
+            answers.push(answer(&method, question, &|| wish.stop())?);
         }
         Ok(answers)
     })?;

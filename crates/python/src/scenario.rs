@@ -11,7 +11,9 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::convert::{format as format_of, positive_seconds, seconds, seeds as seeds_of, setting};
+use crate::convert::{
+    format as format_of, items, positive_seconds, seconds, seeds as seeds_of, setting,
+};
 use crate::errors;
 use crate::failures::Failures;
 use crate::names;
@@ -98,7 +100,7 @@ pub fn load(
 
 fn settings_of(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
     let mut settings = Vec::new();
-    for (key, value) in set.into_iter().flat_map(|set| set.iter()) {
+    for (key, value) in items(set)? {
         settings.push(one_setting(&key.extract::<String>()?, &value)?);
     }
     Ok(settings)

@@ -111,7 +111,7 @@ fn each<'py>(
     given: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     let mut all = Vec::new();
-    for (name, items) in given.into_iter().flat_map(|given| given.iter()) {
+    for (name, items) in convert::items(given)? {
         let wrong = || {
             let kind = items.get_type();
             let message = format!("`{what}` must be {{NAME: {list}}}, with no {kind} in it");

@@ -45,9 +45,9 @@ impl SteadyState {
             ..SteadyOptions::default()
         };
         let network = &scenario.network;
-        let worked = work(py, threads, None, |_| {
+        let worked = work(py, threads, None, |wish| {
             let mut solver = Solver::new(network, at_s)?;
-            let steady = solver.solve(&options)?;
+            let steady = solver.solve_unless(&options, &|| wish.stop())?;
             Ok((solver, steady))
         })?;
         let (solver, steady) = worked.whole()?.map_err(|error| errors::steady(&error))?;

@@ -43,7 +43,7 @@ impl Sweep {
     ) -> PyResult<Sweep> {
         let spec = scenario.get().spec();
         let mut axes = Vec::new();
-        for (key, values) in vary.iter() {
+        for (key, values) in convert::items(Some(vary))? {
             axes.push(axis(&key.extract::<String>()?, &values)?);
         }
         let each_link_fails = match fail {
@@ -73,10 +73,10 @@ impl Sweep {
             settings: Vec::new(),
             ..spec
         };
-        let worked = work(py, threads, None, |_| {
+        let worked = work(py, threads, None, |wish| {
             let load = |settings: &[String]| spec.load(settings);
             match tried {
-                None => Library::new(request, &load),
+                None => Library::new(request, &load, &|| wish.stop()),
                 Some((digest, names_files)) => {
                     let tried = Tried {
                         digest,

@@ -187,6 +187,18 @@ impl Solver {
     /// # Errors
     /// [`SteadyError::NotFound`] if no start leads to rest; [`SteadyError::BadOption`].
     pub fn solve(&mut self, options: &SteadyOptions) -> Result<Steady, SteadyError> {
+        self.solve_unless(options, &|| false)
+    }
+
+    /// The same, but once `stop` says so no more random starts are tried: [`Steady::starts`] says how many were.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_unless(
+        &mut self,
+        options: &SteadyOptions,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Steady, SteadyError> {
         options.check()?;
         let first = self.first_start();
         let mut z = first.clone();
@@ -204,8 +216,10 @@ impl Solver {
             return Err(self.not_found(&z, tried as usize));
         }
         let mut others: Vec<Vec<f64>> = Vec::new();
-        let mut led = 0;
-        for start in 0..options.starts {
+        let (mut starts, mut led) = (0, 0);
+        while starts < options.starts && !stop() {
+            let start = starts;
+            starts += 1;
             let mut other = self.random_start(&first, options.seed, u64::from(start));
             if self.find(&mut other, options).residual > options.tolerance {
                 continue;
@@ -223,7 +237,7 @@ impl Solver {
             }
         }
         let mut steady = self.read(z, reached);
-        steady.starts = options.starts;
+        steady.starts = starts;
         steady.starts_led = led;
         steady.equilibria = 1 + others.len();
         Ok(steady)

@@ -144,13 +144,17 @@ pub struct Sweep {
 
 impl Sweep {
     /// Counts the cases, and tries every value once, with the first of all others, on the threads of the current
-    /// rayon pool.
+    /// rayon pool, until `stop` says otherwise.
     ///
     /// # Errors
     /// Everything that keeps the sweep from beginning.
-    pub fn new(request: Request, load: &Load<'_>) -> Result<Sweep, Error> {
+    pub fn new(
+        request: Request,
+        load: &Load<'_>,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Sweep, Error> {
         let mut sweep = Sweep::untried(request, load)?;
-        sweep.check_values(load)?;
+        sweep.check_values(load, stop)?;
         Ok(sweep)
     }
 
@@ -250,11 +254,19 @@ impl Sweep {
         check_run(&self.base, self.request.every_s).map_err(Error::Refused)
     }
 
-    fn check_values(&mut self, load: &Load<'_>) -> Result<(), Error> {
+    fn check_values(
+        &mut self,
+        load: &Load<'_>,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Error> {
         let axes = self.request.axes.iter().enumerate();
         let values = axes.flat_map(|(a, axis)| (1..axis.values.len()).map(move |v| (a, v)));
         let values: Vec<(usize, usize)> = values.collect();
+        let cases = self.cases.count();
         let tried = values.par_iter().map(|&(axis, value)| {
+            if stop() {
+                return Err(Error::Stopped { done: 0, cases });
+            }
             let mut which = vec![0; self.request.axes.len()];
             which[axis] = value;
             let scenario = load(&self.settings_with(&which)).map_err(Error::Scenario)?;

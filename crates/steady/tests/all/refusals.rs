@@ -119,6 +119,11 @@ fn options_out_of_range_are_refused() {
         ..SteadyOptions::default()
     };
     bad(solver.solve(&options).map(|_| ()));
+    let options = SteadyOptions {
+        starts: SteadyOptions::MOST_STARTS + 1,
+        ..SteadyOptions::default()
+    };
+    bad(solver.solve(&options).map(|_| ()));
     let bounds = Bounds {
         loss: f64::NAN,
         ..Bounds::default()
@@ -126,6 +131,32 @@ fn options_out_of_range_are_refused() {
     bad(solver
         .headroom(&bounds, Scale::All, &SteadyOptions::default())
         .map(|_| ()));
+}
+
+/// Who no longer waits gets the same steady state, and is told how many starts there were.
+#[test]
+fn starts_end_when_somebody_says_so() {
+    let mut pair = pair(50.0);
+    pair.poisson("c", 100.0);
+    let network = pair.build();
+    let mut solver = Solver::new(&network, 1.0).unwrap();
+    let options = SteadyOptions {
+        starts: SteadyOptions::MOST_STARTS,
+        ..SteadyOptions::default()
+    };
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 5
+    };
+    let stopped = solver.solve_unless(&options, &stop).unwrap();
+    let five = SteadyOptions {
+        starts: 5,
+        ..options
+    };
+    let whole = solver.solve(&five).unwrap();
+    assert_eq!((stopped.starts, stopped.starts_led), (5, whole.starts_led));
+    assert_eq!(stopped.totals.goodput_bps, whole.totals.goodput_bps);
 }
 
 /// What its application makes is all that a connection sends, and is no transfer that ends.

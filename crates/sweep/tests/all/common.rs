@@ -47,7 +47,7 @@ pub fn request() -> Request {
 }
 
 pub fn sweep(request: Request) -> Sweep {
-    Sweep::new(request, &load).unwrap_or_else(|error| panic!("{}", said(&error)))
+    Sweep::new(request, &load, &|| false).unwrap_or_else(|error| panic!("{}", said(&error)))
 }
 
 /// Every file below a directory, by its path.

@@ -42,7 +42,7 @@ fn a_sweep_costs_little_more_than_its_cases() {
             format,
             ..Request::default()
         };
-        Sweep::new(request, &load).unwrap_or_else(|error| panic!("{error}"))
+        Sweep::new(request, &load, &|| false).unwrap_or_else(|error| panic!("{error}"))
     };
     let ms = |time_s: f64, cases: u64| 1e3 * time_s / cases as f64;
 

@@ -1,6 +1,7 @@
 //! What is wrong is said before anything is evaluated.
 
 use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_results::Format;
 use netflow_sweep::{Axis, Error, Model, Request, Sweep, Writing};
@@ -8,7 +9,7 @@ use netflow_sweep::{Axis, Error, Model, Request, Sweep, Writing};
 use crate::common::{axes, load, request, said, sweep};
 
 fn refusal(request: Request) -> String {
-    match Sweep::new(request, &load) {
+    match Sweep::new(request, &load, &|| false) {
         Err(error) => said(&error),
         Ok(sweep) => panic!("{} cases", sweep.cases().count()),
     }
@@ -273,4 +274,26 @@ fn a_scenario_that_changes_meanwhile() {
         &|| false,
     );
     assert!(matches!(error, Err(Error::Changed)));
+}
+
+/// There may be very many values: to try them all is not waited for.
+#[test]
+fn trying_values_ends_when_somebody_says_so() {
+    let loads = AtomicU64::new(0);
+    let counted = |settings: &[String]| {
+        loads.fetch_add(1, Ordering::Relaxed);
+        load(settings)
+    };
+    let many = Request {
+        axes: axes(&["connection.c1.source.constant=0.5..3.5 Mbit/s/10000"]),
+        each_link_fails: false,
+        ..request()
+    };
+    let stopped = Sweep::new(many, &counted, &|| loads.load(Ordering::Relaxed) > 5);
+    let Err(Error::Stopped { done, cases }) = stopped else {
+        panic!("{} loads", loads.into_inner());
+    };
+    assert_eq!((done, cases), (0, 10_000));
+    // As many as threads may have begun meanwhile.
+    assert!(loads.into_inner() < 1000);
 }

@@ -152,6 +152,19 @@ impl Rounds {
     ///
     /// If a number of the transfer, the stack or the options is outside of what it may be.
     pub fn solve(&self, options: &Options) -> Result<Distribution, Error> {
+        self.solve_unless(options, &|| false)
+    }
+
+    /// The same, but once `stop` says so no more transfers are played, and the answer is that of those until then.
+    ///
+    /// # Errors
+    ///
+    /// As [`solve`](Self::solve).
+    pub fn solve_unless(
+        &self,
+        options: &Options,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Distribution, Error> {
         self.stack.check()?;
         self.transfer.check()?;
         options.check()?;
@@ -159,6 +172,8 @@ impl Rounds {
         let blocks = options.trials.div_ceil(BLOCK);
         let taken: Vec<Taken> = (0..blocks)
             .into_par_iter()
+            // Of none there is no distribution.
+            .filter(|&block| block == 0 || !stop())
             .flat_map_iter(|block| {
                 let trials = BLOCK.min(options.trials - block * BLOCK);
                 play(&setting, options.seed, block, trials)

@@ -34,7 +34,7 @@ pub use chain::{RtoChain, Timers};
 pub use distribution::Distribution;
 pub use lattice::ExactDistribution;
 pub use moments::ExactMoments;
-pub use monte_carlo::MonteCarlo;
+pub use monte_carlo::{MonteCarlo, MonteCarloUnless};
 
 use crate::Error;
 

@@ -48,24 +48,59 @@ const FIRST_BATCH: u64 = 16 * BLOCK;
 /// So many trials make the distribution; that of more would be no better to the eye.
 const KEPT: u64 = 1 << 20;
 
+/// So many trials between two looks at whether to stop: no more than a second's work.
+const STRETCH: u64 = 256 * BLOCK;
+
 impl Solver for MonteCarlo {
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
+        let (monte_carlo, stop) = (*self, &|| false);
+        MonteCarloUnless { monte_carlo, stop }.solve(chains)
+    }
+}
+
+/// The same, but once `stop` says so no more trials are played, and the answer is that of those until then.
+#[derive(Clone, Copy)]
+pub struct MonteCarloUnless<'a> {
+    /// What is played.
+    pub monte_carlo: MonteCarlo,
+    /// Whether somebody wants it to end.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Solver for MonteCarloUnless<'_> {
+    fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error> {
+        self.monte_carlo.solve_unless(chains, self.stop)
+    }
+}
+
+impl MonteCarlo {
+    fn solve_unless(
+        &self,
+        chains: &[RtoChain],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<TimeoutTime, Error> {
         chains.iter().try_for_each(RtoChain::check)?;
         self.check()?;
         let players: Vec<Player> = chains.iter().map(Player::new).collect();
         let mut all = Sums::new(chains.len());
         let mut kept_s = Vec::with_capacity(self.trials.min(KEPT) as usize);
         let mut batch = FIRST_BATCH;
-        while all.trials < self.trials {
-            let from = all.trials / BLOCK;
-            let to = (all.trials + batch).min(self.trials).div_ceil(BLOCK);
-            let blocks: Vec<(Sums, Vec<f64>)> = (from..to)
-                .into_par_iter()
-                .map(|block| self.play(&players, block))
-                .collect();
-            for (sums, times_s) in &blocks {
-                all.merge(sums);
-                kept_s.extend_from_slice(times_s);
+        'batches: while all.trials < self.trials {
+            let end = (all.trials + batch).min(self.trials);
+            while all.trials < end {
+                if all.trials > 0 && stop() {
+                    break 'batches;
+                }
+                let from = all.trials / BLOCK;
+                let to = (all.trials + STRETCH).min(end).div_ceil(BLOCK);
+                let blocks: Vec<(Sums, Vec<f64>)> = (from..to)
+                    .into_par_iter()
+                    .map(|block| self.play(&players, block))
+                    .collect();
+                for (sums, times_s) in &blocks {
+                    all.merge(sums);
+                    kept_s.extend_from_slice(times_s);
+                }
             }
             if let Some(precision) = self.precision
                 && HALF_INTERVAL * all.standard_error_s() <= precision * all.mean_s
@@ -85,9 +120,7 @@ impl Solver for MonteCarlo {
             means_s: all.means_s(),
         })
     }
-}
 
-impl MonteCarlo {
     fn check(&self) -> Result<(), Error> {
         ensure(
             (2..=1_000_000_000).contains(&self.trials),

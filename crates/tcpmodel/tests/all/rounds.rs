@@ -108,6 +108,20 @@ fn one_segment_by_hand() {
     assert_eq!(latency.quantile(0.5), latency.quantile(0.0));
 }
 
+/// Who no longer waits gets what fewer transfers give.
+#[test]
+fn transfers_end_when_somebody_says_so() {
+    let rounds = Rounds {
+        stack: Stack::builtin("linux-6").unwrap(),
+        transfer: lossy(0.05, Transfer::push(20_000, 1000, 0.05)),
+    };
+    let of = |trials| Options { trials, seed: 3 };
+    let stopped = rounds.solve_unless(&of(10_000_000), &|| true).unwrap();
+    let few = rounds.solve(&of(stopped.trials() as u64)).unwrap();
+    assert!(stopped.trials() < 100_000);
+    assert_eq!(stopped, few);
+}
+
 #[test]
 fn the_answer_is_the_same_bits_for_any_number_of_threads() {
     let rounds = Rounds {

@@ -4,7 +4,8 @@
 use crate::reference::{Row, Table};
 use netflow_tcpmodel::Error;
 use netflow_tcpmodel::rto::{
-    ExactDistribution, ExactMoments, MonteCarlo, RtoChain, Solver, TimeoutTime, Timers,
+    ExactDistribution, ExactMoments, MonteCarlo, MonteCarloUnless, RtoChain, Solver, TimeoutTime,
+    Timers,
 };
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
@@ -234,6 +235,24 @@ fn a_sample_is_the_same_bits_for_any_number_of_threads() {
     }
     let other = MonteCarlo { seed: 6, ..solver }.solve(&chains).unwrap();
     assert_ne!(bits(&one), bits(&other));
+}
+
+/// Who no longer waits gets what fewer trials give.
+#[test]
+fn trials_end_when_somebody_says_so() {
+    let chains = [RtoChain::new(20, 0.2, timers(0.05))];
+    let monte_carlo = MonteCarlo {
+        trials: 1_000_000_000,
+        ..MonteCarlo::default()
+    };
+    let stop = &|| true;
+    let stopped = MonteCarloUnless { monte_carlo, stop }.solve(&chains);
+    let few = MonteCarlo {
+        trials: 16_384,
+        ..monte_carlo
+    };
+    let few = few.solve(&chains).unwrap();
+    assert_eq!(bits(&stopped.unwrap()), bits(&few));
 }
 
 fn bits(time: &TimeoutTime) -> Vec<u64> {

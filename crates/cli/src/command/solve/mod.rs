@@ -39,7 +39,7 @@ pub struct SolveArguments {
     at: Option<f64>,
 
     /// Random starts besides the first, to see whether they lead to other steady states
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=i64::from(SteadyOptions::MOST_STARTS)))]
     starts: u32,
 
     /// Run the fluid model until then, too, and say whether it comes to rest there

@@ -89,7 +89,10 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     let scenario = Source::of(&arguments.scenario)?;
     let load = |settings: &[String]| scenario.load(settings);
     let threads = arguments.threads;
-    let sweep = on_threads(threads, || Sweep::new(request, &load))?.map_err(cannot)?;
+    let sweep = on_threads(threads, || {
+        Sweep::new(request, &load, &interrupt::requested)
+    })?
+    .map_err(cannot)?;
     if !arguments.quiet {
         problems::warn(sweep.base());
         problems::warn_of_all(sweep.warnings());
