@@ -113,7 +113,7 @@ def sweep(
             if tell is not None:
                 tell(done / len(missing))
     else:
-        tasks = _tasks(native, directory, task_seconds)
+        tasks = _tasks(native, directory, task_seconds, _at_once(executor))
         spec = pickle.dumps((scenario, dict(vary), {**options, "tried": native.tried}))
         calls = [(spec, directory, chunks, threads or 1) for chunks in tasks]
         _on(executor, calls, retries, _called(progress))
@@ -122,14 +122,34 @@ def sweep(
     return SweepResult(directory, written, kept)
 
 
-def _tasks(native: _native.Sweep, directory: str, task_seconds: float) -> list[list[int]]:
-    """What is missing, in ranges that take about so long each on one processor."""
+def _tasks(native: _native.Sweep, directory: str, task_seconds: float, at_once: int) -> list[list[int]]:
+    """What is missing, in ranges that take about so long each on one processor, and less and less towards the end.
+
+    So nobody waits for long for the last one of `at_once` that are done at the same time.
+    """
     missing = _missing(native, directory)
     if not missing:
         return []
     each = native.estimate_s() / max(1, native.chunks)
-    together = max(1, min(len(missing), math.floor(task_seconds / max(each, 1e-9))))
-    return [missing[i : i + together] for i in range(0, len(missing), together)]
+    most = max(1, min(len(missing), math.floor(min(task_seconds / max(each, 1e-9), 1e9))))
+    tasks: list[list[int]] = []
+    while missing:
+        together = max(1, min(most, len(missing) // (2 * at_once)))
+        tasks.append(missing[:together])
+        missing = missing[together:]
+    return tasks
+
+
+def _is_dask(executor: Any) -> bool:
+    return type(executor).__module__.startswith("distributed")
+
+
+def _at_once(executor: Any) -> int:
+    """How many tasks an executor does at the same time, as far as it tells: more may come later."""
+    if _is_dask(executor):
+        return max(1, int(sum(executor.nthreads().values())))
+    workers = getattr(executor, "_max_workers", None)
+    return workers if isinstance(workers, int) and workers > 0 else 1
 
 
 @functools.lru_cache(maxsize=_READY)
@@ -173,10 +193,12 @@ def _on(executor: Any, calls: list[tuple[Any, ...]], retries: int, progress: Cal
 
 
 def _submitted(executor: Any, calls: list[tuple[Any, ...]], retries: int) -> Iterator[int]:
-    if type(executor).__module__.startswith("distributed"):
+    if _is_dask(executor):
         from distributed import as_completed
 
-        futures = [executor.submit(_task, *call, pure=False, retries=retries) for call in calls]
+        # What all have in common goes to each worker once. Where a worker that has it dies, it is sent again.
+        shared = {spec: executor.submit(bytes, spec, pure=False, retries=retries) for spec, *_ in calls}
+        futures = [executor.submit(_task, shared[spec], *rest, pure=False, retries=retries) for spec, *rest in calls]
         finished: Any = as_completed(futures)  # type: ignore[no-untyped-call, unused-ignore]
     else:
         from concurrent.futures import as_completed as completed

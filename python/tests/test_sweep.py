@@ -107,6 +107,22 @@ def test_an_error_on_a_worker_is_told(triangle, tmp_path):
     assert nf.sweep(triangle, VARY, out=tmp_path).cases == 120
 
 
+def test_tasks_are_long_at_first_and_short_at_last(triangle, tmp_path):
+    from netflow_evaluator import _native, _sweep
+
+    native = _native.Sweep(triangle, {"link.A->C.bandwidth": "1..4 Mbit/s/300"})
+    native.prepare(tmp_path)
+    each_s = native.estimate_s() / native.chunks
+    for seconds, at_once in [(1e9, 1), (1e9, 4), (1e-9, 4), (7 * each_s, 2), (float("inf"), 1000)]:
+        tasks = _sweep._tasks(native, str(tmp_path), seconds, at_once)
+        assert [chunk for task in tasks for chunk in task] == list(range(native.chunks))
+        lengths = [len(task) for task in tasks]
+        assert lengths == sorted(lengths, reverse=True) and lengths[-1] == 1
+        assert lengths[0] <= max(1, native.chunks // (2 * at_once))
+    assert _sweep._at_once(concurrent.futures.ThreadPoolExecutor(3)) == 3
+    assert _sweep._at_once(object()) == 1
+
+
 def test_dask_writes_the_same(tmp_path):
     distributed = pytest.importorskip("distributed")
     scenario = nf.Scenario.from_toml(TRIANGLE)
