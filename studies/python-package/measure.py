@@ -104,30 +104,81 @@ def contents(directory):
     return [(file.name, file.read_bytes()) for file in files]
 
 
-def sweeps(nf, cases):
+def varied(scenario, cases):
+    return {f"link.{scenario.links[0]}.bandwidth": [f"{10 + i * 0.01:.2f} Mbit/s" for i in range(cases)]}
+
+
+def busy_s(pids):
+    """Seconds that processes have computed."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def timed(pids, work):
+    """Seconds by the clock, and of processors."""
+    before, began = busy_s(pids), time.perf_counter()
+    work()
+    return time.perf_counter() - began, busy_s(pids) - before
+
+
+def by_dask(nf, scenario, vary, directory, **options):
+    """The same by Dask's scheduler and two workers of one thread each, which are there before."""
     from distributed import Client, LocalCluster
 
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        client.wait_for_workers(2)
+        pids = [os.getpid(), *client.run(os.getpid).values()]
+        return timed(pids, lambda: nf.sweep(scenario, vary, out=directory, executor=client, **options))
+
+
+def sweeps(nf, cases, pairs):
+    """A sweep here and by Dask, in turns; whichever is first has no advantage of it."""
     with tempfile.TemporaryDirectory() as place:
         scenario = nf.load(hundred_nodes(place))
-        link = scenario.links[0]
-        vary = {f"link.{link}.bandwidth": [f"{10 + i * 0.01:.2f} Mbit/s" for i in range(cases)]}
+        vary = varied(scenario, cases)
+        ratios = []
+        for pair in range(pairs):
+            here, there = f"{place}/here-{pair}", f"{place}/dask-{pair}"
+            turns = {
+                "here": lambda here=here: timed([os.getpid()], lambda: nf.sweep(scenario, vary, out=here)),
+                "dask": lambda there=there: by_dask(nf, scenario, vary, there),
+            }
+            order = list(turns) if pair % 2 == 0 else list(turns)[::-1]
+            took = {name: turns[name]() for name in order}
+            same = contents(here) == contents(there)
+            (here_s, here_busy_s), (there_s, there_busy_s) = took["here"], took["dask"]
+            ratios.append(there_s / here_s)
+            print(
+                f"sweep of {cases} cases of 100 nodes: {here_s:.1f} s here ({here_busy_s:.1f} s of processors), "
+                f"{there_s:.1f} s by Dask on two workers ({there_busy_s:.1f} s): {ratios[-1]:.3f}; the same bytes: {same}",
+                flush=True,
+            )
+        print(f"by Dask it takes {sorted(ratios)[len(ratios) // 2]:.3f} times as long, the median of {pairs} (limit 1.15)")
+
+
+def tasks():
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        client.wait_for_workers(2)
+        many = 2000
         began = time.perf_counter()
+        client.gather(client.map(int, range(many), pure=False))
+        task_s = (time.perf_counter() - began) / many
+    print(f"a task costs the scheduler {1e3 * task_s:.2f} ms: tasks of 5 s keep {5 / task_s:.0f} workers busy")
+
+
+def kills(nf, cases):
+    """A worker is killed in the middle, then the scheduler, and the sweep goes on elsewhere."""
+    with tempfile.TemporaryDirectory() as place:
+        file = hundred_nodes(place)
+        scenario = nf.load(file)
+        vary = varied(scenario, cases)
         nf.sweep(scenario, vary, out=f"{place}/here")
-        here_s = time.perf_counter() - began
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-            client.wait_for_workers(2)
-            began = time.perf_counter()
-            nf.sweep(scenario, vary, out=f"{place}/dask", executor=client)
-            there_s = time.perf_counter() - began
-            tasks = 2000
-            began = time.perf_counter()
-            client.gather(client.map(int, range(tasks), pure=False))
-            task_s = (time.perf_counter() - began) / tasks
-        same = contents(f"{place}/here") == contents(f"{place}/dask")
-        print(f"sweep of {cases} cases of 100 nodes: {here_s:.1f} s here, {there_s:.1f} s by Dask on two workers ({there_s / here_s:.2f}; limit 1.15); the same bytes: {same}")
-        print(f"a task costs the scheduler {1e3 * task_s:.2f} ms: tasks of 5 s keep {5 / task_s:.0f} workers busy")
-        # A worker is killed in the middle, then the scheduler, and the sweep goes on elsewhere.
-        killed = subprocess.Popen([sys.executable, __file__, "--killed", str(scenario), f"{place}/killed", f"{place}/hundred.toml", str(cases)])
+        killed = subprocess.Popen([sys.executable, __file__, "--killed", f"{place}/killed", str(file), str(cases)])
         chunks = Path(place) / "killed" / "chunks"
         while killed.poll() is None and (not chunks.exists() or len(list(chunks.glob("*.json"))) < 20):
             time.sleep(0.05)
@@ -144,7 +195,7 @@ def sweep_to_be_killed(directory, file, cases):
     from distributed import Client, LocalCluster
 
     scenario = nf.load(file)
-    vary = {f"link.{scenario.links[0]}.bandwidth": [f"{10 + i * 0.01:.2f} Mbit/s" for i in range(cases)]}
+    vary = varied(scenario, cases)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.wait_for_workers(2)
         pids = list(client.run(os.getpid).values())
@@ -162,19 +213,28 @@ def sweep_to_be_killed(directory, file, cases):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10000, help="of the sweeps")
-    parser.add_argument("--killed", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--pairs", type=int, default=3, help="of sweeps here and by Dask, in turns")
+    parser.add_argument("--only", choices=["imports", "fixed_cost", "tables", "memory", "interrupts", "sweeps", "tasks", "kills"], help="measure this alone")
+    parser.add_argument("--killed", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.killed:
-        _, directory, file, cases = arguments.killed
+        directory, file, cases = arguments.killed
         return sweep_to_be_killed(directory, file, int(cases))
     import netflow_evaluator as nf
 
-    imports()
-    fixed_cost(nf)
-    tables(nf)
-    memory(nf)
-    interrupts(nf)
-    sweeps(nf, arguments.cases)
+    measures = {
+        "imports": imports,
+        "fixed_cost": lambda: fixed_cost(nf),
+        "tables": lambda: tables(nf),
+        "memory": lambda: memory(nf),
+        "interrupts": lambda: interrupts(nf),
+        "sweeps": lambda: sweeps(nf, arguments.cases, arguments.pairs),
+        "tasks": tasks,
+        "kills": lambda: kills(nf, min(arguments.cases, 4000)),
+    }
+    for name, measure in measures.items():
+        if arguments.only in (None, name):
+            measure()
 
 
 if __name__ == "__main__":
