@@ -2,6 +2,21 @@
 
 use crate::{Change, ConnectionId, LinkId, Network, Source};
 
+/// What links are at one time, in their order.
+struct Now {
+    bandwidths_bps: Vec<f64>,
+    delays_s: Vec<f64>,
+}
+
+impl Now {
+    fn new(network: &Network, at_s: f64) -> Now {
+        Now {
+            bandwidths_bps: network.bandwidths_at_bps(at_s),
+            delays_s: network.delays_at_s(at_s),
+        }
+    }
+}
+
 impl Network {
     /// The demand on every link in bit/s, in the order of the links: the sum over the connections
     /// whose data crosses it at `from_s` of what they would send if this link had no end of bandwidth and
@@ -11,7 +26,8 @@ impl Network {
     /// its application makes, and no more than the narrowest other link of its way carries: infinitely
     /// much where there is none of these limits. Over the link's bandwidth then it says how far the link is from carrying all of it.
     pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
-        let bandwidths_bps = self.bandwidths_at_bps(from_s);
+        let now = Now::new(self, from_s);
+        let bandwidths_bps = &now.bandwidths_bps;
         let mut demand_bps = vec![0.0; self.link_count()];
         for id in self.connections() {
             let path = self.path_at(id, from_s);
@@ -22,7 +38,7 @@ impl Network {
                 continue;
             }
             let active = active_s / (to_s - from_s);
-            let wanted_bps = self.wanted_bps(id, from_s, &bandwidths_bps);
+            let wanted_bps = self.wanted_bps(id, from_s, &now);
             for &link in &path {
                 let others = path.iter().filter(|&&other| other != link);
                 let widths = others.map(|&other| bandwidths_bps[other.index()]);
@@ -30,7 +46,7 @@ impl Network {
                 let sent_bps = match spec.source.is_answered() {
                     true => wanted_bps.min(narrowest_bps),
                     // It loses what others cannot carry only behind them.
-                    false => wanted_bps.min(before_bps(&path, link, &bandwidths_bps)),
+                    false => wanted_bps.min(before_bps(&path, link, bandwidths_bps)),
                 };
                 demand_bps[link.index()] += active * sent_bps;
             }
@@ -59,33 +75,32 @@ impl Network {
             Source::Window(_) | Source::Stack(_) | Source::Profile(_) => {}
             Source::Constant { .. } | Source::Poisson { .. } | Source::Users(_) => return None,
         }
-        let bandwidths_bps = self.bandwidths_at_bps(0.0);
+        let now = Now::new(self, 0.0);
         let path = self.path(id);
-        let widths = path.iter().map(|link| bandwidths_bps[link.index()]);
+        let widths = path.iter().map(|link| now.bandwidths_bps[link.index()]);
         let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-        let wanted_pps = f64::from(spec.count) * self.windows_pps(id, 0.0, &bandwidths_bps);
+        let wanted_pps = f64::from(spec.count) * self.windows_pps(id, 0.0, &now);
         let alone_pps = wanted_pps.min(narrowest_bps / (8.0 * spec.packet_size_bytes));
         alone_pps.is_finite().then_some(alone_pps)
     }
 
     /// What a connection (all `count` of it) would send over a way that is no limit.
-    fn wanted_bps(&self, id: ConnectionId, at_s: f64, bandwidths_bps: &[f64]) -> f64 {
+    fn wanted_bps(&self, id: ConnectionId, at_s: f64, now: &Now) -> f64 {
         let spec = self.connection_spec(id);
-        let each_pps = self.windows_pps(id, at_s, bandwidths_bps);
+        let each_pps = self.windows_pps(id, at_s, now);
         let each_pps = each_pps.min(spec.application.mean_pps());
         f64::from(spec.count) * each_pps * 8.0 * spec.packet_size_bytes
     }
 
     /// Packets/s that each of a connection would send over a way that is no limit, if it always had some.
-    fn windows_pps(&self, id: ConnectionId, at_s: f64, bandwidths_bps: &[f64]) -> f64 {
+    fn windows_pps(&self, id: ConnectionId, at_s: f64, now: &Now) -> f64 {
         let spec = self.connection_spec(id);
         let packet_bits = 8.0 * spec.packet_size_bytes;
         let window_pps = |window: Option<f64>| {
             let (there, back) = (self.path_at(id, at_s), self.return_path_at(id, at_s));
-            let delays_s = self.inner.delays_at_s(at_s);
             let links = there.iter().chain(&back);
-            let rtt_s: f64 = links.map(|&link| delays_s[link.index()]).sum();
-            let widths = there.iter().map(|link| bandwidths_bps[link.index()]);
+            let rtt_s: f64 = links.map(|&link| now.delays_s[link.index()]).sum();
+            let widths = there.iter().map(|link| now.bandwidths_bps[link.index()]);
             let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
             let queues_pkts: f64 = there.iter().map(|&link| self.buffer_pkts(link)).sum();
             // A larger window never gets full: packets are lost before.
