@@ -13,6 +13,8 @@ fn a_closed_pipe_is_no_error() {
     for arguments in [
         "run dumbbell.toml",
         "run dumbbell.toml --json",
+        "run dumbbell.toml --format csv",
+        "solve dumbbell.toml --format csv",
         "check dumbbell.toml",
         "explain dumbbell.toml first",
         "profile list",

@@ -58,7 +58,8 @@ fn table(rows: &[Fields], empty: Option<&Fields>, out: &mut dyn Write) -> io::Re
         .flat_map(IndexMap::keys)
         .map(|c| (c, ()))
         .collect();
-    let mut writer = csv::Writer::from_writer(out);
+    // By way of memory: of errors in writing the library does not tell the kind.
+    let mut writer = csv::Writer::from_writer(Vec::new());
     if !columns.is_empty() {
         writer.write_record(columns.keys())?;
     }
@@ -66,7 +67,8 @@ fn table(rows: &[Fields], empty: Option<&Fields>, out: &mut dyn Write) -> io::Re
         let cell = |column: &&String| row.get(*column).map_or("", String::as_str);
         writer.write_record(columns.keys().map(cell))?;
     }
-    writer.flush()
+    let text = writer.into_inner().map_err(|error| error.into_error())?;
+    out.write_all(&text)
 }
 
 /// By way of JSON text, which keeps the order of a row's fields; those within a field are in that of the
