@@ -100,7 +100,7 @@ pub struct ExplainedHop {
     pub utilization: f64,
     /// Packets in its queue.
     pub queue_pkts: f64,
-    /// Packets/s it serves, of the mean size in the queue.
+    /// Packets/s it serves: of fluids of the mean size in the queue; where packets are followed, of those of the connection.
     pub service_pps: f64,
     /// Time to serve the queue, in seconds.
     pub waiting_s: f64,

@@ -101,10 +101,7 @@ impl Engine for Packets {
                 bandwidth_bps,
                 utilization: self.utilization(link),
                 queue_pkts,
-                service_pps: match queue_pkts > 0.0 && waiting_s > 0.0 {
-                    true => queue_pkts / waiting_s,
-                    false => bandwidth_bps / bits,
-                },
+                service_pps: bandwidth_bps / bits,
                 waiting_s,
                 transmission_s: bits / bandwidth_bps,
                 propagation_s: self.engine.links[link.index()].delay_ns as f64 / 1e9,
@@ -183,6 +180,8 @@ impl Engine for Packets {
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
             longer_time: 0.0,
+            sending_s: 0.0,
+            bit_time: 0.0,
             busy_s: self.network().over_queues(id, |queue| {
                 let l = queue.index();
                 let service_ns = self.engine.link_counts(l).service_ns;
