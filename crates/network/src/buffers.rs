@@ -18,7 +18,8 @@ pub(crate) struct Crossed<'a> {
 }
 
 /// How large the data packets are that fill a queue: those of TCP, which sends until it is full, each connection
-/// counting the same; where there is no TCP, those of all others, by their rates.
+/// counting the same; where there is no TCP, those of all others, by their rates. Requests of users are among those:
+/// they are as small as they are few.
 #[derive(Clone, Copy, Default)]
 struct Sizes {
     tcp: Weighted,
@@ -33,11 +34,16 @@ struct Weighted {
 
 impl Sizes {
     fn add(&mut self, spec: &ConnectionSpec, connections: f64) {
-        let (kind, weight) = match spec.source {
+        let (kind, weight) = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                 (&mut self.others, connections * rate_pps)
             }
-            _ => (&mut self.tcp, connections),
+            Source::Users(traffic) if !traffic.replies => {
+                (&mut self.others, connections * traffic.mean_pps)
+            }
+            Source::Window(_) | Source::Stack(_) | Source::Profile(_) | Source::Users(_) => {
+                (&mut self.tcp, connections)
+            }
         };
         kind.weights += weight;
         kind.bytes += weight * spec.packet_size_bytes;
