@@ -2,6 +2,7 @@
 
 use netflow_profile::ProfileUse;
 use netflow_results::ConnectionSummary;
+use netflow_scenario::Prepared;
 
 use crate::number::{count, duration, percent};
 
@@ -34,6 +35,15 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
         ),
     ];
     warnings.into_iter().flatten().collect()
+}
+
+/// Says what means of bursts are not, where there are any.
+pub fn means(scenario: &Prepared) -> Option<String> {
+    scenario.has_means.then(|| {
+        "demands of tcp and video are carried as independent packets: in truth they come in bursts, which wait longer and are \
+         lost more; `--set simulation.model=packets` follows them"
+            .to_owned()
+    })
 }
 
 /// Says if steps between these were longer than the intervals that were asked for, which end with a step.

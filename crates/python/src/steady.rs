@@ -73,7 +73,7 @@ impl SteadyState {
                 &rows::connections(network, &steady),
             )?,
             transfers: Table::of(&TransferRow::default(), &transfers)?,
-            notes: steady_notes(network, &steady, at_s, scenario.options.model),
+            notes: steady_notes(scenario, &steady, at_s),
         })
     }
 }

@@ -167,6 +167,7 @@ fn prepare(
         digest,
         notes: valid.notes,
         demands: valid.demands,
+        has_means: valid.has_means,
     })
 }
 

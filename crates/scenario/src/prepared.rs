@@ -34,6 +34,8 @@ pub struct Prepared {
     pub notes: Vec<NodeNote>,
     /// Demands of transfers that a fluid carries as their mean.
     pub demands: Vec<DemandNote>,
+    /// Whether there are demands of transfers or of video that a fluid carries as their mean.
+    pub has_means: bool,
 }
 
 impl Prepared {

@@ -43,6 +43,8 @@ pub(super) struct Demands {
     /// Many demands have the same, and counting its packets takes a moment.
     last: Option<Arc<Transfers>>,
     pub(super) notes: Vec<DemandNote>,
+    /// Whether users are carried as their mean.
+    pub(super) has_means: bool,
 }
 
 impl Demands {
@@ -409,6 +411,7 @@ impl Assembly<'_> {
         let wire = Bytes(mean.wire_bytes);
         let rate_pps = demand.rate.packets_per_second(wire).get();
         let Model::Packets(_) = self.settings.options.model else {
+            self.demands.has_means = true;
             let acks = self.demand_acks();
             let spec = spec(demand, Source::Poisson { rate_pps }, mean.wire_bytes);
             return Some(self.builder.connection(ConnectionSpec { acks, ..spec }));

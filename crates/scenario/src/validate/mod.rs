@@ -55,6 +55,7 @@ pub(crate) struct Valid {
     pub(crate) seed: u64,
     pub(crate) notes: Vec<NodeNote>,
     pub(crate) demands: Vec<DemandNote>,
+    pub(crate) has_means: bool,
 }
 
 /// The surroundings of a scenario.
@@ -298,6 +299,7 @@ impl Assembly<'_> {
                     seed: self.settings.options.seed,
                     notes: self.notes,
                     demands: self.demands.notes,
+                    has_means: self.demands.has_means,
                     network,
                 })
             }

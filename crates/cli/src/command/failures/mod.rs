@@ -106,7 +106,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let work = || analyse(network, at_s, &options, &interrupt::requested);
     let found = on_threads(arguments.threads, work)?.map_err(cannot)?;
     let found = found.ok_or_else(|| Failure::Interrupted("nothing is told".to_owned()))?;
-    for note in steady_notes(network, &found.intact, at_s, scenario.options.model) {
+    for note in steady_notes(&scenario, &found.intact, at_s) {
         problems::warn_of(&note);
     }
     for failing in &found.down_already {

@@ -103,7 +103,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     };
     let mut solver = Solver::new(network, at_s).map_err(cannot)?;
     let steady = solver.solve(&options).map_err(cannot)?;
-    for note in steady_notes(network, &steady, at_s, scenario.options.model) {
+    for note in steady_notes(&scenario, &steady, at_s) {
         problems::warn_of(&note);
     }
     let format = if arguments.json {
