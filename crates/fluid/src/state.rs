@@ -114,6 +114,10 @@ pub(crate) struct LinkState {
     pub queue_time: f64,
     #[serde(default)]
     pub longer_time: f64,
+    #[serde(default)]
+    pub sending_s: f64,
+    #[serde(default)]
+    pub bit_time: f64,
     pub busy_s: f64,
     pub max_queue_pkts: f64,
 }
@@ -279,6 +283,8 @@ impl State {
             departed_pkts: 0.0,
             queue_time: 0.0,
             longer_time: 0.0,
+            sending_s: 0.0,
+            bit_time: 0.0,
             busy_s: 0.0,
             max_queue_pkts: 0.0,
         };
@@ -460,6 +466,8 @@ impl State {
             half.lost_pkts = ahead(half.lost_pkts, whole.lost_pkts);
             half.departed_pkts = ahead(half.departed_pkts, whole.departed_pkts);
             half.longer_time = ahead(half.longer_time, whole.longer_time);
+            half.sending_s = ahead(half.sending_s, whole.sending_s);
+            half.bit_time = ahead(half.bit_time, whole.bit_time);
         }
         for (half, whole) in self.branches.iter_mut().zip(&whole.branches) {
             half.sent_pkts = ahead(half.sent_pkts, whole.sent_pkts);

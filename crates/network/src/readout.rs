@@ -107,6 +107,10 @@ pub struct LinkSums {
     /// Packets that left the queue times the seconds by which the propagation delay was longer than that of the link's
     /// [`LinkSpec`](crate::LinkSpec). Where packets are followed it is in what they took.
     pub longer_time: f64,
+    /// Seconds in which the link sent the packets that left the queue, and packets that left it times the seconds in which
+    /// it then sent a bit. Where packets are followed both are 0.
+    pub sending_s: f64,
+    pub bit_time: f64,
     /// Seconds for which the link was busy.
     pub busy_s: f64,
     /// By drop precedence, where the queue tells them apart.
@@ -125,6 +129,8 @@ impl LinkSums {
             marked_pkts: self.marked_pkts - before.marked_pkts,
             queue_time: self.queue_time - before.queue_time,
             longer_time: self.longer_time - before.longer_time,
+            sending_s: self.sending_s - before.sending_s,
+            bit_time: self.bit_time - before.bit_time,
             busy_s: self.busy_s - before.busy_s,
             precedences: self
                 .precedences
@@ -132,11 +138,12 @@ impl LinkSums {
         }
     }
 
-    /// Seconds that packets took on average from the queue on until the link had transmitted them and carried them; its own
-    /// delay is that of its [`LinkSpec`](crate::LinkSpec).
-    pub fn delay_s(&self, own_delay_s: f64) -> Option<f64> {
-        let longer_s = mean(self.longer_time, self.departed_pkts)?;
-        Some(mean(self.queue_time, self.departed_pkts)? + (own_delay_s + longer_s))
+    /// Seconds that packets of so many bits took on average until the link had transmitted them and carried them, if they
+    /// waited as all did; its own delay is that of its [`LinkSpec`](crate::LinkSpec). Of fluids.
+    pub fn delay_s(&self, bits: f64, own_delay_s: f64) -> Option<f64> {
+        let of_each = |sum: f64| mean(sum, self.departed_pkts);
+        let waited_s = of_each(self.queue_time - self.sending_s)?.max(0.0);
+        Some(waited_s + bits * of_each(self.bit_time)? + (own_delay_s + of_each(self.longer_time)?))
     }
 
     /// Which part was lost of all packets; at most 1, though some may have been offered before.

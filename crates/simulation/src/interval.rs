@@ -75,12 +75,13 @@ impl Between<'_> {
         self.now.links[i].since(&self.before.links[i])
     }
 
-    /// What the links of a connection's way cost on average: queueing and propagation.
+    /// What the links of a connection's way cost its packets on average: queueing, transmission and propagation.
     fn path_delay_s(&self, id: ConnectionId) -> Option<f64> {
         let path = self.simulation.engine().path(id);
+        let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;
         let of = |l: &LinkId| {
             let own_s = self.network().link_spec(*l).delay_s;
-            self.sums_of(*l).delay_s(own_s)
+            self.sums_of(*l).delay_s(bits, own_s)
         };
         path.iter().map(of).sum()
     }

@@ -258,10 +258,11 @@ impl Simulation {
         }
     }
 
-    /// What packets of a connection took that were delivered: at every link of their way the mean of all
-    /// that departed there.
+    /// What packets of a connection took that were delivered: at every link of their way they waited as all did that
+    /// departed there.
     fn mean_delay_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
         let start = &self.start;
+        let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;
         let (branches, _) = fluid.branches_of(id);
         let (mut time, mut delivered_pkts) = (0.0, 0.0);
         for &b in branches {
@@ -270,7 +271,7 @@ impl Simulation {
             let inner = &self.network().tables();
             let of = |&l: &u32| {
                 let sums = self.sums_of(LinkId::new(l, inner.owner));
-                sums.delay_s(inner.links[l as usize].delay_s)
+                sums.delay_s(bits, inner.links[l as usize].delay_s)
             };
             // Of those that left a link before the period, and nothing since, it is not known.
             if pkts > 0.0

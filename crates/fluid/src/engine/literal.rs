@@ -97,6 +97,9 @@ impl Moving<'_> {
         link.departed_pkts += departed;
         link.queue_time += 0.5 * (before + after) * span.length_s;
         link.longer_time += departed * (link.propagation_s(l) - l.delay_s);
+        let bit_s = 1.0 / link.bandwidth_bps;
+        link.sending_s += departed * mean_bits * bit_s;
+        link.bit_time += departed * bit_s;
         link.busy_s += link.utilization * span.length_s;
         link.max_queue_pkts = link.max_queue_pkts.max(after);
         link.queue_pkts = after;

@@ -314,6 +314,9 @@ impl Moving<'_> {
         link.departed_pkts += departed;
         link.queue_time += 0.5 * (link.queue_pkts + solution.queue_pkts) * span.length_s;
         link.longer_time += departed * (link.propagation_s(l) - l.delay_s);
+        let bit_s = 1.0 / link.bandwidth_bps;
+        link.sending_s += (bits_available - bits_after) * bit_s;
+        link.bit_time += departed * bit_s;
         link.busy_s += solution.utilization * link.share * span.length_s;
         link.max_queue_pkts = link.max_queue_pkts.max(solution.queue_pkts);
         link.queue_pkts = solution.queue_pkts;

@@ -112,6 +112,8 @@ impl Engine for Fluid {
             marked_pkts: 0.0,
             queue_time: link.queue_time,
             longer_time: link.longer_time,
+            sending_s: link.sending_s,
+            bit_time: link.bit_time,
             busy_s: (self.network())
                 .over_queues(id, |queue| self.state.links[self.rank(queue)].busy_s),
             precedences: self.precedence_totals(id),
