@@ -369,7 +369,7 @@ fn buffers_in_bytes_are_those_of_ns2() {
 #[test]
 fn windows_follow_delays_that_change_as_in_ns2() {
     let Some(ns) = installed() else { return };
-    for variant in ["reno", "newreno", "sack"] {
+    for variant in ["tahoe", "reno", "newreno"] {
         let text = format!(
             r#"
             [simulation]
@@ -412,7 +412,7 @@ fn windows_follow_delays_that_change_as_in_ns2() {
             .unwrap();
         let side = Side::evaluate(&scenario, &jittered).unwrap();
         for from_s in [0.0, 40.0, 80.0] {
-            // Packets that were delivered in a second, and the mean queue.
+            // Packets that were delivered in an interval, and the mean queue.
             let told = |run: &Run| {
                 let within = |time_s: &f64| *time_s > from_s + 5.0 && *time_s <= from_s + 40.0;
                 let times = run.times_s.iter().map(within);
@@ -425,17 +425,17 @@ fn windows_follow_delays_that_change_as_in_ns2() {
                     .sum::<f64>()
                     / n;
                 let delivered = each.iter().map(|(_, it)| it.delivered_pkts).sum::<f64>();
-                [delivered / 35.0, queue]
+                [delivered / n, queue]
             };
             let theirs: Vec<[f64; 2]> = runs.iter().map(told).collect();
             let mean = |i: usize| theirs.iter().map(|it| it[i]).sum::<f64>() / theirs.len() as f64;
             let ours = told(&side.run);
             println!("{variant} from {from_s} s: {ours:?}, ns-2 {theirs:?}");
             assert!(
-                (ours[0] / mean(0) - 1.0).abs() < 0.02,
+                (ours[0] / mean(0) - 1.0).abs() < 0.01,
                 "{ours:?} {theirs:?}"
             );
-            assert!((ours[1] - mean(1)).abs() < 1.0, "{ours:?} {theirs:?}");
+            assert!((ours[1] - mean(1)).abs() < 0.3, "{ours:?} {theirs:?}");
         }
     }
 }

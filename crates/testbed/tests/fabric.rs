@@ -285,8 +285,8 @@ proptest! {
         prop_assert_eq!(out.len(), packets.len());
         for ((number, due_ns, _), (at_ns, _)) in out.into_iter().zip(&packets) {
             let left_ns = at_ns + 1_000_000;
-            // What happens at one moment happens before packets leave.
-            let is_later = left_ns >= u64::from(at_ms) * 1_000_000;
+            // What leaves at that moment has left.
+            let is_later = left_ns > u64::from(at_ms) * 1_000_000;
             let delay_ns = u64::from(delays_ms[usize::from(is_later)]) * 1_000_000;
             prop_assert_eq!(due_ns, left_ns + delay_ns, "packet {}", number);
         }

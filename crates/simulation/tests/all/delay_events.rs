@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use netflow_problems::{link, one_way};
+use netflow_problems::{connection, link, one_way};
 use netflow_simulation::*;
 use proptest::prelude::*;
 use rand::RngExt;
@@ -439,5 +439,111 @@ fn a_delay_that_a_link_cannot_have_is_refused() {
                 "{errors:?}"
             );
         }
+    }
+}
+
+/// A connection at a constant rate and TCP over one link whose delay goes from 10 to 60 and to 20 ms: after each change
+/// the delays of the one, and the round-trip times and rates of the other, are those of a link that was built so, of
+/// fluids and of packets; and those of fluids are as near to those of packets as there.
+#[test]
+fn after_changes_it_is_as_if_it_had_been_built_so() {
+    let network = |delay_s: f64, changes: &[(f64, f64)], source: &Source| {
+        let mut builder = NetworkBuilder::new();
+        let (a, b) = (builder.node("a"), builder.node("b"));
+        for (from, to) in [(a, b), (b, a)] {
+            let id = builder.link(link(from, to, 4e6, delay_s, 20.0));
+            for &(at_s, delay_s) in changes {
+                let change = Change::Delay(delay_s);
+                builder.event(EventSpec {
+                    at_s,
+                    link: id,
+                    change,
+                });
+            }
+        }
+        let constant = Source::Constant { rate_pps: 50.0 };
+        builder.connection(one_way("constant", a, b, constant));
+        let tcp = connection("tcp", a, b, source.clone());
+        builder.connection(ConnectionSpec { count: 2, ..tcp });
+        builder.build().unwrap()
+    };
+    let profile = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
+    let window = Source::Window(WindowSource::default());
+    let engines = [(profile, Model::FLUID), (window, Model::PACKETS)];
+    let begin = |network, model| {
+        let options = Options {
+            duration_s: 120.0,
+            model,
+            ..Options::default()
+        };
+        Simulation::new(network, options).unwrap()
+    };
+    let told = |simulation: &mut Simulation, from_s: f64| {
+        run_until(simulation, from_s + 10.0);
+        simulation.begin_period();
+        run_until(simulation, from_s + 40.0);
+        let ids: Vec<_> = simulation.network().connections().collect();
+        let [constant, tcp] = [0, 1].map(|i| simulation.connection_totals(ids[i]));
+        let rtt_s = tcp.mean_rtt_s.unwrap();
+        [constant.mean_delay_s.unwrap(), rtt_s, tcp.mean_goodput_pps]
+    };
+    let changes = [(40.0, 0.06), (80.0, 0.02)];
+    let mut each = engines
+        .each_ref()
+        .map(|(source, model)| begin(network(0.01, &changes, source), *model));
+    for (from_s, delay_s) in [(0.0, 0.01)].into_iter().chain(changes) {
+        let found = each.each_mut().map(|it| told(it, from_s));
+        let built = engines
+            .each_ref()
+            .map(|(source, model)| told(&mut begin(network(delay_s, &[], source), *model), 0.0));
+        println!("{delay_s} s: {found:?} {built:?}");
+        for (found, built) in found.iter().zip(&built) {
+            for (found, built) in found.iter().zip(built) {
+                assert!((found / built - 1.0).abs() < 0.03, "{found} {built}");
+            }
+        }
+        for (fluid, packets) in found[0].iter().zip(&found[1]) {
+            assert!((fluid / packets - 1.0).abs() < 0.15, "{fluid} {packets}");
+        }
+    }
+}
+
+/// Of both engines, which begin anew when a path is set before anything has happened.
+#[test]
+fn what_is_set_of_links_at_the_start_stays_when_a_path_is_set() {
+    for model in models() {
+        let mut builder = NetworkBuilder::new();
+        let nodes = ["a", "b", "c"].map(|name| builder.node(name));
+        for (from, to) in [(0, 2), (0, 1), (1, 2)] {
+            builder.link(link(nodes[from], nodes[to], 8e6, 0.01, 50.0));
+        }
+        let source = Source::Constant { rate_pps: 100.0 };
+        builder.connection(one_way("c", nodes[0], nodes[2], source));
+        let network = builder.build().unwrap();
+        let id = network.connections().next().unwrap();
+        let path: Vec<NodeId> = network.nodes().collect();
+        let network = with_paths(&network, &[(id, path)]).unwrap();
+        let first = network.link_by_name("a->b").unwrap();
+        let network = with_delays(&network, &[(first, 0.5)]).unwrap();
+        let mut simulation = begin(network.clone(), model);
+        let first = network.link_by_name("a->b").unwrap();
+        simulation.set_delay(first, 0.5).unwrap();
+        simulation.set_loss(first, &LinkLoss::from(0.25)).unwrap();
+        let id = network.connections().next().unwrap();
+        let path: Vec<NodeId> = network.nodes().collect();
+        simulation.set_route(id, Some(&path)).unwrap();
+        for until_s in [0.0, DURATION_S] {
+            run_until(&mut simulation, until_s);
+            let hop = simulation.explain(id).hops.swap_remove(0);
+            let is = (hop.link, hop.propagation_s, hop.link_loss_probability);
+            assert_eq!(is, (first, 0.5, 0.25), "{model:?}");
+        }
+        let totals = simulation.connection_totals(id);
+        let wanted_pkts = 0.75 * 100.0 * (DURATION_S - 0.51);
+        let allowed_pkts = if is_of_packets(model) { 45.0 } else { 5.0 };
+        let is_near = (totals.delivered_pkts - wanted_pkts).abs() < allowed_pkts;
+        // Nothing is on the way in models that are well mixed.
+        let is_mixed = model != Model::FLUID && !is_of_packets(model);
+        assert!(is_near || is_mixed, "{totals:?} by {model:?}");
     }
 }
