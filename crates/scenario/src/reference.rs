@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use netflow_document::{Element, Key, Table, columns, kind_of};
 
-use crate::file::{Connection, Event, Link, Node, Scenario};
+use crate::file::{Connection, Demand, Event, Link, Node, Scenario};
 
 const HEAD: &str = "\
 # The scenario file
@@ -39,6 +39,7 @@ pub fn reference() -> String {
         ("nodes", names::<Node>()),
         ("links", names::<Link>()),
         ("connections", names::<Connection>()),
+        ("demands", names::<Demand>()),
         ("events", names::<Event>()),
     ] {
         let _ = writeln!(page, "- `{file}`: {}", columns.join(", "));

@@ -107,7 +107,7 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
     {
         writeln!(
             out,
-            " packets take about {} at most, and are nearer to real queues: give TCP a `window` or a `stack` instead of a `profile`",
+            " packets take about {} at most, and are nearer to real queues: write `model = \"packets\"`, and a `stack` where TCP has a `profile`",
             rounded_time(at_most_s.max(LEAST_S))
         )?;
     }

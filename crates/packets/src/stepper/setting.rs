@@ -78,7 +78,6 @@ impl Packets {
             if engine.links[l].delay_ns != link.delay_ns {
                 engine.change_delay(l, link.delay_ns);
             }
-            engine.change_loss(l, before.links[l].loss());
         }
         *before = engine;
     }
