@@ -240,3 +240,43 @@ fn what_ns3_cannot_have_is_said_without_it() {
         assert!(error.to_string().contains(wanted), "{error}");
     }
 }
+
+/// A transfer with a window of 20 packets sends 20 in each round trip, whose links change their delays on the way.
+#[test]
+#[ignore = "half a minute: it compiles one more program"]
+fn windows_follow_delays_that_change() {
+    let text = r#"
+        [simulation]
+        duration = "20 s"
+        [[link]]
+        from = "a"
+        to = "b"
+        bandwidth = "1 Gbit/s"
+        delay = "50 ms"
+        buffer = "100 pkt"
+        [[connection]]
+        name = "window"
+        from = "a"
+        to = "b"
+        packet-size = "1500 B"
+        max-window = "20 pkt"
+        source = { stack = "linux-6", congestion = "reno" }
+        [[event]]
+        at = "10 s"
+        link = "a<->b"
+        set = { delay = "80 ms" }
+    "#;
+    let Some(runs) = run(&scenario(text), 1) else {
+        return;
+    };
+    let intervals = &runs[0].connections[0].1;
+    // Half a second each: from 5 to 10 s, and from 15 s on.
+    for (from, to, rtt_s) in [(10, 20, 0.1), (30, 40, 0.16)] {
+        let delivered: f64 = intervals[from..to].iter().map(|it| it.delivered_pkts).sum();
+        let pps = delivered / 5.0;
+        assert!(
+            (pps * rtt_s / 20.0 - 1.0).abs() < 0.04,
+            "{pps} packets/s with {rtt_s} s"
+        );
+    }
+}
