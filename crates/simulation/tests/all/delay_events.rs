@@ -27,7 +27,7 @@ fn some_delay(random: &mut impl rand::Rng) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn at_the_start_it_is_a_link_with_that_delay(seed in 0..100_000_u64) {
