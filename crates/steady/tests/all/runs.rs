@@ -246,5 +246,5 @@ fn delays_of_packets_of_any_size_are_those_of_runs() {
         }
     }
     println!("at most {worst:.1e} off; connections of one way {spread:.1} times apart");
-    assert!(spread > 3.0, "{spread}");
+    assert!(spread > 1.5, "{spread}");
 }
