@@ -107,9 +107,9 @@ pub struct LinkSums {
     /// Packets that left the queue times the seconds by which the propagation delay was longer than that of the link's
     /// [`LinkSpec`](crate::LinkSpec). Where packets are followed it is in what they took.
     pub longer_time: f64,
-    /// Seconds in which the link sent the packets that left the queue, and packets that left it times the seconds in which
-    /// it then sent a bit. Where packets are followed both are 0.
+    /// Seconds in which the link sent the packets that left the queue; 0 where packets are followed.
     pub sending_s: f64,
+    /// Packets that left the queue times the seconds in which the link then sent a bit; 0 where packets are followed.
     pub bit_time: f64,
     /// Seconds for which the link was busy.
     pub busy_s: f64,
