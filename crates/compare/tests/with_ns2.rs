@@ -40,6 +40,24 @@ fn settings() -> Settings {
     }
 }
 
+/// So many runs of a scenario's text by ns-2, begun within a second, and as many of ours.
+fn both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, Side) {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("scenario.toml");
+    std::fs::write(&path, text).unwrap();
+    let scenario = load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let jittered = Settings {
+        seeds,
+        start_jitter_s: 1.0,
+        ..settings()
+    };
+    let runs = ns
+        .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
+        .unwrap();
+    let side = Side::evaluate(&scenario, &jittered).unwrap();
+    (runs, side)
+}
+
 #[test]
 fn runs_are_counted_and_differ_by_seed() {
     let Some(ns) = installed() else { return };
@@ -333,19 +351,7 @@ fn buffers_in_bytes_are_those_of_ns2() {
             source = {{ poisson = "{call:.3} Mbit/s" }}
             "#
         );
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("scenario.toml");
-        std::fs::write(&path, text).unwrap();
-        let scenario = load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"));
-        let jittered = Settings {
-            seeds: 4,
-            start_jitter_s: 1.0,
-            ..settings()
-        };
-        let runs = ns
-            .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
-            .unwrap();
-        let side = Side::evaluate(&scenario, &jittered).unwrap();
+        let (runs, side) = both(&ns, &text, 4);
         let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
         for link in &comparison.links {
             let (queue, loss) = (&link.queue_pkts, &link.lost_pkts);
@@ -398,19 +404,7 @@ fn windows_follow_delays_that_change_as_in_ns2() {
             set = {{ delay = "20 ms" }}
             "#
         );
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("scenario.toml");
-        std::fs::write(&path, text).unwrap();
-        let scenario = load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"));
-        let jittered = Settings {
-            seeds: 5,
-            start_jitter_s: 1.0,
-            ..settings()
-        };
-        let runs = ns
-            .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
-            .unwrap();
-        let side = Side::evaluate(&scenario, &jittered).unwrap();
+        let (runs, side) = both(&ns, &text, 5);
         for from_s in [0.0, 40.0, 80.0] {
             // Packets that were delivered in an interval, and the mean queue.
             let told = |run: &Run| {

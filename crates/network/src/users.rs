@@ -80,15 +80,8 @@ impl WorkloadSpec {
     /// What users send on average: packets/s of requests and of replies once as many go as come,
     /// and the mean size of such a packet on the wire in bytes.
     pub(crate) fn mean_load(&self) -> [(f64, f64); 2] {
-        let exchanges = self.application.mean_exchanges();
-        let (requests, replies) = self.application.lengths();
-        let payload = self.payload_bytes();
-        // A connection begins with an empty packet of the client's.
-        [(requests, 1.0), (replies, 0.0)].map(|(length, empty)| {
-            let pkts = exchanges * length.mean_packets(payload) + empty;
-            let bytes = exchanges * length.mean().max(1.0);
-            (self.users_per_s * pkts, bytes / pkts + HEADER_BYTES)
-        })
+        let both = self.application.mean_packets(self.payload_bytes());
+        both.map(|(pkts, bytes)| (self.users_per_s * pkts, bytes + HEADER_BYTES))
     }
 
     /// Its users as they come, of a run whose seed made this one of the [`workload_seeds`](Network::workload_seeds).

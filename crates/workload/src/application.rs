@@ -64,6 +64,17 @@ impl Application {
         }
     }
 
+    /// The packets of a session with this much payload at most, on average: of requests, the empty one with which a
+    /// connection begins among them, and of replies, and the bytes that each carries.
+    pub fn mean_packets(&self, payload_bytes: f64) -> [(f64, f64); 2] {
+        let exchanges = self.mean_exchanges();
+        let (requests, replies) = self.lengths();
+        [(requests, 1.0), (replies, 0.0)].map(|(length, empty)| {
+            let pkts = exchanges * length.mean_packets(payload_bytes) + empty;
+            (pkts, exchanges * length.mean().max(1.0) / pkts)
+        })
+    }
+
     /// How often a user asks for something in a session, at most.
     pub fn most_exchanges(&self) -> f64 {
         let most = |count: &Distribution| count.largest().ceil().clamp(1.0, MOST_TURNS.into());

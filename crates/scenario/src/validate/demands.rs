@@ -495,15 +495,10 @@ struct Mean {
 /// What a viewer of a video does, and is sent in packets of at most this size.
 fn viewer(packet: Bytes) -> (Users, Mean) {
     let video = Users::Video(Video::default());
-    let payload_bytes = packet.get() - HEADER_BYTES;
-    let (_, chunk_bytes) = video.lengths();
-    let (chunks, packets) = (
-        video.mean_exchanges(),
-        chunk_bytes.mean_packets(payload_bytes),
-    );
+    let [_, (packets, bytes)] = video.mean_packets(packet.get() - HEADER_BYTES);
     let mean = Mean {
-        packets: chunks * packets,
-        wire_bytes: chunk_bytes.mean() / packets + HEADER_BYTES,
+        packets,
+        wire_bytes: bytes + HEADER_BYTES,
     };
     (video, mean)
 }

@@ -10,8 +10,8 @@ use rand::RngExt;
 
 use crate::cases;
 use crate::link_events::{
-    DURATION_S, begin, compare, is_of_packets, models, network, rng, run_until, told, with_events,
-    without_turns,
+    DURATION_S, begin, by_hand_as_by_event, come_to_the_same, is_of_packets, models, network, rng,
+    run_until, told, with_events, without_turns,
 };
 
 /// The same network, whose routes do not follow delays.
@@ -43,9 +43,7 @@ proptest! {
             // By way of another, which no packet meets.
             let events = events.flat_map(|(l, &delay_s)| [1.0, delay_s].map(|it| (0.0, l, Change::Delay(it))));
             let changed = with_events(&network, &events.collect::<Vec<_>>());
-            let mut both = [built, changed].map(|network| begin(network, model));
-            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
-            compare(&both[0], &both[1], model)?;
+            come_to_the_same([built, changed], model)?;
         }
     }
 
@@ -63,19 +61,10 @@ proptest! {
             let announced = [(network.links().nth(l).unwrap(), delay_s)];
             let hand = with_delays(&network, &announced).unwrap();
             let changed = with_events(&network, &[(at_s, l, Change::Delay(delay_s))]);
-            let mut both = [hand, changed].map(|network| begin(network, model));
-            both.iter_mut().for_each(|it| run_until(it, at_s));
-            let id = both[0].network().links().nth(l).unwrap();
-            if is_of_packets(model) {
-                // The event belongs to the moment at which it stands.
-                both[0].set_delay(id, delay_s).unwrap();
-                compare(&both[0], &both[1], model)?;
-            } else {
-                compare(&both[0], &both[1], model)?;
-                both[0].set_delay(id, delay_s).unwrap();
-            }
-            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
-            compare(&both[0], &both[1], model)?;
+            by_hand_as_by_event([hand, changed], at_s, model, |it| {
+                let id = it.network().links().nth(l).unwrap();
+                it.set_delay(id, delay_s).unwrap();
+            })?;
         }
     }
 

@@ -111,6 +111,35 @@ pub fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(),
     Ok(())
 }
 
+/// A network that was built so, and one that becomes so by events at 0 s, come to the same.
+pub fn come_to_the_same(networks: [Network; 2], model: Model) -> Result<(), TestCaseError> {
+    let mut both = networks.map(|network| begin(network, model));
+    both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+    compare(&both[0], &both[1], model)
+}
+
+/// What is set by hand at this time in the first does what an event of then does in the second; before it nothing
+/// differs.
+pub fn by_hand_as_by_event(
+    networks: [Network; 2],
+    at_s: f64,
+    model: Model,
+    set: impl FnOnce(&mut Simulation),
+) -> Result<(), TestCaseError> {
+    let mut both = networks.map(|network| begin(network, model));
+    both.iter_mut().for_each(|it| run_until(it, at_s));
+    if is_of_packets(model) {
+        // The event belongs to the moment at which it stands.
+        set(&mut both[0]);
+        compare(&both[0], &both[1], model)?;
+    } else {
+        compare(&both[0], &both[1], model)?;
+        set(&mut both[0]);
+    }
+    both.iter_mut().for_each(|it| run_until(it, DURATION_S));
+    compare(&both[0], &both[1], model)
+}
+
 pub fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }

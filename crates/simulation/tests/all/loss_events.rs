@@ -7,8 +7,8 @@ use rand::RngExt;
 
 use crate::cases;
 use crate::link_events::{
-    DURATION_S, begin, compare, is_of_packets, models, network, rng, run_until, told, with_events,
-    without_turns,
+    DURATION_S, begin, by_hand_as_by_event, come_to_the_same, compare, is_of_packets, models,
+    network, rng, run_until, told, with_events, without_turns,
 };
 
 proptest! {
@@ -27,9 +27,7 @@ proptest! {
             let events = losses.iter().enumerate();
             let events: Vec<_> = events.map(|(l, &loss)| (0.0, l, Change::Loss(loss))).collect();
             let changed = with_events(&network, &events);
-            let mut both = [built, changed].map(|network| begin(network, model));
-            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
-            compare(&both[0], &both[1], model)?;
+            come_to_the_same([built, changed], model)?;
         }
     }
 
@@ -45,18 +43,10 @@ proptest! {
             let l = random.random_range(0..network.link_count());
             let loss = LinkLoss { random: 0.07, ..some_loss(&mut random) };
             let changed = with_events(&network, &[(at_s, l, Change::Loss(loss))]);
-            let mut both = [network, changed].map(|network| begin(network, model));
-            both.iter_mut().for_each(|it| run_until(it, at_s));
-            if is_of_packets(model) {
-                // The event belongs to the moment at which it stands.
-                both[0].set_loss(both[0].network().links().nth(l).unwrap(), &loss).unwrap();
-                compare(&both[0], &both[1], model)?;
-            } else {
-                compare(&both[0], &both[1], model)?;
-                both[0].set_loss(both[0].network().links().nth(l).unwrap(), &loss).unwrap();
-            }
-            both.iter_mut().for_each(|it| run_until(it, DURATION_S));
-            compare(&both[0], &both[1], model)?;
+            by_hand_as_by_event([network, changed], at_s, model, |it| {
+                let id = it.network().links().nth(l).unwrap();
+                it.set_loss(id, &loss).unwrap();
+            })?;
         }
     }
 

@@ -13,6 +13,27 @@ fn told(network: &Network, at_s: f64) -> Option<Vec<f64>> {
     Some(each.collect())
 }
 
+/// The network in which every link becomes another in the middle is before what it was, and later the built one; what
+/// that comes to.
+fn becomes(
+    network: &Network,
+    built: &Network,
+    duration_s: f64,
+    changes: impl Iterator<Item = Change>,
+) -> Option<Vec<f64>> {
+    let mut changed = network.to_builder();
+    for (link, change) in network.links().zip(changes) {
+        let at_s = 0.5 * duration_s;
+        changed.event(EventSpec { at_s, link, change });
+    }
+    let changed = changed.build().unwrap();
+    let [before, later] = [0.4, 0.6].map(|part| part * duration_s);
+    assert_eq!(told(network, before), told(&changed, before));
+    let found = told(built, later);
+    assert_eq!(found, told(&changed, later));
+    found
+}
+
 /// A link that loses something from some time on has lost it always, to who looks later.
 #[test]
 fn losses_are_those_of_the_time() {
@@ -25,16 +46,9 @@ fn losses_are_those_of_the_time() {
         let mut each = losses.iter();
         built.each_link(|link| link.loss = *each.next().unwrap());
         let built = built.build().unwrap();
-        let mut changed = network.to_builder();
-        for (link, &loss) in network.links().zip(&losses) {
-            let (at_s, change) = (0.5 * duration_s, Change::Loss(loss));
-            changed.event(EventSpec { at_s, link, change });
-        }
-        let changed = changed.build().unwrap();
-        let [before, later] = [0.4, 0.6].map(|part| part * duration_s);
-        assert_eq!(told(&network, before), told(&changed, before));
-        assert_eq!(told(&built, later), told(&changed, later));
-        solved += usize::from(told(&built, later).is_some());
+        let changes = losses.into_iter().map(Change::Loss);
+        let found = becomes(&network, &built, duration_s, changes);
+        solved += usize::from(found.is_some());
     }
     assert!(solved >= 20, "{solved}");
 }
@@ -54,17 +68,10 @@ fn delays_are_those_of_the_time() {
         let mut each = delays_s.iter();
         built.each_link(|link| link.delay_s = *each.next().unwrap());
         let built = built.build().unwrap();
-        let mut changed = network.to_builder();
-        for (link, &delay_s) in network.links().zip(&delays_s) {
-            let (at_s, change) = (0.5 * duration_s, Change::Delay(delay_s));
-            changed.event(EventSpec { at_s, link, change });
-        }
-        let changed = changed.build().unwrap();
-        let [before, later] = [0.4, 0.6].map(|part| part * duration_s);
-        assert_eq!(told(&network, before), told(&changed, before));
-        assert_eq!(told(&built, later), told(&changed, later));
-        solved += usize::from(told(&built, later).is_some());
-        others += usize::from(told(&built, later) != told(&network, later));
+        let changes = delays_s.into_iter().map(Change::Delay);
+        let found = becomes(&network, &built, duration_s, changes);
+        solved += usize::from(found.is_some());
+        others += usize::from(found != told(&network, 0.6 * duration_s));
     }
     assert!(solved >= 20 && others >= 15, "{solved} {others}");
 }
