@@ -70,6 +70,7 @@
 //!     path: None,
 //!     return_path: None,
 //!     flow: None,
+//!     transfers: None,
 //!     acks: Acks::None,
 //! });
 //! let network = builder.build().map_err(|errors| errors[0].clone())?;

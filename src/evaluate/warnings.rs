@@ -40,8 +40,9 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
 /// Says what means of bursts are not, where there are any.
 pub fn means(scenario: &Prepared) -> Option<String> {
     scenario.has_means.then(|| {
-        "demands of tcp and video are carried as independent packets: in truth they come in bursts, which wait longer and are \
-         lost more; `--set simulation.model=packets` follows them"
+        "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
+         a factor of 2 at nine of ten links of the networks tried, and what bursts lose is not told; \
+         `--set simulation.model=packets` follows them"
             .to_owned()
     })
 }

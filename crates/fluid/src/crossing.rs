@@ -2,8 +2,12 @@
 //!
 //! It changes when connections start or stop, routes or bandwidths change, and not from step to step.
 
-use netflow_network::Calibration;
+use std::collections::HashMap;
 
+use netflow_network::Calibration;
+use netflow_workload::Transfers;
+
+use crate::bursts::{Bunch, WayOfTransfers};
 use crate::filling::{ByFilling, EMPTY, Filling};
 
 /// A queue with room for so many packets is M/M/1/K, and from so many on it is that of windows.
@@ -11,7 +15,7 @@ const ROOMS: (f64, f64) = (2.0, 10.0);
 
 /// Connections of a class, as far as it matters to queues.
 #[derive(Clone, Copy, Debug)]
-pub struct Sender {
+pub struct Sender<'a> {
     /// How many.
     pub count: f64,
     /// Packets/s of each; `None` if a profile says what it sends.
@@ -26,13 +30,15 @@ pub struct Sender {
     pub data_bits: f64,
     /// Acknowledgements per packet of data that are traffic.
     pub acks: f64,
+    /// The transfers that its rate is the mean of.
+    pub transfers: Option<&'a Transfers>,
 }
 
 /// Connections of a class on their way: links by their numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Crosser<'a> {
     /// Who.
-    pub sender: Sender,
+    pub sender: Sender<'a>,
     /// Links of the data.
     pub data: &'a [u32],
     /// Links of the way back.
@@ -55,6 +61,9 @@ pub struct Crossing {
     pub reacting: f64,
     /// What sources want that do not react, in bit/s.
     pub unresponsive_bps: f64,
+    /// Of what they want, each bit/s times what [bursts](crate::bursts) of transfers are here: those that come
+    /// over another link to others by the part of the traffic that does not come over it.
+    pub bunched: Bunch,
 }
 
 /// How [`Crossing::reaction`] changes.
@@ -86,15 +95,82 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
             links[l as usize].acks += sender.count * sender.acks;
         }
     }
-    for Crosser { sender, data, .. } in crossers.filter(|it| it.sender.reacts()) {
+    for Crosser { sender, data, .. } in crossers.clone().filter(|it| it.sender.reacts()) {
         for &l in data {
             let link = &mut links[l as usize];
             link.reacting += sender.count * link.reaction(&sender);
         }
     }
+    bunch(links, crossers);
 }
 
-impl Sender {
+/// What sources that do not react want to send from one link to the next, in bit/s, by the numbers of both.
+#[derive(Debug, Default)]
+pub struct Turns(HashMap<(u32, u32), f64>);
+
+impl Turns {
+    /// Of all that cross links.
+    pub fn new<'a>(crossers: impl Iterator<Item = Crosser<'a>>) -> Turns {
+        let mut turns = Turns::default();
+        for Crosser { sender, data, .. } in crossers.filter(|it| !it.sender.reacts()) {
+            for pair in data.windows(2) {
+                *turns.0.entry((pair[0], pair[1])).or_default() += sender.wanted_bps();
+            }
+        }
+        turns
+    }
+
+    /// The part of what does not react at the second link that comes over the first, and by how much that is less in the
+    /// way of itself because it comes one after the other.
+    pub fn from(&self, links: &[Crossing], before: u32, at: u32) -> (f64, f64) {
+        let all_bps = links[at as usize].unresponsive_bps;
+        let bps = self.0.get(&(before, at)).copied().unwrap_or(0.0);
+        let [before, at] = [before, at].map(|l| links[l as usize].bandwidth_bps);
+        (bps / all_bps, (at / before).min(1.0))
+    }
+}
+
+impl<'a> Crosser<'a> {
+    /// The way of its transfers, if it has any.
+    pub fn transfers(&self) -> Option<WayOfTransfers<'a>> {
+        Some(WayOfTransfers {
+            transfers: self.sender.transfers?,
+            data_bits: self.sender.data_bits,
+            round_trip_s: self.sender.round_trip_s,
+            links: self.data,
+        })
+    }
+}
+
+/// Adds bursts of transfers to links of which all else is known.
+fn bunch<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
+    if crossers.clone().all(|it| it.sender.transfers.is_none()) {
+        return;
+    }
+    let turns = Turns::new(crossers.clone());
+    for crosser in crossers {
+        let Some(way) = crosser.transfers() else {
+            continue;
+        };
+        let wanted_bps = crosser.sender.wanted_bps();
+        let mut bunches = Vec::with_capacity(way.links.len());
+        way.bunches(links, |_, bunch| bunches.push(bunch));
+        for (i, (bunch, &l)) in bunches.iter().zip(way.links).enumerate() {
+            let met = match i {
+                0 => 1.0,
+                _ => {
+                    let (part, less) = turns.from(links, way.links[i - 1], l);
+                    1.0 - part * less
+                }
+            };
+            let bunched = &mut links[l as usize].bunched;
+            bunched.own_pkts += wanted_bps * bunch.own_pkts;
+            bunched.others_pkts += wanted_bps * bunch.others_pkts * met;
+        }
+    }
+}
+
+impl Sender<'_> {
     /// Whether its windows fill queues: TCP with a profile, and with always more to send.
     pub fn reacts(&self) -> bool {
         self.rate_pps.is_none() && self.application_pps == f64::INFINITY
@@ -115,18 +191,18 @@ fn smooth_step(at: f64) -> (f64, f64) {
 impl Crossing {
     /// Whether windows like these can fill the link and its queue if all that cross it are like them: 1 if a
     /// part of 3/4 of what they may have is enough, falling to 0 where all of it is not.
-    pub fn reaction(&self, of: &Sender) -> f64 {
+    pub fn reaction(&self, of: &Sender<'_>) -> f64 {
         smooth_step(4.0 * (1.0 - self.wanted(of))).0
     }
 
     /// The part of their largest windows that fills the link and its queue.
-    fn wanted(&self, of: &Sender) -> f64 {
+    fn wanted(&self, of: &Sender<'_>) -> f64 {
         let room_pkts = self.bandwidth_bps / of.data_bits * of.round_trip_s + self.buffer_pkts;
         room_pkts / (self.windows * of.window_pkts)
     }
 
     /// The slopes of [`reaction`](Self::reaction).
-    pub fn reaction_slopes(&self, of: &Sender) -> ByRoom {
+    pub fn reaction_slopes(&self, of: &Sender<'_>) -> ByRoom {
         let wanted = self.wanted(of);
         let slope = smooth_step(4.0 * (1.0 - wanted)).1;
         if slope == 0.0 {
@@ -151,8 +227,12 @@ impl Crossing {
 
     /// What that makes of the queue, of which packets showed this.
     pub fn filling(&self, calibration: Calibration) -> Filling {
+        let bursts = self.bursts();
         if self.windows <= 0.0 {
-            return Filling::default();
+            return Filling {
+                bursts,
+                ..Filling::default()
+            };
         }
         let calibration = calibration.with_windows(self.windows);
         let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
@@ -166,14 +246,44 @@ impl Crossing {
                 true => 0.0,
                 false => EMPTY * (1.0 - poisson) * self.reacting / self.windows,
             },
+            bursts,
             calibration,
+        }
+    }
+
+    /// 1 where no window fills the queue, falling to 0 without a bend where one does.
+    fn alone(&self) -> f64 {
+        (1.0 - self.reacting).max(0.0).powi(2)
+    }
+
+    /// Bursts of transfers as a mean over what does not react; none where a window fills the queue.
+    fn bursts(&self) -> Bunch {
+        if self.unresponsive_bps <= 0.0 {
+            return Bunch::default();
+        }
+        self.bunched.times(self.alone() / self.unresponsive_bps)
+    }
+
+    /// What a measure changes by with each of these numbers, bursts of so many packets being worth so much.
+    fn pull_of_bursts(&self, by: &Bunch) -> Crossing {
+        let bursts = self.bursts();
+        if bursts == Bunch::default() {
+            return Crossing::default();
+        }
+        let worth = by.own_pkts * bursts.own_pkts + by.others_pkts * bursts.others_pkts;
+        Crossing {
+            reacting: -2.0 * worth / (1.0 - self.reacting),
+            unresponsive_bps: -worth / self.unresponsive_bps,
+            bunched: by.times(self.alone() / self.unresponsive_bps),
+            ..Crossing::default()
         }
     }
 
     /// What a measure changes by with each of these numbers that changes so with the filling.
     pub fn pull(&self, by: &ByFilling) -> Crossing {
+        let of_bursts = self.pull_of_bursts(&by.bursts);
         if self.windows <= 0.0 {
-            return Crossing::default();
+            return of_bursts;
         }
         let all = self.windows + self.acks;
         let wanted = self.unresponsive_bps / self.bandwidth_bps;
@@ -191,8 +301,9 @@ impl Crossing {
             buffer_pkts: by_buffer,
             windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
             acks: by.acks * self.windows / (all * all),
-            reacting: by.windows + by_part / self.windows,
-            unresponsive_bps: by_unresponsive / self.bandwidth_bps,
+            reacting: by.windows + by_part / self.windows + of_bursts.reacting,
+            unresponsive_bps: by_unresponsive / self.bandwidth_bps + of_bursts.unresponsive_bps,
+            bunched: of_bursts.bunched,
         }
     }
 }
@@ -203,7 +314,7 @@ mod tests {
 
     use super::*;
 
-    fn sender(window_pkts: f64) -> Sender {
+    fn sender(window_pkts: f64) -> Sender<'static> {
         Sender {
             count: 1.0,
             rate_pps: None,
@@ -212,6 +323,7 @@ mod tests {
             round_trip_s: 0.05,
             data_bits: 12000.0,
             acks: 0.5,
+            transfers: None,
         }
     }
 
@@ -260,20 +372,32 @@ mod tests {
             acks in 0.0..50.0_f64,
             reacting in 0.1..0.9_f64,
             unresponsive in 0.0..0.9_f64,
+            some_react: bool,
         ) {
+            prop_assume!((reacting * windows - 1.0).abs() > 1e-3);
             let at = Crossing {
                 bandwidth_bps: 1e6,
                 buffer_pkts: 9.0,
                 windows,
                 acks,
-                reacting: reacting * windows,
-                unresponsive_bps: unresponsive * 1e6,
+                reacting: reacting * if some_react { 1.0 } else { windows },
+                unresponsive_bps: (0.01 + unresponsive) * 1e6,
+                bunched: Bunch { own_pkts: 3e6, others_pkts: 9e6 },
             };
-            let by = ByFilling { windows: 0.3, acks: 2.0, poisson: -1.5, idle: 7.0 };
+            let bursts = Bunch { own_pkts: 0.7, others_pkts: -0.4 };
+            let by = ByFilling {
+                windows: 0.3,
+                acks: 2.0,
+                poisson: -1.5,
+                idle: 7.0,
+                bursts,
+            };
             let value = |it: Crossing| {
                 let filling = it.filling(Calibration::default());
                 by.windows * filling.windows + by.acks * filling.acks
                     + by.poisson * filling.poisson + by.idle * filling.idle
+                    + bursts.own_pkts * filling.bursts.own_pkts
+                    + bursts.others_pkts * filling.bursts.others_pkts
             };
             let pull = at.pull(&by);
             let near = |slope: f64, change: &dyn Fn(&mut Crossing, f64), h: f64| {
@@ -287,6 +411,8 @@ mod tests {
             prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
             prop_assert!(near(pull.reacting, &|c, h| c.reacting += h, 1e-5));
             prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
+            prop_assert!(near(pull.bunched.own_pkts, &|c, h| c.bunched.own_pkts += h, 1.0));
+            prop_assert!(near(pull.bunched.others_pkts, &|c, h| c.bunched.others_pkts += h, 1.0));
             prop_assert!(near(pull.buffer_pkts, &|c, h| c.buffer_pkts += h, 1e-5));
             prop_assert!(near(pull.bandwidth_bps, &|c, h| c.bandwidth_bps += h, 1.0));
         }
@@ -297,7 +423,7 @@ mod tests {
             let at = Crossing { bandwidth_bps: 1.2e6, buffer_pkts: 20.0, windows, ..Crossing::default() };
             let of = sender(window_pkts);
             let slopes = at.reaction_slopes(&of);
-            let near = |slope: f64, change: &dyn Fn(&mut Crossing, &mut Sender, f64), h: f64| {
+            let near = |slope: f64, change: &dyn Fn(&mut Crossing, &mut Sender<'_>, f64), h: f64| {
                 let value = |h: f64| {
                     let (mut at, mut of) = (at, of);
                     change(&mut at, &mut of, h);

@@ -30,6 +30,7 @@
 
 use netflow_network::Calibration;
 
+use crate::bursts::Bunch;
 use crate::mm1k::{Equilibrium, equilibrium};
 
 /// c, the part of a window by which it swings, times 1.2.
@@ -69,6 +70,8 @@ pub struct Filling {
     pub poisson: f64,
     /// Part of the time that an empty queue would be idle beyond what M/M/1/K says (h).
     pub idle: f64,
+    /// Transfers that come and go, where no windows fill the queue.
+    pub bursts: Bunch,
     /// What packets showed of this queue.
     pub calibration: Calibration,
 }
@@ -76,6 +79,8 @@ pub struct Filling {
 /// M/M/1/K in which some other number waits at the same utilization U (w times as many as M/M/1/K says):
 ///
 /// > N = U + w (N_M/M/1/K' − U),   K' = 1 + (K − 1)/w
+///
+/// and of what that leaves of the room, [bursts](crate::bursts) fill a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretched {
     /// M/M/1/K'.
@@ -88,6 +93,23 @@ pub struct Stretched {
     pub free_pkts: f64,
     /// See [`mean_pkts`](Self::mean_pkts).
     pub slope: f64,
+    /// The part that bursts fill.
+    bursts: Filled,
+    /// The room without them.
+    free_without: f64,
+}
+
+/// The part of a queue's room that bursts fill, and its slopes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Filled {
+    part: f64,
+    /// By ln ρ, and by the room.
+    by_x: f64,
+    by_buffer: f64,
+    /// By the part of the time that the queue is busy.
+    by_busy: f64,
+    /// By packets of bursts.
+    by: Bunch,
 }
 
 /// By how much a measure changes with each of them.
@@ -101,6 +123,8 @@ pub struct ByFilling {
     pub poisson: f64,
     /// By [`Filling::idle`].
     pub idle: f64,
+    /// By [`Filling::bursts`].
+    pub bursts: Bunch,
 }
 
 /// A loss, and how its logarithm changes.
@@ -136,6 +160,8 @@ pub struct QueueLoss {
     pub by_x: f64,
     /// dB/dK.
     pub by_buffer: f64,
+    /// dB by the mean queue, ln ρ staying.
+    pub by_queue: f64,
     /// dB by what fills the queue.
     pub by: ByFilling,
 }
@@ -167,7 +193,69 @@ impl Default for Filling {
             acks: 0.0,
             poisson: 1.0,
             idle: 0.0,
+            bursts: Bunch::default(),
             calibration: Calibration::default(),
+        }
+    }
+}
+
+impl Bunch {
+    /// The part of a queue's room that it fills: f = U n/(n + K e) with n = D e + X U, e = 1 − U.
+    #[inline]
+    fn fills(&self, inner: &Equilibrium, k: f64) -> Filled {
+        let (d, x) = (self.own_pkts, self.others_pkts);
+        let (busy, idle) = (inner.utilization(), inner.empty);
+        let n = d * idle + x * busy;
+        let all = n + k * idle;
+        if n <= 0.0 {
+            return Filled::default();
+        }
+        let full = n / all;
+        let per_n = busy * k * idle / (all * all);
+        // By U, which makes e less.
+        let by_busy = full + per_n * (x - d) + busy * n * k / (all * all);
+        Filled {
+            part: busy * full,
+            by_x: by_busy * idle * inner.mean_pkts,
+            by_buffer: -busy * n * idle / (all * all),
+            by_busy,
+            by: Bunch {
+                own_pkts: per_n * idle,
+                others_pkts: per_n * busy,
+            },
+        }
+    }
+}
+
+impl Stretched {
+    fn filled_by(self, bursts: &Bunch, k: f64) -> Stretched {
+        if *bursts == Bunch::default() {
+            return self;
+        }
+        let bursts = bursts.fills(&self.inner, k);
+        Stretched {
+            mean_pkts: self.mean_pkts + bursts.part * self.free_pkts,
+            free_pkts: (1.0 - bursts.part) * self.free_pkts,
+            slope: (1.0 - bursts.part) * self.slope + bursts.by_x * self.free_pkts,
+            bursts,
+            ..self
+        }
+    }
+
+    /// How the mean changes with the room, ln ρ staying, that of M/M/1/K and its utilization changing by `mean` and `busy`.
+    pub fn mean_by_room(&self, mean: f64, busy: f64, waiting: f64) -> f64 {
+        let without = waiting * mean + (1.0 - waiting) * busy;
+        let bursts = &self.bursts;
+        without
+            + bursts.part * (1.0 - without)
+            + (bursts.by_buffer + bursts.by_busy * busy) * self.free_without
+    }
+
+    /// How the mean changes with what bursts are, ln ρ staying.
+    pub fn mean_by_bursts(&self) -> Bunch {
+        Bunch {
+            own_pkts: self.bursts.by.own_pkts * self.free_without,
+            others_pkts: self.bursts.by.others_pkts * self.free_without,
         }
     }
 }
@@ -184,24 +272,36 @@ impl Filling {
                 mean_pkts: inner.mean_pkts,
                 free_pkts: inner.free_pkts,
                 slope: inner.slope,
+                bursts: Filled::default(),
+                free_without: inner.free_pkts,
                 inner,
-            };
+            }
+            .filled_by(&self.bursts, k);
         }
         let room_pkts = 1.0 + (k - 1.0).max(0.0) / w;
         let inner = equilibrium(x, room_pkts);
         let busy = inner.utilization();
+        let free_pkts = inner.empty + w * (inner.free_pkts - inner.empty);
         Stretched {
             room_pkts,
             mean_pkts: busy + w * (inner.mean_pkts - busy),
-            free_pkts: inner.empty + w * (inner.free_pkts - inner.empty),
+            free_pkts,
             slope: w * inner.slope + (1.0 - w) * inner.empty * inner.mean_pkts,
+            bursts: Filled::default(),
+            free_without: free_pkts,
             inner,
         }
+        .filled_by(&self.bursts, k)
     }
 
     /// Whether it differs from M/M/1/K.
     pub fn is_some(&self) -> bool {
-        self.poisson < 1.0
+        self.poisson < 1.0 || self.has_bursts()
+    }
+
+    /// Whether transfers come and go.
+    pub fn has_bursts(&self) -> bool {
+        self.bursts != Bunch::default()
     }
 
     /// Whether windows lose nothing to speak of in a queue with so many of `k` packets: a bound that costs little.
@@ -234,8 +334,18 @@ impl Filling {
 
     /// The loss of a queue that is M/M/1/K with ln ρ = `x` else.
     pub fn in_equilibrium(&self, x: f64, queue: &Stretched, by_room: ByRoomAlone) -> QueueLoss {
-        let mut of_windows = self.of_windows(queue.mean_pkts, queue.free_pkts);
         let eq = &queue.inner;
+        if self.poisson >= 1.0 {
+            return QueueLoss {
+                loss: eq.blocking,
+                pass: eq.admitted(x),
+                by_x: eq.blocking * eq.free_pkts,
+                by_buffer: eq.blocking * by_room.ln_blocking,
+                by_queue: 0.0,
+                by: ByFilling::default(),
+            };
+        }
+        let mut of_windows = self.of_windows(queue.mean_pkts, queue.free_pkts);
         if self.poisson <= 0.0 {
             // Of a loss so small nobody needs to know.
             match of_windows.loss > NOTHING {
@@ -259,6 +369,7 @@ impl Filling {
             by_x: w * of_windows.by_queue * queue.slope + passed * 4.0 * wall * free,
             by_buffer: w * (of_windows.by_queue * by_room.mean_pkts + of_windows.by_buffer)
                 + passed * 4.0 * wall * by_room.ln_blocking,
+            by_queue: w * of_windows.by_queue,
             by: ByFilling {
                 windows: w * by.windows,
                 acks: w * by.acks,
@@ -279,11 +390,12 @@ impl Filling {
             pass: -ln_loss.exp_m1(),
             by_x: of_first * of_windows.by_x + u * loss * free,
             by_buffer: of_first * of_windows.by_buffer + u * loss * by_room.ln_blocking,
+            by_queue: of_first * of_windows.by_queue,
             by: ByFilling {
                 windows: of_first * of_windows.by.windows,
                 acks: of_first * of_windows.by.acks,
                 poisson: loss * (ln_poisson - ln_windows),
-                idle: 0.0,
+                ..ByFilling::default()
             },
         }
     }

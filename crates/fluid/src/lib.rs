@@ -6,6 +6,7 @@
 //!
 //! Inside, always seconds, packets, packets per second, bits per second and bytes.
 
+pub mod bursts;
 pub mod crossing;
 mod delays;
 mod engine;

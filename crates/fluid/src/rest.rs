@@ -67,6 +67,10 @@ pub struct FillingSlopes {
     pub poisson: QueueSlopes,
     /// With [`Filling::idle`].
     pub idle: QueueSlopes,
+    /// With the own packets of [`Filling::bursts`], and with what they are to others.
+    pub own_bursts: QueueSlopes,
+    /// See [`own_bursts`](Self::own_bursts).
+    pub others_bursts: QueueSlopes,
 }
 
 /// By how much a queue changes.
@@ -243,7 +247,7 @@ impl Queue {
         let w = filling.calibration.waiting;
         let by_inner = by_room(x, queue.room_pkts, &queue.inner);
         let [inner_mean, inner_busy, admitted_by_room, ln_blocking] = by_inner.map(|by| by / w);
-        let mean_by_room = w * inner_mean + (1.0 - w) * inner_busy;
+        let mean_by_room = queue.mean_by_room(inner_mean, inner_busy, w);
         let room = ByRoomAlone {
             mean_pkts: mean_by_room,
             ln_blocking,
@@ -278,6 +282,16 @@ impl Queue {
             }
         };
         let of_loss = |loss: f64| slopes(0.0, 0.0, 0.0, loss, 0.0);
+        let by_bursts = queue.mean_by_bursts();
+        let of_mean = |mean: f64| {
+            slopes(
+                0.0,
+                busy_by_queue / busy * mean,
+                mean,
+                found.by_queue * mean,
+                0.0,
+            )
+        };
         let busy_by_room = busy_by_queue * mean_by_room + busy_by_buffer;
         let whole = Filling {
             idle: 1.0,
@@ -307,6 +321,8 @@ impl Queue {
                     true => QueueSlopes::default(),
                     false => slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0),
                 },
+                own_bursts: of_mean(by_bursts.own_pkts),
+                others_bursts: of_mean(by_bursts.others_pkts),
             },
             at_jump: false,
         }
@@ -365,6 +381,7 @@ mod tests {
     use netflow_network::Calibration;
 
     use super::*;
+    use crate::bursts::Bunch;
     use crate::engine::queue::{RedStep, Step, light_rho};
 
     fn red(gentle: bool) -> Red {
@@ -384,7 +401,14 @@ mod tests {
             acks,
             poisson,
             idle: 0.2 * (1.0 - poisson),
-            calibration: Calibration::default(),
+            ..Filling::default()
+        };
+        let bursts = |own_pkts, others_pkts, filled: Filling| Filling {
+            bursts: Bunch {
+                own_pkts,
+                others_pkts,
+            },
+            ..filled
         };
         let calibrated = |waiting, losses| Filling {
             idle: 0.0,
@@ -402,6 +426,10 @@ mod tests {
             filled(5.0, 0.2, 0.3),
             calibrated(0.2, 3.0),
             calibrated(4.0, 0.3),
+            bursts(20.0, 40.0, Filling::default()),
+            bursts(0.0, 3.0, Filling::default()),
+            bursts(5.0, 9.0, filled(0.4, 0.1, 0.5)),
+            bursts(5.0, 9.0, calibrated(4.0, 0.3)),
         ]
     }
 
@@ -410,9 +438,10 @@ mod tests {
         for buffer_pkts in [1.5, 7.5, 50.0, 2000.0] {
             for red in [None, Some(red(false)), Some(red(true))] {
                 for rho in [0.01, 0.6, 0.9, 0.99, 1.0, 1.01, 1.3, 3.0, 40.0] {
-                    for filling in fillings()
-                        .into_iter()
-                        .take(if red.is_some() { 1 } else { 6 })
+                    for filling in
+                        fillings()
+                            .into_iter()
+                            .take(if red.is_some() { 1 } else { usize::MAX })
                     {
                         all.push((Queue { buffer_pkts, red }, filling, rho));
                     }
@@ -537,16 +566,18 @@ mod tests {
                 fn(&mut Filling) -> &mut f64,
                 fn(&FillingSlopes) -> QueueSlopes,
             );
-            let parts: [Part; 4] = [
+            let parts: [Part; 6] = [
                 (|it| &mut it.windows, |by| by.windows),
                 (|it| &mut it.acks, |by| by.acks),
                 (|it| &mut it.poisson, |by| by.poisson),
                 (|it| &mut it.idle, |by| by.idle),
+                (|it| &mut it.bursts.own_pkts, |by| by.own_bursts),
+                (|it| &mut it.bursts.others_pkts, |by| by.others_bursts),
             ];
             for (part, slope) in parts {
                 let mut aside = filling;
-                // At 0 of acknowledgements, and of what does not react, there is only one side.
-                if *part(&mut aside) == 0.0 {
+                // At 0 of acknowledgements, and at nothing and all of what does not react, there is only one side.
+                if [0.0, 1.0].contains(part(&mut aside)) {
                     continue;
                 }
                 let h = 1e-5 * *part(&mut aside);

@@ -254,6 +254,7 @@ impl NetworkBuilder {
                     path: None,
                     return_path: None,
                     flow: spec.flow,
+                    transfers: None,
                     acks,
                 });
             }

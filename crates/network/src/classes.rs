@@ -19,6 +19,8 @@ struct Behaviour<'a> {
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
     flow: Option<FlowHash>,
+    /// The same object.
+    transfers: Option<*const ()>,
     acks: Acks,
     marks: Marks<'a>,
     /// What may be set of it is set of nobody else.
@@ -80,6 +82,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
         flow: c.flow,
+        transfers: c.transfers.as_ref().map(|it| Arc::as_ptr(it).cast()),
         acks: c.acks,
         marks,
         set_alone,

@@ -6,6 +6,7 @@ use netflow_diffserv::Curve;
 use netflow_profile::Profile;
 use netflow_queues::{Aqm, LinkLoss};
 use netflow_tcpmodel::Stack;
+use netflow_workload::Transfers;
 
 use crate::{Calibration, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
@@ -297,6 +298,9 @@ pub struct ConnectionSpec {
     /// Which of several paths of equal cost, where no path is given; `None`: the one with the fewest links, and among
     /// these the preferred.
     pub flow: Option<FlowHash>,
+    /// What a source of its own rate stands for: transfers of TCP, which come and go, and send their packets in bursts.
+    /// Fluids and steady states have longer queues for it; packets know nothing of it.
+    pub transfers: Option<Arc<Transfers>>,
     /// Its acknowledgements. Sources without feedback (constant, Poisson) usually have none.
     pub acks: Acks,
 }

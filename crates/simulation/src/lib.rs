@@ -36,6 +36,7 @@
 //!     path: None,
 //!     return_path: None,
 //!     flow: None,
+//!     transfers: None,
 //!     acks: Acks::None,
 //! });
 //! let network = network.build().expect("a good network");

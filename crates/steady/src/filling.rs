@@ -1,6 +1,9 @@
 //! What fills the queues of a network at one time, and what a change of that is worth.
 
-use netflow_fluid::crossing::{Crosser, Crossing, Sender, count};
+use std::collections::HashMap;
+
+use netflow_fluid::bursts::Bunch;
+use netflow_fluid::crossing::{Crosser, Crossing, Sender, Turns, count};
 use netflow_fluid::filling::ByFilling;
 
 use crate::problem::{Flow, NO_PROFILE, Problem};
@@ -29,6 +32,7 @@ impl Problem {
                 round_trip_s: links.map(|&l| self.links[l as usize].delay_s).sum(),
                 data_bits: flow.data_bits,
                 acks: if flow.answers { flow.acks } else { 0.0 },
+                transfers: self.transfers[flow.class as usize].as_deref(),
             },
             data: &self.hop_link[flow.data_hops()],
             back: &self.hop_link[flow.back_hops()],
@@ -82,6 +86,7 @@ impl Problem {
                 worth.delay_s[l as usize] += by_round_trip;
             }
         }
+        let pulls = self.worth_of_bursts(&crossings, pulls, &mut worth);
         for (flow, ln_demand) in self.flows.iter().zip(&mut worth.ln_demand) {
             let Crosser { sender, data, back } = self.crosser(flow);
             let over = |links: &[u32], of: fn(&Crossing) -> f64| -> f64 {
@@ -96,5 +101,74 @@ impl Problem {
             };
         }
         worth
+    }
+
+    /// Adds what changes are worth that change bursts of transfers, each link's [`Crossing`] being worth `pulls`; what they
+    /// are worth then that the bursts are not any more.
+    fn worth_of_bursts(
+        &self,
+        crossings: &[Crossing],
+        mut pulls: Vec<Crossing>,
+        worth: &mut FillingWorth,
+    ) -> Vec<Crossing> {
+        let crossers = || self.flows.iter().map(|flow| self.crosser(flow));
+        if crossers().all(|it| it.transfers().is_none()) {
+            return pulls;
+        }
+        let turns = Turns::new(crossers());
+        // What a bit/s more is worth that goes from one link to the next.
+        let mut of_turns: HashMap<(u32, u32), f64> = HashMap::new();
+        for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
+            let Some(way) = crosser.transfers() else {
+                continue;
+            };
+            let wanted_bps = crosser.sender.wanted_bps();
+            let mut bunches = Vec::with_capacity(way.links.len());
+            way.bunches(crossings, |_, bunch| bunches.push(bunch));
+            let mut worth_here = Vec::with_capacity(way.links.len());
+            for (i, (bunch, &l)) in bunches.iter().zip(way.links).enumerate() {
+                let by = pulls[l as usize].bunched.times(wanted_bps);
+                let of_met = by.others_pkts * bunch.others_pkts;
+                let mut met = 1.0;
+                if i > 0 {
+                    let before = way.links[i - 1];
+                    let (part, less) = turns.from(crossings, before, l);
+                    met = 1.0 - part * less;
+                    let all_bps = crossings[l as usize].unresponsive_bps;
+                    *of_turns.entry((before, l)).or_default() -= of_met * less / all_bps;
+                    pulls[l as usize].unresponsive_bps += of_met * less * part / all_bps;
+                    if less < 1.0 {
+                        let [above, here] =
+                            [before, l].map(|l| crossings[l as usize].bandwidth_bps);
+                        worth.bandwidth_bps[l as usize] -= of_met * part * less / here;
+                        worth.bandwidth_bps[before as usize] += of_met * part * less / above;
+                    }
+                }
+                *ln_demand += by.own_pkts * bunch.own_pkts + of_met * met;
+                worth_here.push(Bunch {
+                    own_pkts: by.own_pkts,
+                    others_pkts: by.others_pkts * met,
+                });
+            }
+            let by_way = way.pull(crossings, &worth_here);
+            for (&l, by) in way.links.iter().zip(&by_way.bandwidth_bps) {
+                worth.bandwidth_bps[l as usize] += by;
+            }
+            let (narrowest, by_room) = by_way.buffer_pkts;
+            worth.buffer_pkts[way.links[narrowest] as usize] += by_room;
+            for &l in crosser.data.iter().chain(crosser.back) {
+                worth.delay_s[l as usize] += by_way.round_trip_s;
+            }
+        }
+        for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
+            if crosser.sender.reacts() {
+                continue;
+            }
+            for pair in crosser.data.windows(2) {
+                let by = of_turns.get(&(pair[0], pair[1])).copied().unwrap_or(0.0);
+                *ln_demand += crosser.sender.wanted_bps() * by;
+            }
+        }
+        pulls
     }
 }

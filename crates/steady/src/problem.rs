@@ -11,6 +11,7 @@ use netflow_network::{
     Rerouted, Source,
 };
 use netflow_profile::Profile;
+use netflow_workload::Transfers;
 
 use crate::SteadyError;
 
@@ -28,6 +29,8 @@ pub(crate) struct Problem {
     /// What a link does not lose on the way of the packets of a hop.
     pub hop_pass: Vec<f64>,
     pub profiles: Vec<Arc<dyn Profile>>,
+    /// By class: the transfers that its rate is the mean of.
+    pub transfers: Vec<Option<Arc<Transfers>>>,
     /// The flows of each profile, then those without.
     pub groups: Vec<(u32, Range<usize>)>,
     /// Flow of each class, if it sends.
@@ -188,6 +191,9 @@ impl Problem {
             hop_link: Vec::new(),
             hop_pass: Vec::new(),
             profiles: Vec::new(),
+            transfers: (0..inner.classes.len() as u32)
+                .map(|class| inner.spec_of_class(class).transfers.clone())
+                .collect(),
             groups: Vec::new(),
             flow_of: vec![None; inner.classes.len()],
             alone: BTreeMap::new(),

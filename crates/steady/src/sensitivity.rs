@@ -3,6 +3,7 @@
 //! At rest F(z, θ) = 0, so that dM/dθ = ∂M/∂θ + ψᵀ ∂F/∂θ with Jᵀψ = −∂M/∂z and J = ∂F/∂z: one system of linear
 //! equations for a measure M, whatever the number of parameters θ.
 
+use netflow_fluid::bursts::Bunch;
 use netflow_fluid::filling::ByFilling;
 use netflow_fluid::rest::QueueSlopes;
 use netflow_network::ConnectionId;
@@ -178,6 +179,10 @@ impl Solver {
                     acks: worth_of(&by.acks),
                     poisson: worth_of(&by.poisson),
                     idle: worth_of(&by.idle),
+                    bursts: Bunch {
+                        own_pkts: worth_of(&by.own_bursts),
+                        others_pkts: worth_of(&by.others_bursts),
+                    },
                 }
             })
             .collect();

@@ -8,8 +8,6 @@ use netflow_workload::Transfers;
 
 use crate::{Solver, Steady};
 
-/// Sizes that a distribution is taken to have, each as often as the others.
-const SIZES: usize = 128;
 /// Points of the quadrature over how much a transfer is slowed.
 const NODES: usize = 16;
 
@@ -43,7 +41,6 @@ struct Own<'a> {
     bits: f64,
     /// Transfers that begin in a second.
     per_s: f64,
-    sizes_pkts: Vec<f64>,
 }
 
 impl Solver {
@@ -91,8 +88,6 @@ impl Solver {
             .iter()
             .map(|&l| problem.links[l as usize].bandwidth_bps);
         let [there_s, back_s] = problem.fixed_s(flow);
-        let payload_bytes = transfers.payload_bytes();
-        let sizes = (0..SIZES).map(|i| (i as f64 + 0.5) / SIZES as f64);
         let bits = 8.0 * transfers.mean_wire_bytes(HEADER_BYTES);
         let count = f64::from(self.network.connection_spec(id).count);
         Some(Own {
@@ -100,12 +95,9 @@ impl Solver {
             links,
             rtt_s: there_s + back_s,
             narrowest_bps: widths.fold(f64::INFINITY, f64::min),
-            packet_bits: 8.0 * (payload_bytes + HEADER_BYTES),
+            packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
             bits,
             per_s: flow.rate_pps * flow.demand * count * flow.data_bits / bits,
-            sizes_pkts: sizes
-                .map(|u| (transfers.size().quantile(u) / payload_bytes).ceil())
-                .collect(),
         })
     }
 
@@ -144,24 +136,27 @@ impl Own<'_> {
     /// one sends x beyond what the way holds, and stays where the buffer is full.
     fn queued(&self, bandwidth_bps: f64, buffer_pkts: f64) -> f64 {
         let holds_pkts = bandwidth_bps * self.rtt_s / self.packet_bits;
-        let kept = self.sizes_pkts.iter().map(|pkts| {
+        let sizes_pkts = self.transfers.sizes_pkts();
+        let kept = sizes_pkts.iter().map(|pkts| {
             let beyond = (pkts - holds_pkts).max(0.0);
             let most = beyond.min(buffer_pkts);
             most * (beyond - 0.5 * most)
         });
         let packet_s = self.packet_bits / bandwidth_bps;
-        self.per_s * packet_s * kept.sum::<f64>() / SIZES as f64
+        self.per_s * packet_s * kept.sum::<f64>() / sizes_pkts.len() as f64
     }
 
     /// The mean time of a transfer that has the way for itself, with round trips of this length.
     fn taken_s(&self, rtt_s: f64) -> f64 {
         let most_pkts = self.narrowest_bps * rtt_s / self.packet_bits;
         let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
-        for &pkts in &self.sizes_pkts {
+        let sizes_pkts = self.transfers.sizes_pkts();
+        let part = 1.0 / sizes_pkts.len() as f64;
+        for &pkts in sizes_pkts {
             let (rounds, sent_pkts) =
                 slow_start(pkts, self.transfers.initial_window_pkts(), most_pkts);
-            all_rounds += rounds / SIZES as f64;
-            all_pkts += sent_pkts / SIZES as f64;
+            all_rounds += rounds * part;
+            all_pkts += sent_pkts * part;
         }
         let left_bits = (self.bits - all_pkts * self.packet_bits).max(0.0);
         rtt_s * (1.0 + all_rounds) + left_bits / self.narrowest_bps

@@ -2,6 +2,9 @@
 
 use crate::Distribution;
 
+/// Sizes that a distribution is taken to have, each as often as the others.
+const SIZES: usize = 128;
+
 /// How long transfers are, and what carries them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
@@ -13,16 +16,32 @@ pub struct Transfers {
     initial_window_pkts: f64,
     /// Counting them takes a moment.
     mean_pkts: f64,
+    /// Packets of transfers, in rising order, each as often as the others.
+    sizes_pkts: Vec<f64>,
+    /// Of the largest ones, none first: the sums of their packets and of the squares of these.
+    sums: Vec<[f64; 2]>,
 }
 
 impl Transfers {
     /// Of this size, in packets with so much payload, from senders that begin with so many packets.
     pub fn new(size: Distribution, payload_bytes: f64, initial_window_pkts: f64) -> Transfers {
+        let middles = (0..SIZES).map(|i| (i as f64 + 0.5) / SIZES as f64);
+        let sizes_pkts: Vec<f64> = middles
+            .map(|u| (size.quantile(u) / payload_bytes).ceil().max(1.0))
+            .collect();
+        let mut sums = vec![[0.0; 2]];
+        let mut of_larger = [0.0; 2];
+        for pkts in sizes_pkts.iter().rev() {
+            of_larger = [of_larger[0] + pkts, of_larger[1] + pkts * pkts];
+            sums.push(of_larger);
+        }
         Transfers {
             mean_pkts: size.mean_packets(payload_bytes),
             size,
             payload_bytes,
             initial_window_pkts,
+            sizes_pkts,
+            sums,
         }
     }
 
@@ -49,5 +68,65 @@ impl Transfers {
     /// Mean of the bytes that a transfer sends, with headers of so many bytes at each packet.
     pub fn mean_wire_bytes(&self, header_bytes: f64) -> f64 {
         self.size.mean().max(1.0) + header_bytes * self.mean_pkts
+    }
+
+    /// Packets of 128 transfers in rising order, of which each stands for as many: the middles of as many equal parts of
+    /// the distribution.
+    pub fn sizes_pkts(&self) -> &[f64] {
+        &self.sizes_pkts
+    }
+
+    /// Of the packets that a transfer has beyond its first `pkts`, the mean and the mean square, over
+    /// [`sizes_pkts`](Self::sizes_pkts).
+    pub fn beyond(&self, pkts: f64) -> [f64; 2] {
+        let larger = SIZES - self.sizes_pkts.partition_point(|&it| it <= pkts);
+        let [sum, squares] = self.sums[larger];
+        let n = larger as f64;
+        [
+            (sum - n * pkts) / SIZES as f64,
+            (squares - 2.0 * pkts * sum + n * pkts * pkts) / SIZES as f64,
+        ]
+    }
+
+    /// The mean square of the packets that a transfer has of those between its first `from` and its first `to`.
+    pub fn between_squared(&self, from: f64, to: f64) -> f64 {
+        let [_, all] = self.beyond(from);
+        let [rest, rest_squared] = self.beyond(to);
+        (all - rest_squared - 2.0 * (to - from) * rest).max(0.0)
+    }
+
+    /// A number that is the same for transfers that are.
+    pub fn likeness(&self) -> [u64; 4] {
+        let [sum, squares] = self.sums[SIZES];
+        [sum, squares, self.payload_bytes, self.initial_window_pkts].map(f64::to_bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// What is told of parts of transfers is the mean over the transfers themselves.
+        #[test]
+        fn parts_are_those_of_the_transfers(
+            mean in 1e3..1e6_f64,
+            from in 0.0..500.0_f64,
+            more in 0.0..500.0_f64,
+        ) {
+            let size = Distribution::Exponential { mean, most: 20.0 * mean };
+            let transfers = Transfers::new(size, 1460.0, 10.0);
+            let sizes = transfers.sizes_pkts();
+            prop_assert!(sizes.is_sorted());
+            let mean_of = |of: &dyn Fn(f64) -> f64| sizes.iter().map(|&s| of(s)).sum::<f64>() / sizes.len() as f64;
+            let near = |is: f64, should: f64| (is - should).abs() <= 1e-9 * (1.0 + mean_of(&|s| s * s));
+            let [pkts, squared] = transfers.beyond(from);
+            prop_assert!(near(pkts, mean_of(&|s| (s - from).max(0.0))));
+            prop_assert!(near(squared, mean_of(&|s| (s - from).max(0.0).powi(2))));
+            let between = transfers.between_squared(from, from + more);
+            prop_assert!(near(between, mean_of(&|s| (s - from).clamp(0.0, more).powi(2))));
+        }
     }
 }

@@ -14,6 +14,7 @@ use netflow_network::{
     ACK_BYTES, Acks, AggregateId, Calibration, DropPolicy, Red, Source, WorkloadSpec,
 };
 use netflow_profile::Profile;
+use netflow_workload::Transfers;
 
 use super::order::Order;
 use super::queue::light_rho;
@@ -57,6 +58,8 @@ pub(crate) struct Plan {
     pub path: Vec<u32>,
     /// The profiles of all sources, each once.
     pub profiles: Vec<Arc<dyn Profile>>,
+    /// By class: the transfers that its rate is the mean of.
+    pub transfers: Vec<Option<Arc<Transfers>>>,
     /// How the traffic of workloads grows.
     pub ramps: Vec<Ramp>,
     /// Hops of each branch, data first, then the way back: `hops[hops_of[b]..hops_of[b + 1]]`.
@@ -328,6 +331,9 @@ impl Plan {
             branch_rank,
             fingerprint,
             profiles: Vec::new(),
+            transfers: (0..inner.classes.len() as u32)
+                .map(|class| inner.spec_of_class(class).transfers.clone())
+                .collect(),
             ramps: Vec::new(),
             hops_of,
             hops: vec![0; hop_count],

@@ -24,6 +24,7 @@ impl Plan {
                     u32::MAX => 0.0,
                     _ => branch.packets_per_data,
                 },
+                transfers: self.transfers[branch.class as usize].as_deref(),
             },
             data: ranks(branch.path),
             back: ranks(branch.way_back),

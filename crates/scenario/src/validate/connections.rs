@@ -181,6 +181,7 @@ impl Assembly<'_> {
             path,
             return_path,
             flow: None,
+            transfers: None,
             acks,
         };
         let parts = match spec.path {

@@ -381,7 +381,8 @@ impl Assembly<'_> {
             pages: one(),
         });
         let name = demand.name.clone();
-        if let Some(connection) = self.add_users(demand, application, stack, &mean) {
+        let stands_for = transfers.clone();
+        if let Some(connection) = self.add_users(demand, application, stack, &mean, stands_for) {
             self.demands.notes.push(DemandNote {
                 name,
                 connection,
@@ -396,7 +397,11 @@ impl Assembly<'_> {
             return;
         };
         let (video, mean) = viewer(demand.packet);
-        self.add_users(demand, video, stack, &mean);
+        // A chunk after the other, over one connection: to queues as if each were a transfer.
+        let chunk = Video::default().chunk_bytes;
+        let payload_bytes = demand.packet.get() - HEADER_BYTES;
+        let chunks = self.demands.transfers(&chunk, payload_bytes, &stack);
+        self.add_users(demand, video, stack, &mean, chunks);
     }
 
     /// Adds users whom the receiver has, of whom each is sent so much; which connection their mean is, where they are not
@@ -407,6 +412,7 @@ impl Assembly<'_> {
         application: Users,
         stack: Stack,
         mean: &Mean,
+        transfers: Arc<Transfers>,
     ) -> Option<ConnectionId> {
         let wire = Bytes(mean.wire_bytes);
         let rate_pps = demand.rate.packets_per_second(wire).get();
@@ -414,7 +420,11 @@ impl Assembly<'_> {
             self.demands.has_means = true;
             let acks = self.demand_acks();
             let spec = spec(demand, Source::Poisson { rate_pps }, mean.wire_bytes);
-            return Some(self.builder.connection(ConnectionSpec { acks, ..spec }));
+            return Some(self.builder.connection(ConnectionSpec {
+                acks,
+                transfers: Some(transfers),
+                ..spec
+            }));
         };
         let workload = WorkloadSpec {
             name: demand.name,
@@ -482,6 +492,7 @@ fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSp
         path: None,
         return_path: None,
         flow: demand.flow,
+        transfers: None,
         acks: Acks::None,
     }
 }

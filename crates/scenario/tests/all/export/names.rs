@@ -47,6 +47,7 @@ fn network() -> Network {
             path: None,
             return_path: None,
             flow: None,
+            transfers: None,
             acks: Acks::None,
         });
     }

@@ -1,0 +1,187 @@
+//! Queues of demands of transfers on generated networks: what `solve` says of them, beside the same networks packet by
+//! packet.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use netflow::prelude::*;
+use netflow::scenario::Prepared;
+use netflow::steady::{Solver, SteadyOptions};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Links that are idle for more of the time hardly have a queue.
+const BUSY: f64 = 0.1;
+
+/// A network of 3 to 9 nodes with links of one bandwidth or of several, demands of several sizes of transfers between
+/// some of its nodes, and its busiest link busy for 30 to 88 % of the time; with the seconds in which so many packets
+/// cross links.
+fn scenario(seed: u64, crossing_pkts: f64) -> (String, f64) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let log = |random: &mut ChaCha8Rng, least: f64, most: f64| {
+        (random.random_range(least.ln()..most.ln())).exp()
+    };
+    let nodes = random.random_range(3..10_usize);
+    let mut pairs: Vec<(usize, usize)> =
+        (1..nodes).map(|i| (random.random_range(0..i), i)).collect();
+    for _ in 0..random.random_range(0..nodes) {
+        let (a, b) = (random.random_range(0..nodes), random.random_range(0..nodes));
+        let pair = (a.min(b), a.max(b));
+        if a != b && !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    let bandwidth = log(&mut random, 10.0, 1000.0);
+    let delay = log(&mut random, 0.5, 30.0);
+    let mixed = random.random_bool(0.6);
+    let buffer = [None, None, Some(20.0), Some(50.0), Some(200.0)];
+    let buffer: Option<f64> = buffer[random.random_range(0..buffer.len())];
+    let mut text = String::new();
+    let mut links: HashMap<(usize, usize), f64> = HashMap::new();
+    for (a, b) in &pairs {
+        let times = if mixed {
+            [1.0, 1.0, 2.0, 4.0, 10.0][random.random_range(0..5)]
+        } else {
+            1.0
+        };
+        let (mbps, ms) = (bandwidth * times, delay * random.random_range(0.1..1.0));
+        links.insert((*a, *b), mbps);
+        links.insert((*b, *a), mbps);
+        let _ = write!(
+            text,
+            "\n[[link]]\nfrom = \"N{a}\"\nto = \"N{b}\"\nbandwidth = \"{mbps:.4} Mbit/s\"\ndelay = \"{ms:.4} ms\"\nmetric = 1\n",
+        );
+        if let Some(ms) = buffer {
+            let _ = writeln!(text, "buffer = \"{ms} ms\"");
+        }
+    }
+    // Shortest ways, to know what crosses each link.
+    let way = |from: usize, to: usize| -> Vec<(usize, usize)> {
+        let mut before: BTreeMap<usize, usize> = BTreeMap::from([(from, from)]);
+        let mut next = vec![from];
+        while !before.contains_key(&to) {
+            let mut further = Vec::new();
+            for at in next {
+                for other in (0..nodes).filter(|&it| links.contains_key(&(at, it))) {
+                    before.entry(other).or_insert_with(|| {
+                        further.push(other);
+                        at
+                    });
+                }
+            }
+            next = further;
+        }
+        let mut way = Vec::new();
+        let mut at = to;
+        while at != from {
+            way.push((before[&at], at));
+            at = before[&at];
+        }
+        way
+    };
+    let size = log(&mut random, 30.0, 2000.0);
+    let mut ends: Vec<(usize, usize)> = (0..nodes * nodes)
+        .map(|i| (i / nodes, i % nodes))
+        .filter(|(a, b)| a != b)
+        .collect();
+    ends.shuffle(&mut random);
+    let some = random
+        .random_range(nodes / 2 + 1..3 * nodes)
+        .min(ends.len());
+    let mut loads: HashMap<(usize, usize), f64> = HashMap::new();
+    let (mut demands, mut hops_mbps) = (Vec::new(), 0.0);
+    for &(from, to) in &ends[..some] {
+        let rate: f64 = random.random_range(0.2..1.0);
+        let kb = size * [1.0, 1.0, 0.3, 3.0][random.random_range(0..4)];
+        for hop in way(from, to) {
+            *loads.entry(hop).or_default() += rate / links[&hop];
+            hops_mbps += rate;
+        }
+        demands.push((from, to, rate, kb));
+    }
+    let most = loads.values().copied().fold(0.0, f64::max);
+    let scale = random.random_range(0.3..0.88) / most;
+    for (from, to, rate, kb) in demands {
+        let _ = write!(
+            text,
+            "\n[[demand]]\nfrom = \"N{from}\"\nto = \"N{to}\"\nrate = \"{:.6} Mbit/s\"\n\
+             size = {{ exponential = {{ mean = \"{kb:.3} KB\", most = \"{:.3} KB\" }} }}\n",
+            rate * scale,
+            20.0 * kb
+        );
+    }
+    let duration_s = (crossing_pkts * 0.012 / (hops_mbps * scale)).clamp(2.0, 400.0);
+    (text, duration_s)
+}
+
+fn load(text: &str, model: &str, duration_s: f64) -> Prepared {
+    let head = format!(
+        "[simulation]\nduration = \"{duration_s:.3} s\"\nwarmup = \"{:.3} s\"\nmodel = \"{model}\"\n",
+        duration_s / 5.0
+    );
+    netflow::scenario::from_str("bursts.toml", &(head + text), "".as_ref(), &[])
+        .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+}
+
+/// Of each busy link that carries what it should: ln of the queue that the steady state says over that of packets,
+/// and ln of M/M/1's over it.
+fn compared(seed: u64, crossing_pkts: f64) -> Vec<[f64; 2]> {
+    let (text, duration_s) = scenario(seed, crossing_pkts);
+    let fluid = load(&text, "fluid", duration_s);
+    let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
+    let steady = solver.solve(&SteadyOptions::default()).unwrap();
+    let packets = evaluate(&load(&text, "packets", duration_s), &Settings::default()).unwrap();
+    let mut all = Vec::new();
+    for (id, at) in fluid.network.links().zip(&steady.links) {
+        let name = fluid.network.link_name(id);
+        let found = packets
+            .summary
+            .links
+            .iter()
+            .find(|it| it.link == name)
+            .unwrap();
+        // By chance more or less was asked for than on average.
+        let alike = (at.utilization / found.utilization - 1.0).abs() < 0.25;
+        if found.utilization > BUSY && alike {
+            let mm1 = found.utilization / (1.0 - found.utilization);
+            all.push([at.queue_pkts, mm1].map(|it| (it / found.mean_queue_pkts).ln()));
+        }
+    }
+    all
+}
+
+/// Factors that half, and nine in ten, are within, and the mean one.
+fn spread(of: impl Iterator<Item = f64>) -> [f64; 3] {
+    let mut all: Vec<f64> = of.collect();
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    all.iter_mut().for_each(|it| *it = it.abs());
+    all.sort_by(f64::total_cmp);
+    let at = |part: f64| all[(part * (all.len() - 1) as f64) as usize];
+    [at(0.5), at(0.9), mean].map(f64::exp)
+}
+
+#[test]
+fn queues_of_transfers_are_about_as_long_as_those_of_packets() {
+    let all: Vec<[f64; 2]> = (0..8).flat_map(|seed| compared(seed, 3e5)).collect();
+    assert!(all.len() > 30, "{}", all.len());
+    let [half, most, mean] = spread(all.iter().map(|it| it[0]));
+    let [mm1, ..] = spread(all.iter().map(|it| it[1]));
+    assert!(half < 1.4 && most < 2.5, "{half} {most}");
+    assert!((0.7..1.4).contains(&mean), "{mean}");
+    // Bursts matter here.
+    assert!(mm1 > 4.0, "{mm1}");
+}
+
+#[test]
+#[ignore = "minutes in release: packets of 150 networks"]
+fn queues_of_transfers_of_a_population() {
+    let all: Vec<[f64; 2]> = (1000..1150).flat_map(|seed| compared(seed, 1e7)).collect();
+    println!("links {}", all.len());
+    for (i, name) in ["steady state", "M/M/1"].iter().enumerate() {
+        let [half, most, mean] = spread(all.iter().map(|it| it[i]));
+        println!("{name}: half within {half:.2}, nine in ten within {most:.2}, mean {mean:.2}");
+    }
+    let [half, most, _] = spread(all.iter().map(|it| it[0]));
+    assert!(half < 1.3 && most < 2.2, "{half} {most}");
+}
