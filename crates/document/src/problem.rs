@@ -62,6 +62,8 @@ pub enum ProblemKind {
     NotAvailable,
     /// A setting that changes nothing.
     WithoutEffect,
+    /// A value that can be read, and is often a slip of the pen.
+    Suspicious,
     /// A default that is not what it was when the scenario was written.
     Changed,
     /// A `--set` option that fits nothing.
@@ -309,6 +311,25 @@ impl Findings {
         let kept = self.list.last_mut().filter(|_| self.last.is_none());
         if let Some(finding) = kept {
             finding.help(help);
+        }
+    }
+
+    /// Adds help to the last finding if it has none.
+    pub(crate) fn fill(&mut self, help: impl FnOnce() -> String) {
+        let kept = self.list.last_mut().filter(|_| self.last.is_none());
+        if let Some(finding) = kept
+            && finding.help.is_none()
+        {
+            finding.help(help());
+        }
+    }
+
+    /// Adds something that is suspicious, unless the same was said of the file before: one habit is one warning.
+    pub fn warn_once(&mut self, place: Place, message: String, help: &str) {
+        let same = |it: &Finding| it.place.file() == place.file() && it.message == message;
+        if !self.list.iter().any(same) {
+            self.warning(ProblemKind::Suspicious, place, message)
+                .help(help);
         }
     }
 

@@ -149,15 +149,46 @@ impl<'a> Value<'a> {
         allowed: &Allowed<T>,
         findings: &mut Findings,
     ) -> Option<Spanned<T>> {
-        let found = T::read(self, key, findings)?;
-        if (allowed.test)(&found) {
-            return Some(Spanned::new(found, self.place));
+        let before = findings.errors();
+        match T::read(self, key, findings) {
+            Some(found) if (allowed.test)(&found) => {
+                return Some(Spanned::new(found, self.place));
+            }
+            Some(found) => {
+                let message = format!("`{key}` cannot be {}", found.shown());
+                findings
+                    .error(ProblemKind::OutOfRange, self.place, message)
+                    .help(format!("allowed: {}", allowed.text));
+            }
+            None => {}
         }
-        let message = format!("`{key}` cannot be {}", found.shown());
-        findings
-            .error(ProblemKind::OutOfRange, self.place, message)
-            .help(format!("allowed: {}", allowed.text));
+        if let Some(percent) = self.percent(allowed) {
+            findings.amend(format!("write {percent}; allowed: {}", allowed.text));
+        }
+        // What is wrong inside a table or an array is told there.
+        let is_simple = !matches!(self.kind, Kind::Table(_) | Kind::Array { .. });
+        let text = [allowed.text, T::ALLOWED];
+        if let Some(text) = text.into_iter().find(|text| !text.is_empty())
+            && is_simple
+            && findings.errors() > before
+        {
+            findings.fill(|| format!("allowed: {text}"));
+        }
         None
+    }
+
+    /// What to write for a number that is meant in percent: `"5 %" or 0.05` of 5, where a fraction is wanted.
+    fn percent<T: Read>(&self, allowed: &Allowed<T>) -> Option<String> {
+        let number: f64 = match self.kind {
+            Kind::Cell(text) | Kind::String(text) => text.trim().parse().ok()?,
+            Kind::Integer(number) => number.as_str().parse().ok()?,
+            Kind::Float(number) => number.as_str().parse().ok()?,
+            _ => return None,
+        };
+        let allows = |number| T::fraction(number).map(|it| (allowed.test)(&it));
+        let is_fraction = allows(1.5) == Some(false) && allows(number) == Some(false);
+        let is_percent = (1.0..=100.0).contains(&number) && allows(number / 100.0) == Some(true);
+        (is_fraction && is_percent).then(|| format!("\"{number} %\" or {}", number / 100.0))
     }
 
     /// The fields, if it is a table.

@@ -209,6 +209,8 @@ pub trait Read: Sized {
     const TABLES: &'static [&'static [Key]] = &[];
     /// The keys that say which of several kinds it is; empty if there is one.
     const KINDS: &'static [&'static str] = &[];
+    /// What all of them are, for messages about what cannot be read.
+    const ALLOWED: &'static str = "";
 
     /// Reads it; `None` if it cannot be read, and the findings say why.
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self>;
@@ -216,6 +218,11 @@ pub trait Read: Sized {
     /// How messages show one that is not allowed.
     fn shown(&self) -> String {
         "this".to_owned()
+    }
+
+    /// The one of a number that may be a fraction; nothing of what is no number.
+    fn fraction(_: f64) -> Option<Self> {
+        None
     }
 
     /// In the place of one that cannot be read.
@@ -249,7 +256,9 @@ impl Read for String {
             return Some(text.to_owned());
         };
         let message = format!("`{key}` is {wrong}");
-        findings.error(ProblemKind::BadValue, value.place, message);
+        findings
+            .error(ProblemKind::BadValue, value.place, message)
+            .help("allowed: 1 to 1000 bytes, without blanks around them and without control characters");
         None
     }
 
@@ -350,6 +359,7 @@ impl Read for bool {
 /// A whole number from 0 to 2^63 - 1.
 impl Read for u64 {
     const KIND: &'static str = "whole number";
+    const ALLOWED: &'static str = "whole numbers from 0 to 9223372036854775807";
 
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<u64> {
         let (text, number) = match value.kind {
@@ -442,6 +452,10 @@ impl Read for f64 {
 
     fn shown(&self) -> String {
         self.to_string()
+    }
+
+    fn fraction(number: f64) -> Option<f64> {
+        Some(number)
     }
 
     fn fallback() -> f64 {

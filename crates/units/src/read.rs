@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
         Some(bounds) if !bounds.allow(value) => {
             let noun = dimension.noun();
             let kind = UnitErrorKind::OutOfBounds { text, noun };
-            let help = format!("allowed are 0 and {}", bounds.text);
+            let help = format!("allowed are {}, and 0 where that is a choice", bounds.text);
             fail(kind, 0..body.len(), help)
         }
         None if !(0.0..=1.0).contains(&value) => {
@@ -330,6 +330,15 @@ mod tests {
             error("1 000 000 s", time)
                 .help()
                 .starts_with(r#"write "1000000 s""#)
+        );
+    }
+
+    #[test]
+    fn what_no_network_has_is_told_with_what_one_can_have() {
+        let found = error("1e9 Gbit/s", &[Dimension::BitRate]);
+        assert_eq!(
+            found.help(),
+            "allowed are 1 bit/s to 100000 Gbit/s, and 0 where that is a choice"
         );
     }
 
