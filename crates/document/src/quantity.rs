@@ -48,6 +48,11 @@ trait Dimension: Sized {
 
     /// The unit that somebody who wrote only this number most likely meant.
     fn likely_unit(key: &str, number: f64) -> &'static str;
+
+    /// What is suspicious about a text that can be read, and how to write it without doubt.
+    fn doubt(&self, _key: &str, _text: &str) -> Option<(String, String)> {
+        None
+    }
 }
 
 impl Dimension for Seconds {
@@ -74,6 +79,19 @@ impl Dimension for Rate {
 
     fn likely_unit(_: &str, number: f64) -> &'static str {
         if number >= 1e4 { "bit/s" } else { "Mbit/s" }
+    }
+
+    /// Bandwidths are told in bits: bytes there are nearly always a slip of the pen.
+    fn doubt(&self, key: &str, text: &str) -> Option<(String, String)> {
+        let text = text.trim();
+        if key != "bandwidth" || !text.ends_with("B/s") {
+            return None;
+        }
+        let bits = text.replace("KB/s", "kbit/s").replace("B/s", "bit/s");
+        Some((
+            format!("`bandwidth` is in bytes: \"{text}\" is {self}"),
+            format!("write \"{self}\", or \"{bits}\" if bits are meant"),
+        ))
     }
 }
 
@@ -170,7 +188,12 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
             }
         };
         let error = match text.parse::<T>() {
-            Ok(quantity) => return Some(Quantity(quantity)),
+            Ok(quantity) => {
+                if let Some((message, help)) = quantity.doubt(key, text) {
+                    findings.warn_once(value.place, message, &help);
+                }
+                return Some(Quantity(quantity));
+            }
             Err(error) => error,
         };
         // A number alone, with or without quotes: the help is the line as it should be.

@@ -2,7 +2,13 @@
 
 use netflow_document::{ProblemKind, Section, Spanned, Words, table, words};
 
+use netflow_units::{Bytes, PacketsPerSecond};
+
 use super::{ByteSize, RateSetting, Sizes, Time, allowed};
+
+/// What a call of voice sends.
+pub(crate) const VOICE_PPS: f64 = 50.0;
+pub(crate) const VOICE_PACKET: Bytes = Bytes(200.0);
 
 /// Traffic from one node to another by how much it is, as in a matrix of traffic.
 ///
@@ -20,8 +26,9 @@ pub struct Demand {
     /// The node that receives.
     #[key(example = "B")]
     pub to: Spanned<String>,
-    /// The mean of what is sent, headers included; with `users` for each of them. `demand-scale` of the
-    /// simulation multiplies it. Default, with `users` only: of voice 80 kbit/s, of video what a viewer loads.
+    /// The mean of what is sent, headers included (a call of 64 kbit/s G.711 is 80 kbit/s); with `users` for each of
+    /// them. `demand-scale` of the simulation multiplies it. Default, with `users` only: of voice 80 kbit/s, of video
+    /// what a viewer loads.
     #[key(allowed = allowed::RATE, example = "200 Mbit/s")]
     pub rate: Option<RateSetting>,
     /// So many times that rate. Default: 1.
@@ -119,5 +126,27 @@ fn what_goes_together(demand: &mut Demand, s: &mut Section<'_, '_>) {
     };
     if demand.rate.is_none() && !of_users && s.is_sound() {
         s.missing("rate", "\"200 Mbit/s\"");
+    }
+    if demand.kind() == DemandKind::Voice && s.is_sound() {
+        warn_of_less_than_a_call(demand, s);
+    }
+}
+
+/// Warns of a rate that is less than a call takes: nearly always that of the codec, without headers.
+fn warn_of_less_than_a_call(demand: &Demand, s: &mut Section<'_, '_>) {
+    let Some(rate) = &demand.rate else { return };
+    let packet = demand.packet_size.as_ref();
+    let packet = packet.map_or(VOICE_PACKET, |packet| packet.0);
+    let pps = rate.packets_per_second(packet).get();
+    if pps < VOICE_PPS * (1.0 - 1e-9) {
+        let of_call = PacketsPerSecond(VOICE_PPS).in_bits(packet);
+        let message = format!(
+            "`rate` is less than a call of voice: {} packets/s of {packet} instead of {VOICE_PPS}",
+            (1e4 * pps).round() / 1e4
+        );
+        let help = format!(
+            "rates are those on the wire, headers included: write \"{of_call}\" for a call, or `users = 1` and no `rate`"
+        );
+        s.findings.warn_once(rate.place(), message, &help);
     }
 }

@@ -26,6 +26,7 @@ pub use aggregate::{Aggregate, ConditionerName};
 pub use application::{ApplicationSetting, OnOffSetting};
 pub use connection::Connection;
 pub use demand::{Demand, DemandKind};
+pub(crate) use demand::{VOICE_PACKET, VOICE_PPS};
 pub(crate) use distribution::distribution;
 pub use distribution::{DistributionSetting, Exponential, LogNormal, Pareto, Rows, Variable};
 pub use event::{Event, Set};

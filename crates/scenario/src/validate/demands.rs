@@ -15,6 +15,7 @@ use super::connections::Ends;
 use super::flows::Part;
 use super::stacks::STACK;
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
+use crate::file::{VOICE_PACKET, VOICE_PPS};
 use crate::memory;
 use crate::prepared::DemandNote;
 
@@ -23,10 +24,6 @@ const MOST_TRANSFERS: f64 = 1e6;
 
 /// The TCP of long connections as it was measured; packet by packet it is [`STACK`].
 const PROFILE: &str = "linux-cubic";
-
-/// A call: so many packets of so many bytes in a second.
-const VOICE_PPS: f64 = 50.0;
-const VOICE_PACKET: Bytes = Bytes(200.0);
 
 /// What asks for a transfer.
 const REQUEST_BYTES: f64 = 1.0;

@@ -11,5 +11,6 @@ mod risks;
 mod round_trip;
 mod schema;
 mod shipped;
+mod slips;
 mod valid;
 mod workload;
