@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use netflow_units::{BitsPerSecond, Room, Seconds, Size};
+use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind};
 
 use crate::label::{self, Told};
 use crate::wrong::{Read, Wrong};
@@ -40,8 +40,18 @@ impl<'t> Attribute<'t> {
         let finite = number.filter(|number| number.is_finite());
         finite.ok_or_else(|| {
             let message = format!("`{}` of `{}` is not a number", cut(&self.value), self.name);
-            Wrong::value(self.span.clone(), message)
+            with_point(Wrong::value(self.span.clone(), message), &self.value)
         })
+    }
+}
+
+/// With what to write instead, if the text is a number but for a decimal comma or digits in groups.
+pub(crate) fn with_point(wrong: Wrong, text: &str) -> Wrong {
+    match format!("{} bit/s", text.trim()).parse::<BitsPerSecond>() {
+        Err(error) if matches!(error.kind(), UnitErrorKind::Separator { .. }) => {
+            wrong.help(error.help().replace(" bit/s\"", "\""))
+        }
+        _ => wrong,
     }
 }
 
@@ -171,8 +181,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
                 } else if let Some(unit) = of(&key, TIMES, TIME_UNITS) {
                     says.delay = Some((time(attribute, unit)?, attribute.span.clone()));
                 } else if let Some(unit) = of(&key, LENGTHS, LENGTH_UNITS) {
-                    let length = not_negative(attribute)?;
-                    says.length_km = Some(length * unit.unwrap_or(1.0));
+                    says.length_km = Some(length_km(attribute, unit)?);
                 } else if METRICS.contains(&key.as_str()) {
                     says.metric = Some(not_negative(attribute)?);
                 }
@@ -183,8 +192,10 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
         says.bandwidth = Some((Stated::Sure(bps), span));
     } else if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
         let text = format!("{speed} {}", speed_unit.as_deref().unwrap_or_default());
-        if let Some(told) = label::bandwidth(&text) {
-            says.bandwidth = Some((Stated::Sure(told.bps), span));
+        match label::bandwidth(&text) {
+            Some(told) if told.bytes => says.label = Some((told, text)),
+            Some(told) => says.bandwidth = Some((Stated::Sure(told.bps), span)),
+            None => {}
         }
     }
     if says.label.is_none() {
@@ -216,7 +227,7 @@ const RATE_UNITS: &[(&str, f64)] = &[
 ];
 const TIMES: &[&str] = &["delay", "latency", "propagationdelay", "propdelay"];
 const TIME_UNITS: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
-const LENGTHS: &[&str] = &["length", "distance", "dist"];
+const LENGTHS: &[&str] = &["length", "distance", "dist", "km"];
 const LENGTH_UNITS: &[(&str, f64)] = &[("km", 1.0), ("m", 1e-3)];
 const METRICS: &[&str] = &[
     "metric",
@@ -239,6 +250,25 @@ fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<Option<f64>> {
             Some(Some(known.1))
         }
     })
+}
+
+/// Whether a key is understood of a node.
+pub(crate) fn is_of_node(name: &str) -> bool {
+    const KEYS: &[&str] = &[
+        "name",
+        "label",
+        "longitude",
+        "lon",
+        "lng",
+        "long",
+        "latitude",
+        "lat",
+        "x",
+        "y",
+        "population",
+        "pop",
+    ];
+    KEYS.contains(&Attribute::new(name, "", 0..0).key().as_str())
 }
 
 /// Whether a key is understood of a link.
@@ -279,6 +309,18 @@ fn not_negative(attribute: &Attribute<'_>) -> Read<f64> {
     }
 }
 
+/// `120`, and `120 km`.
+fn length_km(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<f64> {
+    let text = attribute.value.trim();
+    let with_unit = LENGTH_UNITS.iter().find_map(|(name, km)| {
+        let number = text.strip_suffix(name)?.trim_end();
+        number.parse::<f64>().is_ok().then_some((number, *km))
+    });
+    let (number, km) = with_unit.unwrap_or((text, unit.unwrap_or(1.0)));
+    let number = Attribute::new(&*attribute.name, number, attribute.span.clone());
+    Ok(not_negative(&number)? * km)
+}
+
 /// So many of a unit, without the error that a unit such as 1e-3 has.
 pub(crate) fn scaled(number: f64, unit: f64) -> f64 {
     match unit < 1.0 {
@@ -313,14 +355,22 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
     if attribute.value.trim().parse::<f64>().is_ok() {
         let number = not_negative(attribute)?;
         return Ok(Bandwidth::Stated(match unit {
+            // `capacity_GBps`
+            Some(unit) if counts_bytes(&attribute.name, unit) && number > 0.0 => {
+                return Ok(Bandwidth::Label(Told::of_bytes(8.0 * number * unit)));
+            }
             Some(unit) => Stated::Sure(number * unit),
             None => Stated::Bare(number),
         }));
     }
-    if let Ok(rate) = attribute.value.trim().parse::<BitsPerSecond>()
+    let text = attribute.value.trim();
+    if let Ok(rate) = text.parse::<BitsPerSecond>()
         && rate.get() >= 0.0
     {
-        return Ok(Bandwidth::Stated(Stated::Sure(rate.get())));
+        return Ok(match is_of_bytes(text) && rate.get() > 0.0 {
+            true => Bandwidth::Label(Told::of_bytes(rate.get())),
+            false => Bandwidth::Stated(Stated::Sure(rate.get())),
+        });
     }
     label::bandwidth(&attribute.value)
         .map(Bandwidth::Label)
@@ -330,9 +380,20 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
                 cut(&attribute.value),
                 attribute.name
             );
-            Wrong::value(attribute.span.clone(), message)
-                .help("write a number in bit/s, or one with its unit, such as 10 Mbit/s")
+            let wrong = Wrong::value(attribute.span.clone(), message)
+                .help("write a number, or one with its unit, such as 10 Mbit/s");
+            with_point(wrong, &attribute.value)
         })
+}
+
+/// Whether a key that ends in a unit ends in bytes: `capacity_GBps`. Of `capacityBps` the capital begins a word.
+fn counts_bytes(key: &str, unit: f64) -> bool {
+    key.ends_with("Bps") && (unit > 1.0 || key.ends_with("_Bps"))
+}
+
+/// Whether a rate that can be read is told in bytes per second.
+pub(crate) fn is_of_bytes(rate: &str) -> bool {
+    rate.trim_end().ends_with("B/s")
 }
 
 fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Stated> {

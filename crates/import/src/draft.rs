@@ -1,6 +1,6 @@
 //! A network while it is read: as the file says it, until all of it is known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use netflow_document::ProblemKind;
@@ -101,8 +101,18 @@ impl<'t> Draft<'t> {
             let message = format!("node `{}` exists twice: first in line {line}", cut(id));
             return Err(Wrong::new(ProblemKind::Duplicate, span, message));
         }
-        check_count(self.nodes.len(), "nodes", &span)?;
         let says = attributes::node(attributes)?;
+        self.add_node_saying(id, says, span)
+    }
+
+    /// A node of which it is known what is said; it is none that is there already.
+    pub(crate) fn add_node_saying(
+        &mut self,
+        id: &str,
+        says: NodeSays,
+        span: Range<usize>,
+    ) -> Read<usize> {
+        check_count(self.nodes.len(), "nodes", &span)?;
         let place = self.nodes.len();
         self.places.insert(id.to_owned(), place);
         let id = id.to_owned();
@@ -161,6 +171,40 @@ impl<'t> Draft<'t> {
             span,
         });
         Ok(())
+    }
+
+    /// Of a file that does not say whether its links lead one way: they do if every one of them is there in both
+    /// directions. Whether it is so.
+    pub(crate) fn settle_directions(&mut self, silence: &str) -> bool {
+        let mut ways: HashMap<(usize, usize), usize> = HashMap::new();
+        for link in &self.links {
+            *ways.entry((link.from, link.to)).or_default() += 1;
+        }
+        let back = |link: &DraftLink| ways.get(&(link.to, link.from)).copied();
+        let paired = |link: &DraftLink| back(link) == Some(ways[&(link.from, link.to)]);
+        if !self.links.is_empty() && self.links.iter().all(paired) {
+            self.assumptions.whole(format!(
+                "every link is there in both directions, so each leads one way, and two that are the same are one: \
+                 {silence}"
+            ));
+            for link in &mut self.links {
+                link.directed = true;
+            }
+            return true;
+        }
+        let mut seen = HashSet::new();
+        for (place, link) in self.links.iter().enumerate() {
+            seen.insert((link.from, link.to));
+            if seen.contains(&(link.to, link.from)) {
+                let text = format!(
+                    "taken as one more link beside the one the other way, for not every link is there in both \
+                     directions: {silence}"
+                );
+                let about = About::Link(place, self.lines.of_byte(link.span.start));
+                self.assumptions.about(text, about);
+            }
+        }
+        false
     }
 
     pub(crate) fn add_demand(
@@ -398,11 +442,7 @@ impl<'t> Draft<'t> {
             }
             (None, Some((told, label))) => {
                 check_rate(told.bps, "bandwidth", span.clone())?;
-                let how = match told.how.as_str() {
-                    "" => String::new(),
-                    how => format!(" ({how})"),
-                };
-                let label = cut(&label);
+                let (label, how) = (cut(&label), told.remark());
                 remark = Some(format!("by the label \"{label}\"{how}"));
                 bandwidth_bps = Some(told.bps);
             }

@@ -8,6 +8,31 @@ pub(crate) struct Told {
     pub(crate) how: String,
     /// How many times a rate is there: 2 in `2x10 Gbps`.
     pub(crate) times: f64,
+    /// Whether it counts bytes: `10 GB/s`.
+    pub(crate) bytes: bool,
+}
+
+impl Told {
+    /// A rate that is told in bytes per second.
+    pub(crate) fn of_bytes(bps: f64) -> Told {
+        Told {
+            bps,
+            how: String::new(),
+            times: 1.0,
+            bytes: true,
+        }
+    }
+
+    /// What there is to say about how it was read; nothing if it can be read in one way only.
+    pub(crate) fn remark(&self) -> String {
+        let bytes = "read as bytes; Mb/s and Mbit/s are bits";
+        match (self.how.as_str(), self.bytes) {
+            ("", false) => String::new(),
+            ("", true) => format!(" ({bytes})"),
+            (how, false) => format!(" ({how})"),
+            (how, true) => format!(" ({how}; {bytes})"),
+        }
+    }
 }
 
 /// The bandwidth in a text such as `45 Mbps DS-3`, `OC192/STM64`, `2x10Gb/s`, `< 155 Mbps` or `10-34 Mb/s`;
@@ -27,6 +52,7 @@ pub(crate) fn bandwidth(text: &str) -> Option<Told> {
             Some(last) if plus => {
                 last.bps += term.bps;
                 last.times = 1.0;
+                last.bytes |= term.bytes;
                 last.how = "the sum";
             }
             _ => found.push(term),
@@ -50,6 +76,7 @@ pub(crate) fn bandwidth(text: &str) -> Option<Told> {
         bps: least.bps,
         how,
         times: least.times,
+        bytes: least.bytes,
     })
 }
 
@@ -57,6 +84,7 @@ struct Term {
     bps: f64,
     how: &'static str,
     times: f64,
+    bytes: bool,
 }
 
 #[derive(Debug, PartialEq)]
@@ -72,6 +100,8 @@ struct Token {
     what: What,
     /// Whether white space stands before it.
     apart: bool,
+    /// Whether it is a word with the capital B of bytes: `GB`, `GBps`.
+    bytes: bool,
 }
 
 impl Token {
@@ -102,12 +132,14 @@ fn tokens(text: &str) -> Vec<Token> {
             length = c.len_utf8();
             What::Sign(if c == '×' { '*' } else { c })
         };
+        let word = &rest[..length];
+        let bytes = word.strip_suffix("ps").unwrap_or(word).ends_with('B');
         rest = &rest[length..];
         if matches!(what, What::Sign(c) if c.is_whitespace()) {
             apart = true;
             continue;
         }
-        found.push(Token { what, apart });
+        found.push(Token { what, apart, bytes });
         apart = false;
     }
     found
@@ -153,7 +185,7 @@ fn term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
         Some((times, next)) => (times, next),
         None => (1.0, at),
     };
-    let (bps, how, next) = rate(tokens, start)?;
+    let (Rate { bps, how, bytes }, next) = rate(tokens, start)?;
     let (after, next) = match times_after(tokens, next) {
         Some((times, next)) => (times, next),
         None => (1.0, next),
@@ -165,7 +197,13 @@ fn term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
         how => how,
     };
     let possible = bps.is_finite() && bps > 0.0;
-    possible.then_some((Term { bps, how, times }, next))
+    let term = Term {
+        bps,
+        how,
+        times,
+        bytes,
+    };
+    possible.then_some((term, next))
 }
 
 fn is_times(token: Option<&Token>) -> bool {
@@ -192,24 +230,38 @@ fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     }
 }
 
+/// A rate that is there once.
+struct Rate {
+    bps: f64,
+    how: &'static str,
+    bytes: bool,
+}
+
 /// `10 Gbit/s`, `1-20Gbps`, `300M-1Gb/s`, `34/45 Mbit/s`, `OC-48c`.
-fn rate(tokens: &[Token], at: usize) -> Option<(f64, &'static str, usize)> {
+fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
     let What::Number(first) = tokens.get(at)?.what else {
-        return technology(tokens, at).map(|(bps, next)| (bps, "", next));
+        let (bps, next) = technology(tokens, at)?;
+        let (how, bytes) = ("", false);
+        return Some((Rate { bps, how, bytes }, next));
     };
     let between = |at: usize| match tokens.get(at) {
         Some(token) if token.is('-') => Some("the lower end"),
         Some(token) if token.is('/') => Some("the least of 2"),
         _ => None,
     };
+    let of = |number: f64, unit: Unit, how| Rate {
+        bps: number * unit.bps,
+        how,
+        bytes: unit.bytes,
+    };
     if let Some((unit, next)) = unit(tokens, at + 1) {
         // The other end of a range is passed over.
         if between(next) == Some("the lower end")
             && let Some((_, _, next)) = single(tokens, next + 1)
         {
-            return Some((first * unit, "the lower end", next));
+            return Some((of(first, unit, "the lower end"), next));
         }
-        return Some((first * unit, "", next));
+        return Some((of(first, unit, ""), next));
     }
     let how = between(at + 1)?;
     let (second, unit, next) = single(tokens, at + 2)?;
@@ -218,11 +270,11 @@ fn rate(tokens: &[Token], at: usize) -> Option<(f64, &'static str, usize)> {
     } else {
         second
     };
-    Some((least * unit, how, next))
+    Some((of(least, unit, how), next))
 }
 
 /// A number and its unit.
-fn single(tokens: &[Token], at: usize) -> Option<(f64, f64, usize)> {
+fn single(tokens: &[Token], at: usize) -> Option<(f64, Unit, usize)> {
     let What::Number(number) = tokens.get(at)?.what else {
         return None;
     };
@@ -230,12 +282,20 @@ fn single(tokens: &[Token], at: usize) -> Option<(f64, f64, usize)> {
     Some((number, unit, next))
 }
 
-/// A unit of rates in bit/s, however it is written. Who writes `GB/s` of a link means bits.
-fn unit(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
-    let What::Word(word) = &tokens.get(at)?.what else {
+/// A unit of rates.
+#[derive(Clone, Copy)]
+struct Unit {
+    bps: f64,
+    bytes: bool,
+}
+
+/// A unit of rates, however it is written. With a capital B and `/s` or `ps` it counts bytes, as in scenarios.
+fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
+    let token = tokens.get(at)?;
+    let What::Word(word) = &token.what else {
         return None;
     };
-    let factor = match word.as_str() {
+    let bps = match word.as_str() {
         "bps" | "bit" | "bits" => 1.0,
         "k" | "kb" | "kbs" | "kbit" | "kbits" | "kbps" => 1e3,
         "m" | "mb" | "mbs" | "mbit" | "mbits" | "mbps" | "mpbs" => 1e6,
@@ -245,11 +305,13 @@ fn unit(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     };
     let slash = tokens.get(at + 1).is_some_and(|token| token.is('/'));
     let second = |token: &Token| matches!(&token.what, What::Word(s) if s == "s" || s == "sec");
-    let next = match slash && tokens.get(at + 2).is_some_and(second) {
-        true => at + 3,
-        false => at + 1,
+    let a_second = slash && tokens.get(at + 2).is_some_and(second);
+    let bytes = token.bytes && (a_second || word.ends_with("ps"));
+    let unit = Unit {
+        bps: if bytes { 8.0 * bps } else { bps },
+        bytes,
     };
-    Some((factor, next))
+    Some((unit, if a_second { at + 3 } else { at + 1 }))
 }
 
 /// Rates that have names.
@@ -329,7 +391,9 @@ mod tests {
             ("9600 bit/s", 9600.0),
             ("0.02M", 2e4),
             ("64 Kbps", 64e3),
-            ("10 GB/s - redundantno", 10e9),
+            ("10 Gb/s - redundantno", 10e9),
+            ("100 MBPS", 100e6),
+            ("<45MB", 45e6),
             ("ANS CO+RE T1", 1.544e6),
             ("internetMCI T3", 44.736e6),
             ("E1", 2.048e6),
@@ -344,6 +408,34 @@ mod tests {
             let told = bandwidth(label).unwrap_or_else(|| panic!("{label}"));
             assert!((told.bps / bps - 1.0).abs() < 1e-9, "{label}: {told:?}");
         }
+    }
+
+    /// What scenarios take as bytes is so in labels, and what they refuse to guess is told.
+    #[test]
+    fn a_unit_means_in_labels_what_it_means_in_scenarios() {
+        use netflow_units::BitsPerSecond;
+        for prefix in ["", "k", "K", "m", "M", "g", "G"] {
+            for unit in ["b/s", "B/s", "bit/s", "bps", "Bps", "BPS"] {
+                let text = format!("10 {prefix}{unit}");
+                let Ok(rate) = text.parse::<BitsPerSecond>() else {
+                    continue;
+                };
+                // A label without a prefix is hardly one.
+                let Some(told) = bandwidth(&text) else {
+                    assert_eq!(text, "10 B/s");
+                    continue;
+                };
+                assert_eq!(told.bps, rate.get(), "{text}");
+                assert_eq!(told.bytes, text.ends_with("B/s"), "{text}");
+            }
+        }
+        let told = bandwidth("2x10 GB/s - redundant").unwrap();
+        assert_eq!((told.bps, told.bytes), (160e9, true));
+        assert_eq!(
+            told.remark(),
+            " (so many times; read as bytes; Mb/s and Mbit/s are bits)"
+        );
+        assert!(bandwidth("10 GBps").unwrap().bytes);
     }
 
     #[test]

@@ -26,7 +26,8 @@ use crate::parse::{bandwidth, factor_from_1, one_of, rate_unit, room, time_from_
 #[derive(Args)]
 pub struct ImportArguments {
     /// The network's file, and files with demands of its nodes, if they stand apart (Repetita's
-    /// .demands, CSV tables `from,to,rate`, matrices of SNDlib); `-` is the standard input
+    /// .demands, CSV tables `from,to,rate`, matrices of SNDlib); with a CSV table of links one of nodes,
+    /// `id,lat,lon`; `-` is the standard input
     ///
     /// Networks are imported one by one:
     /// `for file in *.graphml; do netflow import $file -o ${file%.graphml}.toml; done`

@@ -25,6 +25,8 @@ pub(super) struct Row {
     pub(super) from: End,
     pub(super) to: End,
     pub(super) rate: Stated,
+    /// The rate as it stands there, if that is in bytes per second.
+    pub(super) bytes: Option<String>,
     pub(super) span: Range<usize>,
 }
 
@@ -47,6 +49,7 @@ impl Demands {
             from: name(demand.from),
             to: name(demand.to),
             rate: Stated::Sure(demand.rate_bps),
+            bytes: None,
             span: 0..0,
         });
         Demands {
@@ -87,6 +90,11 @@ impl Demands {
                 let wrong = Wrong::new(ProblemKind::OutOfRange, row.span, message);
                 return Err(wrong.help(Bounds::BIT_RATE.text));
             } else {
+                if let Some(text) = &row.bytes {
+                    let rate = BitsPerSecond(rate_bps);
+                    let text = format!("a demand of \"{}\" is {rate}: read as bytes", cut(text));
+                    assumptions.about(text, about);
+                }
                 joined.push(Demand { from, to, rate_bps });
             }
         }

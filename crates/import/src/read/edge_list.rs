@@ -7,8 +7,9 @@ use netflow_document::ProblemKind;
 use netflow_units::BitsPerSecond;
 
 use super::demands::{Demands, End, Row};
+use super::node_table::Nodes;
 use super::sndlib_native::number;
-use crate::attributes::{self, Attribute, Stated, cut, is_of_link};
+use crate::attributes::{self, Attribute, Stated, cut, is_of_link, with_point};
 use crate::draft::Draft;
 use crate::lines::lines;
 use crate::wrong::{Read, Wrong};
@@ -26,7 +27,7 @@ const TO: &[&str] = &[
 ];
 
 /// A table with its columns found.
-struct Table<'t> {
+pub(super) struct Table<'t> {
     text: &'t str,
     columns: StringRecord,
     from: usize,
@@ -58,7 +59,15 @@ fn is_demand(name: &str) -> bool {
         .any(|word| name == *word || name.starts_with(&format!("{word}_")))
 }
 
-pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+/// Links, between the nodes of another table, if there is one, and further ones.
+pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
+    for (name, says) in nodes.iter().flat_map(|nodes| &nodes.rows) {
+        draft.add_node_saying(name, says.clone(), 0..0)?;
+    }
+    for text in nodes.iter().flat_map(|nodes| &nodes.assumptions) {
+        draft.assumptions.whole(text.clone());
+    }
+    let listed = draft.node_count();
     let table = Table::of(draft.text)?;
     for (_, name) in table.others() {
         let directed = name.eq_ignore_ascii_case("directed") || name.eq_ignore_ascii_case("duplex");
@@ -67,10 +76,11 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             draft.assumptions.whole(text);
         }
     }
-    let mut undirected = true;
+    let (mut undirected, mut known) = (true, false);
     table.rows(|row, span| {
         let from = draft.named(table.cell(row, table.from, &span)?, span.clone())?;
         let to = draft.named(table.cell(row, table.to, &span)?, span.clone())?;
+        known |= from.min(to) < listed;
         let mut directed = false;
         let mut said = Vec::new();
         for (column, name) in table.others() {
@@ -84,15 +94,28 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         undirected &= !directed;
         draft.add_link((from, to), directed, attributes::link(&said)?, span)
     })?;
+    let unlisted = draft.node_count() - listed;
+    if nodes.is_some() && unlisted > 0 {
+        if !known {
+            let message = "no link begins or ends at a node of the table of nodes";
+            let help = "both tables have to call the nodes the same: that of nodes in a column `id`, `node` or `name`";
+            return Err(Wrong::new(ProblemKind::UnknownName, 0..0, message).help(help));
+        }
+        let text = format!("{unlisted} of the links' nodes are not in the table of nodes");
+        draft.assumptions.whole(text);
+    }
     let says = |name: &str| {
         ["directed", "duplex"]
             .iter()
             .any(|it| name.eq_ignore_ascii_case(it))
     };
     if undirected && !table.others().any(|(_, name)| says(name)) {
-        draft
-            .assumptions
-            .whole("links lead both ways: there is no column `directed`");
+        let silence = "there is no column `directed`";
+        if !draft.settle_directions(silence) {
+            draft
+                .assumptions
+                .whole(format!("links lead both ways: {silence}"));
+        }
     }
     Ok(())
 }
@@ -114,13 +137,14 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
         let unit = unit.into_iter().find(|(suffix, _)| name.ends_with(suffix));
         let rate = match (cell.parse::<BitsPerSecond>(), unit) {
             (Ok(rate), _) => Stated::Sure(rate.get()),
-            (Err(_), Some((_, unit))) => Stated::Sure(number(cell, &span)? * unit),
-            (Err(_), None) => Stated::Bare(number(cell, &span)?),
+            (Err(_), Some((_, unit))) => Stated::Sure(of_cell(cell, &span)? * unit),
+            (Err(_), None) => Stated::Bare(of_cell(cell, &span)?),
         };
         found.push(Row {
             from: End::Name(table.cell(row, table.from, &span)?.to_owned()),
             to: End::Name(table.cell(row, table.to, &span)?.to_owned()),
             rate,
+            bytes: attributes::is_of_bytes(cell).then(|| cell.to_owned()),
             span,
         });
         Ok(())
@@ -129,6 +153,10 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
         rows: found,
         unit_bps: 1e6,
     })
+}
+
+fn of_cell(cell: &str, span: &Range<usize>) -> Read<f64> {
+    number(cell, span).map_err(|wrong| with_point(wrong, cell))
 }
 
 fn truth(name: &str, value: &str, span: &Range<usize>) -> Read<Option<bool>> {
@@ -144,10 +172,10 @@ fn truth(name: &str, value: &str, span: &Range<usize>) -> Read<Option<bool>> {
 }
 
 impl<'t> Table<'t> {
-    fn of(text: &'t str) -> Read<Table<'t>> {
+    /// What separates columns, and what they are called.
+    pub(super) fn head(text: &str) -> Read<(u8, StringRecord)> {
         let text = text.trim_start_matches('\u{feff}');
-        let head = lines(text).find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-        let (start, head) = head.unwrap_or_default();
+        let (span, head) = first_line(text);
         let count = |c: char| head.matches(c).count();
         let delimiter = [b',', b'\t', b';']
             .into_iter()
@@ -156,11 +184,15 @@ impl<'t> Table<'t> {
             .filter(|&it| count(char::from(it)) > 0)
             .unwrap_or(b',');
         let mut reader = reader(delimiter).from_reader(text.as_bytes());
-        let span = start..start + head.len();
-        let columns = match reader.headers() {
-            Ok(columns) => columns.clone(),
-            Err(error) => return Err(Wrong::syntax(span, format!("this is no CSV: {error}"))),
-        };
+        match reader.headers() {
+            Ok(columns) => Ok((delimiter, columns.clone())),
+            Err(error) => Err(Wrong::syntax(span, format!("this is no CSV: {error}"))),
+        }
+    }
+
+    /// Whose rows are about two nodes.
+    pub(super) fn of(text: &'t str) -> Read<Table<'t>> {
+        let (_, columns) = Table::head(text)?;
         let find = |names: &[&str]| {
             columns
                 .iter()
@@ -174,12 +206,20 @@ impl<'t> Table<'t> {
             };
             let message = format!("the first row has no column `{}`", missing.0);
             let help = format!(
-                "it names the columns: one of {}, one of {}, and bandwidth, delay, length, metric, directed",
+                "it names the columns: one of {}, one of {}, and bandwidth, delay, km, metric, directed",
                 FROM.join(", "),
                 TO.join(", ")
             );
+            let (span, _) = first_line(text.trim_start_matches('\u{feff}'));
             return Err(Wrong::new(ProblemKind::Missing, span, message).help(help));
         };
+        Table::between(text, from, to)
+    }
+
+    /// With the columns that name nodes.
+    pub(super) fn between(text: &'t str, from: usize, to: usize) -> Read<Table<'t>> {
+        let (delimiter, columns) = Table::head(text)?;
+        let text = text.trim_start_matches('\u{feff}');
         Ok(Table {
             text,
             columns,
@@ -190,12 +230,15 @@ impl<'t> Table<'t> {
     }
 
     /// The other columns.
-    fn others(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(super) fn others(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.columns.iter().enumerate();
         all.filter(|(column, name)| ![self.from, self.to].contains(column) && !name.is_empty())
     }
 
-    fn rows(&self, mut each: impl FnMut(&StringRecord, Range<usize>) -> Read<()>) -> Read<()> {
+    pub(super) fn rows(
+        &self,
+        mut each: impl FnMut(&StringRecord, Range<usize>) -> Read<()>,
+    ) -> Read<()> {
         let mut reader = reader(self.delimiter).from_reader(self.text.as_bytes());
         let mut row = StringRecord::new();
         loop {
@@ -227,7 +270,12 @@ impl<'t> Table<'t> {
         }
     }
 
-    fn cell<'r>(&self, row: &'r StringRecord, column: usize, span: &Range<usize>) -> Read<&'r str> {
+    pub(super) fn cell<'r>(
+        &self,
+        row: &'r StringRecord,
+        column: usize,
+        span: &Range<usize>,
+    ) -> Read<&'r str> {
         let cell = row.get(column).filter(|cell| !cell.is_empty());
         cell.ok_or_else(|| {
             let name = self.columns.get(column).unwrap_or_default();
@@ -235,6 +283,13 @@ impl<'t> Table<'t> {
             Wrong::new(ProblemKind::Missing, span.clone(), message)
         })
     }
+}
+
+/// The line that names the columns, and its bytes.
+fn first_line(text: &str) -> (Range<usize>, &str) {
+    let head = lines(text).find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let (start, head) = head.unwrap_or_default();
+    (start..start + head.len(), head)
 }
 
 fn reader(delimiter: u8) -> ReaderBuilder {

@@ -42,7 +42,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             .origin
             .extend(said(name).map(|value| (name.to_owned(), value)));
     }
-    let directed = said("directed").is_some_and(|value| value != "0");
+    let directed = said("directed").map(|value| value != "0");
     for node in graph.iter().filter(|entry| entry.is("node")) {
         let entries = node.entries()?;
         let id = node.value_of(entries, "id")?;
@@ -60,10 +60,13 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             .collect();
         draft.add_link(
             (from, to),
-            directed,
+            directed.unwrap_or(false),
             attributes::link(&says)?,
             edge.span.clone(),
         )?;
+    }
+    if directed.is_none() {
+        draft.settle_directions("the graph has no `directed`");
     }
     Ok(())
 }

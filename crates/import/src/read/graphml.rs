@@ -66,13 +66,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     about(draft, graph, &keys)?;
     let directed = match graph.attribute("edgedefault") {
         Some("directed") => true,
-        Some("undirected") => false,
-        None => {
-            draft
-                .assumptions
-                .whole("the graph does not say whether edges have directions: taken as undirected");
-            false
-        }
+        Some("undirected") | None => false,
         Some(other) => {
             let message = format!("`edgedefault` is `{}`", cut(other));
             return Err(Wrong::value(tag(graph), message).help("allowed: directed, undirected"));
@@ -104,6 +98,15 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         };
         let says = attributes::link(&data(edge, "edge", &keys)?)?;
         draft.add_link((from, to), directed, says, at)?;
+    }
+    let says = |edge: Node<'_, '_>| edge.has_attribute("directed");
+    if graph.attribute("edgedefault").is_none()
+        && !children(graph, "edge").any(says)
+        && !draft.settle_directions("the graph has no `edgedefault`")
+    {
+        draft
+            .assumptions
+            .whole("the graph does not say whether edges have directions: taken as undirected");
     }
     for (number, hyperedge) in children(graph, "hyperedge").enumerate() {
         add_hyperedge(draft, hyperedge, number, &keys)?;

@@ -5,6 +5,7 @@ mod edge_list;
 mod gml;
 mod graphml;
 mod node_link;
+mod node_table;
 mod ns2;
 mod repetita;
 mod sndlib_native;
@@ -20,6 +21,7 @@ use crate::draft::Draft;
 use crate::wrong::{Read, Wrong};
 use crate::{Format, Topology};
 use demands::Demands;
+use node_table::Nodes;
 
 /// How files are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,8 +86,32 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     let mut network: Option<(Topology, FileId)> = None;
     let mut demands = Vec::new();
     let count = texts.len();
+    let is_csv = |path: &Path, text: &str| {
+        let format = reading.format.or_else(|| Format::of(path, text));
+        format == Some(Format::EdgeList)
+    };
+    let mut nodes: Option<Nodes> = None;
+    let has_nodes = |&(path, _, text): &Text<'_>| is_csv(path, text) && node_table::has_nodes(text);
+    let (tables, texts): (Vec<Text<'_>>, Vec<_>) = texts.into_iter().partition(has_nodes);
+    for &(_, file, text) in &tables {
+        let read = match nodes {
+            Some(_) => {
+                let wrong = Wrong::syntax(0..0, "this is a second table of nodes");
+                Err(wrong.help("put all of them into one"))
+            }
+            None => node_table::read(text),
+        };
+        match read {
+            Ok(read) => nodes = Some(read),
+            Err(wrong) => {
+                wrong.tell(file, findings);
+                return None;
+            }
+        }
+    }
     for (path, file, text) in texts {
-        let read = one(path, text, reading, count > 1);
+        let of_nodes = nodes.as_ref().filter(|_| is_csv(path, text));
+        let read = one(path, text, reading, count > 1, of_nodes);
         let topology = match read {
             Ok(Parsed::Demands(said)) => {
                 demands.push((file, text, said));
@@ -108,13 +134,27 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         network = Some((topology, file));
     }
     let Some((mut topology, file)) = network else {
-        let first = demands.first().map_or(FileId::FIRST, |(file, ..)| *file);
+        let first = demands.first().map(|(file, ..)| *file);
+        let what = match first {
+            Some(_) => "there are demands, but no links",
+            None => "there are nodes, but no links",
+        };
+        let first = first.or_else(|| tables.first().map(|(_, file, _)| *file));
         let help = "name the file with the links as well, before or behind it";
-        Wrong::syntax(0..0, "there are demands, but no links")
+        Wrong::syntax(0..0, what)
             .help(help)
-            .tell(first, findings);
+            .tell(first.unwrap_or(FileId::FIRST), findings);
         return None;
     };
+    if let Some((_, of_nodes, _)) = tables.first()
+        && topology.format != Some(Format::EdgeList)
+    {
+        let help = "other formats say themselves where their nodes are: leave the table out";
+        Wrong::syntax(0..0, "a table of nodes goes with a CSV table of links")
+            .help(help)
+            .tell(*of_nodes, findings);
+        return None;
+    }
     for (demands_file, text, said) in demands {
         if let Err(wrong) = said.join(&mut topology, text, reading) {
             wrong.tell(demands_file, findings);
@@ -146,7 +186,13 @@ fn is_scenario(text: &str) -> bool {
     lines.any(|line| matches!(line, "[[link]]" | "[simulation]"))
 }
 
-fn one(path: &Path, text: &str, reading: &Reading, several: bool) -> Read<Parsed> {
+fn one(
+    path: &Path,
+    text: &str,
+    reading: &Reading,
+    several: bool,
+    nodes: Option<&Nodes>,
+) -> Read<Parsed> {
     let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
         let help = format!("name the format: --format with one of {}", names.join(", "));
@@ -174,7 +220,7 @@ fn one(path: &Path, text: &str, reading: &Reading, several: bool) -> Read<Parsed
         Format::SndlibXml => sndlib_xml::read(&mut draft)?,
         Format::Repetita => repetita::graph(&mut draft)?,
         Format::NodeLink => node_link::read(&mut draft)?,
-        Format::EdgeList => edge_list::read(&mut draft)?,
+        Format::EdgeList => edge_list::read(&mut draft, nodes)?,
         Format::Ns2 => ns2::read(&mut draft)?,
     }
     let sndlib = matches!(format, Format::SndlibNative | Format::SndlibXml);

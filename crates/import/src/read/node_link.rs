@@ -17,7 +17,7 @@ use crate::wrong::{Read, Wrong};
 #[derive(Deserialize)]
 struct Document<'t> {
     #[serde(default)]
-    directed: bool,
+    directed: Option<bool>,
     #[serde(borrow, default)]
     graph: Option<&'t RawValue>,
     #[serde(borrow, default)]
@@ -77,10 +77,13 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         let said: Vec<_> = said.into_iter().filter(|it| it.name != "id").collect();
         draft.add_link(
             (from, to),
-            document.directed,
+            document.directed.unwrap_or(false),
             attributes::link(&said)?,
             span,
         )?;
+    }
+    if document.directed.is_none() {
+        draft.settle_directions("the document has no `directed`");
     }
     match document.graph {
         Some(graph) if graph.get().starts_with('{') => about(draft, graph),

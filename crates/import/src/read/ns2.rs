@@ -7,6 +7,7 @@ use netflow_document::ProblemKind;
 
 use crate::attributes::{LinkSays, Stated, cut, scaled};
 use crate::draft::Draft;
+use crate::label::Told;
 use crate::lines::{Word, lines, words};
 use crate::wrong::{Read, Wrong};
 
@@ -119,10 +120,16 @@ fn add_link(
                 Wrong::new(ProblemKind::UnknownName, word.span.clone(), message)
             }),
     };
-    let bps = bandwidth_bps(&value(bandwidth)?, &bandwidth.span)?;
+    let rate = value(bandwidth)?;
+    let bps = bandwidth_bps(&rate, &bandwidth.span)?;
+    let (bandwidth, label) = match rate.contains('B') {
+        true => (None, Some((Told::of_bytes(bps), rate))),
+        false => (Some((Stated::Sure(bps), bandwidth.span.clone())), None),
+    };
     let delay_s = delay_s(&value(delay)?, &delay.span)?;
     let says = LinkSays {
-        bandwidth: Some((Stated::Sure(bps), bandwidth.span.clone())),
+        bandwidth,
+        label,
         delay: Some((Stated::Sure(delay_s), delay.span.clone())),
         ..LinkSays::default()
     };

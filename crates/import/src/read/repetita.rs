@@ -91,6 +91,7 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
             from: node(from)?,
             to: node(to)?,
             rate: Stated::Bare(number(rate.text, &rate.span)?),
+            bytes: None,
             span: label.span.start..rate.span.end,
         });
     }

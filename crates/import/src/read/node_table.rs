@@ -1,0 +1,79 @@
+//! CSV tables of nodes, `name,longitude,latitude,population`, beside a table of links.
+
+use std::collections::HashSet;
+
+use netflow_document::ProblemKind;
+
+use super::edge_list::Table;
+use crate::attributes::{self, Attribute, NodeSays, cut, is_of_node};
+use crate::wrong::{Read, Wrong};
+
+/// What the column is called by which links name nodes, the likeliest first.
+const NAMES: &[&str] = &["id", "node", "name", "label"];
+
+/// Nodes, as a table of them says.
+pub(super) struct Nodes {
+    /// Their names in tables of links, and what is said of them.
+    pub(super) rows: Vec<(String, NodeSays)>,
+    /// What is to be said of the table.
+    pub(super) assumptions: Vec<String>,
+}
+
+/// Whether a table has nodes: a column with names, another one that is known of nodes, and no ends of links.
+pub(super) fn has_nodes(text: &str) -> bool {
+    let Ok((_, columns)) = Table::head(text) else {
+        return false;
+    };
+    let mut columns = columns.iter().enumerate();
+    let key = key(text);
+    let others = columns.any(|(at, name)| Some(at) != key && is_of_node(name));
+    key.is_some() && others && Table::of(text).is_err()
+}
+
+/// The column with the names.
+fn key(text: &str) -> Option<usize> {
+    let (_, columns) = Table::head(text).ok()?;
+    let place = |name: &&str| columns.iter().position(|it| it.eq_ignore_ascii_case(name));
+    NAMES.iter().find_map(place)
+}
+
+pub(super) fn read(text: &str) -> Read<Nodes> {
+    // `has_nodes` has found it.
+    let key = key(text).unwrap_or_default();
+    let table = Table::between(text, key, key)?;
+    let unknown = table.others().filter(|(_, name)| !is_of_node(name));
+    let unknown = unknown.map(|(_, name)| {
+        let name = cut(name);
+        format!("the column `{name}` of the table of nodes says nothing that is known")
+    });
+    let mut nodes = Nodes {
+        assumptions: unknown.collect(),
+        rows: Vec::new(),
+    };
+    let mut seen = HashSet::new();
+    table.rows(|row, span| {
+        let name = table.cell(row, key, &span)?.to_owned();
+        if !seen.insert(name.clone()) {
+            let message = format!("node `{}` exists twice", cut(&name));
+            return Err(Wrong::new(ProblemKind::Duplicate, span, message));
+        }
+        let said = table.others().map(|(column, name)| {
+            let value = row.get(column).unwrap_or_default();
+            Attribute::new(name, value, span.clone())
+        });
+        let said: Vec<Attribute<'_>> = said.collect();
+        let mut says = attributes::node(&said)?;
+        // Other tables call it by this one.
+        says.label = says.label.or(says.name);
+        says.name = Some(name.clone());
+        let beyond = |degrees: Option<f64>, most: f64| degrees.is_some_and(|it| it.abs() > most);
+        if beyond(says.longitude, 180.0) || beyond(says.latitude, 90.0) {
+            let message = format!("node `{}` is nowhere on the earth", cut(&name));
+            let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
+            return Err(Wrong::value(span, message).help(help));
+        }
+        nodes.rows.push((name, says));
+        Ok(())
+    })?;
+    Ok(nodes)
+}

@@ -1,0 +1,214 @@
+//! CSV tables of links and of nodes, and what other formats say about directions.
+
+use netflow_document::Problem;
+use netflow_import::scenario::{Choices, Origin, write};
+use netflow_import::{Format, Reading, Topology, from_text};
+
+fn import(text: &str) -> Topology {
+    named("links.csv", text)
+}
+
+fn named(name: &str, text: &str) -> Topology {
+    from_text(name, text, &Reading::default()).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+fn refused(text: &str) -> Problem {
+    let problems = from_text("links.csv", text, &Reading::default()).expect_err(text);
+    problems.into_vec().remove(0)
+}
+
+fn assumed(topology: &Topology) -> Vec<String> {
+    let list = topology.assumptions.iter();
+    list.map(|it| it.short(topology)).collect()
+}
+
+/// The `[[link]]`s of the scenario, and how many of them lead one way.
+fn links(topology: &Topology) -> (usize, usize) {
+    let text = write(topology, &Choices::default(), &Origin::default()).text;
+    let count = |what: &str| text.matches(what).count();
+    (count("[[link]]"), count("duplex    = false"))
+}
+
+/// Each stood for two links, of twice the capacity.
+#[test]
+fn a_table_of_both_directions_has_each_link_once() {
+    let both = "from,to,capacity_gbps,delay_ms\nA,B,10,1\nB,A,10,1\nB,C,1,2\nC,B,1,2\n";
+    let topology = import(both);
+    assert_eq!(links(&topology), (2, 0));
+    let text = &assumed(&topology)[0];
+    assert!(
+        text.contains("every link is there in both directions"),
+        "{text}"
+    );
+    let once = import("from,to,capacity_gbps,delay_ms\nA,B,10,1\nB,C,1,2\n");
+    assert_eq!(links(&once), (2, 0));
+    // Directions may differ.
+    let uneven = import("from,to,capacity_gbps,delay_ms\nA,B,10,1\nB,A,2,1\n");
+    assert_eq!(links(&uneven), (2, 2));
+    // The table says so itself.
+    let said = import("from,to,capacity_gbps,directed\nA,B,10,no\nB,A,10,no\n");
+    assert_eq!(
+        links(&said),
+        (3, 0),
+        "one beside another, over a node of its own"
+    );
+    // Two links between two nodes, both there and back.
+    let twice = import("from,to,capacity_gbps\nA,B,10\nA,B,10\nB,A,10\nB,A,10\n");
+    assert_eq!(links(&twice), (3, 0));
+}
+
+#[test]
+fn some_links_in_both_directions_are_told_of() {
+    let some = import("from,to,capacity_gbps\nA,B,10\nB,A,10\nB,C,10\n");
+    let told = assumed(&some);
+    let told: Vec<&String> = told
+        .iter()
+        .filter(|it| it.contains("one more link"))
+        .collect();
+    assert!(
+        matches!(told[..], [one] if one.ends_with("B--A (line 3)")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn formats_that_say_nothing_about_directions_are_read_alike() {
+    let json = |directed: &str| {
+        let edges = r#"[{"source": "A", "target": "B"}, {"source": "B", "target": "A"}]"#;
+        let nodes = r#"[{"id": "A"}, {"id": "B"}]"#;
+        named(
+            "a.json",
+            &format!(r#"{{{directed} "nodes": {nodes}, "edges": {edges}}}"#),
+        )
+    };
+    assert_eq!(links(&json("")), (1, 0));
+    assert_eq!(links(&json(r#""directed": true,"#)), (1, 0));
+    assert_eq!(links(&json(r#""directed": false,"#)), (3, 0));
+    let graphml = |default: &str| {
+        let edges = r#"<edge source="A" target="B"/><edge source="B" target="A"/>"#;
+        let nodes = r#"<node id="A"/><node id="B"/>"#;
+        let text = format!("<graphml><graph {default}>{nodes}{edges}</graph></graphml>");
+        named("a.graphml", &text)
+    };
+    assert_eq!(links(&graphml("")), (1, 0));
+    assert_eq!(links(&graphml(r#"edgedefault="directed""#)), (1, 0));
+    assert_eq!(links(&graphml(r#"edgedefault="undirected""#)), (3, 0));
+    let gml = |directed: &str| {
+        let edges = "edge [ source 0 target 1 ] edge [ source 1 target 0 ]";
+        let text = format!("graph [ {directed} node [ id 0 ] node [ id 1 ] {edges} ]");
+        named("a.gml", &text)
+    };
+    assert_eq!(links(&gml("")), (1, 0));
+    assert_eq!(links(&gml("directed 1")), (1, 0));
+    assert_eq!(links(&gml("directed 0")), (3, 0));
+}
+
+#[test]
+fn one_text_is_one_rate_in_labels_columns_and_scripts() {
+    let of = |text: &str| {
+        let column = import(&format!("from,to,bandwidth\nA,B,{text}\n"));
+        let label = import(&format!("from,to,label\nA,B,{text}\n"));
+        let rates = [column, label].map(|it| (it.links[0].bandwidth_bps, assumed(&it).join("; ")));
+        assert_eq!(rates[0].0, rates[1].0, "{text}");
+        rates[0].clone()
+    };
+    for (text, bps, bytes) in [
+        ("10 GB/s", 80e9, true),
+        ("10 MB/s", 80e6, true),
+        ("10 kB/s", 80e3, true),
+        ("10 GBps", 80e9, true),
+        ("10 Gb/s", 10e9, false),
+        ("10 Gbit/s", 10e9, false),
+        ("10 Gbps", 10e9, false),
+        ("10 GBPS", 10e9, false),
+    ] {
+        let (rate, told) = of(text);
+        assert_eq!(rate, Some(bps), "{text}");
+        assert_eq!(told.contains("read as bytes"), bytes, "{text}: {told}");
+        let scenario = text.parse::<netflow_units::BitsPerSecond>();
+        assert!(scenario.is_err() || scenario == Ok(netflow_units::BitsPerSecond(bps)));
+    }
+    let column = import("from,to,capacity_GBps\nA,B,10\n");
+    assert_eq!(column.links[0].bandwidth_bps, Some(80e9));
+    assert!(assumed(&column).join("; ").contains("read as bytes"));
+    let column = import("from,to,capacity_gbps\nA,B,10\n");
+    assert_eq!(column.links[0].bandwidth_bps, Some(10e9));
+    let script = named("a.tcl", "$ns duplex-link $a $b 1MB 5ms DropTail\n");
+    assert_eq!(script.links[0].bandwidth_bps, Some(8e6));
+    assert!(assumed(&script).join("; ").contains("read as bytes"));
+}
+
+#[test]
+fn a_length_is_a_delay() {
+    for head in ["km", "length", "distance_km", "dist"] {
+        let read = import(&format!("from,to,{head}\nA,B,1000\nB,C,1000 km\n"));
+        assert_eq!(read.links[0].length_km, Some(1000.0), "{head}");
+        assert_eq!(read.links[1].length_km, Some(1000.0), "{head}");
+        let text = write(&read, &Choices::default(), &Origin::default()).text;
+        // 1.5 × 1000 km at two thirds of the speed of light.
+        assert!(text.contains("delay     = \"7.505 ms\""), "{text}");
+    }
+    let unknown = import("from,to,colour\nA,B,red\n");
+    let told = assumed(&unknown).join("; ");
+    assert!(told.contains("the column `colour` says nothing"), "{told}");
+}
+
+#[test]
+fn a_decimal_comma_is_told() {
+    for (column, value) in [("capacity_gbps", "1,5"), ("km", "1,5"), ("rate", "2,5")] {
+        let wrong = refused(&format!("from;to;{column};metric\nA;B;{value};1\n"));
+        let help = wrong.help.unwrap_or_default();
+        let point = value.replace(',', ".");
+        assert!(
+            help.contains(&format!("write \"{point}\"")),
+            "{column}: {help}"
+        );
+    }
+}
+
+#[test]
+fn a_table_of_nodes_gives_links_their_delay() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |nodes: &str, links: &str| {
+        let files = [("nodes.csv", nodes), ("links.csv", links)].map(|(name, text)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        netflow_import::read(&[&files[0], &files[1]], &Reading::default())
+    };
+    let links_csv = "from,to,capacity_gbps\nber,muc,10\nmuc,vie,10\n";
+    let nodes = "id,name,lat,lon,population,owner\nber,Berlin,52.52,13.40,3700000,x\nmuc,München,48.14,11.58,1500000,y\n";
+    let topology = read(nodes, links_csv).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!(topology.format, Some(Format::EdgeList));
+    let names: Vec<&str> = topology.nodes.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["ber", "muc", "vie"]);
+    assert_eq!(topology.nodes[1].label.as_deref(), Some("München"));
+    assert_eq!(topology.nodes[0].population, Some(3.7e6));
+    let text = write(&topology, &Choices::default(), &Origin::default()).text;
+    assert!(text.contains("# 503.8 km"), "{text}");
+    let told = assumed(&topology).join("; ");
+    assert!(told.contains("`owner` of the table of nodes"), "{told}");
+    assert!(told.contains("1 of the links' nodes"), "{told}");
+    for (nodes, links, message) in [
+        ("id,lat,lon\nx,1,2\n", links_csv, "no link begins or ends"),
+        ("id,lat,lon\nber,1,2\nber,1,2\n", links_csv, "exists twice"),
+        ("id,lat,lon\nber,91,2\n", links_csv, "nowhere on the earth"),
+        ("id,lat,lon\nber,north,2\n", links_csv, "not a number"),
+        (
+            "id,lat,lon\nber,1,2\n",
+            "id,lat,lon\nber,1,2\n",
+            "second table of nodes",
+        ),
+        (
+            "id,lat,lon\nber,1,2\n",
+            "graph [ node [ id 0 ] ]",
+            "a table of nodes goes with a CSV",
+        ),
+    ] {
+        let problems = read(nodes, links).expect_err(message).into_vec();
+        assert!(problems[0].message.contains(message), "{:?}", problems[0]);
+    }
+    let alone = refused("id,lat,lon\nber,1,2\n");
+    assert_eq!(alone.message, "there are nodes, but no links");
+}
