@@ -117,6 +117,12 @@ def test_a_report_and_what_a_notebook_shows(tmp_path, bottleneck):
         results.report(tmp_path / "nowhere" / "report.html")
 
 
+def test_series_of_too_many_rows_are_refused(bottleneck, tmp_path):
+    with pytest.raises(ValueError, match="every="):
+        bottleneck.run(every=1e-6, out=tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
 def test_names_are_data_in_a_notebook():
     text = """
     simulation = { duration = "1 s" }

@@ -1,6 +1,10 @@
 //! Why there is no evaluation.
 
 use netflow_network::RunError;
+use netflow_units::Seconds;
+
+use super::MOST_ROWS;
+use crate::number::short;
 
 /// Why a scenario was not evaluated.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +16,21 @@ pub enum Error {
     /// The engine cannot run it, or not go on.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Its series would have too many rows.
+    #[error(
+        "series every {} would have {rows:.1e} rows, some {} GB; more than {MOST_ROWS:e} are not written",
+        Seconds(*every_s), short(bytes / 1e9)
+    )]
+    TooManyRows {
+        /// How many.
+        rows: f64,
+        /// About how many bytes they would take as comma-separated values.
+        bytes: f64,
+        /// The length of an interval in seconds.
+        every_s: f64,
+        /// That of intervals which would do.
+        enough_s: f64,
+    },
     /// One of several seeds failed.
     #[error("seed {seed}: {reason}")]
     Seed {

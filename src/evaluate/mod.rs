@@ -41,6 +41,7 @@ mod kept;
 mod load;
 mod packets;
 mod play;
+mod rows;
 mod steady;
 mod warnings;
 
@@ -60,6 +61,7 @@ pub use error::{Error, ScopeError};
 pub use explain::explain;
 pub use load::{load, warning_texts};
 pub use packets::packets_take_at_most_s;
+pub use rows::MOST_ROWS;
 pub use steady::steady_notes;
 
 /// How a scenario is evaluated.
@@ -207,6 +209,7 @@ pub fn evaluate_with(
     let scope = settings.scope_of(scenario)?;
     // Of what cannot be recorded so nothing is written.
     check_interval::<Infallible>(&scenario.options, settings.every_s)?;
+    settings.check_rows(scenario)?;
     let began = settings.directory.as_ref().and_then(|it| it.began);
     let began = began.unwrap_or_else(Instant::now);
     let Some(ready) = calibrated(scenario, stop)? else {

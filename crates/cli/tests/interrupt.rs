@@ -75,8 +75,10 @@ fn every_command_ends_soon_after_a_signal() {
     let long = "--set simulation.duration=700h";
     let commands = [
         format!("run dumbbell.toml -q {long}"),
-        format!("run dumbbell.toml -q -o out {long} --set simulation.model=window"),
-        format!("run dumbbell.toml -q -o seeds {long} --set simulation.model=window --seeds 4"),
+        format!("run dumbbell.toml -q -o out {long} --every 1min --set simulation.model=window"),
+        format!(
+            "run dumbbell.toml -q -o seeds {long} --every 1min --set simulation.model=window --seeds 4"
+        ),
         format!("run dumbbell.toml -q {long} --every 600h"),
         format!("run dumbbell.toml -q {long} --every 600h --set simulation.model=window"),
         format!("explain dumbbell.toml first --at 690h {long}"),

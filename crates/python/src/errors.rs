@@ -102,6 +102,7 @@ pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
 pub fn evaluation(error: &Error) -> PyErr {
     match error {
         Error::Scope(_) => value(error.to_string()),
+        Error::TooManyRows { enough_s, .. } => value(format!("{error}; every={enough_s} would do")),
         Error::Results(_) => PyOSError::new_err(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
     }

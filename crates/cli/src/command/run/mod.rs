@@ -16,6 +16,7 @@ use netflow::number::{count, duration, plain};
 use netflow::results;
 use netflow::scenario::Prepared;
 use netflow::simulation::{Model, RunError};
+use netflow::units::Seconds;
 
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
@@ -42,7 +43,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "csv|jsonl|parquet", requires = "output")]
     series: Option<results::Format>,
 
-    /// Length of a recording interval
+    /// Length of a recording interval; series of more than 20 million rows are refused
     #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = positive_time)]
     every: f64,
 
@@ -205,6 +206,13 @@ fn warn_of_no_effect(settings: &Settings, scenario: &Prepared) {
 
 fn cannot(error: Error, arguments: &RunArguments) -> Failure {
     match error {
+        Error::TooManyRows { enough_s, .. } => Failure::Usage {
+            message: error.to_string(),
+            help: Some(format!(
+                "write `--every \"{}\"`, or leave out `-o`: the tables do without series",
+                Seconds(enough_s)
+            )),
+        },
         Error::Scope(error) => scope::no_scope(error, arguments.from.is_some()),
         Error::Run(RunError::NotFinite { .. }) | Error::Seed { .. } => {
             Failure::Evaluation(error.to_string())
