@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use netflow::evaluate::packets_take_at_most_s;
+use netflow::evaluate::{overload, packets_take_at_most_s};
 use netflow::network::{Buffer, LinkId, Network};
 use netflow::number::{count, plain};
 use netflow::prelude::Simulation;
 use netflow::results::rounded_time;
-use netflow::scenario::{Prepared, Problem};
+use netflow::scenario::{Prepared, Problem, ProblemKind, Severity};
 use netflow::simulation::uncalibrated;
 use serde::Serialize;
 
@@ -41,8 +41,13 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
         format.answer(out, &answer, |out| csv(problems, out), |_| Ok(()))
     };
     match arguments.scenario.load() {
-        Ok(scenario) if format == Format::Text => Ok(print_text(&scenario, out)?),
-        Ok(scenario) => Ok(answer(Some(Size::of(&scenario)), &scenario.warnings, out)?),
+        Ok(mut scenario) => {
+            scenario.warnings.extend(overloaded(&scenario));
+            match format {
+                Format::Text => Ok(print_text(&scenario, out)?),
+                _ => Ok(answer(Some(Size::of(&scenario)), &scenario.warnings, out)?),
+            }
+        }
         Err(failure) => {
             if let Failure::Input(report) = &failure {
                 answer(None, &report.problems, out)?;
@@ -50,6 +55,25 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
             Err(failure)
         }
     }
+}
+
+/// A warning of demands that no routing can carry; it stands nowhere in particular.
+fn overloaded(scenario: &Prepared) -> Option<Problem> {
+    if scenario.network.connection_count() > LOOKED_AT {
+        return None;
+    }
+    let help = "the rest is lost or waits without end: `netflow solve --headroom` tells what fits, and \
+                `--set simulation.demand-scale=0.5` halves demands";
+    Some(Problem {
+        severity: Severity::Warning,
+        kind: ProblemKind::Suspicious,
+        message: overload(scenario)?,
+        file: None,
+        span: None,
+        line: None,
+        column: None,
+        help: Some(help.to_owned()),
+    })
 }
 
 /// A problem as a row; which bytes of the file are wrong is for programs that read JSON.

@@ -1,0 +1,101 @@
+//! Whether more is demanded of links than they carry.
+
+use netflow_network::{ConnectionSpec, Source};
+use netflow_scenario::Prepared;
+
+use crate::number::short;
+
+/// Links that are named.
+const NAMED: usize = 3;
+
+/// What a scenario demands of its links beyond what they carry, in words: the sum of what sources and their
+/// applications make whatever the network is like (demands, constant and Poisson sources, users), on the ways
+/// that they take at the start, over the whole run. Connections that always have something to send take what there is.
+pub fn overload(scenario: &Prepared) -> Option<String> {
+    let (network, duration_s) = (&scenario.network, scenario.options.duration_s);
+    let mut demanded_bps = vec![0.0; network.link_count()];
+    for id in network.connections() {
+        let made_bps = made_bps(network.connection_spec(id));
+        let (start_s, end_s) = network.sends_between(id, duration_s);
+        if !made_bps.is_finite() || end_s <= start_s {
+            continue;
+        }
+        for link in network.path(id) {
+            demanded_bps[link.index()] += made_bps * (end_s - start_s) / duration_s;
+        }
+    }
+    let carried_bps = network.bandwidths_at_bps(0.0);
+    let times = network.links().zip(demanded_bps).zip(carried_bps);
+    let times = times.map(|((id, demanded), carried)| (id, demanded / carried));
+    let mut over: Vec<_> = times.filter(|(_, times)| *times > 1.0 + 1e-9).collect();
+    over.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    if over.is_empty() {
+        return None;
+    }
+    let named = over.iter().take(NAMED);
+    let named =
+        named.map(|(id, times)| format!("{} {} times", network.link_name(*id), short(*times)));
+    let mut named: Vec<String> = named.collect();
+    let more = over.len().saturating_sub(NAMED);
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    Some(format!(
+        "links are to carry more than their bandwidths: {}",
+        named.join(", ")
+    ))
+}
+
+/// What a connection (all `count` of it) makes while it sends; infinite where there is always more.
+fn made_bps(spec: &ConnectionSpec) -> f64 {
+    let each_pps = match &spec.source {
+        Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
+        Source::Users(traffic) => traffic.mean_pps,
+        Source::Window(_) | Source::Stack(_) | Source::Profile(_) => f64::INFINITY,
+    };
+    let each_pps = each_pps.min(spec.application.mean_pps());
+    f64::from(spec.count) * each_pps * 8.0 * spec.packet_size_bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(traffic: &str) -> Option<String> {
+        let text = format!(
+            r#"
+            simulation = {{ duration = "60 s" }}
+            link = [
+                {{ from = "A", to = "B", bandwidth = "1 Mbit/s", delay = "10 ms" }},
+                {{ from = "B", to = "C", bandwidth = "4 Mbit/s", delay = "10 ms" }},
+            ]
+            {traffic}
+            "#
+        );
+        let scenario = netflow_scenario::from_str("o.toml", &text, ".".as_ref(), &[]);
+        overload(&scenario.expect("a scenario"))
+    }
+
+    #[test]
+    fn what_is_demanded_beyond_bandwidths_is_named() {
+        let demand = |rate: &str, rest: &str| {
+            told(&format!(
+                r#"demand = [{{ from = "A", to = "C", rate = "{rate}", kind = "constant"{rest} }}]"#
+            ))
+        };
+        assert_eq!(
+            demand("12 Mbit/s", "").as_deref(),
+            Some(
+                "links are to carry more than their bandwidths: A->B 12.00 times, B->C 3.000 times"
+            )
+        );
+        assert_eq!(demand("1 Mbit/s", ""), None);
+        // Over the whole run it is half of that.
+        assert_eq!(demand("2 Mbit/s", ", stop = \"30 s\""), None);
+        let tcp = r#"demand = [{ from = "A", to = "B", rate = "3 Mbit/s" }]"#;
+        let found = told(tcp).expect("an overload");
+        assert!(found.ends_with("A->B 3.000 times"), "{found}");
+        let greedy = r#"connection = [{ from = "A", to = "C", count = 9, source = { profile = "ns-reno" } }]"#;
+        assert_eq!(told(greedy), None);
+    }
+}
