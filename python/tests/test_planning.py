@@ -90,6 +90,8 @@ def test_a_page_of_failures_replaces_nothing_of_others(triangle, tmp_path):
         with pytest.raises(OSError, match="cannot write"):
             found.report(path)
     assert file.read_text() == "mine"
+    with pytest.raises(ValueError, match="not written as `.pdf`"):
+        found.report(tmp_path / "page.pdf")
 
 
 def test_a_time_that_is_none(triangle):

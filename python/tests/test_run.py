@@ -115,6 +115,10 @@ def test_a_report_and_what_a_notebook_shows(tmp_path, bottleneck):
     assert "A-&gt;B" in results._repr_html_() and "<table>" in results.links._repr_html_()
     with pytest.raises(OSError):
         results.report(tmp_path / "nowhere" / "report.html")
+    for name in ("report.pdf", "report.svg", "report.toml"):
+        with pytest.raises(ValueError, match="end the name with .html or .htm"):
+            results.report(tmp_path / name)
+        assert not (tmp_path / name).exists()
 
 
 def test_series_of_too_many_rows_are_refused(bottleneck, tmp_path):

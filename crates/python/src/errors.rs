@@ -1,7 +1,10 @@
 //! Python's exceptions.
 
+use std::path::Path;
+
 use netflow::evaluate::Error;
 use netflow::find::FindError;
+use netflow::report::PAGE_ENDINGS;
 use netflow::scenario::{Problem, Problems, Severity};
 use netflow::steady::SteadyError;
 use pyo3::create_exception;
@@ -88,6 +91,24 @@ pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
 /// An error about one value, that no file has.
 pub fn value(message: impl Into<String>) -> PyErr {
     PyValueError::new_err(message.into())
+}
+
+/// Refuses a file that is no page by its name.
+pub fn check_page(path: &Path) -> PyResult<()> {
+    match path.extension() {
+        Some(ending)
+            if !PAGE_ENDINGS
+                .iter()
+                .any(|it| ending.eq_ignore_ascii_case(it)) =>
+        {
+            Err(value(format!(
+                "a page is not written as `.{}`: end the name with .{}",
+                ending.display(),
+                PAGE_ENDINGS.join(" or .")
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// With what helps.

@@ -103,6 +103,7 @@ impl Failures {
 
     /// Writes the page that `netflow failures -o` writes.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        errors::check_page(&path)?;
         let worked = work(py, Some(1), None, |_| {
             let seen = FailuresSeen::new(&self.prepared.network, &self.found, self.at_s);
             let page = seen.page(&self.path, &self.prepared.notes).html();

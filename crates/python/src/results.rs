@@ -239,6 +239,7 @@ impl Results {
 
     /// Writes the run's page. A run that was not written to a directory is repeated for it.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        errors::check_page(&path)?;
         let written = self.settings.directory.as_ref();
         if written.is_none() && !self.is_complete() {
             let message =

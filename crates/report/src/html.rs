@@ -9,6 +9,9 @@ use crate::colours;
 /// What every page says near its beginning.
 pub const PAGE_MARK: &str = "<meta name=\"generator\" content=\"netflow\">";
 
+/// What the names of pages end with, if they end with anything.
+pub const PAGE_ENDINGS: &[&str] = &["html", "htm"];
+
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLES: [&str; 3] = [
     include_str!("../vendor/uplot/uPlot.min.css"),

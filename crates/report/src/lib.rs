@@ -54,6 +54,6 @@ pub use figure::{
     Drawing, Figure, ProfileSample, Style, distribution_figure, map_figure, profile_figure,
     results_figure,
 };
-pub use html::PAGE_MARK;
+pub use html::{PAGE_ENDINGS, PAGE_MARK};
 pub use report::Report;
 pub use run::{BUSIEST, MANY};

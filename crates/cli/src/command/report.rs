@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::report::{
-    Drawing, Error, Figure, PAGE_MARK, ProfileSample, Report, Rgb, Style, map_figure,
+    Drawing, Error, Figure, PAGE_ENDINGS, PAGE_MARK, ProfileSample, Report, Rgb, Style, map_figure,
     profile_figure, results_figure,
 };
+use netflow::results::{self, is_sweep};
 use netflow_files::{Kind, ShortLines};
 use serde::Deserialize;
 
@@ -151,12 +152,37 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
         .output
         .as_deref()
         .unwrap_or(Path::new("report.html"));
-    file::allow_ending(output, "a page", &["html", "htm"])?;
+    if let Some(path) = arguments.results.iter().find(|path| is_sweep(path)) {
+        let path = path.clone();
+        return Err(Failure::Results(results::Error::IsSweep { path }));
+    }
+    allow_page(output)?;
     file::allow(output, Some(PAGE_MARK))?;
     let report = Report::read(&arguments.results, arguments.against.as_deref())?;
     file::write(output, report.html(), Some(PAGE_MARK))?;
     writeln!(out, "{}", output.display())?;
     Ok(())
+}
+
+/// Refuses what is no page by its name; a figure may be meant.
+fn allow_page(output: &Path) -> Result<(), Failure> {
+    let is_figure = output
+        .extension()
+        .and_then(|it| it.to_str())
+        .is_some_and(|it| FigureFormat::from_str(it, true).is_ok());
+    match file::allow_ending(output, "a page", PAGE_ENDINGS) {
+        Err(Failure::Usage {
+            message,
+            help: Some(help),
+        }) if is_figure => Err(Failure::Usage {
+            message,
+            help: Some(format!(
+                "{help}; or draw a figure: `--figure map -o {}`",
+                output.display()
+            )),
+        }),
+        allowed => allowed,
+    }
 }
 
 fn figure(
