@@ -19,6 +19,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use netflow::document::Table;
+use netflow::scenario::file::Simulation;
 use netflow::units::nearest_name;
 
 use args::{Arguments, Command};
@@ -107,21 +109,11 @@ fn meant(said: &clap::Error) -> Option<Failure> {
             )
         }
         ErrorKind::UnknownArgument => {
-            let help = match of(ContextKind::InvalidArg)? {
-                "--seed" => {
-                    "the seed itself is a setting, `--set simulation.seed=N`; `--seeds N` is how many runs there are"
-                }
-                "--seeds" => {
-                    "`--seed N` is the seed; several runs are `netflow run --seeds N`, or `netflow sweep --seeds N`"
-                }
-                _ => return None,
-            };
-            let other = |it: &ContextValue| matches!(it, ContextValue::String(text) if text.starts_with("--seed"));
-            said.get(ContextKind::SuggestedArg).filter(|it| other(it))?;
             let option = of(ContextKind::InvalidArg)?;
+            let message = format!("there is no option `{option}` here");
             (
-                format!("there is no option `{option}` here"),
-                help.to_owned(),
+                message,
+                seeds(option, said).or_else(|| elsewhere(option, said))?,
             )
         }
         _ => return None,
@@ -130,6 +122,55 @@ fn meant(said: &clap::Error) -> Option<Failure> {
         message,
         help: Some(help),
     })
+}
+
+/// What was meant by the seed, or by their number, where there is the other one.
+fn seeds(option: &str, said: &clap::Error) -> Option<String> {
+    let help = match option {
+        "--seed" => {
+            "the seed itself is a setting, `--set simulation.seed=N`; `--seeds N` is how many runs there are"
+        }
+        "--seeds" => {
+            "`--seed N` is the seed; several runs are `netflow run --seeds N`, or `netflow sweep --seeds N`"
+        }
+        _ => return None,
+    };
+    let other =
+        |it: &ContextValue| matches!(it, ContextValue::String(text) if text.starts_with("--seed"));
+    said.get(ContextKind::SuggestedArg).filter(|it| other(it))?;
+    Some(help.to_owned())
+}
+
+/// Commands that are named as those which have an option; one that more have says little.
+const MOST_NAMED: usize = 3;
+
+/// What to write for an option that is a setting of scenarios, or that other commands have.
+fn elsewhere(option: &str, said: &clap::Error) -> Option<String> {
+    let name = option.strip_prefix("--")?;
+    let Some(ContextValue::StyledStr(usage)) = said.get(ContextKind::Usage) else {
+        return None;
+    };
+    let usage = usage.to_string();
+    let all = Arguments::command();
+    let has = |command: &clap::Command, name: &str| {
+        let mut arguments = command.get_arguments();
+        arguments.any(|argument| argument.get_long() == Some(name))
+    };
+    let mut commands = all.get_subcommands();
+    let here = commands.find(|it| usage.contains(&format!(" {} ", it.get_name())))?;
+    if Simulation::KEYS.iter().any(|key| key.name == name) && has(here, "set") {
+        return Some(format!(
+            "it is a setting of scenarios: `--set simulation.{name}=VALUE`"
+        ));
+    }
+    let others = all.get_subcommands().filter(|command| has(command, name));
+    let others: Vec<String> = others
+        .map(|command| format!("`netflow {} {option}`", command.get_name()))
+        .collect();
+    match others.len() {
+        1..=MOST_NAMED => Some(format!("there is {}", others.join(" and "))),
+        _ => None,
+    }
 }
 
 fn dispatch(command: &Command, out: &mut dyn Write) -> Result<(), Failure> {
