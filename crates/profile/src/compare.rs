@@ -119,6 +119,12 @@ impl Comparison {
         })
     }
 
+    /// The share of the grid points that are within both domains.
+    pub fn known_share(&self) -> f64 {
+        let known = self.outside.iter().filter(|outside| !**outside).count();
+        known as f64 / self.outside.len().max(1) as f64
+    }
+
     /// The share of the grid points at which this profile is ahead.
     pub fn share(&self, faster: Faster) -> f64 {
         let ahead = self

@@ -182,15 +182,31 @@ fn print_friendliness(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (a, b) = (a.name(), b.name());
+    let known = fine.known_share();
+    if known < 1.0 {
+        writeln!(
+            out,
+            "{} % of the grid is within what both were measured in; elsewhere they are extended",
+            plain((100.0 * known).round())
+        )?;
+    }
     match fine.excess(FRIENDLY) {
+        _ if known == 0.0 => writeln!(
+            out,
+            "whether {a} is TCP-friendly towards {b} is not known: nowhere here were both measured"
+        ),
         None => writeln!(
             out,
             "{a} is TCP-friendly towards {b}: nowhere more than 10 % faster"
         ),
         Some(excess) => writeln!(
             out,
-            "{a} is not TCP-friendly towards {b}: more than 10 % faster on {} % of the grid{}",
+            "{a} is not TCP-friendly towards {b}: more than 10 % faster on {} % of {}{}",
             plain((100.0 * excess.share).round()),
+            match known < 1.0 {
+                true => "what both know",
+                false => "the grid",
+            },
             match fine.excess(REASONABLY_FAIR) {
                 None => ", never twice as fast",
                 Some(_) => "",
@@ -282,7 +298,8 @@ fn answer<'a>(
         b: b.name(),
         a_ahead_share: comparison.share(Faster::A),
         b_ahead_share: comparison.share(Faster::B),
-        a_is_tcp_friendly: excess.is_none(),
+        known_share: comparison.known_share(),
+        a_is_tcp_friendly: (comparison.known_share() > 0.0).then_some(excess.is_none()),
         excess: excess.map(|it| object! {
             share: it.share,
             most_factor: it.most.factor,
