@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
 pub use cases::{Failing, FailureKind};
-pub use hurt::{Hurt, SLOWER};
+pub use hurt::{Harm, Hurt, SLOWER};
 pub use worst::{BUSY, Worst};
 
 /// Goodput of which less is no loss: what Newton's method leaves is far below.
@@ -109,7 +109,7 @@ pub struct AfterFailure {
     /// Connections that lose more than 0.01 % of their goodput, or whose delay at least doubles; one with
     /// `count = n` is n.
     pub suffering: u64,
-    /// The first of them, in the order of [`hit`](Self::hit).
+    /// The first of them: whoever loses most kbit/s first, then who waits longer; those whose ends fail behind all others.
     pub hurt: Vec<Hurt>,
 }
 
@@ -249,16 +249,16 @@ impl Analysis<'_> {
         let links = used.map(|link| (link.utilization, link.offered_bps));
         let links = links.collect();
         let case = FailureCase {
+            rest: rest.map(|steady| self.after(&failing, &steady)),
             failing,
             blocked,
             blocked_bps,
-            rest: rest.map(|steady| self.after(&steady)),
         };
         (case, links)
     }
 
-    fn after(&self, steady: &Steady) -> AfterFailure {
-        let ranked = hurt::ranked(self.network, self.intact, steady);
+    fn after(&self, failing: &[Failing], steady: &Steady) -> AfterFailure {
+        let ranked = hurt::ranked(self.network, failing, self.intact, steady);
         let hit = ranked.first().filter(|it| it.lost > NOTHING);
         let (suffering, hurt) = hurt::suffering(self.network, &ranked, self.who);
         AfterFailure {

@@ -42,7 +42,7 @@ use netflow_network::Network;
 pub use beside::{BesideRun, Watched, beside_run};
 pub use error::SteadyError;
 pub use failures::{
-    AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures, Hurt,
+    AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt,
     LinkUnderFailure, SLOWER, Worst, failures,
 };
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};

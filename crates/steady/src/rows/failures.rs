@@ -62,6 +62,8 @@ pub struct HurtRow<'a> {
     pub failure: String,
     /// Who suffers.
     pub connection: &'a str,
+    /// How: it `loses` goodput, is `slower`, has `no route`, or `its end fails`.
+    pub harm: &'static str,
     /// The part of its goodput that it loses; negative, if it gains.
     pub lost_goodput: f64,
     /// The mean delay of its packets when nothing fails, one way.
@@ -158,6 +160,7 @@ pub fn hurt<'a>(network: &'a Network, found: &Failures) -> Vec<HurtRow<'a>> {
             rank,
             failure: name(network, &case.failing),
             connection: network.connection_name(it.connection),
+            harm: it.harm.name(),
             lost_goodput: it.lost,
             intact_delay_s: it.intact_delay_s,
             delay_s: it.delay_s,

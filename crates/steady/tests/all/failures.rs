@@ -8,8 +8,8 @@ use netflow_network::{
 };
 use netflow_problems::{RandomNetwork, connection, link, one_way, random_network};
 use netflow_steady::{
-    Failing, FailureCase, FailureKind, FailureOptions, Failures, Hurt, SLOWER, Steady, SteadyError,
-    SteadyOptions, failures, solve,
+    Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt, SLOWER, Steady,
+    SteadyError, SteadyOptions, failures, solve,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -432,6 +432,42 @@ fn all_who_suffer_are_told_hardest_hit_first() {
         (one.suffering, one.hurt.len(), name(&one.hurt[0])),
         (3, 1, "told".to_owned())
     );
+}
+
+/// Those whose own end fails suffer from every failure of it, and came before those whom somebody can help.
+#[test]
+fn who_is_hurt_is_told_how_and_by_how_much() {
+    let network = ring().build();
+    let options = FailureOptions {
+        who: 100,
+        ..FailureOptions::default()
+    };
+    let found = analyse(&network, &options);
+    let mut seen = Vec::new();
+    for case in &found.cases {
+        let after = case.rest.as_ref().unwrap();
+        for it in &after.hurt {
+            let spec = network.connection_spec(it.connection);
+            let ends = [spec.from, spec.to].map(Failing::Node);
+            let expected = match (ends.iter().any(|end| case.failing.contains(end)), it) {
+                (true, _) => Harm::EndFails,
+                (false, it) if it.delay_s.is_none() => Harm::NoRoute,
+                (false, it) if it.lost > 1e-4 => Harm::Loses,
+                (false, _) => Harm::Slower,
+            };
+            assert_eq!(it.harm, expected, "{it:?}");
+            seen.push(it.harm);
+        }
+        for pair in after.hurt.windows(2) {
+            let ends = |it: &Hurt| it.harm == Harm::EndFails;
+            let kbps = |it: &Hurt| (it.lost * it.offered_bps / 1e3).round();
+            let ordered = (ends(&pair[1]) && !ends(&pair[0])) || kbps(&pair[0]) >= kbps(&pair[1]);
+            assert!(ordered && (ends(&pair[1]) || !ends(&pair[0])), "{pair:?}");
+        }
+    }
+    for harm in [Harm::EndFails, Harm::NoRoute, Harm::Slower] {
+        assert!(seen.contains(&harm), "{harm:?} of {seen:?}");
+    }
 }
 
 #[test]

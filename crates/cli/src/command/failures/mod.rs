@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use netflow::evaluate::steady_notes;
 use netflow::failures::FailuresSeen;
-use netflow::report::PAGE_MARK;
+use netflow::report::{PAGE_ENDINGS, PAGE_MARK};
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, failures as analyse, rows};
 
@@ -72,7 +72,7 @@ pub struct FailuresArguments {
     output: Option<PathBuf>,
 
     /// Tell who suffers, too, at most N of each case: who loses more than 0.01 % of its goodput, or waits twice as
-    /// long or more, hardest hit first
+    /// long or more; whoever loses most bit/s first, those who begin or end at a failed node last
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     who: u32,
 
@@ -95,7 +95,7 @@ pub struct FailuresArguments {
 
 pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        file::allow_ending(path, "a page", &["html", "htm"])?;
+        file::allow_ending(path, "a page", PAGE_ENDINGS)?;
         file::allow(path, Some(PAGE_MARK))?;
     }
     let scenario = arguments.scenario.load_calibrated()?;

@@ -36,6 +36,7 @@ fn table_of_hurt<'a>(
     Table::of(rows)
         .text("failure", |it| it.failure.clone())
         .text("hurts", |it| it.connection)
+        .text("how", |it| it.harm)
         .number("lost goodput", |it| lost(it.lost_goodput))
         .number("delay ms", |it| short(it.intact_delay_s * 1e3))
         .number("then", |it| {
