@@ -115,10 +115,10 @@ series! {
     /// What users waited for: a row for every wait.
     WAITS = "waits";
     /// What a user waited for something.
-    WaitRow: "When the user came, in seconds." {
+    WaitRow: "When the user came, in seconds: of every wait of a user the same, of a stall in the tenth minute, too." {
         /// Name of the workload.
         workload,
-        /// For what: `connect`, `file`, `page` or `echo`.
+        /// For what: `connect`, `file`, `page`, `echo`, `play` or `stall`.
         wait,
     }
     WaitNumbers

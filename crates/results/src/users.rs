@@ -25,7 +25,7 @@ pub struct WorkloadSummary {
 /// How long users waited for something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitSummary {
-    /// For what: `connect`, `file`, `page` or `echo`.
+    /// For what: `connect`, `file`, `page`, `echo`, `play` or `stall`.
     pub wait: String,
     /// The usual numbers.
     #[serde(flatten)]
