@@ -131,6 +131,12 @@ fn print_connections(
         .number("delivered pkt", |(_, it)| short(it.delivered_pkts))
         .number("outside profile", |(_, it)| outside_profile(it))
         .print_top(top, "connection", out)?;
+    if connections.iter().any(|it| it.delay_p999_s.is_some()) {
+        writeln!(
+            out,
+            " p50, p95 and p99.9 of delays and round-trip times: --format json"
+        )?;
+    }
     for connection in connections {
         for outage in &connection.no_route_s {
             writeln!(out, " {} has {}", connection.connection, no_route(outage))?;
