@@ -18,7 +18,7 @@ use netflow_problems::{RandomScenario, random_scenario};
 use serde_json::Value;
 
 /// What is run where nobody asks for more.
-const SEEDS: Range<u64> = 0..2000;
+const SEEDS: Range<u64> = 0..1000;
 
 /// No scenario may take longer than this: they are made to be short.
 const PATIENCE: Duration = Duration::from_secs(60);

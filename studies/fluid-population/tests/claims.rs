@@ -25,7 +25,7 @@ fn fluids_are_as_near_as_they_were() {
 #[test]
 fn draws_are_networks() {
     for family in Family::ALL {
-        for number in 0..60 {
+        for number in 0..25 {
             let texts = [Set::Development, Set::Test].map(|set| {
                 let draw = Draw::new(family, set, number);
                 for side in [Side::Fluid, Side::Calibrated(10.0), Side::Packets] {
@@ -78,7 +78,10 @@ fn queues_that_swung_rest() {
         let draw = Draw::new(family, Set::Development, number);
         let swings = seen::run(&draw, Side::Fluid, 1).swing();
         assert!(swings < 0.1, "{family:?} {number}: {swings}, was {swung}");
-        // As it does with steps of half the length.
+        // So it does with steps of half the length, which take long: of two of them.
+        if family != Family::Random {
+            continue;
+        }
         let swings = seen::run_with_steps(&draw, Side::Fluid, 24.0).swing();
         assert!(
             swings < 0.1,

@@ -123,7 +123,7 @@ fn bits(state: &State) -> String {
 }
 
 proptest! {
-    #![proptest_config(crate::cases(100))]
+    #![proptest_config(crate::cases(60))]
 
     #[test]
     fn packets_balance_with_windows(
@@ -169,7 +169,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(crate::cases(120))]
+    #![proptest_config(crate::cases(70))]
 
     #[test]
     fn packets_balance_and_queues_stay_within_bounds(r in any_network(), options in any_options()) {

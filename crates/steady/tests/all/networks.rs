@@ -3,35 +3,21 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Application, Calibration, ConnectionId, ConnectionSpec, LinkId, LinkSpec, Network,
-    NetworkBuilder, NodeId, Source, Transport,
+    Application, Calibration, ConnectionId, LinkId, LinkSpec, Network, NetworkBuilder, NodeId,
+    Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
 use netflow_profile::Scaled;
 use netflow_workload::{Distribution, Transfers};
 
 /// A random network of any scale whose connections all send for ever, with how its mix travels and a time
-/// that is long beside its delays. Every other source of its own rate stands for transfers.
+/// that is long beside its delays.
 pub fn endless(seed: u64) -> (Network, Transport, f64) {
     let mut wide = wide_network(seed);
     for (_, _, connection) in &mut wide.connections {
         connection.size_pkts = None;
         connection.stop_s = None;
         connection.start_s = 0.0;
-    }
-    let own_rate = |it: &&mut (usize, usize, ConnectionSpec)| {
-        matches!(
-            it.2.source,
-            Source::Constant { .. } | Source::Poisson { .. }
-        )
-    };
-    let own = wide.connections.iter_mut().filter(own_rate);
-    for (i, (_, _, connection)) in own.step_by(2).enumerate() {
-        let mean = 1e4 * (1 + (seed as usize + i) % 40) as f64;
-        let most = 20.0 * mean;
-        let size = Distribution::Exponential { mean, most };
-        let payload_bytes = connection.packet_size_bytes.max(41.0) - 40.0;
-        connection.transfers = Some(Arc::new(Transfers::new(size, payload_bytes, 10.0)));
     }
     (wide.build(), wide.transport, wide.duration_s)
 }
@@ -63,6 +49,24 @@ pub fn as_if_calibrated(network: &Network) -> Network {
     builder.each_connection(|spec| {
         if let (Source::Profile(profile), Some(factor)) = (&spec.source, factors.next()) {
             spec.source = Source::Profile(Arc::new(Scaled::new(profile.clone(), factor)));
+        }
+    });
+    builder.build().unwrap()
+}
+
+/// The network, every other source of its own rate standing for transfers of some size.
+pub fn as_transfers(network: &Network) -> Network {
+    let mut builder = network.to_builder();
+    let mut i = 0_u32;
+    builder.each_connection(|spec| {
+        if let Source::Constant { .. } | Source::Poisson { .. } = spec.source {
+            let mean = 1e4 * f64::from(1 + i * 7 % 40);
+            let most = 20.0 * mean;
+            let size = Distribution::Exponential { mean, most };
+            let payload_bytes = spec.packet_size_bytes.max(41.0) - 40.0;
+            let transfers = Transfers::new(size, payload_bytes, 10.0);
+            spec.transfers = i.is_multiple_of(2).then(|| Arc::new(transfers));
+            i += 1;
         }
     });
     builder.build().unwrap()

@@ -10,7 +10,7 @@ use netflow_steady::{Steady, SteadyOptions, beside_run, solve};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::networks::{endless, pair};
+use crate::networks::{as_transfers, endless, pair};
 
 /// Of less in a queue nobody can tell a percent.
 const LITTLE_PKTS: f64 = 0.01;
@@ -93,11 +93,17 @@ fn errors(network: &Network, run: &Simulation, steady: &Steady) -> f64 {
     queues.chain(rates).fold(0.0, f64::max)
 }
 
-fn compare(seeds: std::ops::Range<u64>, most_steps: u64, most_unsettled: usize) {
+fn compare(
+    seeds: std::ops::Range<u64>,
+    change: fn(&Network) -> Network,
+    most_steps: u64,
+    most_unsettled: usize,
+) {
     let (mut settled, mut unsettled, mut several) = (Vec::new(), Vec::new(), 0);
     let mut bad = Vec::new();
     for seed in seeds {
         let (network, transport, duration_s) = endless(seed);
+        let network = change(&network);
         let options = SteadyOptions {
             starts: 5,
             ..SteadyOptions::default()
@@ -144,13 +150,25 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64, most_unsettled: usize) 
 
 #[test]
 fn runs_that_settle_end_there() {
-    compare(8..18, 30_000, 5);
+    compare(8..18, Network::clone, 30_000, 5);
+}
+
+#[test]
+fn runs_of_transfers_that_settle_end_there() {
+    // The same five as without transfers.
+    compare(18..26, as_transfers, 30_000, 5);
 }
 
 #[test]
 #[ignore = "two minutes in release: runs_that_settle_end_there on 300 networks"]
 fn runs_that_settle_end_there_on_300_networks() {
-    compare(0..300, 150_000, 101);
+    compare(0..300, Network::clone, 150_000, 101);
+}
+
+#[test]
+#[ignore = "two minutes in release: runs_of_transfers_that_settle_end_there on 300 networks"]
+fn runs_of_transfers_that_settle_end_there_on_300_networks() {
+    compare(0..300, as_transfers, 150_000, 101);
 }
 
 /// Where a run swings for ever it is told so; where it rests it rests there.

@@ -3,7 +3,7 @@
 use netflow_network::Network;
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions};
 
-use crate::networks::{as_if_calibrated, endless};
+use crate::networks::{as_if_calibrated, as_transfers, endless};
 
 const EXACT: SteadyOptions = SteadyOptions {
     tolerance: 1e-13,
@@ -140,8 +140,14 @@ fn derivatives_are_those_of_differences_where_packets_calibrated() {
 }
 
 #[test]
+fn derivatives_are_those_of_differences_of_transfers() {
+    all(0..16, as_transfers);
+}
+
+#[test]
 #[ignore = "half a minute in release: derivatives_are_those_of_differences on 300 networks"]
 fn derivatives_are_those_of_differences_on_300_networks() {
     all(0..300, Network::clone);
     all(0..300, as_if_calibrated);
+    all(0..300, as_transfers);
 }

@@ -372,7 +372,7 @@ fn distribution(solver: &dyn Solver, chain: RtoChain) -> netflow_tcpmodel::rto::
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
     /// Whatever the timers are: probabilities sum to one, and the distribution's mean is the
     /// recursion's.
     #[test]
