@@ -119,10 +119,10 @@ class Scenario:
         """Evaluates it to its end, as `netflow run` does, to the same bits.
 
         `model` is `fluid`, `packets` or `fluid-literal`; without it, the scenario's. `seeds` runs have the scenario's
-        seed and those after it; series are their means. Series have an interval of `every` (0.5 s). The summary is of
-        what lies between `start` (the scenario's warmup) and `end`; with `by_event` of every period between events,
-        too. `classes` keeps the series of every connection at every link. `progress` is True, for a line on the
-        standard error, or is called with the part that is done, at most ten times a second. `out` is a results
+        seed and those after it; series are their means. Series have an interval of `every` (0.5 s), and 2e7 rows at
+        most. The summary is of what lies between `start` (the scenario's warmup) and `end`; with `by_event` of every
+        period between events, too. `classes` keeps the series of every connection at every link. `progress` is True,
+        for a line on the standard error, or is called with the part that is done, at most ten times a second. `out` is a results
         directory to write as well, with series as `csv`, `jsonl` or `parquet`.
 
         Ctrl-C raises Interrupted, whose `results` has what was done until then.
