@@ -38,7 +38,7 @@ pub fn overload(scenario: &Prepared) -> Option<String> {
     let mut named: Vec<String> = named.collect();
     let more = over.len().saturating_sub(NAMED);
     if more > 0 {
-        named.push(format!("{more} more"));
+        named.push(format!("and {more} more"));
     }
     Some(format!(
         "links are to carry more than their bandwidths: {}",

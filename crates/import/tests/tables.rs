@@ -167,6 +167,14 @@ fn a_decimal_comma_is_told() {
 }
 
 #[test]
+fn a_decimal_comma_between_commas_is_told() {
+    let wrong = refused("from,to,capacity_gbps\nA,B,1,5\n");
+    let help = wrong.help.unwrap_or_default();
+    assert!(help.contains("the decimal mark is a point"), "{help}");
+    assert_eq!(refused("from,to,capacity_gbps\nA,B\n").help, None);
+}
+
+#[test]
 fn a_table_of_nodes_gives_links_their_delay() {
     let folder = tempfile::tempdir().unwrap();
     let read = |nodes: &str, links: &str| {

@@ -264,7 +264,15 @@ impl<'t> Table<'t> {
                         }
                         _ => format!("this is no CSV: {error}"),
                     };
-                    return Err(Wrong::syntax(span, message));
+                    let wrong = Wrong::syntax(span, message);
+                    return Err(match error.kind() {
+                        csv::ErrorKind::UnequalLengths {
+                            expected_len, len, ..
+                        } if len > expected_len && self.delimiter == b',' => wrong.help(
+                            "each comma begins a cell: the decimal mark is a point; quote texts that have commas",
+                        ),
+                        _ => wrong,
+                    });
                 }
             }
         }
