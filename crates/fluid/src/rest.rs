@@ -135,6 +135,8 @@ struct Filled {
     /// See [`Filling::busy`].
     busy: (f64, f64, f64),
     found: QueueLoss,
+    /// ln of the part that gets in.
+    ln_pass: f64,
     /// ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))), which rises with x: ln of the load offered at which it
     /// rests there.
     ln_offered: f64,
@@ -148,9 +150,21 @@ impl Filled {
         let (ln_admitted, by_x) = ln_admitted(x, queue.room_pkts, &queue.inner);
         let busy = filling.busy(queue.mean_pkts, k);
         let found = filling.in_equilibrium(x, &queue, room);
+        // Where no windows are, it rests at what is offered, to the last digit.
+        let (ln_pass, ln_offered, slope) = match filling.poisson >= 1.0 {
+            true => (ln_admitted, x, 1.0),
+            false => {
+                let ln_pass = found.pass.ln();
+                let ln_offered = x + ln_admitted + busy.0.ln() - ln_pass;
+                let by_loss = found.by_x / found.pass;
+                let slope = 1.0 + by_x + busy.1 / busy.0 * queue.slope + by_loss;
+                (ln_pass, ln_offered, slope)
+            }
+        };
         Filled {
-            ln_offered: x + ln_admitted + busy.0.ln() - found.pass.ln(),
-            slope: 1.0 + by_x + busy.1 / busy.0 * queue.slope + found.by_x / found.pass,
+            ln_pass,
+            ln_offered,
+            slope,
             queue,
             busy,
             found,
@@ -222,7 +236,10 @@ impl Queue {
         let k = self.buffer_pkts;
         let at = |x: f64| Filled::at(x, k, filling, ByRoomAlone::default());
         let (mut low, mut high) = (-700.0, 700.0);
-        let mut x = ln_offered.clamp(-690.0, 2.0);
+        let mut x = match filling.poisson >= 1.0 {
+            true => ln_offered.clamp(low, high),
+            false => ln_offered.clamp(-690.0, 2.0),
+        };
         let mut moved_before = f64::INFINITY;
         for tries in 0..200 {
             let it = at(x);
@@ -256,10 +273,10 @@ impl Queue {
             queue,
             busy: (busy, busy_by_queue, busy_by_buffer),
             found,
+            ln_pass,
             slope,
             ..
         } = Filled::at(x, k, filling, room);
-        let ln_pass = found.pass.ln();
         let utilization = (ln_offered + ln_pass).exp().min(1.0);
         let there = match utilization > 1e-9 {
             true => queue.mean_pkts / utilization,
