@@ -177,7 +177,7 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
     };
     let feedback = matches!(source, Source::Profile(_));
     // Some of what sends at random moments is transfers of some size.
-    let transfers = (matches!(source, Source::Poisson { .. }) && i % 2 == 0).then(|| {
+    let transfers = (matches!(source, Source::Poisson { .. }) && i.is_multiple_of(2)).then(|| {
         let mean = 2e4 * (1 + i % 7) as f64;
         let most = 20.0 * mean;
         Arc::new(Transfers::new(
