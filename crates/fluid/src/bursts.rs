@@ -32,7 +32,8 @@
 //!
 //! What is lost is M/M/1/K's, which is next to nothing where the link carries what is asked for: TCP sends again what a
 //! burst loses. 0.7, 0.4 and 0.53 are CUBIC's (RFC 9438), 4 ms, 16 ms and the eighth HyStart's, as Linux has
-//! them; nothing is fitted.
+//! them; no number is fitted. Of some twenty ways to put D, X, U and K together this was the nearest to packets at 103
+//! links alone, and the part for what comes over one link was found on nine networks.
 
 use netflow_workload::Transfers;
 
@@ -225,7 +226,7 @@ impl WayOfTransfers<'_> {
     }
 
     /// What it is at each of its links, in order.
-    pub fn bunches(&self, crossings: &[Crossing], mut each: impl FnMut(usize, Bunch)) {
+    pub fn bunches(&self, crossings: &[Crossing], mut each: impl FnMut(Bunch)) {
         let narrowest = self.narrowest(crossings);
         let rounds = self.rounds(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
@@ -243,7 +244,7 @@ impl WayOfTransfers<'_> {
             if l >= narrowest {
                 bunch.others_pkts += 0.5 * rounds.standing * (narrow_bps / bps).powi(2);
             }
-            each(l, bunch);
+            each(bunch);
             at_once = at_once.behind(bps, l);
             clocked = clocked.behind(bps, l);
         }
@@ -342,7 +343,7 @@ mod tests {
             links: &path,
         };
         let mut all = Vec::new();
-        way.bunches(links, |_, bunch| all.push(bunch));
+        way.bunches(links, |bunch| all.push(bunch));
         all
     }
 

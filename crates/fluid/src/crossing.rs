@@ -61,8 +61,8 @@ pub struct Crossing {
     pub reacting: f64,
     /// What sources want that do not react, in bit/s.
     pub unresponsive_bps: f64,
-    /// Of what they want, each bit/s times what [bursts](crate::bursts) of transfers are here: those that come
-    /// over another link to others by the part of the traffic that does not come over it.
+    /// The sum over transfers of the bit/s that they want times what their [bursts](crate::bursts) are here. What
+    /// comes over another link is a burst to others only for the part of the traffic that does not come over it.
     pub bunched: Bunch,
 }
 
@@ -120,8 +120,9 @@ impl Turns {
         turns
     }
 
-    /// The part of what does not react at the second link that comes over the first, and by how much that is less in the
-    /// way of itself because it comes one after the other.
+    /// The part of the second link's traffic (of what does not react) that comes over the first; and how much less it
+    /// meets itself: not at all (1) where the first link is no faster, so that packets come one after the other, and where
+    /// it is faster by the ratio of the two.
     pub fn from(&self, links: &[Crossing], before: u32, at: u32) -> (f64, f64) {
         let all_bps = links[at as usize].unresponsive_bps;
         let bps = self.0.get(&(before, at)).copied().unwrap_or(0.0);
@@ -148,13 +149,14 @@ fn bunch<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>>
         return;
     }
     let turns = Turns::new(crossers.clone());
+    let mut bunches = Vec::new();
     for crosser in crossers {
         let Some(way) = crosser.transfers() else {
             continue;
         };
         let wanted_bps = crosser.sender.wanted_bps();
-        let mut bunches = Vec::with_capacity(way.links.len());
-        way.bunches(links, |_, bunch| bunches.push(bunch));
+        bunches.clear();
+        way.bunches(links, |bunch| bunches.push(bunch));
         for (i, (bunch, &l)) in bunches.iter().zip(way.links).enumerate() {
             let met = match i {
                 0 => 1.0,

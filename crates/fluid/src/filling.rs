@@ -94,14 +94,14 @@ pub struct Stretched {
     /// See [`mean_pkts`](Self::mean_pkts).
     pub slope: f64,
     /// The part that bursts fill.
-    bursts: Filled,
+    bursts: FilledByBursts,
     /// The room without them.
     free_without: f64,
 }
 
 /// The part of a queue's room that bursts fill, and its slopes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Filled {
+struct FilledByBursts {
     part: f64,
     /// By ln ρ, and by the room.
     by_x: f64,
@@ -202,19 +202,19 @@ impl Default for Filling {
 impl Bunch {
     /// The part of a queue's room that it fills: f = U n/(n + K e) with n = D e + X U, e = 1 − U.
     #[inline]
-    fn fills(&self, inner: &Equilibrium, k: f64) -> Filled {
+    fn fills(&self, inner: &Equilibrium, k: f64) -> FilledByBursts {
         let (d, x) = (self.own_pkts, self.others_pkts);
         let (busy, idle) = (inner.utilization(), inner.empty);
         let n = d * idle + x * busy;
         let all = n + k * idle;
         if n <= 0.0 {
-            return Filled::default();
+            return FilledByBursts::default();
         }
         let full = n / all;
         let per_n = busy * k * idle / (all * all);
         // By U, which makes e less.
         let by_busy = full + per_n * (x - d) + busy * n * k / (all * all);
-        Filled {
+        FilledByBursts {
             part: busy * full,
             by_x: by_busy * idle * inner.mean_pkts,
             by_buffer: -busy * n * idle / (all * all),
@@ -272,7 +272,7 @@ impl Filling {
                 mean_pkts: inner.mean_pkts,
                 free_pkts: inner.free_pkts,
                 slope: inner.slope,
-                bursts: Filled::default(),
+                bursts: FilledByBursts::default(),
                 free_without: inner.free_pkts,
                 inner,
             }
@@ -287,7 +287,7 @@ impl Filling {
             mean_pkts: busy + w * (inner.mean_pkts - busy),
             free_pkts,
             slope: w * inner.slope + (1.0 - w) * inner.empty * inner.mean_pkts,
-            bursts: Filled::default(),
+            bursts: FilledByBursts::default(),
             free_without: free_pkts,
             inner,
         }

@@ -3,8 +3,6 @@
 
 use std::hash::{Hash, Hasher};
 
-use netflow_workload::Transfers;
-
 use crate::hash::hash_of;
 use crate::tables::{Tables, Way};
 use crate::{Buffer, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Source};
@@ -114,7 +112,9 @@ fn branch_itself(inner: &Tables, b: usize) -> u64 {
         }
     }
     format!("{application:?}").hash(hasher);
-    transfers.as_deref().map(Transfers::likeness).hash(hasher);
+    if let Some(transfers) = transfers {
+        transfers.likeness().hash(hasher);
+    }
     (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
     (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);
     for (epoch, at) in inner.epochs.iter().enumerate() {

@@ -124,7 +124,7 @@ impl Problem {
             };
             let wanted_bps = crosser.sender.wanted_bps();
             let mut bunches = Vec::with_capacity(way.links.len());
-            way.bunches(crossings, |_, bunch| bunches.push(bunch));
+            way.bunches(crossings, |bunch| bunches.push(bunch));
             let mut worth_here = Vec::with_capacity(way.links.len());
             for (i, (bunch, &l)) in bunches.iter().zip(way.links).enumerate() {
                 let by = pulls[l as usize].bunched.times(wanted_bps);
