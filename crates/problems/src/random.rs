@@ -9,7 +9,6 @@ use netflow_network::{
 };
 use netflow_profile::builtin;
 use netflow_tcpmodel::{CongestionControl, Stack};
-use netflow_workload::{Distribution, Transfers};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -176,16 +175,6 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
         rng.random_range(0.0..0.5 * r.duration_s)
     };
     let feedback = matches!(source, Source::Profile(_));
-    // Some of what sends at random moments is transfers of some size.
-    let transfers = (matches!(source, Source::Poisson { .. }) && i.is_multiple_of(2)).then(|| {
-        let mean = 2e4 * (1 + i % 7) as f64;
-        let most = 20.0 * mean;
-        Arc::new(Transfers::new(
-            Distribution::Exponential { mean, most },
-            1000.0,
-            10.0,
-        ))
-    });
     let mut maybe = |p: f64, range: std::ops::Range<f64>| {
         (!r.plain && rng.random_bool(p)).then(|| rng.random_range(range))
     };
@@ -207,7 +196,7 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
         path: None,
         return_path: None,
         flow: None,
-        transfers,
+        transfers: None,
         acks: match maybe(1.0, 0.0..3.0).map_or(9, |x| x as u32) {
             _ if !feedback => Acks::None,
             0 => Acks::None,
