@@ -102,9 +102,7 @@ pub fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(),
         Model::Packets(_) => 0.0,
         // It chooses its steps by differences of queues, whose last digits are rounding.
         Model::Fluid(FluidOptions::Adaptive { .. }) => 1e-6,
-        // Sums in another order differ by rounding, which queues that swing make larger: 2e-7 with seed 35227 of delays at
-        // the start, of most networks less than 1e-9.
-        Model::Fluid(_) => 1e-5,
+        Model::Fluid(_) => 1e-9,
     };
     for (one, other) in one.into_iter().zip(other) {
         let near = (one - other).abs() <= tolerance * (1.0 + one.abs());
