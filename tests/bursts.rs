@@ -7,6 +7,7 @@ use std::fmt::Write;
 use netflow::prelude::*;
 use netflow::scenario::Prepared;
 use netflow::steady::{Solver, SteadyOptions};
+use netflow::units::quantile;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -124,14 +125,18 @@ fn load(text: &str, model: &str, duration_s: f64) -> Prepared {
         .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
-/// Of each busy link that carries what it should: ln of the queue that the steady state says over that of packets,
-/// and ln of M/M/1's over it.
 fn compared(seed: u64, crossing_pkts: f64) -> Vec<[f64; 2]> {
     let (text, duration_s) = scenario(seed, crossing_pkts);
-    let fluid = load(&text, "fluid", duration_s);
+    let [fluid, packets] = ["fluid", "packets"].map(|model| load(&text, model, duration_s));
+    beside(&fluid, &packets)
+}
+
+/// Of each busy link that carries what it should: ln of the queue that the steady state says over that of packets,
+/// and ln of M/M/1's over it.
+fn beside(fluid: &Prepared, packets: &Prepared) -> Vec<[f64; 2]> {
     let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
-    let packets = evaluate(&load(&text, "packets", duration_s), &Settings::default()).unwrap();
+    let packets = evaluate(packets, &Settings::default()).unwrap();
     let mut all = Vec::new();
     for (id, at) in fluid.network.links().zip(&steady.links) {
         let name = fluid.network.link_name(id);
@@ -157,8 +162,15 @@ fn spread(of: impl Iterator<Item = f64>) -> [f64; 3] {
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     all.iter_mut().for_each(|it| *it = it.abs());
     all.sort_by(f64::total_cmp);
-    let at = |part: f64| all[(part * (all.len() - 1) as f64) as usize];
-    [at(0.5), at(0.9), mean].map(f64::exp)
+    [quantile(&all, 0.5), quantile(&all, 0.9), mean].map(f64::exp)
+}
+
+fn tell(all: &[[f64; 2]]) {
+    println!("{} links", all.len());
+    for (i, name) in ["steady state", "M/M/1"].iter().enumerate() {
+        let [half, most, mean] = spread(all.iter().map(|it| it[i]));
+        println!("{name}: half within {half:.2}, nine in ten within {most:.2}, mean {mean:.2}");
+    }
 }
 
 #[test]
@@ -177,11 +189,26 @@ fn queues_of_transfers_are_about_as_long_as_those_of_packets() {
 #[ignore = "a minute in release: packets of 100 networks"]
 fn queues_of_transfers_of_a_population() {
     let all: Vec<[f64; 2]> = (1000..1100).flat_map(|seed| compared(seed, 1e6)).collect();
-    println!("links {}", all.len());
-    for (i, name) in ["steady state", "M/M/1"].iter().enumerate() {
-        let [half, most, mean] = spread(all.iter().map(|it| it[i]));
-        println!("{name}: half within {half:.2}, nine in ten within {most:.2}, mean {mean:.2}");
-    }
+    tell(&all);
     let [half, most, _] = spread(all.iter().map(|it| it[0]));
     assert!(half < 1.3 && most < 2.2, "{half} {most}");
+}
+
+#[test]
+#[ignore = "minutes: 65 million packet-hops of a backbone"]
+fn queues_of_transfers_on_abilene() {
+    let load = |model: &str| {
+        let settings = [
+            format!("simulation.model={model}"),
+            "simulation.duration=4 s".to_owned(),
+            "simulation.warmup=1 s".to_owned(),
+        ];
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/abilene.toml");
+        netflow::scenario::load(path.as_ref(), &settings)
+            .unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let all = beside(&load("fluid"), &load("packets"));
+    tell(&all);
+    let [half, most, _] = spread(all.iter().map(|it| it[0]));
+    assert!(half < 1.7 && most < 2.6, "{half} {most}");
 }

@@ -260,7 +260,7 @@ class Sensitivities:
     delay_s: float
     loss_probability: float
     one_sided_because_of: list[str]
-    """Connections whose profile or limit bends right there."""
+    """Connections whose profile or limit bends right there, or whose transfers cross links of the same bandwidth."""
     links: Table
     """What gains most goodput stands first."""
 

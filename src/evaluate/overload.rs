@@ -1,6 +1,6 @@
 //! Whether more is demanded of links than they carry.
 
-use netflow_network::{ConnectionSpec, Source};
+use netflow_network::ConnectionSpec;
 use netflow_scenario::Prepared;
 
 use crate::number::short;
@@ -48,12 +48,8 @@ pub fn overload(scenario: &Prepared) -> Option<String> {
 
 /// What a connection (all `count` of it) makes while it sends; infinite where there is always more.
 fn made_bps(spec: &ConnectionSpec) -> f64 {
-    let each_pps = match &spec.source {
-        Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
-        Source::Users(traffic) => traffic.mean_pps,
-        Source::Window(_) | Source::Stack(_) | Source::Profile(_) => f64::INFINITY,
-    };
-    let each_pps = each_pps.min(spec.application.mean_pps());
+    let own_pps = spec.source.own_pps().unwrap_or(f64::INFINITY);
+    let each_pps = own_pps.min(spec.application.mean_pps());
     f64::from(spec.count) * each_pps * 8.0 * spec.packet_size_bytes
 }
 

@@ -50,17 +50,17 @@ const AS_RENO: f64 = 0.9 / 1.7;
 
 /// What bursts are at one link, as means over packets of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bunch {
+pub struct Bursts {
     /// Packets of its own burst that are before one (D).
     pub own_pkts: f64,
     /// Packets of a burst that others find before them, while it is served (X).
     pub others_pkts: f64,
 }
 
-impl Bunch {
+impl Bursts {
     /// So many times these packets.
-    pub fn times(&self, factor: f64) -> Bunch {
-        Bunch {
+    pub fn times(&self, factor: f64) -> Bursts {
+        Bursts {
             own_pkts: factor * self.own_pkts,
             others_pkts: factor * self.others_pkts,
         }
@@ -226,7 +226,7 @@ impl WayOfTransfers<'_> {
     }
 
     /// What it is at each of its links, in order.
-    pub fn bunches(&self, crossings: &[Crossing], mut each: impl FnMut(Bunch)) {
+    pub fn bursts(&self, crossings: &[Crossing], mut each: impl FnMut(Bursts)) {
         let narrowest = self.narrowest(crossings);
         let rounds = self.rounds(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
@@ -234,25 +234,42 @@ impl WayOfTransfers<'_> {
         for l in 0..self.links.len() {
             let bps = self.bps(crossings, l);
             let [first, later] = [at_once, clocked].map(|rate| rate.parts(bps));
-            let mut bunch = Bunch {
+            let mut burst = Bursts {
                 own_pkts: rounds.first * first[0] + rounds.clocked * later[0],
                 others_pkts: rounds.first * first[1] + rounds.clocked * later[1],
             };
             if l == narrowest {
-                bunch.own_pkts += rounds.standing;
+                burst.own_pkts += rounds.standing;
             }
             if l >= narrowest {
-                bunch.others_pkts += 0.5 * rounds.standing * (narrow_bps / bps).powi(2);
+                burst.others_pkts += 0.5 * rounds.standing * (narrow_bps / bps).powi(2);
             }
-            each(bunch);
+            each(burst);
             at_once = at_once.behind(bps, l);
             clocked = clocked.behind(bps, l);
         }
     }
 
-    /// What a measure changes by with the way, a packet of [`bunches`](Self::bunches) more being worth so much at each
+    /// Whether two bandwidths of the way are the same where it matters which of them is less: then slopes are those of one side.
+    pub fn bends(&self, crossings: &[Crossing]) -> bool {
+        let narrowest = self.narrowest(crossings);
+        let narrow_bps = self.bps(crossings, narrowest);
+        let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
+        let mut before_bps = f64::INFINITY;
+        (0..self.links.len()).any(|l| {
+            let bps = self.bps(crossings, l);
+            let bends = [at_once.bps, clocked.bps, before_bps].contains(&bps)
+                || l != narrowest && bps == narrow_bps;
+            at_once = at_once.behind(bps, l);
+            clocked = clocked.behind(bps, l);
+            before_bps = bps;
+            bends
+        })
+    }
+
+    /// What a measure changes by with the way, a packet of [`bursts`](Self::bursts) more being worth so much at each
     /// link. Where links have the same bandwidth it is that of one side: of less at the first of the narrowest.
-    pub fn pull(&self, crossings: &[Crossing], worth: &[Bunch]) -> ByWay {
+    pub fn pull(&self, crossings: &[Crossing], worth: &[Bursts]) -> ByWay {
         let narrowest = self.narrowest(crossings);
         let rounds = self.rounds(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
@@ -334,7 +351,7 @@ mod tests {
         }
     }
 
-    fn bunches(transfers: &Transfers, links: &[Crossing], round_trip_s: f64) -> Vec<Bunch> {
+    fn bursts(transfers: &Transfers, links: &[Crossing], round_trip_s: f64) -> Vec<Bursts> {
         let path: Vec<u32> = (0..links.len() as u32).collect();
         let way = WayOfTransfers {
             transfers,
@@ -343,7 +360,7 @@ mod tests {
             links: &path,
         };
         let mut all = Vec::new();
-        way.bunches(links, |bunch| all.push(bunch));
+        way.bursts(links, |burst| all.push(burst));
         all
     }
 
@@ -352,7 +369,7 @@ mod tests {
     fn slow_start_is_three_bursts() {
         let transfers = Transfers::new(Distribution::Constant(70.0 * 1460.0), 1460.0, 10.0);
         let (wide, slow) = (link(1000.0, 1e4), link(100.0, 1e4));
-        let at = bunches(&transfers, &[wide, slow], 0.1);
+        let at = bursts(&transfers, &[wide, slow], 0.1);
         // The wide link gets only the first of them faster than it sends.
         assert!((at[0].own_pkts - 50.0 / 70.0).abs() < 1e-12);
         let others = 50.0 + (200.0 + 800.0) * 0.2_f64.powi(2);
@@ -368,19 +385,19 @@ mod tests {
     fn nothing_jumps() {
         let transfers = exponential(1e6);
         for vary_room in [false, true] {
-            let mut before: Option<Bunch> = None;
+            let mut before: Option<Bursts> = None;
             for i in 0..4000 {
                 let factor = f64::from(i).mul_add(1e-3, 0.1);
                 let (rtt_s, room) = match vary_room {
                     false => (0.02 * factor, 200.0),
                     true => (0.02, 200.0 * factor),
                 };
-                let bunch = bunches(&transfers, &[link(100.0, room)], rtt_s)[0];
+                let burst = bursts(&transfers, &[link(100.0, room)], rtt_s)[0];
                 if let Some(before) = before {
-                    let jump = (bunch.own_pkts / before.own_pkts - 1.0).abs();
-                    assert!(jump < 0.03, "{vary_room} {factor}: {before:?} {bunch:?}");
+                    let jump = (burst.own_pkts / before.own_pkts - 1.0).abs();
+                    assert!(jump < 0.03, "{vary_room} {factor}: {before:?} {burst:?}");
                 }
-                before = Some(bunch);
+                before = Some(burst);
             }
         }
     }
@@ -397,19 +414,19 @@ mod tests {
         ) {
             let transfers = exponential(mean);
             let links: Vec<Crossing> = mbps.iter().map(|&mbps| link(mbps, room)).collect();
-            let worth: Vec<Bunch> = weights[..links.len()]
+            let worth: Vec<Bursts> = weights[..links.len()]
                 .iter()
-                .map(|&(own_pkts, others_pkts)| Bunch { own_pkts, others_pkts })
+                .map(|&(own_pkts, others_pkts)| Bursts { own_pkts, others_pkts })
                 .collect();
             let value = |links: &[Crossing], round_trip_s: f64| -> f64 {
-                let all = bunches(&transfers, links, round_trip_s);
+                let all = bursts(&transfers, links, round_trip_s);
                 let each = all.iter().zip(&worth);
                 each.map(|(it, by)| it.own_pkts * by.own_pkts + it.others_pkts * by.others_pkts).sum()
             };
             let path: Vec<u32> = (0..links.len() as u32).collect();
             let way = WayOfTransfers { transfers: &transfers, data_bits: 12000.0, round_trip_s, links: &path };
             let by = way.pull(&links, &worth);
-            let scale = bunches(&transfers, &links, round_trip_s)
+            let scale = bursts(&transfers, &links, round_trip_s)
                 .iter()
                 .map(|it| it.own_pkts + it.others_pkts)
                 .sum::<f64>();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use netflow_network::Calibration;
 use netflow_workload::Transfers;
 
-use crate::bursts::{Bunch, WayOfTransfers};
+use crate::bursts::{Bursts, WayOfTransfers};
 use crate::filling::{ByFilling, EMPTY, Filling};
 
 /// A queue with room for so many packets is M/M/1/K, and from so many on it is that of windows.
@@ -63,7 +63,7 @@ pub struct Crossing {
     pub unresponsive_bps: f64,
     /// The sum over transfers of the bit/s that they want times what their [bursts](crate::bursts) are here. What
     /// comes over another link is a burst to others only for the part of the traffic that does not come over it.
-    pub bunched: Bunch,
+    pub wanted_bursts: Bursts,
 }
 
 /// How [`Crossing::reaction`] changes.
@@ -101,7 +101,7 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
             link.reacting += sender.count * link.reaction(&sender);
         }
     }
-    bunch(links, crossers);
+    add_bursts(links, crossers);
 }
 
 /// What sources that do not react want to send from one link to the next, in bit/s, by the numbers of both.
@@ -120,22 +120,44 @@ impl Turns {
         turns
     }
 
-    /// The part of the second link's traffic (of what does not react) that comes over the first; and how much less it
-    /// meets itself: not at all (1) where the first link is no faster, so that packets come one after the other, and where
-    /// it is faster by the ratio of the two.
-    pub fn from(&self, links: &[Crossing], before: u32, at: u32) -> (f64, f64) {
-        let all_bps = links[at as usize].unresponsive_bps;
+    /// Those to the link at this place of a way, from the one before; none to its first.
+    pub fn to(&self, links: &[Crossing], way: &[u32], place: usize) -> Turn {
+        let Some(before) = place.checked_sub(1).map(|it| way[it]) else {
+            return Turn::default();
+        };
+        let at = way[place];
         let bps = self.0.get(&(before, at)).copied().unwrap_or(0.0);
-        let [before, at] = [before, at].map(|l| links[l as usize].bandwidth_bps);
-        (bps / all_bps, (at / before).min(1.0))
+        let [above, here] = [before, at].map(|l| links[l as usize].bandwidth_bps);
+        Turn {
+            part: bps / links[at as usize].unresponsive_bps,
+            ordered: (here / above).min(1.0),
+        }
+    }
+}
+
+/// What comes to a link over the one before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Turn {
+    /// The part that it is of what does not react at the link.
+    pub part: f64,
+    /// How much of it comes one after the other, in nobody's way of its own: all (1) where the link before is no faster,
+    /// and as much as this one is as fast as that.
+    pub ordered: f64,
+}
+
+impl Turn {
+    /// The part of the link's traffic whose way its packets are in.
+    pub fn met(&self) -> f64 {
+        1.0 - self.part * self.ordered
     }
 }
 
 impl<'a> Crosser<'a> {
-    /// The way of its transfers, if it has any.
+    /// The way of its transfers, if it has any, and asks for something.
     pub fn transfers(&self) -> Option<WayOfTransfers<'a>> {
-        Some(WayOfTransfers {
-            transfers: self.sender.transfers?,
+        let transfers = self.sender.transfers?;
+        (self.sender.wanted_bps() > 0.0).then_some(WayOfTransfers {
+            transfers,
             data_bits: self.sender.data_bits,
             round_trip_s: self.sender.round_trip_s,
             links: self.data,
@@ -144,30 +166,24 @@ impl<'a> Crosser<'a> {
 }
 
 /// Adds bursts of transfers to links of which all else is known.
-fn bunch<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
+fn add_bursts<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
     if crossers.clone().all(|it| it.sender.transfers.is_none()) {
         return;
     }
     let turns = Turns::new(crossers.clone());
-    let mut bunches = Vec::new();
+    let mut bursts = Vec::new();
     for crosser in crossers {
         let Some(way) = crosser.transfers() else {
             continue;
         };
         let wanted_bps = crosser.sender.wanted_bps();
-        bunches.clear();
-        way.bunches(links, |bunch| bunches.push(bunch));
-        for (i, (bunch, &l)) in bunches.iter().zip(way.links).enumerate() {
-            let met = match i {
-                0 => 1.0,
-                _ => {
-                    let (part, less) = turns.from(links, way.links[i - 1], l);
-                    1.0 - part * less
-                }
-            };
-            let bunched = &mut links[l as usize].bunched;
-            bunched.own_pkts += wanted_bps * bunch.own_pkts;
-            bunched.others_pkts += wanted_bps * bunch.others_pkts * met;
+        bursts.clear();
+        way.bursts(links, |burst| bursts.push(burst));
+        for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
+            let met = turns.to(links, way.links, i).met();
+            let sum = &mut links[l as usize].wanted_bursts;
+            sum.own_pkts += wanted_bps * burst.own_pkts;
+            sum.others_pkts += wanted_bps * burst.others_pkts * met;
         }
     }
 }
@@ -259,24 +275,25 @@ impl Crossing {
     }
 
     /// Bursts of transfers as a mean over what does not react; none where a window fills the queue.
-    fn bursts(&self) -> Bunch {
+    fn bursts(&self) -> Bursts {
         if self.unresponsive_bps <= 0.0 {
-            return Bunch::default();
+            return Bursts::default();
         }
-        self.bunched.times(self.alone() / self.unresponsive_bps)
+        self.wanted_bursts
+            .times(self.alone() / self.unresponsive_bps)
     }
 
     /// What a measure changes by with each of these numbers, bursts of so many packets being worth so much.
-    fn pull_of_bursts(&self, by: &Bunch) -> Crossing {
+    fn pull_of_bursts(&self, by: &Bursts) -> Crossing {
         let bursts = self.bursts();
-        if bursts == Bunch::default() {
+        if bursts == Bursts::default() {
             return Crossing::default();
         }
         let worth = by.own_pkts * bursts.own_pkts + by.others_pkts * bursts.others_pkts;
         Crossing {
             reacting: -2.0 * worth / (1.0 - self.reacting),
             unresponsive_bps: -worth / self.unresponsive_bps,
-            bunched: by.times(self.alone() / self.unresponsive_bps),
+            wanted_bursts: by.times(self.alone() / self.unresponsive_bps),
             ..Crossing::default()
         }
     }
@@ -305,7 +322,7 @@ impl Crossing {
             acks: by.acks * self.windows / (all * all),
             reacting: by.windows + by_part / self.windows + of_bursts.reacting,
             unresponsive_bps: by_unresponsive / self.bandwidth_bps + of_bursts.unresponsive_bps,
-            bunched: of_bursts.bunched,
+            wanted_bursts: of_bursts.wanted_bursts,
         }
     }
 }
@@ -384,9 +401,9 @@ mod tests {
                 acks,
                 reacting: reacting * if some_react { 1.0 } else { windows },
                 unresponsive_bps: (0.01 + unresponsive) * 1e6,
-                bunched: Bunch { own_pkts: 3e6, others_pkts: 9e6 },
+                wanted_bursts: Bursts { own_pkts: 3e6, others_pkts: 9e6 },
             };
-            let bursts = Bunch { own_pkts: 0.7, others_pkts: -0.4 };
+            let bursts = Bursts { own_pkts: 0.7, others_pkts: -0.4 };
             let by = ByFilling {
                 windows: 0.3,
                 acks: 2.0,
@@ -413,8 +430,8 @@ mod tests {
             prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
             prop_assert!(near(pull.reacting, &|c, h| c.reacting += h, 1e-5));
             prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
-            prop_assert!(near(pull.bunched.own_pkts, &|c, h| c.bunched.own_pkts += h, 1.0));
-            prop_assert!(near(pull.bunched.others_pkts, &|c, h| c.bunched.others_pkts += h, 1.0));
+            prop_assert!(near(pull.wanted_bursts.own_pkts, &|c, h| c.wanted_bursts.own_pkts += h, 1.0));
+            prop_assert!(near(pull.wanted_bursts.others_pkts, &|c, h| c.wanted_bursts.others_pkts += h, 1.0));
             prop_assert!(near(pull.buffer_pkts, &|c, h| c.buffer_pkts += h, 1e-5));
             prop_assert!(near(pull.bandwidth_bps, &|c, h| c.bandwidth_bps += h, 1.0));
         }

@@ -30,7 +30,7 @@
 
 use netflow_network::Calibration;
 
-use crate::bursts::Bunch;
+use crate::bursts::Bursts;
 use crate::mm1k::{Equilibrium, equilibrium};
 
 /// c, the part of a window by which it swings, times 1.2.
@@ -71,7 +71,7 @@ pub struct Filling {
     /// Part of the time that an empty queue would be idle beyond what M/M/1/K says (h).
     pub idle: f64,
     /// Transfers that come and go, where no windows fill the queue.
-    pub bursts: Bunch,
+    pub bursts: Bursts,
     /// What packets showed of this queue.
     pub calibration: Calibration,
 }
@@ -109,7 +109,7 @@ struct FilledByBursts {
     /// By the part of the time that the queue is busy.
     by_busy: f64,
     /// By packets of bursts.
-    by: Bunch,
+    by: Bursts,
 }
 
 /// By how much a measure changes with each of them.
@@ -124,7 +124,7 @@ pub struct ByFilling {
     /// By [`Filling::idle`].
     pub idle: f64,
     /// By [`Filling::bursts`].
-    pub bursts: Bunch,
+    pub bursts: Bursts,
 }
 
 /// A loss, and how its logarithm changes.
@@ -193,13 +193,13 @@ impl Default for Filling {
             acks: 0.0,
             poisson: 1.0,
             idle: 0.0,
-            bursts: Bunch::default(),
+            bursts: Bursts::default(),
             calibration: Calibration::default(),
         }
     }
 }
 
-impl Bunch {
+impl Bursts {
     /// The part of a queue's room that it fills: f = U n/(n + K e) with n = D e + X U, e = 1 − U.
     #[inline]
     fn fills(&self, inner: &Equilibrium, k: f64) -> FilledByBursts {
@@ -219,7 +219,7 @@ impl Bunch {
             by_x: by_busy * idle * inner.mean_pkts,
             by_buffer: -busy * n * idle / (all * all),
             by_busy,
-            by: Bunch {
+            by: Bursts {
                 own_pkts: per_n * idle,
                 others_pkts: per_n * busy,
             },
@@ -228,8 +228,8 @@ impl Bunch {
 }
 
 impl Stretched {
-    fn filled_by(self, bursts: &Bunch, k: f64) -> Stretched {
-        if *bursts == Bunch::default() {
+    fn filled_by(self, bursts: &Bursts, k: f64) -> Stretched {
+        if *bursts == Bursts::default() {
             return self;
         }
         let bursts = bursts.fills(&self.inner, k);
@@ -252,8 +252,8 @@ impl Stretched {
     }
 
     /// How the mean changes with what bursts are, ln ρ staying.
-    pub fn mean_by_bursts(&self) -> Bunch {
-        Bunch {
+    pub fn mean_by_bursts(&self) -> Bursts {
+        Bursts {
             own_pkts: self.bursts.by.own_pkts * self.free_without,
             others_pkts: self.bursts.by.others_pkts * self.free_without,
         }
@@ -301,7 +301,7 @@ impl Filling {
 
     /// Whether transfers come and go.
     pub fn has_bursts(&self) -> bool {
-        self.bursts != Bunch::default()
+        self.bursts != Bursts::default()
     }
 
     /// Whether windows lose nothing to speak of in a queue with so many of `k` packets: a bound that costs little.

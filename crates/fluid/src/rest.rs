@@ -398,7 +398,7 @@ mod tests {
     use netflow_network::Calibration;
 
     use super::*;
-    use crate::bursts::Bunch;
+    use crate::bursts::Bursts;
     use crate::engine::queue::{RedStep, Step, light_rho};
 
     fn red(gentle: bool) -> Red {
@@ -421,7 +421,7 @@ mod tests {
             ..Filling::default()
         };
         let bursts = |own_pkts, others_pkts, filled: Filling| Filling {
-            bursts: Bunch {
+            bursts: Bursts {
                 own_pkts,
                 others_pkts,
             },

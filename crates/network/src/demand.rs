@@ -71,9 +71,8 @@ impl Network {
     /// for itself and always something to send; `None` without a way, and of what sends whatever happens.
     pub fn alone_pps(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.connection_spec(id);
-        match &spec.source {
-            Source::Window(_) | Source::Stack(_) | Source::Profile(_) => {}
-            Source::Constant { .. } | Source::Poisson { .. } | Source::Users(_) => return None,
+        if spec.source.own_pps().is_some() {
+            return None;
         }
         let now = Now::new(self, 0.0);
         let path = self.path(id);
@@ -108,14 +107,13 @@ impl Network {
             let window = window.filter(|&window| window <= held_pkts);
             window.unwrap_or(f64::INFINITY) / rtt_s
         };
-        match &spec.source {
-            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
-            Source::Users(traffic) => traffic.mean_pps,
-            Source::Window(_) | Source::Stack(_) => window_pps(spec.max_window_pkts),
-            Source::Profile(profile) => {
-                window_pps(spec.max_window_pkts.or(profile.window_limit_pkts()))
-            }
-        }
+        spec.source.own_pps().unwrap_or_else(|| {
+            let measured = match &spec.source {
+                Source::Profile(profile) => profile.window_limit_pkts(),
+                _ => None,
+            };
+            window_pps(spec.max_window_pkts.or(measured))
+        })
     }
 }
 

@@ -27,6 +27,15 @@ impl Source {
     pub fn has_feedback(&self) -> bool {
         matches!(self, Source::Profile(_))
     }
+
+    /// Packets/s of what sends them whatever happens to them: of each connection, and on average; `None` of TCP.
+    pub fn own_pps(&self) -> Option<f64> {
+        match self {
+            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(*rate_pps),
+            Source::Users(traffic) => Some(traffic.mean_pps),
+            Source::Profile(_) | Source::Window(_) | Source::Stack(_) => None,
+        }
+    }
 }
 
 impl Network {

@@ -54,10 +54,8 @@ impl Network {
     /// offer them whatever happens. TCP offers nothing where it has no route.
     pub fn blocked(&self, id: ConnectionId, set: Set, from_s: f64, until_s: f64) -> (f64, f64) {
         let spec = self.connection_spec(id);
-        let own_pps = match &spec.source {
-            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => *rate_pps,
-            Source::Users(traffic) => traffic.mean_pps,
-            Source::Profile(_) | Source::Window(_) | Source::Stack(_) => return (0.0, 0.0),
+        let Some(own_pps) = spec.source.own_pps() else {
+            return (0.0, 0.0);
         };
         let rate_pps = set.rate_pps.unwrap_or(own_pps);
         let outages = self.without_way(id, set.path, from_s, until_s);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use netflow_fluid::bursts::Bunch;
+use netflow_fluid::bursts::Bursts;
 use netflow_fluid::crossing::{Crosser, Crossing, Sender, Turns, count};
 use netflow_fluid::filling::ByFilling;
 
@@ -37,6 +37,12 @@ impl Problem {
             data: &self.hop_link[flow.data_hops()],
             back: &self.hop_link[flow.back_hops()],
         }
+    }
+
+    /// Whether a flow's bursts change in another way with more of a bandwidth than with less.
+    pub fn bursts_bend(&self, flow: &Flow, crossings: &[Crossing]) -> bool {
+        let way = self.crosser(flow).transfers();
+        way.is_some_and(|it| it.bends(crossings))
     }
 
     /// Who crosses each link.
@@ -123,31 +129,30 @@ impl Problem {
                 continue;
             };
             let wanted_bps = crosser.sender.wanted_bps();
-            let mut bunches = Vec::with_capacity(way.links.len());
-            way.bunches(crossings, |bunch| bunches.push(bunch));
+            let mut bursts = Vec::with_capacity(way.links.len());
+            way.bursts(crossings, |burst| bursts.push(burst));
             let mut worth_here = Vec::with_capacity(way.links.len());
-            for (i, (bunch, &l)) in bunches.iter().zip(way.links).enumerate() {
-                let by = pulls[l as usize].bunched.times(wanted_bps);
-                let of_met = by.others_pkts * bunch.others_pkts;
-                let mut met = 1.0;
+            for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
+                let by = pulls[l as usize].wanted_bursts.times(wanted_bps);
+                let of_met = by.others_pkts * burst.others_pkts;
+                let turn = turns.to(crossings, way.links, i);
+                let (part, ordered) = (turn.part, turn.ordered);
                 if i > 0 {
                     let before = way.links[i - 1];
-                    let (part, less) = turns.from(crossings, before, l);
-                    met = 1.0 - part * less;
                     let all_bps = crossings[l as usize].unresponsive_bps;
-                    *of_turns.entry((before, l)).or_default() -= of_met * less / all_bps;
-                    pulls[l as usize].unresponsive_bps += of_met * less * part / all_bps;
-                    if less < 1.0 {
+                    *of_turns.entry((before, l)).or_default() -= of_met * ordered / all_bps;
+                    pulls[l as usize].unresponsive_bps += of_met * ordered * part / all_bps;
+                    if ordered < 1.0 {
                         let [above, here] =
                             [before, l].map(|l| crossings[l as usize].bandwidth_bps);
-                        worth.bandwidth_bps[l as usize] -= of_met * part * less / here;
-                        worth.bandwidth_bps[before as usize] += of_met * part * less / above;
+                        worth.bandwidth_bps[l as usize] -= of_met * part * ordered / here;
+                        worth.bandwidth_bps[before as usize] += of_met * part * ordered / above;
                     }
                 }
-                *ln_demand += by.own_pkts * bunch.own_pkts + of_met * met;
-                worth_here.push(Bunch {
+                *ln_demand += by.own_pkts * burst.own_pkts + of_met * turn.met();
+                worth_here.push(Bursts {
                     own_pkts: by.own_pkts,
-                    others_pkts: by.others_pkts * met,
+                    others_pkts: by.others_pkts * turn.met(),
                 });
             }
             let by_way = way.pull(crossings, &worth_here);

@@ -239,8 +239,6 @@ impl Problem {
         let inner = network.tables();
         let spec = inner.spec_of_class(class);
         let (profile, rate_pps) = match &spec.source {
-            Source::Constant { rate_pps } | Source::Poisson { rate_pps } => (NO_PROFILE, *rate_pps),
-            Source::Users(traffic) => (NO_PROFILE, traffic.mean_pps),
             Source::Profile(p) => {
                 let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
                     self.profiles.push(p.clone());
@@ -248,7 +246,7 @@ impl Problem {
                 });
                 (index, 0.0)
             }
-            Source::Window(_) | Source::Stack(_) => (NO_PROFILE, 0.0),
+            source => (NO_PROFILE, source.own_pps().unwrap_or(0.0)),
         };
         if profile == NO_PROFILE && rate_pps <= 0.0 {
             return; // it is silent

@@ -3,7 +3,8 @@
 //! At rest F(z, θ) = 0, so that dM/dθ = ∂M/∂θ + ψᵀ ∂F/∂θ with Jᵀψ = −∂M/∂z and J = ∂F/∂z: one system of linear
 //! equations for a measure M, whatever the number of parameters θ.
 
-use netflow_fluid::bursts::Bunch;
+use netflow_fluid::bursts::Bursts;
+use netflow_fluid::crossing::Crossing;
 use netflow_fluid::filling::ByFilling;
 use netflow_fluid::rest::QueueSlopes;
 use netflow_network::ConnectionId;
@@ -51,7 +52,8 @@ pub struct Sensitivities {
     /// By ln of what each connection offers: its rate, if it has one of its own, else the number of such
     /// connections.
     pub by_demand: Vec<f64>,
-    /// Connections whose profile or limit bends right where they are: derivatives are those of one side.
+    /// Connections whose profile or limit bends right where they are, or whose transfers cross links of the same bandwidth:
+    /// derivatives are those of one side.
     pub at_bends: Vec<ConnectionId>,
     /// What is left of the adjoint equations, relatively.
     pub residual: f64,
@@ -179,7 +181,7 @@ impl Solver {
                     acks: worth_of(&by.acks),
                     poisson: worth_of(&by.poisson),
                     idle: worth_of(&by.idle),
-                    bursts: Bunch {
+                    bursts: Bursts {
                         own_pkts: worth_of(&by.own_bursts),
                         others_pkts: worth_of(&by.others_bursts),
                     },
@@ -221,8 +223,9 @@ impl Solver {
             all.by_bandwidth[l] =
                 all.by_bandwidth[l] / link.bandwidth_bps + filling.bandwidth_bps[l];
         }
+        let crossings = problem.crossings();
         let bends: Vec<bool> = (0..problem.flows.len())
-            .map(|i| self.is_at_bend(i))
+            .map(|i| self.is_at_bend(i, &crossings))
             .collect();
         for id in self.network.connections() {
             let Some(i) = problem.flow_of(&self.network, id) else {
@@ -286,10 +289,10 @@ impl Solver {
     }
 
     /// Whether the law of a flow's rate bends where it is.
-    fn is_at_bend(&self, i: usize) -> bool {
+    fn is_at_bend(&self, i: usize, crossings: &[Crossing]) -> bool {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         if flow.profile == NO_PROFILE {
-            return false;
+            return self.problem.bursts_bend(flow, crossings);
         }
         let profile = &*self.problem.profiles[flow.profile as usize];
         let profile_pps = profile.throughput(at.learnt, at.rtt_s);

@@ -590,11 +590,6 @@ impl Plan {
             let spec = inner.spec_of_class(class);
             let weight = inner.classes[class as usize].weight;
             let (profile, rate_pps) = match &spec.source {
-                Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
-                    (NO_PROFILE, *rate_pps)
-                }
-                Source::Window(_) | Source::Stack(_) => (NO_PROFILE, 0.0),
-                Source::Users(traffic) => (NO_PROFILE, traffic.mean_pps),
                 Source::Profile(p) => {
                     let index = *known.entry(Arc::as_ptr(p).cast()).or_insert_with(|| {
                         self.profiles.push(p.clone());
@@ -602,6 +597,7 @@ impl Plan {
                     });
                     (index, 0.0)
                 }
+                source => (NO_PROFILE, source.own_pps().unwrap_or(0.0)),
             };
             let hops = self.hops_of_branch(b);
             let plan = BranchPlan {

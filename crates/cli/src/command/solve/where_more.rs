@@ -89,11 +89,20 @@ fn print_text(
     if !bends.is_empty() {
         writeln!(
             out,
-            "one-sided: a profile or a limit bends right where {} is",
-            bends.join(", "),
+            "one-sided: a profile, a limit, or links of the same bandwidth bend what {} does",
+            some(bends),
         )?;
     }
     print::print_found(seen, out)
+}
+
+/// The first of many names.
+fn some(names: &[&str]) -> String {
+    const NAMED: usize = 3;
+    match names.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} or one of {more} more", names[..NAMED].join(", ")),
+    }
 }
 
 /// What is said where more bandwidth is of no use.
